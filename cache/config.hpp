@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// An implementation with a value for each of its parameters. A value; its canonical text identifies it:
+/// `onchip{num_warps=4,vec=8,static_dims=1}`, parameters in the definition's order.
+namespace tilewright {
+
+struct Config {
+  std::string implementation;
+  std::vector<std::pair<std::string, std::int64_t>> values;
+
+  /// Throws UsageError naming the place of the mistake.
+  [[nodiscard]] static Config parse(std::string_view text);
+  [[nodiscard]] std::string text() const;
+  /// The value of a parameter, or `otherwise` when the config has none of that name.
+  [[nodiscard]] std::int64_t value_or(std::string_view parameter, std::int64_t otherwise) const noexcept;
+  /// True when dims are compile-time constants of its binary.
+  [[nodiscard]] bool specialised() const noexcept { return value_or("static_dims", 0) != 0; }
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace tilewright

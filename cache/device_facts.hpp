@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a config's legality and speed depend on, of a GPU or of the emulator (`cpu`). The fingerprint is the identity
+/// under which trials are stored; chips of one model share it, so a trial also keeps its GPU's UUID.
+namespace tilewright {
+
+struct DeviceFacts {
+  /// "NVIDIA H200", or "cpu".
+  std::string name;
+  /// Compute capability 9.0 is 90; 0 for the emulator.
+  int compute_capability = 0;
+  int sm_count = 1;
+  std::int64_t memory_bytes = 0;
+  int memory_bus_bits = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t shared_per_block_optin = 0;
+  std::int64_t shared_per_sm = 0;
+  int registers_per_sm = 0;
+  int max_threads_per_sm = 0;
+  int max_threads_per_block = 1024;
+
+  [[nodiscard]] bool is_cpu() const noexcept { return compute_capability == 0; }
+  /// `NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6144-bit)`, or `cpu`.
+  [[nodiscard]] std::string fingerprint() const;
+  /// What NVRTC compiles for: "sm_90a" where the chip has an architecture-specific target, else "sm_80"…; "cpu".
+  [[nodiscard]] std::string arch() const;
+  /// True when code of an implementation that requires `sm_XX[a]` runs here; the emulator runs all but "a" targets.
+  [[nodiscard]] bool supports(std::string_view requires_arch) const;
+  /// The value of a formula's name (`sm_count`, `l2_bytes`, `shared_per_block_optin`, `compute_capability`…).
+  [[nodiscard]] std::optional<std::int64_t> find(std::string_view name) const noexcept;
+  /// The names that `find` knows.
+  [[nodiscard]] static const std::vector<std::string>& names();
+
+  friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
+};
+
+/// The emulator's facts: limits as on sm_90, so that a config's legality there is its legality on a GPU.
+[[nodiscard]] DeviceFacts emulator_facts();
+
+[[nodiscard]] nlohmann::json to_json(const DeviceFacts& facts);
+[[nodiscard]] DeviceFacts device_facts_from_json(const nlohmann::json& json);
+
+}  // namespace tilewright

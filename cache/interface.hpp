@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/dtype.hpp"
+#include "cache/formula/formula.hpp"
+
+/// An op as its callers see it: names, types and order of what a launch passes. The interface hash covers all of it, so
+/// that an application compiled against one argument order never launches a kernel with another.
+/// Values; stored as JSON beside the trials, so the launch library needs neither the definition file nor TOML.
+namespace tilewright {
+
+enum class ArgRole : std::uint8_t { in, out, inout, scalar };
+
+[[nodiscard]] std::string_view name(ArgRole role) noexcept;
+
+struct Argument {
+  std::string name;
+  ArgRole role = ArgRole::in;
+  /// Nothing: the op's dtype.
+  std::optional<DType> type;
+  /// Extents of a tensor, slowest first, row-major; empty for a scalar.
+  std::vector<Formula> shape;
+  /// What every caller must give: alignment of the address in elements. 1 unless the definition says more.
+  std::int64_t align = 1;
+  /// Inputs that this output may be (the same address and extents).
+  std::vector<std::string> alias;
+  /// The argument exists only where this is true (a formula over attributes and dtype); absent ones are left out of calls.
+  std::optional<Formula> when;
+
+  [[nodiscard]] DType type_for(DType op_dtype) const noexcept { return type.value_or(op_dtype); }
+};
+
+struct Attribute {
+  std::string name;
+  /// The first is the default.
+  std::vector<std::string> values;
+};
+
+struct OpInterface {
+  std::string op;
+  std::vector<std::string> dims;
+  std::vector<DType> dtypes;
+  std::vector<Attribute> attributes;
+  std::vector<Argument> args;
+
+  /// 32 hexadecimal digits over every field above; formatting and comments of the definition do not count.
+  [[nodiscard]] std::string hash() const;
+};
+
+[[nodiscard]] nlohmann::json to_json(const OpInterface& interface);
+/// Throws CacheError when the text is not an interface.
+[[nodiscard]] OpInterface interface_from_json(const nlohmann::json& json);
+
+}  // namespace tilewright

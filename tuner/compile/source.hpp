@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/plan.hpp"
+#include "tuner/definition/definition.hpp"
+
+/// From a config to the text that a compiler sees: fixed includes, then `struct Config` with the parameters, attributes
+/// and specialised dims as named constants, then the implementation's source (docs/definitions.md shows one).
+namespace tilewright {
+
+struct GeneratedSource {
+  std::string text;
+  /// For messages: "softmax_onchip.cu".
+  std::string name;
+  /// Kernel templates to instantiate with `tilewright_generated::Config`.
+  std::vector<std::string> entries;
+};
+
+/// The kernels of `plan` for one config. Dims that the config specialises take the problem's values, all others 0.
+[[nodiscard]] GeneratedSource generate_source(const OpDefinition& definition, const Implementation& implementation,
+                                              const Config& config, const Problem& problem, const LaunchPlan& plan);
+
+/// The op's reference kernel for one dtype and attribute set; no dim is specialised.
+[[nodiscard]] GeneratedSource generate_reference(const OpDefinition& definition, const Problem& problem);
+
+/// What a binary depends on besides compiler, architecture and options: generated text and the implementation's hash.
+/// Problems that share it share one binary. 32 hexadecimal digits.
+[[nodiscard]] std::string source_key(const GeneratedSource& source, const std::string& implementation_hash);
+
+}  // namespace tilewright

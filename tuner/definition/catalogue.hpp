@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tuner/definition/definition.hpp"
+
+/// Where ops are found: the user's folders (`--ops DIR`, in the order given), then the built-in ones. A user's op is
+/// equal to ours, and hides a built-in of the same name. Definitions are loaded when asked for, each once.
+/// Not thread-safe; load on one thread, then share the definitions.
+namespace tilewright {
+
+class Catalogue {
+ public:
+  /// `user_dirs` hold one folder an op (`DIR/saxpy/saxpy.toml`) or are such a folder themselves.
+  /// Throws UsageError when one does not exist or holds no definition.
+  Catalogue(std::vector<std::filesystem::path> user_dirs, std::filesystem::path builtin_dir);
+
+  /// Throws UsageError with the nearest right name, or DefinitionError with every mistake.
+  [[nodiscard]] const OpDefinition& find(const std::string& op);
+  /// Names of all ops, sorted; nothing is loaded.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Folders that kernel sources include from, the folder of `device/` among them.
+  [[nodiscard]] const std::filesystem::path& builtin_dir() const noexcept { return builtin_dir_; }
+
+ private:
+  std::filesystem::path builtin_dir_;
+  std::map<std::string, std::filesystem::path> files_;
+  std::map<std::string, OpDefinition> loaded_;
+};
+
+/// The installed kernels folder, found relative to the running binary (`../share/tilewright/kernels`), or the folder
+/// named by TILEWRIGHT_KERNELS. Throws Error that names the places looked at.
+[[nodiscard]] std::filesystem::path installed_kernels_dir();
+
+}  // namespace tilewright

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/config.hpp"
+#include "cache/interface.hpp"
+#include "cache/problem.hpp"
+#include "cache/recipe.hpp"
+
+/// An op's definition as read from its TOML file: all that the tuner knows of an op (docs/definitions.md). Values,
+/// immutable after loading, free to be shared by threads.
+namespace tilewright {
+
+/// The values of one knob, in the definition's order.
+struct Parameter {
+  std::string name;
+  std::vector<std::int64_t> values;
+};
+
+struct Implementation {
+  ImplementationRecipe recipe;
+  std::vector<Parameter> space;
+  /// Absolute path of the device code.
+  std::filesystem::path source;
+  /// 32 hexadecimal digits over its TOML section, its source and every header that the source includes from the kernel
+  /// folders: editing one implementation retires that one only.
+  std::string hash;
+};
+
+/// [atol, rtol] that every element must meet.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
+/// The plain kernel that says what is right.
+struct Reference {
+  std::filesystem::path source;
+  std::string entry;
+  /// Blocks of 256 threads.
+  Formula grid;
+};
+
+/// How the tuner fills an argument when it verifies and measures.
+struct Sample {
+  /// Tensors: "normal" (mean 0, deviation `scale`) or "uniform" (in ±scale). Scalars: "value", the number in `scale`.
+  std::string fill = "normal";
+  double scale = 1.0;
+};
+
+struct OpDefinition {
+  OpInterface interface;
+  std::string summary;
+  std::filesystem::path file;
+  Formula bytes;
+  Formula flops;
+  Reference reference;
+  std::map<DType, Tolerance> tolerance;
+  /// By argument name; tensors not named are standard normal.
+  std::map<std::string, Sample> samples;
+  /// What a bare sweep tunes, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
+  std::vector<std::pair<std::string, std::string>> grid;
+  std::vector<std::pair<std::string, std::string>> emulator_grid;
+  std::vector<Implementation> implementations;
+  /// The op's one fallback: legal for every dims ≥ 1, no specialised dims.
+  Config base;
+
+  [[nodiscard]] const Implementation& implementation(std::string_view name) const;  ///< Throws UsageError, suggests.
+  /// Fewest bytes a problem moves; its floating-point operations. Throw DefinitionError on overflow.
+  [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
+  [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
+};
+
+/// Reads and validates one definition: every mistake at once, each with file, line and column (DefinitionError).
+/// `kernel_dirs` are searched for the headers of the include closure (`device/…`).
+[[nodiscard]] OpDefinition load_definition(const std::filesystem::path& toml_file,
+                                           const std::vector<std::filesystem::path>& kernel_dirs);
+
+}  // namespace tilewright

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/device_facts.hpp"
+#include "cache/plan.hpp"
+#include "tuner/definition/definition.hpp"
+
+/// Parameter spaces: from a definition and a problem to the configs worth compiling.
+namespace tilewright {
+
+struct Candidate {
+  Config config;
+  const Implementation* implementation = nullptr;
+};
+
+struct Expansion {
+  /// Legal on this device for this problem: implementations in the definition's order, parameters varying fastest last.
+  std::vector<Candidate> legal;
+  /// How many configs each reason forbade ("constraint `cols % vec == 0`" → 96), for people who wonder.
+  std::map<std::string, std::size_t> forbidden;
+  /// All configs of the space.
+  std::size_t total = 0;
+};
+
+/// Every config of every implementation, judged by make_plan. The references into `definition` must outlive the result.
+/// Configs that differ only in static_dims on an implementation whose `specialize` is empty do not exist.
+[[nodiscard]] Expansion expand(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
+
+/// Checks that a config names an implementation and exactly its parameters, with values of its space; returns it with
+/// the parameters in the definition's order. Throws UsageError with the nearest right name.
+[[nodiscard]] Candidate resolve_config(const OpDefinition& definition, const Config& config);
+
+}  // namespace tilewright
