@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` writes: the launch library, its headers and its CMake package for
+# find_package(tilewright), and where it is built, the program. The ops are installed by kernels/.
+include(CMakePackageConfigHelpers)
+
+set(TILEWRIGHT_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tilewright")
+install(TARGETS tilewright_launch EXPORT tilewright
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/cache/launch/include/"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT tilewright NAMESPACE tilewright::
+  FILE tilewright-targets.cmake DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tilewright-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/tilewright-config.cmake" INSTALL_DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/tilewright-config-version.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/tilewright-config.cmake"
+  "${PROJECT_BINARY_DIR}/tilewright-config-version.cmake"
+  DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
+if(TILEWRIGHT_BUILD_TUNER)
+  install(TARGETS tilewright_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/tilewright")

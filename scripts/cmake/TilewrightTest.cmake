@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# tilewright_test(NAME LABEL unit|cli|launch|gpu|install
+#   SOURCES file...  [LIBS target...]  [DEFINITIONS NAME=value...]  [TIMEOUT seconds])
+#
+# Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with
+# the label. The tests are listed when CTest starts and not when the program is built, so that a build for a
+# machine of another kind works. The user's own cache is out of reach of every test.
+include(GoogleTest)
+
+function(tilewright_test NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;LIBS;DEFINITIONS")
+  if(NOT arg_LABEL MATCHES "^(unit|cli|launch|gpu|install)$")
+    message(FATAL_ERROR "tilewright_test(${NAME}): LABEL must be unit, cli, launch, gpu or install, "
+      "and is '${arg_LABEL}'")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "tilewright_test(${NAME}): SOURCES are needed, and this is not understood: "
+      "'${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${NAME} ${arg_SOURCES})
+  target_link_libraries(${NAME} PRIVATE
+    tilewright_options tilewright_static_runtime ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${NAME} PRIVATE ${arg_DEFINITIONS})
+  set_target_properties(${NAME} PROPERTIES BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../lib")
+  gtest_discover_tests(${NAME}
+    TEST_PREFIX "${NAME}."
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 30
+    PROPERTIES
+      LABELS ${arg_LABEL}
+      TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
+endfunction()
