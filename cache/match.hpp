@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cache/store/store.hpp"
+
+/// What a cache serves for a problem, and how well it fits: always both, so that no caller mistakes a fallback for a
+/// tuned result.
+namespace tilewright {
+
+enum class Fit : std::uint8_t {
+  exact,         ///< tuned for this very problem
+  nearest,       ///< tuned for another shape, legal here
+  base_default,  ///< the op's base: nothing nearer is known (printed as "default")
+  none,          ///< nothing can be served
+};
+enum class Freshness : std::uint8_t { fresh, stale };
+enum class DeviceFit : std::uint8_t { same_device, same_architecture };
+
+/// "exact, fresh, same device" for people and tables.
+struct Match {
+  Fit fit = Fit::none;
+  Freshness freshness = Freshness::fresh;
+  DeviceFit device = DeviceFit::same_device;
+  [[nodiscard]] std::string text() const;
+};
+[[nodiscard]] std::string_view name(Fit fit) noexcept;
+[[nodiscard]] std::string_view name(Freshness freshness) noexcept;
+[[nodiscard]] std::string_view name(DeviceFit fit) noexcept;
+
+struct Served {
+  Match match;
+  /// Nothing when match.fit is `none`.
+  std::optional<Store::WinnerRow> row;
+};
+
+/// The rule (docs/cache.md): an exact winner of this device; else the base kept for this spec on this device; else the
+/// same two from a device of the same architecture (never from the emulator to a GPU or back); else none. A winner is stale when
+/// `versions` differ from those it was measured with, or when its implementation hash is not among the current ones
+/// (`current_implementations` empty: not judged).
+[[nodiscard]] Served match(const Store& store, const Problem& problem, const std::string& interface_hash,
+                           const DeviceFacts& device, const Versions& versions,
+                           const std::vector<std::string>& current_implementations = {});
+
+}  // namespace tilewright

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/config.hpp"
+#include "cache/device_facts.hpp"
+#include "cache/interface.hpp"
+#include "cache/problem.hpp"
+#include "cache/recipe.hpp"
+
+/// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
+namespace tilewright {
+
+/// What became of one config on one problem. Everything but `ok` is a failure that is kept, so that nothing is tried twice.
+enum class TrialStatus : std::uint8_t {
+  ok,
+  compile_failed,
+  exceeds_limits,
+  wrong_result,
+  timed_out,
+  crashed,
+};
+[[nodiscard]] std::string_view name(TrialStatus status) noexcept;
+[[nodiscard]] std::optional<TrialStatus> trial_status_from(std::string_view name) noexcept;
+
+/// How a time was taken (docs/measuring.md): rotating cold graph, L2-resident graph, single cold launches.
+enum class MeasureMode : std::uint8_t { cold, hot, events };
+[[nodiscard]] std::string_view name(MeasureMode mode) noexcept;
+[[nodiscard]] std::optional<MeasureMode> measure_mode_from(std::string_view name) noexcept;
+
+/// Versions that a binary or a trial came from; when they differ from those at hand a winner is stale.
+struct Versions {
+  /// CUDA driver's version as the driver API gives it (13000), 0 on the emulator.
+  int driver = 0;
+  /// "NVRTC 13.0" or "g++ 12.2.0".
+  std::string compiler;
+  /// Of Tilewright.
+  std::string tilewright;
+  friend bool operator==(const Versions&, const Versions&) = default;
+};
+
+/// What the compiler said of one kernel of a binary.
+struct KernelFacts {
+  std::string entry;
+  /// The name to load it by.
+  std::string symbol;
+  int registers = 0;
+  int spill_store_bytes = 0;
+  int spill_load_bytes = 0;
+  int local_bytes = 0;
+  int static_shared_bytes = 0;
+  friend bool operator==(const KernelFacts&, const KernelFacts&) = default;
+};
+
+/// One compile, kept by its key (source, implementation, arch, compiler, options), failures included.
+struct Build {
+  /// 32 hexadecimal digits.
+  std::string key;
+  bool ok = false;
+  /// Content hash of the binary; empty when the compile failed.
+  std::string binary_hash;
+  std::vector<KernelFacts> kernels;
+  /// The compiler's whole output.
+  std::string log;
+  std::string compiler;
+  std::string arch;
+  double milliseconds = 0;
+};
+
+/// Readings of the device around a trial; absent where NVML gives none.
+struct DeviceReadings {
+  std::optional<int> sm_clock_mhz;
+  std::optional<int> memory_clock_mhz;
+  std::optional<int> temperature_c;
+  std::optional<int> power_mw;
+  /// Bits of nvmlClocksEventReasons seen during the trial.
+  std::optional<std::uint64_t> throttle_reasons;
+};
+
+/// The statistics of a measurement (docs/measuring.md).
+struct Timing {
+  double median_ns = 0;
+  /// 95 % interval of the median, from per-round values.
+  double low_ns = 0;
+  double high_ns = 0;
+  double min_ns = 0;
+  /// Nanoseconds a launch, one value a round.
+  std::vector<double> rounds_ns;
+  /// Launches in one round, and input sets rotated over.
+  int launches_per_round = 0;
+  int input_sets = 0;
+  /// The same graph of empty kernels: the device's floor.
+  double floor_ns = 0;
+  /// Within 2× of the floor: the time is the launch's, not the kernel's.
+  [[nodiscard]] bool launch_bound() const noexcept { return floor_ns > 0 && median_ns < 2 * floor_ns; }
+};
+
+/// How far a result was from the reference.
+struct Accuracy {
+  double max_absolute = 0;
+  double max_relative = 0;
+  /// ‖out − ref‖ / ‖ref‖
+  double norm_relative = 0;
+};
+
+/// One config measured on one problem on one device.
+struct Trial {
+  std::int64_t id = 0;
+  TrialStatus status = TrialStatus::ok;
+  /// Why, in words; empty when ok.
+  std::string reason;
+  Config config;
+  MeasureMode mode = MeasureMode::cold;
+  std::optional<Timing> timing;
+  std::optional<Accuracy> accuracy;
+  DeviceReadings readings;
+  /// "GPU-…", empty on the emulator.
+  std::string gpu_uuid;
+  Versions versions;
+  /// Build that it ran; empty when there is none.
+  std::string build_key;
+  std::int64_t sweep = 0;
+  std::int64_t measured_at = 0;
+};
+
+/// Why a row stands in the table of winners.
+enum class WinnerRole : std::uint8_t {
+  best,      ///< fastest of all; serves exactly this problem
+  dynamic,   ///< fastest of those without specialised dims; may serve other shapes
+  base,      ///< the op's fallback; serves every shape
+};
+[[nodiscard]] std::string_view name(WinnerRole role) noexcept;
+
+/// The config served for a problem on a device, with what justifies it.
+struct Winner {
+  WinnerRole role = WinnerRole::best;
+  Trial trial;
+  /// The next best config and its median over the winner's; nothing when there was no other.
+  std::optional<Config> runner_up;
+  std::optional<double> runner_up_ratio;
+  /// Median of the base's trial; nothing when the base failed.
+  std::optional<double> base_ns;
+  int configs_considered = 0;
+  int configs_failed = 0;
+  std::string strategy;
+};
+
+/// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.
+struct Ceiling {
+  /// Read plus written.
+  std::int64_t bytes = 0;
+  MeasureMode mode = MeasureMode::cold;
+  std::optional<double> memcpy_ns;
+  std::optional<double> copy_op_ns;
+  std::string gpu_uuid;
+  std::int64_t measured_at = 0;
+  /// The faster of the two; 0 when neither is there.
+  [[nodiscard]] double best_ns() const noexcept;
+};
+
+/// A definition's part that the store keeps: what launching needs, by hash.
+struct StoredImplementation {
+  std::string hash;
+  ImplementationRecipe recipe;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/store/records.hpp"
+
+/// The cache: one SQLite file with everything that tuning has learned (docs/cache.md has the schema).
+///
+/// Readers never block; several tuners may write one file. Every write method is one transaction: after it returns the
+/// rows are on disk, when it throws CacheError nothing of it is. A file that is not a cache, is damaged, or is newer than
+/// this program is refused and left as it is. A Store belongs to one thread at a time; open one a thread.
+namespace tilewright {
+
+enum class StoreAccess : std::uint8_t {
+  read,   ///< must exist; never written, works in a read-only folder
+  write,  ///< created when absent, migrated forward when older
+};
+
+struct StoreOptions {
+  StoreAccess access = StoreAccess::write;
+  /// How long to wait for another writer before giving up with a CacheError that says so.
+  std::chrono::milliseconds busy_timeout{10'000};
+};
+
+/// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
+[[nodiscard]] std::filesystem::path default_cache_path();
+
+/// Identifies a problem on a device under one interface: the key of trials and winners.
+struct ProblemKey {
+  Problem problem;
+  std::string interface_hash;
+  std::string device_fingerprint;
+};
+
+class Store {
+ public:
+  explicit Store(const std::filesystem::path& path, StoreOptions options = {});
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept;
+
+  // Definitions and devices. Adding what is there already changes nothing.
+  void put_interface(const OpInterface& interface);
+  void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
+  void put_device(const DeviceFacts& device);
+  /// The newest interface stored for an op, or the one with the given hash.
+  [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const;
+  [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const;
+  [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const;
+  [[nodiscard]] std::vector<DeviceFacts> devices() const;
+  [[nodiscard]] std::vector<std::string> ops() const;
+
+  // Builds and binaries.
+  [[nodiscard]] std::optional<Build> build(const std::string& key) const;
+  /// Stores the build and, compressed and by content, its binary (empty when the compile failed).
+  void put_build(const Build& build, std::span<const std::byte> binary);
+  /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
+  [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const;
+
+  // Sweeps.
+  /// Returns the sweep's id. `command` is what was asked, for people.
+  std::int64_t begin_sweep(const std::string& command, const std::string& device_fingerprint);
+  /// `outcome`: "done", "interrupted", "partly".
+  void end_sweep(std::int64_t sweep, const std::string& outcome);
+
+  // Trials. `implementation_hash` ties a trial to the code it is of.
+  /// Stores a trial and returns its id. A trial of the same problem, config, implementation, mode and versions replaces
+  /// nothing: all are kept, the newest counts.
+  std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
+  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode.
+  [[nodiscard]] std::vector<Trial> trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
+                                          MeasureMode mode) const;
+  /// Rounds are left out of listings; this one has them.
+  [[nodiscard]] std::optional<Trial> trial(std::int64_t id) const;
+
+  // Winners.
+  /// Replaces the rows of this problem, device and mode.
+  void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
+  [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
+
+  /// One row a problem that has a winner, for tables and for the launch library's index.
+  struct WinnerRow {
+    Problem problem;
+    std::string interface_hash;
+    std::string implementation_hash;
+    DeviceFacts device;
+    MeasureMode mode = MeasureMode::cold;
+    Winner winner;
+  };
+  struct WinnerFilter {
+    std::string op;           ///< empty: all
+    std::string fingerprint;  ///< empty: all
+    std::optional<MeasureMode> mode;
+    std::optional<WinnerRole> role;
+  };
+  /// Ordered by op, spec, then dims as numbers.
+  [[nodiscard]] std::vector<WinnerRow> list_winners(const WinnerFilter& filter) const;
+
+  // Ceilings.
+  void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);
+  [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes,
+                                               MeasureMode mode) const;
+
+  struct Counts {
+    std::int64_t devices = 0, interfaces = 0, implementations = 0, problems = 0, configs = 0, trials = 0, winners = 0,
+                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0;
+    int schema = 0;
+  };
+  [[nodiscard]] Counts counts() const;
+  /// `PRAGMA integrity_check` and every binary's hash; throws CacheError that names the damage.
+  void check() const;
+  /// Counts commits by other connections and other processes: changes exactly when the file's content did.
+  [[nodiscard]] std::int64_t data_version() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright
