@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/device_facts.hpp"
+#include "cache/error.hpp"
+
+/// The CUDA driver, opened at run time (TILEWRIGHT_LIBCUDA, else libcuda.so.1), and owners for what it hands out. The
+/// only folder that calls cu*. Handles are opaque pointers here, so no CUDA header is needed to build.
+///
+/// Driver is one object a process, never unloaded, free to be used by any thread. Owners are movable, not copyable;
+/// their destructors never throw. Every failed call throws DeviceError with the API's name, CUDA's own words and what
+/// was being done.
+namespace tilewright::cuda {
+
+using Context = struct CUctx_st*;
+using Stream = struct CUstream_st*;
+using Event = struct CUevent_st*;
+using Library = struct CUlib_st*;
+using Kernel = struct CUkern_st*;
+using Function = struct CUfunc_st*;
+using Graph = struct CUgraph_st*;
+using GraphExec = struct CUgraphExec_st*;
+using Address = std::uint64_t;
+
+/// The table of driver entry points that Tilewright uses (driver_table.hpp); one line a function.
+struct DriverTable;
+
+class Driver {
+ public:
+  /// The process's driver, or nothing with `why` telling what was looked for. Never throws; the answer is remembered.
+  [[nodiscard]] static const Driver* find(std::string* why = nullptr) noexcept;
+  /// As find, but throws DeviceError with `why` and what to do.
+  [[nodiscard]] static const Driver& get();
+
+  [[nodiscard]] int version() const;       ///< 13000
+  [[nodiscard]] int device_count() const;  ///< 0 when there is a driver but no GPU
+  [[nodiscard]] DeviceFacts facts(int device) const;
+  /// "GPU-3f2c…"
+  [[nodiscard]] std::string uuid(int device) const;
+  [[nodiscard]] const DriverTable& table() const noexcept { return *table_; }
+  /// Where it was found.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  /// Throws DeviceError("`what` failed: cuLaunchKernelEx: CUDA_ERROR_…: words") unless `status` is 0.
+  void check(int status, const char* api, const std::string& what = {}) const;
+
+ private:
+  friend struct DriverLoader;
+  Driver() = default;
+  std::shared_ptr<const DriverTable> table_;
+  std::string path_;
+};
+
+/// The device's primary context, retained while this lives and current on the calling thread after construction.
+class PrimaryContext {
+ public:
+  PrimaryContext(const Driver& driver, int device);
+  void make_current() const;
+  [[nodiscard]] Context get() const noexcept { return context_; }
+  [[nodiscard]] int device() const noexcept { return device_; }
+
+ private:
+  int device_;
+  Context context_ = nullptr;
+  std::shared_ptr<void> retained_;
+};
+
+/// Device memory, freed with the buffer.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Driver& driver, std::size_t bytes, const std::string& what);
+  [[nodiscard]] Address address() const noexcept { return address_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  explicit operator bool() const noexcept { return address_ != 0; }
+
+ private:
+  Address address_ = 0;
+  std::size_t bytes_ = 0;
+  std::shared_ptr<void> freed_;
+};
+
+/// A loaded binary (cuLibraryLoadData) and its kernels. Shared by all that launch from it.
+class Module {
+ public:
+  /// Throws DeviceError when the driver rejects the binary.
+  Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what);
+  /// The function of the current context for a kernel's symbol; `shared_bytes` beyond 48 KiB and clusters of more than 8
+  /// blocks are enabled here. Throws DeviceError that names the symbols there are.
+  [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes, bool nonportable_cluster) const;
+
+ private:
+  const Driver* driver_;
+  std::shared_ptr<struct CUlib_st> library_;
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/plan.hpp"
+#include "cache/store/records.hpp"
+
+/// A plan made ready for one CUDA context: kernels loaded, geometry final, everything that a launch needs and nothing
+/// that it must look up. The one launch path of the tuner and of the launch library.
+namespace tilewright::cuda {
+
+class Executable {
+ public:
+  /// Loads the binary's kernels, answers the plan's residency formulas, and makes the final plan.
+  /// `kernels` maps entries to symbols. Throws DeviceError, or Error with the reason when the config turns out illegal.
+  Executable(const Driver& driver, std::shared_ptr<const Module> module, const std::vector<KernelFacts>& kernels,
+             const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
+             const Problem& problem, const DeviceFacts& device);
+
+  [[nodiscard]] const LaunchPlan& plan() const noexcept { return plan_; }
+
+  /// Enqueues every kernel of the plan on `stream`: no allocation, no lock. `args[i]` points at the i-th present
+  /// argument's value (a device address or a scalar), `workspaces[i]` is the i-th workspace's address. Tensor maps are
+  /// encoded from the addresses at the call (the launch library keeps a cache of them in front).
+  /// Workspaces that are zeroed `each` time are cleared here. Returns a CUresult; 0 is success.
+  [[nodiscard]] int launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept;
+
+  /// Blocks of kernel `index` that fit on one SM at once, for tables.
+  [[nodiscard]] int blocks_per_sm(std::size_t index) const;
+
+ private:
+  struct Launchable;
+  const Driver* driver_;
+  std::shared_ptr<const Module> module_;
+  LaunchPlan plan_;
+  std::vector<std::int64_t> dims_;
+  std::shared_ptr<const std::vector<Launchable>> kernels_;
+};
+
+}  // namespace tilewright::cuda
