@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/device_facts.hpp"
+#include "cache/plan.hpp"
+#include "cache/store/records.hpp"
+#include "tuner/compile/compiler.hpp"
+
+/// Where configs run: `cuda:N` through the driver, or `cpu`, the emulator. One interface, so that sweep, verify and bench
+/// know no difference. A Device and everything it hands out belong to one thread; a failed call throws DeviceError.
+namespace tilewright {
+
+using Address = std::uint64_t;
+
+/// Memory of a device, freed with it. Addresses are multiples of 256.
+class DeviceBuffer {
+ public:
+  virtual ~DeviceBuffer() = default;
+  [[nodiscard]] virtual Address address() const noexcept = 0;
+  [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
+};
+
+/// The values of one launch: for each present argument a device address or a scalar's bits; then each workspace.
+struct LaunchArgs {
+  /// Eight bytes an argument; scalars smaller than that stand in the low bytes.
+  std::vector<std::uint64_t> values;
+  std::vector<Address> workspaces;
+};
+
+/// A config made ready on a device (kernels loaded, geometry final).
+class DeviceExecutable {
+ public:
+  virtual ~DeviceExecutable() = default;
+  [[nodiscard]] virtual const LaunchPlan& plan() const noexcept = 0;
+  /// Runs once and waits. Throws DeviceError when the launch or the kernel fails (a deadlock or a misaligned access on
+  /// the emulator, an illegal address on a GPU).
+  virtual void run(const LaunchArgs& args) = 0;
+};
+
+/// A timed unit, ready to be repeated: a graph of launches on a GPU, a loop on the emulator.
+class Rounds {
+ public:
+  virtual ~Rounds() = default;
+  /// One round; nanoseconds a launch.
+  [[nodiscard]] virtual double run() = 0;
+};
+
+/// Memory that a kernel changes and that must be put back between rounds, outside the timed region.
+struct Restore {
+  Address destination = 0;
+  Address source = 0;
+  std::size_t bytes = 0;
+};
+
+struct RoundsRequest {
+  MeasureMode mode = MeasureMode::cold;
+  /// Launches in one round. With `restore`, at most one a set.
+  int launches = 1;
+  /// Rotated over, in order.
+  std::span<const LaunchArgs> sets;
+  std::span<const Restore> restore;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual const DeviceFacts& facts() const noexcept = 0;
+  /// "cuda:0" or "cpu".
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// Empty on the emulator.
+  [[nodiscard]] virtual const std::string& gpu_uuid() const noexcept = 0;
+  /// As in Versions::driver.
+  [[nodiscard]] virtual int driver_version() const noexcept = 0;
+  /// Clock, power and temperature now; empty where there are none.
+  [[nodiscard]] virtual DeviceReadings readings() = 0;
+  /// The compiler whose binaries this device loads.
+  [[nodiscard]] virtual Compiler& compiler() = 0;
+  [[nodiscard]] virtual std::size_t free_bytes() = 0;
+
+  [[nodiscard]] virtual std::unique_ptr<DeviceBuffer> allocate(std::size_t bytes, const std::string& what) = 0;
+  virtual void upload(Address to, std::span<const std::byte> from) = 0;
+  virtual void download(std::span<std::byte> to, Address from) = 0;
+  virtual void fill(Address to, std::uint8_t byte, std::size_t bytes) = 0;
+  virtual void copy(Address to, Address from, std::size_t bytes) = 0;
+
+  /// Loads a binary for one config and problem. Throws DeviceError when it cannot be loaded here, UsageError with the
+  /// reason when the config is illegal for the problem.
+  [[nodiscard]] virtual std::unique_ptr<DeviceExecutable> load(std::span<const std::byte> binary,
+                                                               const std::vector<KernelFacts>& kernels,
+                                                               const OpInterface& interface,
+                                                               const ImplementationRecipe& recipe, const Config& config,
+                                                               const Problem& problem) = 0;
+
+  /// `executable` must outlive the result.
+  [[nodiscard]] virtual std::unique_ptr<Rounds> rounds(DeviceExecutable& executable, const RoundsRequest& request) = 0;
+  /// The same shape of round with empty kernels: the floor under every time.
+  [[nodiscard]] virtual std::unique_ptr<Rounds> empty_rounds(MeasureMode mode, int launches) = 0;
+  /// The same shape of round with the device's own memory copy, from `source[i]` to `destination[i]` in turn.
+  [[nodiscard]] virtual std::unique_ptr<Rounds> copy_rounds(MeasureMode mode, int launches,
+                                                            std::span<const Address> destinations,
+                                                            std::span<const Address> sources, std::size_t bytes) = 0;
+};
+
+/// "auto" (the first GPU, else the emulator), "cpu", "cuda" or "cuda:N". Throws UsageError for another word and
+/// DeviceError when the GPU asked for is not there. `said` receives one line about what "auto" chose.
+[[nodiscard]] std::unique_ptr<Device> open_device(std::string_view name, std::string* said = nullptr);
+
+}  // namespace tilewright

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/store/records.hpp"
+#include "tuner/verify/inputs.hpp"
+
+/// Is a config right? Every element within atol + rtol·|ref| of a reference that accumulates in fp64, the norm-wise
+/// error within twice the rounding of the output type, inputs unchanged, nothing written outside (docs/measuring.md).
+namespace tilewright {
+
+struct Verdict {
+  bool right = false;
+  /// What is wrong first, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)".
+  std::string reason;
+  Accuracy accuracy;
+};
+
+/// Holds a problem's inputs and its reference output; made once a problem, used for every config.
+class Verifier {
+ public:
+  /// Runs the op's reference kernel on the device. `reference` is its binary (compile/source.hpp's generate_reference).
+  Verifier(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
+           ArgumentSet::Options options = {});
+  ~Verifier();
+
+  /// Poisons the outputs, runs, compares. A DeviceError of the run propagates: it is the caller's to call it a crash.
+  [[nodiscard]] Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces = {});
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright
