@@ -15,15 +15,16 @@ std::filesystem::path kernels_dir() {
   const char* chosen = std::getenv("TILEWRIGHT_KERNELS_DIR");
   const bool from_environment = chosen != nullptr && *chosen != '\0';
   const fs::path place = from_environment ? fs::path(chosen)
-                                          : fs::read_symlink("/proc/self/exe").parent_path().parent_path() /
-                                                "share" / "tilewright" / "kernels";
+                                          : fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share" /
+                                                "tilewright" / "kernels";
   // Links are resolved here once, so that paths in compile logs are those of the files that one edits.
   std::error_code missing;
-  const fs::path found = fs::canonical(place, missing);
+  fs::path found = fs::canonical(place, missing);
   if (missing || !fs::is_directory(found)) {
-    throw Error(fmt::format("looking for the built-in ops: {} is not a folder{}; set TILEWRIGHT_KERNELS_DIR to the "
-                            "folder that holds them, or install Tilewright again",
-                            place.string(), from_environment ? " (from TILEWRIGHT_KERNELS_DIR)" : ""));
+    throw Error(
+        fmt::format("looking for the built-in ops: {} is not a folder{}; set TILEWRIGHT_KERNELS_DIR to the "
+                    "folder that holds them, or install Tilewright again",
+                    place.string(), from_environment ? " (from TILEWRIGHT_KERNELS_DIR)" : ""));
   }
   return found;
 }
