@@ -39,6 +39,12 @@ std::optional<DType> dtype_from(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (const Row& candidate : kRows) names.emplace_back(candidate.name);
+  return names;
+}
+
 std::size_t size_of(DType type) noexcept { return row(type).bytes; }
 std::string_view device_type(DType type) noexcept { return row(type).device_type; }
 double unit_roundoff(DType type) noexcept { return row(type).roundoff; }

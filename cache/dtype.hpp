@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 /// Element and scalar types, by the names that definitions and shape keys use.
 namespace tilewright {
@@ -14,6 +16,8 @@ enum class DType : std::uint8_t { f32, f16, bf16, f64, i32, i64, u32, u64, u8 };
 /// "f32", "bf16", …
 [[nodiscard]] std::string_view name(DType type) noexcept;
 [[nodiscard]] std::optional<DType> dtype_from(std::string_view name) noexcept;
+/// Every type's name, for "did you mean …?".
+[[nodiscard]] std::vector<std::string> dtype_names();
 /// Bytes of one element.
 [[nodiscard]] std::size_t size_of(DType type) noexcept;
 /// The type's spelling in device code: "float", "__half", "__nv_bfloat16", "long long", …

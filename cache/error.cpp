@@ -51,7 +51,8 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best) {
+    // A word of which no letter stays is another word.
+    if (distance < best && distance < std::max(word.size(), candidate.size())) {
       best = distance;
       nearest = candidate;
     }

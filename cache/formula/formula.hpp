@@ -4,16 +4,23 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "cache/error.hpp"
+
 /// Integer formulas: the language of a definition's constraints, launch geometry and costs (docs/definitions.md).
 ///
-/// 64-bit integers, `+ - * / %`, comparison, `and or not`, the functions `ceil_div round_up min max select pow2_ceil
-/// log2 sizeof`, names, and text in single quotes that may only be compared (`act == 'gelu'`). Overflow, division by
-/// zero and an unknown name are errors with file, line and column: a wrong formula never yields a number.
+/// 64-bit integers, `true` (1) and `false` (0), names, and from the loosest binding to the tightest `or`, `and`, `not`,
+/// comparison (which does not chain), `+ -`, `* / %`, unary `-`, parentheses. Division truncates towards zero and `%` has
+/// the sign of its left side, as in C. `and` and `or` give 0 or 1 and evaluate their right side only if it decides.
+/// Functions: `ceil_div(a, b)` and `round_up(a, b)` for b > 0; `min` and `max` of one or more; `select(condition, a, b)`,
+/// which evaluates one of a and b; `pow2_ceil(a)`, 1 for a ≤ 1; `log2(a)`, rounded down, for a ≥ 1; `sizeof(dtype)` or
+/// `sizeof(f32)`, bytes of an element. Text in single quotes may only be compared (`act == 'gelu'`, `!=`).
+/// Overflow, division by zero and an unknown name are errors with their place: a wrong formula never yields a number.
 /// A parsed Formula is immutable and may be shared and evaluated by any number of threads.
 namespace tilewright {
 
@@ -30,11 +37,19 @@ class Scope {
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
 };
 
-/// Where a formula stands in a file, so that its mistakes can be found; columns count from 1.
+/// Where a formula's first character stands in a file (inside the quotes), so that its mistakes can be found; lines and
+/// columns count from 1, columns in characters. Line 0: not in a file; `file` may then say what the formula is of.
 struct SourcePlace {
   std::string file;
   int line = 0;
   int column = 0;
+};
+
+/// A name that a formula may mention, for Formula::check.
+struct KnownName {
+  std::string name;
+  /// Every text that it can stand for; empty: it is a number.
+  std::vector<std::string> texts;
 };
 
 class Formula {
@@ -52,9 +67,18 @@ class Formula {
 
   /// As written.
   [[nodiscard]] const std::string& text() const noexcept;
+  /// Without the freedom of spacing: tokens with one space between them. What hashes are made of.
+  [[nodiscard]] std::string canonical() const;
   [[nodiscard]] const SourcePlace& place() const noexcept;
   /// Every name the formula mentions, each once, in order of appearance; `sizeof`'s operand is not one.
   [[nodiscard]] std::vector<std::string> names() const;
+
+  /// Every mistake that can be known before evaluation, in the branches that no evaluation reaches too: unknown names,
+  /// text where a number is needed, and comparison with a text that a name never is (`act == 'glu'`). None: empty.
+  [[nodiscard]] std::vector<Diagnostic> check(std::span<const KnownName> known) const;
+
+  /// The same text; the place does not count.
+  friend bool operator==(const Formula& a, const Formula& b) noexcept { return a.text() == b.text(); }
 
  private:
   struct Parsed;

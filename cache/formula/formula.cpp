@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/formula/formula.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cache/formula/checker.hpp"
+#include "cache/formula/evaluator.hpp"
+#include "cache/formula/lexer.hpp"
+#include "cache/formula/parser.hpp"
+#include "cache/formula/source_text.hpp"
+#include "cache/formula/syntax.hpp"
+
+namespace tilewright {
+
+struct Formula::Parsed {
+  SourceText source;
+  std::string canonical;
+  Syntax syntax;
+
+  Parsed(std::string text, SourcePlace place) : source(std::move(text), std::move(place)) {
+    const std::vector<Token> tokens = tokens_of(source);
+    canonical = canonical_text(tokens);
+    syntax = parse_formula(source, tokens);
+  }
+};
+
+Formula::Formula(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
+
+Formula::Formula() : Formula(std::make_shared<const Parsed>("0", SourcePlace{})) {}
+
+Formula Formula::parse(std::string text, SourcePlace place) {
+  return Formula(std::make_shared<const Parsed>(std::move(text), std::move(place)));
+}
+
+Value Formula::evaluate(const Scope& scope) const { return evaluate_value(parsed_->source, parsed_->syntax, scope); }
+
+std::int64_t Formula::integer(const Scope& scope) const {
+  return evaluate_number(parsed_->source, parsed_->syntax, scope);
+}
+
+bool Formula::truth(const Scope& scope) const { return integer(scope) != 0; }
+
+const std::string& Formula::text() const noexcept { return parsed_->source.text(); }
+
+std::string Formula::canonical() const { return parsed_->canonical; }
+
+const SourcePlace& Formula::place() const noexcept { return parsed_->source.place(); }
+
+std::vector<std::string> Formula::names() const {
+  // The parser makes a leaf when it comes to it, so nodes of names stand in order of appearance.
+  std::vector<std::string> names;
+  for (const Node& node : parsed_->syntax.nodes) {
+    if (node.op == Op::name && std::find(names.begin(), names.end(), node.word) == names.end()) {
+      names.push_back(node.word);
+    }
+  }
+  return names;
+}
+
+std::vector<Diagnostic> Formula::check(std::span<const KnownName> known) const {
+  return check_formula(parsed_->source, parsed_->syntax, known);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "cache/error.hpp"
+#include "cache/formula/formula.hpp"
+
+/// A formula's text with its place in a file: turns an offset in the text into the place that a reader can go to.
+namespace tilewright {
+
+class SourceText {
+ public:
+  SourceText(std::string text, SourcePlace place) : text_(std::move(text)), place_(std::move(place)) {}
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] const SourcePlace& place() const noexcept { return place_; }
+
+  /// "`what` in `the formula``hint`", with the place of the byte at `offset`. Where the formula stands in no file, the
+  /// message tells the column within the formula instead.
+  [[nodiscard]] Diagnostic diagnostic(std::size_t offset, std::string_view what, std::string_view hint = {}) const;
+  /// Throws that as a DefinitionError.
+  [[noreturn]] void fail(std::size_t offset, std::string_view what, std::string_view hint = {}) const;
+
+ private:
+  std::string text_;
+  SourcePlace place_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a parsed formula is: a tree whose nodes lie in one vector, children before their parent.
+namespace tilewright {
+
+enum class Op : std::uint8_t {
+  number,       // Node::number
+  text,         // Node::word
+  name,         // Node::word
+  size_of,      // of the scope's dtype; of a type that is named, the parser makes a number
+  negate,
+  logical_not,
+  logical_or,
+  logical_and,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  ceil_div,
+  round_up,
+  min,
+  max,
+  select,
+  pow2_ceil,
+  log2,
+};
+
+/// As formulas spell it: "+", "and", "ceil_div".
+[[nodiscard]] std::string_view spelling(Op op) noexcept;
+
+struct Node {
+  Op op = Op::number;
+  /// Of the token that a mistake is shown at, in bytes.
+  std::size_t offset = 0;
+  std::int64_t number = 0;
+  std::string word;
+  /// Indices into Syntax::nodes.
+  std::vector<std::size_t> operands;
+  /// Levels of nodes from here down, this one included.
+  std::size_t depth = 1;
+};
+
+struct Syntax {
+  std::vector<Node> nodes;
+  std::size_t root = 0;
+};
+
+}  // namespace tilewright
