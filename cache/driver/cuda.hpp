@@ -21,6 +21,10 @@
 /// Driver is one object a process, never unloaded, free to be used by any thread. Owners are movable, not copyable;
 /// their destructors never throw. Every failed call throws DeviceError with the API's name, CUDA's own words and what
 /// was being done.
+namespace tilewright {
+class SharedLibrary;
+}
+
 namespace tilewright::cuda {
 
 using Context = struct CUctx_st*;
@@ -48,18 +52,31 @@ class Driver {
   [[nodiscard]] DeviceFacts facts(int device) const;
   /// "GPU-3f2c…"
   [[nodiscard]] std::string uuid(int device) const;
+  /// For every other call: include cache/driver/driver_table.hpp.
   [[nodiscard]] const DriverTable& table() const noexcept { return *table_; }
   /// Where it was found.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
+  /// "CUDA_ERROR_INVALID_VALUE (1): invalid argument"
+  [[nodiscard]] std::string describe(int status) const;
   /// Throws DeviceError("`what` failed: cuLaunchKernelEx: CUDA_ERROR_…: words") unless `status` is 0.
   void check(int status, const char* api, const std::string& what = {}) const;
+  /// Calls an entry of the table and checks it: `driver.call("copying x", driver.table().memcpy_htod, to, from, n)`.
+  template <class Api, class... Arguments>
+  void call(const char* what, const Api& api, Arguments... arguments) const {
+    if (const int status = api(arguments...); status != 0) check(status, api.name(), what);
+  }
 
  private:
   friend struct DriverLoader;
   Driver() = default;
+  [[nodiscard]] int attribute(int device, int which) const;
+
+  std::shared_ptr<SharedLibrary> library_;
   std::shared_ptr<const DriverTable> table_;
   std::string path_;
+  /// False where there is a driver but no GPU.
+  bool has_devices_ = false;
 };
 
 /// The device's primary context, retained while this lives and current on the calling thread after construction.
@@ -67,10 +84,13 @@ class PrimaryContext {
  public:
   PrimaryContext(const Driver& driver, int device);
   void make_current() const;
+  /// Waits until everything enqueued in the context is done; a kernel's illegal access is reported here.
+  void synchronize() const;
   [[nodiscard]] Context get() const noexcept { return context_; }
   [[nodiscard]] int device() const noexcept { return device_; }
 
  private:
+  const Driver* driver_;
   int device_;
   Context context_ = nullptr;
   std::shared_ptr<void> retained_;
@@ -91,14 +111,16 @@ class Buffer {
   std::shared_ptr<void> freed_;
 };
 
-/// A loaded binary (cuLibraryLoadData) and its kernels. Shared by all that launch from it.
+/// A loaded binary (cuLibraryLoadData) and its kernels. Shared by all that launch from it. Belongs to no context: the
+/// driver loads it into each context that asks for a function.
 class Module {
  public:
   /// Throws DeviceError when the driver rejects the binary.
   Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what);
   /// The function of the current context for a kernel's symbol; `shared_bytes` beyond 48 KiB and clusters of more than 8
   /// blocks are enabled here. Throws DeviceError that names the symbols there are.
-  [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes, bool nonportable_cluster) const;
+  [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes,
+                                  bool nonportable_cluster) const;
 
  private:
   const Driver* driver_;

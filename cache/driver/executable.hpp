@@ -19,7 +19,7 @@ namespace tilewright::cuda {
 
 class Executable {
  public:
-  /// Loads the binary's kernels, answers the plan's residency formulas, and makes the final plan.
+  /// Loads the binary's kernels into the current context, answers the plan's residency formulas, and makes the final plan.
   /// `kernels` maps entries to symbols. Throws DeviceError, or Error with the reason when the config turns out illegal.
   Executable(const Driver& driver, std::shared_ptr<const Module> module, const std::vector<KernelFacts>& kernels,
              const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
@@ -27,18 +27,23 @@ class Executable {
 
   [[nodiscard]] const LaunchPlan& plan() const noexcept { return plan_; }
 
-  /// Enqueues every kernel of the plan on `stream`: no allocation, no lock. `args[i]` points at the i-th present
-  /// argument's value (a device address or a scalar), `workspaces[i]` is the i-th workspace's address. Tensor maps are
-  /// encoded from the addresses at the call (the launch library keeps a cache of them in front).
-  /// Workspaces that are zeroed `each` time are cleared here. Returns a CUresult; 0 is success.
-  [[nodiscard]] int launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept;
+  /// Enqueues every kernel of the plan on `stream`, in the context that this was made in: no allocation, no lock; any
+  /// number of threads at once. `args[i]` points at the i-th present argument's value (a device address or a scalar),
+  /// `workspaces[i]` is the i-th workspace's address. Tensor maps are encoded from the addresses at the call.
+  /// Workspaces zeroed `each` time are cleared here; those zeroed `once` by whoever allocates them.
+  /// Returns a CUresult; 0 is success.
+  [[nodiscard]] int launch(Stream stream, std::span<void* const> args,
+                           std::span<const Address> workspaces) const noexcept;
 
   /// Blocks of kernel `index` that fit on one SM at once, for tables.
   [[nodiscard]] int blocks_per_sm(std::size_t index) const;
 
  private:
   struct Launchable;
+  static Launchable prepare(const PlannedKernel& kernel, Function function);
+
   const Driver* driver_;
+  /// Functions of kernels live as long as it does.
   std::shared_ptr<const Module> module_;
   LaunchPlan plan_;
   std::vector<std::int64_t> dims_;

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/driver/executable.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "cache/driver/driver_table.hpp"
+
+namespace tilewright::cuda {
+
+namespace {
+
+// A launch builds its parameter block on the stack, so there are bounds; no kernel comes near them.
+constexpr std::size_t kMostParams = 64;
+constexpr std::size_t kMostMaps = 8;
+constexpr std::size_t kMostMapRank = 5;
+
+bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
+
+std::uint32_t threads_of(const PlannedKernel& kernel) { return kernel.block[0] * kernel.block[1] * kernel.block[2]; }
+
+/// CUtensorMapDataType
+int tensor_map_type(DType type) {
+  switch (type) {
+    case DType::u8:
+      return 0;
+    case DType::u32:
+      return 2;
+    case DType::i32:
+      return 3;
+    case DType::u64:
+      return 4;
+    case DType::i64:
+      return 5;
+    case DType::f16:
+      return 6;
+    case DType::f32:
+      return 7;
+    case DType::f64:
+      return 8;
+    case DType::bf16:
+      return 9;
+  }
+  return 0;
+}
+
+/// CUtensorMapSwizzle, from the bytes that a definition names.
+int tensor_map_swizzle(std::uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
+
+Result encode(const DriverTable& table, const PlannedMap& map, Address address, TensorMap& out) {
+  constexpr int kInterleaveNone = 0;
+  constexpr int kPromoteTo128Bytes = 2;
+  constexpr int kFillZeros = 0;
+  static constexpr std::array<std::uint32_t, kMostMapRank> kDense{1, 1, 1, 1, 1};
+  return table.tensor_map_encode_tiled(&out, tensor_map_type(map.type), static_cast<std::uint32_t>(map.dims.size()),
+                                       reinterpret_cast<void*>(address), map.dims.data(), map.strides.data(),
+                                       map.box.data(), kDense.data(), kInterleaveNone, tensor_map_swizzle(map.swizzle),
+                                       kPromoteTo128Bytes, kFillZeros);
+}
+
+}  // namespace
+
+/// A kernel with everything of its launch that does not change between calls.
+struct Executable::Launchable {
+  Function function = nullptr;
+  LaunchConfig config{};
+  std::array<LaunchAttribute, 2> attributes{};
+  std::vector<PlannedParam> params;
+};
+
+Executable::Launchable Executable::prepare(const PlannedKernel& kernel, Function function) {
+  Launchable ready;
+  ready.function = function;
+  ready.config = {.grid_x = kernel.grid[0],
+                  .grid_y = kernel.grid[1],
+                  .grid_z = kernel.grid[2],
+                  .block_x = kernel.block[0],
+                  .block_y = kernel.block[1],
+                  .block_z = kernel.block[2],
+                  .shared_bytes = kernel.shared_bytes,
+                  .stream = nullptr,
+                  .attributes = nullptr,
+                  .attribute_count = 0};
+  if (has_cluster(kernel)) {
+    LaunchAttribute& attribute = ready.attributes[ready.config.attribute_count++];
+    attribute.id = LaunchAttribute::Id::cluster_dimension;
+    attribute.value.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
+  }
+  if (kernel.pdl) {
+    LaunchAttribute& attribute = ready.attributes[ready.config.attribute_count++];
+    attribute.id = LaunchAttribute::Id::programmatic_stream_serialization;
+    attribute.value.allowed = 1;
+  }
+  ready.params = kernel.params;
+  return ready;
+}
+
+Executable::Executable(const Driver& driver, std::shared_ptr<const Module> module,
+                       const std::vector<KernelFacts>& kernels, const OpInterface& interface,
+                       const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                       const DeviceFacts& device)
+    : driver_(&driver), module_(std::move(module)) {
+  const DriverTable& table = driver.table();
+  const auto function_of = [&](const PlannedKernel& kernel) {
+    const auto facts = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const KernelFacts& each) { return each.entry == kernel.entry; });
+    if (facts == kernels.end()) {
+      throw DeviceError(fmt::format("the binary of {} has no kernel '{}': it was built from another definition",
+                                    config.text(), kernel.entry));
+    }
+    return module_->function(facts->symbol, kernel.shared_bytes, kernel.nonportable_cluster);
+  };
+
+  Residency residency;
+  residency.resident_blocks = [&](const PlannedKernel& kernel) -> std::int64_t {
+    int blocks = 0;
+    driver.call("asking how many blocks fit on an SM", table.occupancy_max_active_blocks, &blocks, function_of(kernel),
+                static_cast<int>(threads_of(kernel)), static_cast<std::size_t>(kernel.shared_bytes));
+    return std::int64_t{blocks} * device.sm_count;
+  };
+  residency.max_active_clusters = [&](const PlannedKernel& kernel) -> std::int64_t {
+    // The grid is what is being asked for: any whole number of clusters gives the same answer.
+    PlannedKernel one_cluster = kernel;
+    one_cluster.grid = kernel.cluster;
+    Launchable ready = prepare(one_cluster, function_of(kernel));
+    ready.config.attributes = ready.attributes.data();
+    int clusters = 0;
+    driver.call("asking how many clusters can be active", table.occupancy_max_active_clusters, &clusters,
+                ready.function, static_cast<const LaunchConfig*>(&ready.config));
+    return clusters;
+  };
+
+  auto planned = make_plan(interface, recipe, config, problem, device, &residency);
+  if (const auto* illegal = std::get_if<Illegal>(&planned)) {
+    throw Error(fmt::format("{} cannot serve {}: {}", config.text(), problem.key(), illegal->reason));
+  }
+  plan_ = std::get<LaunchPlan>(std::move(planned));
+  if (plan_.maps.size() > kMostMaps) {
+    throw DeviceError(
+        fmt::format("{} has {} tensor maps; at most {} can be launched", config.text(), plan_.maps.size(), kMostMaps));
+  }
+  for (const auto& dim : problem.dims) dims_.push_back(dim.second);
+
+  auto ready = std::make_shared<std::vector<Launchable>>();
+  for (const PlannedKernel& kernel : plan_.kernels) {
+    if (kernel.params.size() > kMostParams) {
+      throw DeviceError(fmt::format("kernel '{}' has {} parameters; at most {} can be launched", kernel.entry,
+                                    kernel.params.size(), kMostParams));
+    }
+    ready->push_back(prepare(kernel, function_of(kernel)));
+  }
+  kernels_ = std::move(ready);
+}
+
+int Executable::launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept {
+  const DriverTable& table = driver_->table();
+  for (std::size_t i = 0; i < plan_.workspaces.size(); ++i) {
+    const PlannedWorkspace& workspace = plan_.workspaces[i];
+    if (workspace.zero != WorkspaceRecipe::Zero::each || workspace.bytes == 0) continue;
+    if (const Result status = table.memset_d8_async(workspaces[i], 0, workspace.bytes, stream); status != kSuccess) {
+      return status;
+    }
+  }
+  std::array<TensorMap, kMostMaps> maps;
+  for (std::size_t i = 0; i < plan_.maps.size(); ++i) {
+    Address address = 0;
+    std::memcpy(&address, args[plan_.maps[i].arg], sizeof address);
+    if (const Result status = encode(table, plan_.maps[i], address, maps[i]); status != kSuccess) return status;
+  }
+
+  // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
+  std::array<void*, kMostParams> params;
+  for (const Launchable& kernel : *kernels_) {
+    for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+      const PlannedParam& param = kernel.params[i];
+      switch (param.kind) {
+        case KernelParam::Kind::ptr:
+        case KernelParam::Kind::scalar:
+          params[i] = args[param.index];
+          break;
+        case KernelParam::Kind::dim:
+          params[i] = const_cast<std::int64_t*>(&dims_[param.index]);
+          break;
+        case KernelParam::Kind::map:
+          params[i] = &maps[param.index];
+          break;
+        case KernelParam::Kind::workspace:
+          params[i] = const_cast<Address*>(&workspaces[param.index]);
+          break;
+      }
+    }
+    LaunchConfig config = kernel.config;
+    config.stream = stream;
+    config.attributes = kernel.attributes.data();
+    if (const Result status = table.launch_kernel_ex(&config, kernel.function, params.data(), nullptr);
+        status != kSuccess) {
+      return status;
+    }
+  }
+  return kSuccess;
+}
+
+int Executable::blocks_per_sm(std::size_t index) const {
+  const PlannedKernel& kernel = plan_.kernels.at(index);
+  int blocks = 0;
+  driver_->call("asking how many blocks fit on an SM", driver_->table().occupancy_max_active_blocks, &blocks,
+                (*kernels_)[index].function, static_cast<int>(threads_of(kernel)),
+                static_cast<std::size_t>(kernel.shared_bytes));
+  return blocks;
+}
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/driver/driver_table.hpp"
+
+namespace tilewright::cuda {
+
+PrimaryContext::PrimaryContext(const Driver& driver, int device) : driver_(&driver), device_(device) {
+  const std::string what = fmt::format("opening the context of cuda:{}", device);
+  driver.call(what.c_str(), driver.table().primary_ctx_retain, &context_, static_cast<DeviceId>(device));
+  const DriverTable* table = &driver.table();
+  retained_ = std::shared_ptr<void>(context_, [table, device](void*) { table->primary_ctx_release(device); });
+  make_current();
+}
+
+void PrimaryContext::make_current() const {
+  driver_->call("making the context current", driver_->table().ctx_set_current, context_);
+}
+
+void PrimaryContext::synchronize() const { driver_->call("waiting for the GPU", driver_->table().ctx_synchronize); }
+
+Buffer::Buffer(const Driver& driver, std::size_t bytes, const std::string& what) : bytes_(bytes) {
+  // The driver refuses an allocation of nothing; a caller with nothing to store still gets an address of its own.
+  const std::size_t asked = bytes == 0 ? 1 : bytes;
+  const Result status = driver.table().mem_alloc(&address_, asked);
+  if (status != kSuccess) {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    const bool known = driver.table().mem_get_info(&free, &total) == kSuccess;
+    driver.check(status, driver.table().mem_alloc.name(),
+                 fmt::format("allocating {} bytes of device memory for {}{}", asked, what,
+                             known ? fmt::format(" ({} of {} are free)", free, total) : ""));
+  }
+  const DriverTable* table = &driver.table();
+  const Address address = address_;
+  freed_ = std::shared_ptr<void>(nullptr, [table, address](void*) { table->mem_free(address); });
+}
+
+}  // namespace tilewright::cuda

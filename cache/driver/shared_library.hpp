@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A library opened at run time, and the names looked up in it. Used for libcuda and NVML, which machines without a GPU
+/// do not have. Belongs to one thread while symbols are looked up.
+namespace tilewright {
+
+class SharedLibrary {
+ public:
+  /// Opens `file` as the loader would. When it cannot, the object is empty and `why()` says so.
+  explicit SharedLibrary(std::string file) : file_(std::move(file)) {
+    handle_.reset(::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL));
+    if (!handle_) {
+      const char* text = ::dlerror();
+      why_ = text != nullptr ? text : "the loader did not say why";
+    }
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  [[nodiscard]] const std::string& why() const noexcept { return why_; }
+
+  /// The address of `symbol`; when there is none, null, and the name is added to `missing()`.
+  template <class Function>
+  [[nodiscard]] Function* find(const char* symbol) {
+    void* address = handle_ ? ::dlsym(handle_.get(), symbol) : nullptr;
+    if (address == nullptr) missing_.emplace_back(symbol);
+    return reinterpret_cast<Function*>(address);
+  }
+  /// As find, but for a symbol that may be absent.
+  template <class Function>
+  [[nodiscard]] Function* find_optional(const char* symbol) const {
+    return reinterpret_cast<Function*>(handle_ ? ::dlsym(handle_.get(), symbol) : nullptr);
+  }
+  [[nodiscard]] const std::vector<std::string>& missing() const noexcept { return missing_; }
+
+  /// Keeps the library loaded until the process ends: code of it may run at any time from now on.
+  void keep_loaded() noexcept { static_cast<void>(handle_.release()); }
+
+ private:
+  struct Close {
+    void operator()(void* handle) const noexcept { ::dlclose(handle); }
+  };
+  std::string file_;
+  std::string why_;
+  std::vector<std::string> missing_;
+  std::unique_ptr<void, Close> handle_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/driver/stream.hpp"
+
+#include "cache/driver/driver_table.hpp"
+
+namespace tilewright::cuda {
+
+namespace {
+
+constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kEventDefault = 0;
+/// Other threads of the process may go on allocating and synchronizing while this one captures.
+constexpr int kCaptureThreadLocal = 1;
+
+}  // namespace
+
+void OwnedStream::Destroy::operator()(Stream stream) const noexcept { table->stream_destroy(stream); }
+void OwnedEvent::Destroy::operator()(Event event) const noexcept { table->event_destroy(event); }
+void CapturedGraph::Destroy::operator()(GraphExec graph) const noexcept { table->graph_exec_destroy(graph); }
+
+OwnedStream::OwnedStream(const Driver& driver) : driver_(&driver), stream_(nullptr, Destroy{&driver.table()}) {
+  Stream stream = nullptr;
+  driver.call("creating a stream", driver.table().stream_create, &stream, kStreamNonBlocking);
+  stream_.reset(stream);
+}
+
+void OwnedStream::synchronize(const std::string& what) const {
+  driver_->call(what.c_str(), driver_->table().stream_synchronize, stream_.get());
+}
+
+bool OwnedStream::is_done() const {
+  const Result status = driver_->table().stream_query(stream_.get());
+  if (status == kErrorNotReady) return false;
+  driver_->check(status, driver_->table().stream_query.name(), "asking whether the stream is done");
+  return true;
+}
+
+OwnedEvent::OwnedEvent(const Driver& driver) : driver_(&driver), event_(nullptr, Destroy{&driver.table()}) {
+  Event event = nullptr;
+  driver.call("creating an event", driver.table().event_create, &event, kEventDefault);
+  event_.reset(event);
+}
+
+void OwnedEvent::record(Stream stream) const {
+  driver_->call("recording an event", driver_->table().event_record, event_.get(), stream);
+}
+
+void OwnedEvent::synchronize() const {
+  driver_->call("waiting for an event", driver_->table().event_synchronize, event_.get());
+}
+
+bool OwnedEvent::is_done() const {
+  const Result status = driver_->table().event_query(event_.get());
+  if (status == kErrorNotReady) return false;
+  driver_->check(status, driver_->table().event_query.name(), "asking whether an event is done");
+  return true;
+}
+
+double OwnedEvent::nanoseconds_since(const OwnedEvent& start) const {
+  float milliseconds = 0;
+  driver_->call("reading the time between two events", driver_->table().event_elapsed_time, &milliseconds,
+                start.event_.get(), event_.get());
+  return static_cast<double>(milliseconds) * 1e6;
+}
+
+CapturedGraph::CapturedGraph(const Driver& driver, Stream stream, const std::function<void(Stream)>& enqueue)
+    : driver_(&driver), graph_(nullptr, Destroy{&driver.table()}) {
+  const DriverTable& table = driver.table();
+  const auto destroy = [&table](Graph graph) { table.graph_destroy(graph); };
+  std::unique_ptr<CUgraph_st, decltype(destroy)> captured(nullptr, destroy);
+  const auto end_capture = [&] {
+    Graph graph = nullptr;
+    const Result status = table.stream_end_capture(stream, &graph);
+    captured.reset(graph);
+    return status;
+  };
+
+  driver.call("beginning to capture a graph", table.stream_begin_capture, stream, kCaptureThreadLocal);
+  try {
+    enqueue(stream);
+  } catch (...) {
+    // A stream left capturing would refuse all later work.
+    end_capture();
+    throw;
+  }
+  driver.check(end_capture(), table.stream_end_capture.name(), "ending the capture of a graph");
+  GraphExec executable = nullptr;
+  driver.call("instantiating a graph", table.graph_instantiate, &executable, captured.get(), 0ULL);
+  graph_.reset(executable);
+}
+
+void CapturedGraph::upload(Stream stream) const {
+  driver_->call("uploading a graph", driver_->table().graph_upload, graph_.get(), stream);
+}
+
+void CapturedGraph::launch(Stream stream) const {
+  driver_->call("launching a graph", driver_->table().graph_launch, graph_.get(), stream);
+}
+
+}  // namespace tilewright::cuda

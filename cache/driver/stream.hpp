@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cache/driver/cuda.hpp"
+
+/// Owners of a stream, an event and a captured graph, for the context current when they are made; all of them are destroyed
+/// with that context current. Movable, not copyable; each belongs to one thread at a time. Failed calls throw
+/// DeviceError; what the driver answers as an expected "not yet" is a value.
+namespace tilewright::cuda {
+
+class OwnedStream {
+ public:
+  /// Does not wait for the legacy default stream.
+  explicit OwnedStream(const Driver& driver);
+  [[nodiscard]] Stream get() const noexcept { return stream_.get(); }
+  /// Throws what a kernel on this stream did wrong, with `what` as the thing that was being done.
+  void synchronize(const std::string& what = "waiting for the stream") const;
+  /// True when everything enqueued so far is done.
+  [[nodiscard]] bool is_done() const;
+
+ private:
+  struct Destroy {
+    const DriverTable* table;
+    void operator()(Stream stream) const noexcept;
+  };
+  const Driver* driver_;
+  std::unique_ptr<CUstream_st, Destroy> stream_;
+};
+
+class OwnedEvent {
+ public:
+  explicit OwnedEvent(const Driver& driver);
+  void record(Stream stream) const;
+  void synchronize() const;
+  [[nodiscard]] bool is_done() const;
+  /// Nanoseconds from `start` to this event, both recorded and done; the driver's resolution is about 0.5 µs.
+  [[nodiscard]] double nanoseconds_since(const OwnedEvent& start) const;
+  [[nodiscard]] Event get() const noexcept { return event_.get(); }
+
+ private:
+  struct Destroy {
+    const DriverTable* table;
+    void operator()(Event event) const noexcept;
+  };
+  const Driver* driver_;
+  std::unique_ptr<CUevent_st, Destroy> event_;
+};
+
+/// What `enqueue` put on a stream, ready to be launched again and again as one piece.
+class CapturedGraph {
+ public:
+  /// Captures on `stream`. When `enqueue` throws, the capture is ended and dropped, and its exception goes on.
+  CapturedGraph(const Driver& driver, Stream stream, const std::function<void(Stream)>& enqueue);
+  /// Moves the graph to the device now, so that the first launch is as fast as the others.
+  void upload(Stream stream) const;
+  void launch(Stream stream) const;
+
+ private:
+  struct Destroy {
+    const DriverTable* table;
+    void operator()(GraphExec graph) const noexcept;
+  };
+  const Driver* driver_;
+  std::unique_ptr<CUgraphExec_st, Destroy> graph_;
+};
+
+}  // namespace tilewright::cuda
