@@ -4,7 +4,7 @@
 #
 # Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with
 # the label. The tests are listed when CTest starts and not when the program is built, so that a build for a
-# machine of another kind works. The user's own cache is out of reach of every test.
+# machine of another kind works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
 
 function(tilewright_test NAME)
@@ -33,4 +33,24 @@ function(tilewright_test NAME)
       LABELS ${arg_LABEL}
       TIMEOUT ${arg_TIMEOUT}
       ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
+  if(arg_LABEL STREQUAL gpu AND TILEWRIGHT_INSTALL)
+    install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
+  endif()
+endfunction()
+
+# tilewright_benchmark(NAME SOURCES file... [LIBS target...])
+#
+# Adds the Google Benchmark program NAME, and a CTest test that runs it briefly, so that it stays alive. It is part of the
+# bundle, together with the shared libraries that it needs.
+function(tilewright_benchmark NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  add_executable(${NAME} ${arg_SOURCES})
+  target_link_libraries(${NAME} PRIVATE tilewright_options ${arg_LIBS} benchmark::benchmark_main)
+  set_target_properties(${NAME} PROPERTIES BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../lib")
+  add_test(NAME ${NAME} COMMAND ${NAME} --benchmark_min_time=0.001)
+  set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 120
+    ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
+  if(TILEWRIGHT_INSTALL)
+    install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
+  endif()
 endfunction()
