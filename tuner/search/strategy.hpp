@@ -26,9 +26,13 @@ class Strategy {
 /// Every candidate once, in order, those already told left out.
 [[nodiscard]] std::unique_ptr<Strategy> exhaustive(std::size_t candidates);
 
-/// The winner's rules over finished trials: fastest `ok` trial; among those whose intervals overlap the fastest's, the
-/// one first in the definition's order (a rule that is the same every time). Returns rows for the roles best, dynamic
-/// and base, those that exist.
+/// The winners of one problem: rows for the roles `best` (all configs), `dynamic` (those without specialised dims) and
+/// `base` (the op's fallback), those that exist. `trials` are one problem's, in the definition's order, failures included.
+///
+/// The rule, for best and for dynamic alike: take the trial with the smallest median; all whose 95 % interval overlaps
+/// its interval are tied with it; of the tied, the one first in the definition's order wins. It depends on the trials and
+/// their order alone, so the same figures give the same winner every time, and a definition can list first what it
+/// prefers. The runner-up is the next best by median, so its ratio is below 1 where the rule chose among tied configs.
 [[nodiscard]] std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base,
                                                  const std::string& strategy);
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tuner/search/strategy.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr double kHalfWidth = 0.5;
+
+Trial ok(const std::string& config, double median_ns, double half_width_ns = kHalfWidth) {
+  Trial trial;
+  trial.config = Config::parse(config);
+  Timing timing;
+  timing.median_ns = median_ns;
+  timing.low_ns = median_ns - half_width_ns;
+  timing.high_ns = median_ns + half_width_ns;
+  trial.timing = timing;
+  return trial;
+}
+
+Trial failed(const std::string& config, TrialStatus status) {
+  Trial trial;
+  trial.config = Config::parse(config);
+  trial.status = status;
+  return trial;
+}
+
+const Config kBase = Config::parse("online{vec=1,static_dims=0}");
+
+const Winner* find(const std::vector<Winner>& winners, WinnerRole role) {
+  for (const Winner& winner : winners) {
+    if (winner.role == role) return &winner;
+  }
+  return nullptr;
+}
+
+TEST(ChooseWinners, gives_the_three_roles_their_own_trials) {
+  const auto winners = choose_winners({ok("onchip{vec=4,static_dims=0}", 20), ok("onchip{vec=4,static_dims=1}", 10),
+                                       ok("online{vec=1,static_dims=0}", 40)},
+                                      kBase, "exhaustive");
+  ASSERT_EQ(winners.size(), 3U);
+  EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "onchip{vec=4,static_dims=1}");
+  EXPECT_EQ(find(winners, WinnerRole::dynamic)->trial.config.text(), "onchip{vec=4,static_dims=0}");
+  EXPECT_EQ(find(winners, WinnerRole::base)->trial.config, kBase);
+  for (const Winner& winner : winners) {
+    EXPECT_EQ(winner.base_ns, 40.0);
+    EXPECT_EQ(winner.configs_considered, 3);
+    EXPECT_EQ(winner.configs_failed, 0);
+    EXPECT_EQ(winner.strategy, "exhaustive");
+  }
+}
+
+TEST(ChooseWinners, takes_the_smallest_median_when_no_interval_overlaps) {
+  const auto winners = choose_winners({ok("a{static_dims=0}", 12), ok("b{static_dims=0}", 10)}, kBase, "s");
+  EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "b{static_dims=0}");
+}
+
+TEST(ChooseWinners, breaks_a_tie_by_the_definitions_order_and_says_how_far_the_runner_up_is) {
+  // 10 ± 0.5 and 10.8 ± 0.5 overlap: the first listed wins although the second is quicker.
+  const auto winners = choose_winners({ok("a{}", 10.8), ok("b{}", 10.0), ok("c{}", 30.0)}, kBase, "s");
+  const Winner* best = find(winners, WinnerRole::best);
+  EXPECT_EQ(best->trial.config.text(), "a{}");
+  ASSERT_TRUE(best->runner_up.has_value());
+  EXPECT_EQ(best->runner_up->text(), "b{}");
+  EXPECT_DOUBLE_EQ(*best->runner_up_ratio, 10.0 / 10.8);
+}
+
+TEST(ChooseWinners, ties_only_with_the_fastest_not_along_a_chain_of_overlaps) {
+  // c overlaps b and b overlaps a, but c does not overlap a, the fastest.
+  const auto winners = choose_winners({ok("c{}", 11.6), ok("b{}", 10.9), ok("a{}", 10.0)}, kBase, "s");
+  EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "b{}");
+}
+
+TEST(ChooseWinners, gives_the_same_answer_for_equal_medians_every_time) {
+  const std::vector<Trial> trials{ok("a{}", 10, 0), ok("b{}", 10, 0), ok("c{}", 10, 0)};
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    EXPECT_EQ(find(choose_winners(trials, kBase, "s"), WinnerRole::best)->trial.config.text(), "a{}");
+  }
+}
+
+TEST(ChooseWinners, never_takes_a_trial_that_failed_however_quick_it_was) {
+  Trial wrong = ok("fast{}", 1);
+  wrong.status = TrialStatus::wrong_result;
+  const auto winners = choose_winners(
+      {wrong, failed("x{}", TrialStatus::compile_failed), failed("y{}", TrialStatus::crashed), ok("slow{}", 90)}, kBase,
+      "s");
+  const Winner* best = find(winners, WinnerRole::best);
+  EXPECT_EQ(best->trial.config.text(), "slow{}");
+  EXPECT_EQ(best->configs_considered, 4);
+  EXPECT_EQ(best->configs_failed, 3);
+  EXPECT_FALSE(best->runner_up.has_value());
+  EXPECT_FALSE(best->runner_up_ratio.has_value());
+}
+
+TEST(ChooseWinners, has_no_base_row_and_no_base_time_when_the_base_failed) {
+  const auto winners =
+      choose_winners({ok("a{static_dims=1}", 5), failed(kBase.text(), TrialStatus::timed_out)}, kBase, "s");
+  ASSERT_EQ(winners.size(), 1U);
+  EXPECT_EQ(winners.front().role, WinnerRole::best);
+  EXPECT_FALSE(winners.front().base_ns.has_value());
+}
+
+TEST(ChooseWinners, compares_the_runner_up_of_the_dynamic_role_with_dynamic_configs_only) {
+  const auto winners =
+      choose_winners({ok("a{static_dims=1}", 5), ok("b{static_dims=0}", 10), ok("c{static_dims=0}", 20)}, kBase, "s");
+  const Winner* dynamic = find(winners, WinnerRole::dynamic);
+  EXPECT_EQ(dynamic->runner_up->text(), "c{static_dims=0}");
+  EXPECT_DOUBLE_EQ(*dynamic->runner_up_ratio, 2.0);
+}
+
+TEST(ChooseWinners, of_failures_alone_is_empty) {
+  EXPECT_TRUE(choose_winners({failed("a{}", TrialStatus::wrong_result)}, kBase, "s").empty());
+  EXPECT_TRUE(choose_winners({}, kBase, "s").empty());
+}
+
+TEST(ChooseWinners, skips_an_ok_trial_without_a_timing) {
+  Trial untimed;
+  untimed.config = Config::parse("a{}");
+  EXPECT_EQ(find(choose_winners({untimed, ok("b{}", 3)}, kBase, "s"), WinnerRole::best)->trial.config.text(), "b{}");
+}
+
+}  // namespace
+}  // namespace tilewright
