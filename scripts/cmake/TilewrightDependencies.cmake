@@ -4,7 +4,6 @@
 #
 #   fmt::fmt-header-only  nlohmann_json::nlohmann_json  Threads::Threads
 #   tilewright::sqlite (SQLiteCpp and SQLite)  tilewright::zstd  tilewright::xxhash
-#   tilewright::cuda_headers (cuda.h and nvrtc.h, for their types: the libraries are opened at run time)
 # and for the tuner:
 #   tilewright::tomlplusplus (header only)  tilewright::boost_context  tilewright::boost_program_options
 
@@ -31,23 +30,6 @@ tilewright_import_library(sqlite SQLiteCpp SQLiteCpp/SQLiteCpp.h)
 target_compile_definitions(tilewright::sqlite INTERFACE SQLITE_ENABLE_COLUMN_METADATA)
 target_link_libraries(tilewright::sqlite INTERFACE
   tilewright::sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
-
-# The toolkit's headers, or those that scripts/setup brought into .cuda. TILEWRIGHT_HIDE_CUDA=1 leaves only these.
-set(places "${PROJECT_SOURCE_DIR}/.cuda/nvidia/cu13/include")
-if(NOT "$ENV{TILEWRIGHT_HIDE_CUDA}")
-  file(GLOB versions LIST_DIRECTORIES true "/usr/local/cuda-*")
-  list(SORT versions COMPARE NATURAL ORDER DESCENDING)
-  list(TRANSFORM versions APPEND "/include")
-  list(PREPEND places "$ENV{CUDA_HOME}/include" "$ENV{CUDA_PATH}/include" /usr/local/cuda/include ${versions})
-endif()
-find_path(TILEWRIGHT_CUDA_INCLUDE_DIR NAMES cuda.h PATHS ${places} NO_DEFAULT_PATH)
-mark_as_advanced(TILEWRIGHT_CUDA_INCLUDE_DIR)
-if(NOT TILEWRIGHT_CUDA_INCLUDE_DIR)
-  message(FATAL_ERROR "No CUDA headers were found (cuda.h in CUDA_HOME, CUDA_PATH, /usr/local/cuda* or .cuda). "
-    "Run scripts/setup, which brings them, or set CUDA_HOME to the folder of a CUDA toolkit.")
-endif()
-add_library(tilewright::cuda_headers INTERFACE IMPORTED)
-target_include_directories(tilewright::cuda_headers INTERFACE "${TILEWRIGHT_CUDA_INCLUDE_DIR}")
 
 if(TILEWRIGHT_BUILD_TUNER)
   find_path(TILEWRIGHT_tomlplusplus_INCLUDE_DIR NAMES toml++/toml.h REQUIRED)
