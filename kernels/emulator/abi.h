@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The contract between an emulator module (a kernel compiled by the host C++ compiler, loaded as a
+// shared object) and the runtime in tuner/device/cpu that runs it: what the runtime shows of the running
+// thread, the functions that it offers, and the table of entries that a module gives back.
+//
+// Every CUDA thread is a fiber. All stacks of a launch lie in one window of kWindowBytes, aligned to its
+// size, whose first word points at the running thread: so the running thread is found from any stack
+// address with one mask and one load, with no thread-local storage. No function of this table throws.
+// This header includes nothing, because it is read again for every kernel that is compiled.
+
+namespace tilewright::emulator {
+
+inline constexpr unsigned kAbiVersion = 1;
+inline constexpr unsigned long long kWindowBytes = 1ull << 32;
+inline constexpr int kWarpLanes = 32;
+
+// The place in the source that a thread waits at, for reports.
+struct Site {
+  const char* file;
+  unsigned line;
+  static constexpr Site here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+struct Index3 {
+  unsigned x, y, z;
+};
+
+// What the threads of a launch, and those of a block, have in common.
+struct LaunchView {
+  Index3 grid, block, cluster;
+};
+
+struct BlockView {
+  Index3 index;            // of the block in the grid
+  Index3 index_in_cluster;
+  unsigned rank;           // of the block in its cluster
+  unsigned char* shared;   // dynamic shared memory, aligned to 1024 bytes
+  unsigned long long shared_bytes;
+};
+
+struct ThreadView {
+  Index3 index;  // of the thread in its block
+  unsigned lane;
+  const BlockView* block;
+  const LaunchView* launch;
+  unsigned credit;  // atomics left until the thread lets others run, so that a spinning thread cannot hang
+};
+
+enum class BarrierOp : unsigned { kSync, kArrive, kCount, kAnd, kOr };
+
+// What a thread did that the launch ends for.
+enum class Fault : unsigned {
+  kMisaligned,      // a vector access at an address that is no multiple of its size
+  kBadMask,         // a warp function called by a lane that its mask does not name
+  kBadBarrier,      // an mbarrier or barrier used against its rules
+  kUnsupported,     // something that the emulator does not model
+  kOutOfRange,      // a static array used beyond its end
+  kTrap,            // __trap() or a failed assert()
+};
+
+// Called once by the last lane to arrive, with each present lane's payload (null for absent lanes).
+using Combine = void (*)(void* const* payloads, unsigned present);
+
+struct Runtime {
+  // Block barriers. A count of 0 means all threads of the block. The result is that of __syncthreads_count,
+  // _and, _or; 0 for the others.
+  unsigned (*barrier)(BarrierOp op, unsigned id, unsigned count, int predicate, Site site);
+  // A function of a warp: waits until all living lanes of `mask` have called with the same mask and combine.
+  void (*collective)(unsigned mask, void* payload, Combine combine, Site site);
+  // Lets other threads run, and refills the caller's credit.
+  void (*yield)();
+  // Ends the launch; does not return.
+  void (*fault)(Fault fault, const volatile void* address, const char* what, Site site);
+
+  // cp.async: poisons `to` now, copies at the wait. Bytes from source_bytes on become zero.
+  void (*copy_async)(void* to, const void* from, unsigned bytes, unsigned source_bytes);
+  void (*copy_async_commit)();
+  void (*copy_async_wait)(unsigned groups_left);
+
+  // mbarriers live in their 8 bytes of shared memory, as on the GPU.
+  void (*mbarrier_init)(unsigned long long* barrier, unsigned count, Site site);
+  void (*mbarrier_invalidate)(unsigned long long* barrier, Site site);
+  void (*mbarrier_arrive)(unsigned long long* barrier, unsigned count, Site site);
+  void (*mbarrier_expect_tx)(unsigned long long* barrier, unsigned bytes, Site site);
+  // True when the phase of that parity has completed. `blocking` waits for it; else others run once.
+  bool (*mbarrier_wait)(unsigned long long* barrier, unsigned parity, bool blocking, Site site);
+
+  // Bulk copies. A load completes on `barrier` when a wait on it looks; a store at its group's wait.
+  void (*bulk_load)(void* to, const void* from, unsigned bytes, unsigned long long* barrier, Site site);
+  void (*bulk_store)(void* to, const void* from, unsigned bytes, Site site);
+  void (*bulk_commit)();
+  void (*bulk_wait)(unsigned groups_left, bool read_only);
+  // st.async: like bulk_load, of a value.
+  void (*store_async)(void* to, const void* value, unsigned bytes, unsigned long long* barrier, Site site);
+
+  // Clusters. map_shared gives the address in the block of that rank that `address` has in the caller's.
+  void (*cluster_arrive)(Site site);
+  void (*cluster_wait)(Site site);
+  void* (*map_shared)(const void* address, unsigned rank, Site site);
+};
+
+// One kernel of a module. `invoke` calls it with params[i] pointing at the value of parameter i.
+struct Entry {
+  const char* name;
+  void (*invoke)(void** params);
+  unsigned param_count;
+};
+
+struct Module {
+  unsigned abi_version;
+  unsigned entry_count;
+  const Entry* entries;
+  // Makes the calling OS thread's copy of the module's static __shared__ variables exist.
+  void (*touch_static_shared)();
+};
+
+// The one symbol that a module exports; called once, at load.
+using ModuleFunction = const Module* (*)(const Runtime* runtime);
+inline constexpr const char* kModuleSymbol = "tilewright_emulator_module";
+
+// The running thread. Only for code that runs on a fiber.
+inline __attribute__((always_inline)) ThreadView& this_thread() {
+  const unsigned long long stack = reinterpret_cast<unsigned long long>(__builtin_frame_address(0));
+  return **reinterpret_cast<ThreadView**>(stack & ~(kWindowBytes - 1));
+}
+
+}  // namespace tilewright::emulator
