@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/config.cuh"
+#include "device/ptx/math.cuh"
+
+// Transcendental functions as exact as an output type can show: the hardware's approximation where the result is rounded
+// to 8 or 11 bits anyway, the accurate function where it is stored in fp32.
+
+namespace tilewright {
+
+// e^x.
+template <class Output>
+__device__ __forceinline__ float exp_for(float x) {
+  if constexpr (is_same<Output, float>) {
+    return expf(x);
+  } else {
+    constexpr float kLog2E = 1.4426950408889634f;
+    return ptx::ex2_approx(x * kLog2E);
+  }
+}
+
+}  // namespace tilewright
