@@ -12,8 +12,12 @@ say() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2
 }
 
+# Says each sentence on a line of its own, and ends the script.
 die() {
-  say "$@"
+  local sentence
+  for sentence in "$@"; do
+    say "$sentence"
+  done
   exit 1
 }
 
@@ -25,7 +29,7 @@ logged() {
   "$@" >"$log" 2>&1 </dev/null || status=$?
   if [ "$status" -ne 0 ]; then
     tail -n 60 "$log" >&2
-    die "failed (exit code $status): $*" "The whole log is ${log#"$root"/}"
+    die "failed (exit code $status): $*" "the whole log is ${log#"$root"/}"
   fi
 }
 
