@@ -181,10 +181,15 @@ class Parser {
   }
 
   std::size_t size_of(const Token& name) {
-    const Token operand = take();
-    expect(")");
-    if (operand.is_word("dtype")) return leaf({Op::size_of, name.offset, 0, "dtype", {}});
+    const Token operand = *token_;
+    if (operand.is_word("dtype")) {
+      take();
+      expect(")");
+      return leaf({Op::size_of, name.offset, 0, "dtype", {}});
+    }
     if (const auto type = dtype_from(operand.spelling); type && operand.kind == Token::Kind::word) {
+      take();
+      expect(")");
       return number(name, static_cast<std::int64_t>(tilewright::size_of(*type)));
     }
     std::vector<std::string> known = dtype_names();
