@@ -28,24 +28,19 @@ class RowVectors {
   // Vector `i` of `row`, which has the phase of the row given to the constructor; elements outside are `fill`.
   __device__ __forceinline__ Vec load(const T* row, i64 i, T fill) const {
     const i64 first = i * kVec - skew_;
-    if (!kRagged || whole(first)) return load_vector<kVec>(row + first);
-    Vec vector;
-#pragma unroll
-    for (int j = 0; j < kVec; ++j) vector.items[j] = inside(first + j) ? row[first + j] : fill;
-    return vector;
+    if constexpr (kRagged) {
+      if (!whole(first)) return load_elements(row, first, fill);
+    }
+    return load_vector<kVec>(row + first);
   }
 
   // Writes vector `i` to another row of the same width, which may have another phase.
   __device__ __forceinline__ void store(T* row, i64 i, const Vec& vector) const {
     const i64 first = i * kVec - skew_;
-    if (!kRagged || (whole(first) && skew_of(row) == skew_)) {
-      store_vector(row + first, vector);
-      return;
+    if constexpr (kRagged) {
+      if (!whole(first) || skew_of(row) != skew_) return store_elements(row, first, vector);
     }
-#pragma unroll
-    for (int j = 0; j < kVec; ++j) {
-      if (inside(first + j)) row[first + j] = vector.items[j];
-    }
+    store_vector(row + first, vector);
   }
 
   // Elements between the vector boundary at or before `row` and `row` itself.
@@ -54,6 +49,20 @@ class RowVectors {
   }
 
  private:
+  __device__ __forceinline__ Vec load_elements(const T* row, i64 first, T fill) const {
+    Vec vector;
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) vector.items[j] = inside(first + j) ? row[first + j] : fill;
+    return vector;
+  }
+
+  __device__ __forceinline__ void store_elements(T* row, i64 first, const Vec& vector) const {
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) {
+      if (inside(first + j)) row[first + j] = vector.items[j];
+    }
+  }
+
   __device__ __forceinline__ bool inside(i64 element) const { return element >= 0 && element < cols_; }
   __device__ __forceinline__ bool whole(i64 first) const { return first >= 0 && first + kVec <= cols_; }
 
