@@ -27,6 +27,9 @@ static const Runtime* runtime;  // set when the module is loaded
 
 }  // namespace tilewright::emulator
 
+// The last parameter of functions that reports mention: the place of the call.
+#define TILEWRIGHT_SITE ::tilewright::emulator::Site site = ::tilewright::emulator::Site::here()
+
 extern "C" int printf(const char* format, ...);
 extern "C" void* memcpy(void* to, const void* from, unsigned long bytes) noexcept(true);
 extern "C" void* memset(void* to, int value, unsigned long bytes) noexcept(true);

@@ -121,9 +121,6 @@ void reduce_combine(void* const* payloads, unsigned present) {
 
 }  // namespace tilewright::emulator
 
-// A default argument gives the place of the call to reports.
-#define TILEWRIGHT_SITE ::tilewright::emulator::Site site = ::tilewright::emulator::Site::here()
-
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, TILEWRIGHT_SITE) {
   using namespace tilewright::emulator;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Takes the place of device/ptx/global_load.cuh: hints change nothing, alignment is checked.
+
+#include "emulator/device/ptx/access.h"
+
+namespace tilewright::ptx {
+
+template <class Word>
+inline Word load_read_only(const Word* address, TILEWRIGHT_SITE) {
+  return emulator::load_word(address, site);
+}
+template <class Word>
+inline Word load_streaming(const Word* address, TILEWRIGHT_SITE) {
+  return emulator::load_word(address, site);
+}
+template <class Word>
+inline Word load_with_policy(const Word* address, u64, TILEWRIGHT_SITE) {
+  return emulator::load_word(address, site);
+}
+template <class Word>
+inline Word load(const Word* address, TILEWRIGHT_SITE) {
+  return emulator::load_word(address, site);
+}
+
+}  // namespace tilewright::ptx

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Takes the place of device/ptx/global_store.cuh: hints change nothing, alignment is checked.
+
+#include "emulator/device/ptx/access.h"
+
+namespace tilewright::ptx {
+
+template <class Word>
+inline void store_streaming(Word* address, Word value, TILEWRIGHT_SITE) {
+  emulator::store_word(address, value, site);
+}
+template <class Word>
+inline void store_with_policy(Word* address, Word value, u64, TILEWRIGHT_SITE) {
+  emulator::store_word(address, value, site);
+}
+template <class Word>
+inline void store(Word* address, Word value, TILEWRIGHT_SITE) {
+  emulator::store_word(address, value, site);
+}
+
+}  // namespace tilewright::ptx
