@@ -15,10 +15,9 @@ using i32 = int;
 using i64 = long long;
 static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "integer types have their usual widths");
 
-// (Not inline: an unused constant of internal linkage leaves nothing in the binary.)
-constexpr int kWarpSize = 32;
-constexpr u32 kFullMask = 0xffffffffu;
-constexpr float kInfinity = __builtin_bit_cast(float, 0x7f800000u);
+inline constexpr int kWarpSize = 32;
+inline constexpr u32 kFullMask = 0xffffffffu;
+inline constexpr float kInfinity = __builtin_bit_cast(float, 0x7f800000u);
 
 // The value of an attribute, as in `if constexpr (Config::act == "gelu")`. At most 63 characters.
 class Name {
