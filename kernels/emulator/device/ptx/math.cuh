@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Takes the place of device/ptx/math.cuh, with the accurate functions: a kernel that is right with these may
+// still be too coarse on the GPU, which verifying there tells. Subnormal arguments and results become zero (.ftz).
+
+#include "emulator/builtins/math.h"
+
+namespace tilewright::ptx {
+
+namespace detail {
+inline float flush(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x) : x; }
+}  // namespace detail
+
+inline float ex2_approx(float x) { return detail::flush(exp2f(detail::flush(x))); }
+inline float lg2_approx(float x) { return log2f(detail::flush(x)); }
+inline float rcp_approx(float x) { return detail::flush(1.0f / detail::flush(x)); }
+inline float rsqrt_approx(float x) { return rsqrtf(detail::flush(x)); }
+inline float tanh_approx(float x) { return tanhf(x); }
+
+}  // namespace tilewright::ptx
