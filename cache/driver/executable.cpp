@@ -122,11 +122,16 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     return std::int64_t{blocks} * device.sm_count;
   };
   residency.max_active_clusters = [&](const PlannedKernel& kernel) -> std::int64_t {
-    // The grid is what is being asked for: any whole number of clusters gives the same answer.
-    PlannedKernel one_cluster = kernel;
-    one_cluster.grid = kernel.cluster;
-    Launchable ready = prepare(one_cluster, function_of(kernel));
+    // The grid is what is being asked for: any whole number of clusters gives the same answer. A kernel without
+    // clusters is one of clusters of one block.
+    Launchable ready = prepare(kernel, function_of(kernel));
+    ready.attributes[0] = {.id = LaunchAttribute::Id::cluster_dimension, .padding = 0, .value = {}};
+    ready.attributes[0].value.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
     ready.config.attributes = ready.attributes.data();
+    ready.config.attribute_count = 1;
+    ready.config.grid_x = kernel.cluster[0];
+    ready.config.grid_y = kernel.cluster[1];
+    ready.config.grid_z = kernel.cluster[2];
     int clusters = 0;
     driver.call("asking how many clusters can be active", table.occupancy_max_active_clusters, &clusters,
                 ready.function, static_cast<const LaunchConfig*>(&ready.config));

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_TESTS_RECORDING_H
+#define TILEWRIGHT_TESTS_RECORDING_H
+
+#include <stddef.h>
+
+/* A stand-in for libcuda.so.1 (and NVML) with which the whole launch path runs on a machine without a GPU: one or more
+ * fictional devices, memory that is the host's, and kernels that compute nothing but are written down. It is as strict
+ * as the driver about what it is given. It is chosen through TILEWRIGHT_LIBCUDA.
+ *
+ * A binary for it is text: "tilewright-recording\n" and a line a kernel, "SYMBOL SIZE SIZE ...", with the size of each
+ * parameter in bytes. A real cubin (ELF) is taken too; any symbol is found in it and its parameters are not written down.
+ *
+ * Settings of a process that cannot call the functions below:
+ *   TILEWRIGHT_RECORDING_DEVICES  how many devices there are (1)
+ *   TILEWRIGHT_RECORDING_DEVICE   "NAME:COMPUTE_CAPABILITY:SMS", such as "NVIDIA H200:90:132"
+ *   TILEWRIGHT_RECORDING_FAIL     "cuInit:999": every call of that name answers so
+ *   TILEWRIGHT_RECORDING_LOG      a file that gets a line a launch
+ *
+ * Every function may be called from any thread. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RECORDING_MAX_PARAMS 24
+#define RECORDING_MAX_PARAM_BYTES 128
+
+typedef struct recording_launch_record {
+  char symbol[128];
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned cluster[3]; /* 1,1,1 without a cluster */
+  unsigned shared_bytes;
+  int pdl;
+  void* stream;
+  unsigned long long context; /* its id */
+  unsigned param_count;
+  unsigned param_sizes[RECORDING_MAX_PARAMS];
+  unsigned char params[RECORDING_MAX_PARAMS][RECORDING_MAX_PARAM_BYTES];
+} recording_launch_record;
+
+/* Launches since the last reset; those of a graph count each time it is launched. */
+size_t recording_launch_count(void);
+/* 0, or 1 when there is no launch `index`. */
+int recording_launch(size_t index, recording_launch_record* out);
+/* Forgets launches and failures; keeps devices, contexts and memory. */
+void recording_reset(void);
+
+/* The calls of `api` ("cuLaunchKernelEx") answer `status`: after `skip` good ones, `times` times. */
+void recording_fail(const char* api, int status, int skip, int times);
+/* How often `api` was called since the last reset. Kept for cuMemAlloc_v2, cuLibraryLoadData and cuLibraryUnload. */
+size_t recording_calls(const char* api);
+/* Device allocations that were not freed. */
+size_t recording_live_allocations(void);
+/* With 1, a launch does nothing at all, as fast as can be: what a benchmark compares with. */
+void recording_set_fast(int fast);
+/* Makes the device's context end, as cuDevicePrimaryCtxReset does: the next retain gives another one. */
+void recording_reset_context(int device);
+/* What is read as clock reasons by NVML. */
+void recording_set_throttle_reasons(unsigned long long reasons);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cache/driver/driver_table.hpp"
+#include "tests/launch/recording_driver/recording.h"
+
+/// Everything that the recording driver remembers, behind one lock. Only its own files include this.
+namespace recording {
+
+using tilewright::cuda::Address;
+using tilewright::cuda::Context;
+using tilewright::cuda::Event;
+using tilewright::cuda::Function;
+using tilewright::cuda::Graph;
+using tilewright::cuda::GraphExec;
+using tilewright::cuda::Kernel;
+using tilewright::cuda::Library;
+using tilewright::cuda::Result;
+using tilewright::cuda::Stream;
+
+enum : Result {
+  success = 0,
+  invalid_value = 1,
+  out_of_memory = 2,
+  not_initialized = 3,
+  no_device = 100,
+  invalid_device = 101,
+  invalid_image = 200,
+  invalid_context = 201,
+  invalid_handle = 400,
+  not_found = 500,
+  stream_capture_unsupported = 900,
+  stream_capture_invalidated = 901,
+  invalid_cluster_size = 912,
+  unknown_error = 999,
+};
+
+struct Device {
+  std::string name = "Fictional GPU";
+  int compute_capability = 90;
+  int sm_count = 132;
+};
+
+struct KernelRecord {
+  std::string symbol;
+  bool sizes_known = true;
+  std::vector<unsigned> param_sizes;
+};
+
+struct LibraryRecord {
+  bool any_symbol = false;
+  std::map<std::string, std::unique_ptr<KernelRecord>> kernels;
+};
+
+/// A kernel in one context, with what was asked for it.
+struct FunctionRecord {
+  KernelRecord* kernel = nullptr;
+  unsigned long long context = 0;
+  int shared_limit = 48 * 1024;
+  bool nonportable_cluster = false;
+};
+
+struct ContextRecord {
+  unsigned long long id = 0;
+  int device = 0;
+  int retained = 0;
+  bool destroyed = false;
+};
+
+using Work = std::vector<std::function<void()>>;
+
+struct StreamRecord {
+  std::unique_ptr<Work> captured;
+};
+
+struct EventRecord {
+  long long nanoseconds = -1;
+};
+
+struct Failure {
+  Result status;
+  int skip;
+  int times;
+};
+
+struct State {
+  State();
+
+  std::mutex mutex;
+  std::vector<Device> devices;
+  bool initialized = false;
+  std::deque<ContextRecord> contexts;
+  std::map<int, ContextRecord*> primary;
+  std::map<Address, std::size_t> allocations;
+  std::set<StreamRecord*> streams;
+  std::set<LibraryRecord*> libraries;
+  std::map<std::pair<KernelRecord*, unsigned long long>, std::unique_ptr<FunctionRecord>> functions;
+  std::deque<recording_launch_record> launches;
+  std::map<std::string, Failure> failures;
+  std::map<std::string, std::size_t> calls;
+  std::string log_file;
+  unsigned long long throttle_reasons = 0;
+  std::atomic<bool> fast{false};
+
+  /// The answer that a test has ordered for this call; 0 when none. Counts the call.
+  Result ordered(const char* api);
+  /// The calling thread's context, or null. Needs the lock.
+  ContextRecord* current();
+};
+
+/// Lives until the process ends.
+State& state();
+
+/// Does `work` now, or when the stream is being captured, keeps it for the graph. Needs the lock.
+Result enqueue(State& all, Stream stream, std::function<void()> work);
+
+void set_current(ContextRecord* context);
+
+}  // namespace recording
+
+#define RECORDING_API extern "C" __attribute__((visibility("default")))

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies, streams, events and graphs of the recording driver: everything is done at the call, except what is captured.
+#include <chrono>
+#include <cstring>
+
+#include "tests/launch/recording_driver/state.hpp"
+
+using namespace recording;
+
+namespace {
+
+/// True when [address, address + bytes) lies within one allocation.
+bool is_device_memory(State& all, Address address, std::size_t bytes) {
+  auto next = all.allocations.upper_bound(address);
+  if (next == all.allocations.begin()) return false;
+  --next;
+  return address + bytes <= next->first + next->second;
+}
+
+void* host(Address address) { return reinterpret_cast<void*>(address); }
+
+StreamRecord* record_of(Stream stream) { return reinterpret_cast<StreamRecord*>(stream); }
+
+}  // namespace
+
+RECORDING_API Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuMemcpyHtoDAsync_v2"); status != success) return status;
+  if (!is_device_memory(state(), to, bytes)) return invalid_value;
+  return enqueue(state(), stream, [=] { std::memcpy(host(to), from, bytes); });
+}
+RECORDING_API Result cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
+  return cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr);
+}
+
+RECORDING_API Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuMemcpyDtoHAsync_v2"); status != success) return status;
+  if (!is_device_memory(state(), from, bytes)) return invalid_value;
+  return enqueue(state(), stream, [=] { std::memcpy(to, host(from), bytes); });
+}
+RECORDING_API Result cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
+  return cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr);
+}
+
+RECORDING_API Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuMemcpyDtoDAsync_v2"); status != success) return status;
+  if (!is_device_memory(state(), to, bytes) || !is_device_memory(state(), from, bytes)) return invalid_value;
+  return enqueue(state(), stream, [=] { std::memmove(host(to), host(from), bytes); });
+}
+
+RECORDING_API Result cuMemsetD8Async(Address to, unsigned char value, std::size_t count, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuMemsetD8Async"); status != success) return status;
+  if (!is_device_memory(state(), to, count)) return invalid_value;
+  return enqueue(state(), stream, [=] { std::memset(host(to), value, count); });
+}
+
+RECORDING_API Result cuMemsetD32Async(Address to, unsigned value, std::size_t count, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuMemsetD32Async"); status != success) return status;
+  if (!is_device_memory(state(), to, 4 * count) || to % 4 != 0) return invalid_value;
+  return enqueue(state(), stream, [=] {
+    for (std::size_t i = 0; i < count; ++i) static_cast<unsigned*>(host(to))[i] = value;
+  });
+}
+
+RECORDING_API Result cuStreamCreate(Stream* stream, unsigned) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuStreamCreate"); status != success) return status;
+  if (state().current() == nullptr) return invalid_context;
+  auto* record = new StreamRecord;
+  state().streams.insert(record);
+  *stream = reinterpret_cast<Stream>(record);
+  return success;
+}
+
+RECORDING_API Result cuStreamDestroy_v2(Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  if (state().streams.erase(record_of(stream)) == 0) return invalid_handle;
+  delete record_of(stream);
+  return success;
+}
+
+RECORDING_API Result cuStreamSynchronize(Stream) {
+  const std::lock_guard lock(state().mutex);
+  return state().ordered("cuStreamSynchronize");
+}
+
+RECORDING_API Result cuStreamQuery(Stream) {
+  const std::lock_guard lock(state().mutex);
+  return state().ordered("cuStreamQuery");
+}
+
+RECORDING_API Result cuStreamBeginCapture_v2(Stream stream, int) {
+  const std::lock_guard lock(state().mutex);
+  // The legacy default stream cannot be captured.
+  if (stream == nullptr) return stream_capture_unsupported;
+  if (record_of(stream)->captured) return invalid_value;
+  record_of(stream)->captured = std::make_unique<Work>();
+  return success;
+}
+
+RECORDING_API Result cuStreamEndCapture(Stream stream, Graph* graph) {
+  const std::lock_guard lock(state().mutex);
+  if (!record_of(stream)->captured) return invalid_value;
+  *graph = reinterpret_cast<Graph>(record_of(stream)->captured.release());
+  return state().ordered("cuStreamEndCapture");
+}
+
+RECORDING_API Result cuStreamIsCapturing(Stream stream, int* capturing) {
+  const std::lock_guard lock(state().mutex);
+  *capturing = stream != nullptr && record_of(stream)->captured ? 1 : 0;
+  return success;
+}
+
+RECORDING_API Result cuEventCreate(Event* event, unsigned) {
+  *event = reinterpret_cast<Event>(new EventRecord);
+  return success;
+}
+
+RECORDING_API Result cuEventDestroy_v2(Event event) {
+  delete reinterpret_cast<EventRecord*>(event);
+  return success;
+}
+
+RECORDING_API Result cuEventRecord(Event event, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  return enqueue(state(), stream, [event] {
+    reinterpret_cast<EventRecord*>(event)->nanoseconds =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+  });
+}
+
+RECORDING_API Result cuEventQuery(Event) {
+  const std::lock_guard lock(state().mutex);
+  return state().ordered("cuEventQuery");
+}
+
+RECORDING_API Result cuEventSynchronize(Event) {
+  const std::lock_guard lock(state().mutex);
+  return state().ordered("cuEventSynchronize");
+}
+
+RECORDING_API Result cuEventElapsedTime(float* milliseconds, Event start, Event end) {
+  const std::lock_guard lock(state().mutex);
+  const auto* first = reinterpret_cast<EventRecord*>(start);
+  const auto* last = reinterpret_cast<EventRecord*>(end);
+  if (first->nanoseconds < 0 || last->nanoseconds < 0) return invalid_handle;
+  *milliseconds = static_cast<float>(static_cast<double>(last->nanoseconds - first->nanoseconds) / 1e6);
+  return success;
+}
+
+RECORDING_API Result cuGraphInstantiateWithFlags(GraphExec* executable, Graph graph, unsigned long long) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuGraphInstantiateWithFlags"); status != success) return status;
+  *executable = reinterpret_cast<GraphExec>(new Work(*reinterpret_cast<Work*>(graph)));
+  return success;
+}
+
+RECORDING_API Result cuGraphUpload(GraphExec, Stream) { return success; }
+
+RECORDING_API Result cuGraphLaunch(GraphExec graph, Stream) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuGraphLaunch"); status != success) return status;
+  for (const auto& work : *reinterpret_cast<Work*>(graph)) work();
+  return success;
+}
+
+RECORDING_API Result cuGraphDestroy(Graph graph) {
+  delete reinterpret_cast<Work*>(graph);
+  return success;
+}
+
+RECORDING_API Result cuGraphExecDestroy(GraphExec graph) {
+  delete reinterpret_cast<Work*>(graph);
+  return success;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/launch/sample_op.hpp"
+
+#include <cstring>
+
+namespace tilewright::testing {
+
+namespace {
+
+Formula f(const char* text) { return Formula::parse(text); }
+
+std::vector<KernelParam> params(const std::vector<std::pair<KernelParam::Kind, std::string>>& all) {
+  std::vector<KernelParam> result;
+  for (const auto& [kind, name] : all) result.push_back({kind, name});
+  return result;
+}
+
+using enum KernelParam::Kind;
+
+KernelRecipe scale_kernel(const char* entry) {
+  KernelRecipe kernel;
+  kernel.entry = entry;
+  kernel.when = f("1");
+  kernel.params = params({{ptr, "x"}, {ptr, "y"}, {scalar, "factor"}, {dim, "rows"}, {dim, "cols"}});
+  kernel.grid = {f("rows")};
+  kernel.block = {f("num_warps * 32")};
+  kernel.shared_bytes = f("num_warps * 8");
+  return kernel;
+}
+
+KernelFacts facts(const char* entry, const char* symbol) {
+  KernelFacts result;
+  result.entry = entry;
+  result.symbol = symbol;
+  return result;
+}
+
+}  // namespace
+
+OpInterface scale_interface() {
+  OpInterface op;
+  op.op = "scale";
+  op.dims = {"rows", "cols"};
+  op.dtypes = {DType::f32, DType::f16, DType::bf16};
+  op.attributes = {{"round", {"no", "yes"}}};
+  Argument x;
+  x.name = "x";
+  x.shape = {f("rows"), f("cols")};
+  Argument y = x;
+  y.name = "y";
+  y.role = ArgRole::out;
+  y.alias = {"x"};
+  Argument factor;
+  factor.name = "factor";
+  factor.role = ArgRole::scalar;
+  factor.type = DType::f32;
+  op.args = {x, y, factor};
+  return op;
+}
+
+ImplementationRecipe scale_wide() {
+  ImplementationRecipe recipe;
+  recipe.name = "wide";
+  recipe.requires_arch = "sm_80";
+  recipe.parameters = {"num_warps", "vec", "static_dims"};
+  recipe.constraints = {f("cols % vec == 0")};
+  recipe.specialize = {"cols"};
+  recipe.align = {{"x", f("vec * sizeof(dtype)")}, {"y", f("vec * sizeof(dtype)")}};
+  recipe.kernels = {scale_kernel("scale_wide")};
+  return recipe;
+}
+
+ImplementationRecipe scale_plain() {
+  ImplementationRecipe recipe;
+  recipe.name = "plain";
+  recipe.requires_arch = "sm_80";
+  recipe.parameters = {"num_warps"};
+  recipe.kernels = {scale_kernel("scale_plain")};
+  return recipe;
+}
+
+std::vector<std::byte> scale_binary() { return recorded_binary("wide_symbol 8 8 4 8 8\nplain_symbol 8 8 4 8 8\n"); }
+
+std::vector<KernelFacts> scale_kernels() {
+  return {facts("scale_wide", "wide_symbol"), facts("scale_plain", "plain_symbol")};
+}
+
+OpInterface reduce_interface() {
+  OpInterface op;
+  op.op = "reduce";
+  op.dims = {"m", "k"};
+  op.dtypes = {DType::f16};
+  Argument a;
+  a.name = "a";
+  a.shape = {f("m"), f("k")};
+  a.align = 8;
+  Argument y;
+  y.name = "y";
+  y.role = ArgRole::out;
+  y.type = DType::f32;
+  y.shape = {f("m")};
+  op.args = {a, y};
+  return op;
+}
+
+ImplementationRecipe reduce_split() {
+  ImplementationRecipe recipe;
+  recipe.name = "split";
+  recipe.requires_arch = "sm_90";
+  recipe.parameters = {"split", "block_m"};
+  recipe.align = {{"a", f("16")}};
+  recipe.maps = {{"a", "a", {f("k"), f("m")}, {f("64"), f("block_m")}, {}, f("128")}};
+  recipe.workspaces = {{"partial", f("split * m * 4"), WorkspaceRecipe::Zero::never},
+                       {"sums", f("m * 4"), WorkspaceRecipe::Zero::each},
+                       {"counter", f("256"), WorkspaceRecipe::Zero::once}};
+  KernelRecipe first;
+  first.entry = "reduce_partial";
+  first.when = f("1");
+  first.params = params({{map, "a"}, {workspace, "partial"}, {workspace, "sums"}, {workspace, "counter"}, {dim, "k"}});
+  first.grid = {f("round_up(min(ceil_div(m, block_m), resident_blocks), split)")};
+  first.block = {f("128")};
+  first.shared_bytes = f("100000");
+  first.cluster = {f("split")};
+  first.nonportable_cluster = true;
+  KernelRecipe second;
+  second.entry = "reduce_final";
+  second.when = f("split > 1");
+  second.params = params({{workspace, "partial"}, {ptr, "y"}, {dim, "m"}});
+  second.grid = {f("max_active_clusters"), f("2")};
+  second.block = {f("64"), f("2")};
+  second.shared_bytes = f("0");
+  second.pdl = true;
+  recipe.kernels = {first, second};
+  return recipe;
+}
+
+std::vector<std::byte> reduce_binary() { return recorded_binary("partial_symbol 128 8 8 8 8\nfinal_symbol 8 8 8\n"); }
+
+std::vector<KernelFacts> reduce_kernels() {
+  return {facts("reduce_partial", "partial_symbol"), facts("reduce_final", "final_symbol")};
+}
+
+std::vector<std::byte> recorded_binary(std::string_view lines) {
+  std::string text = "tilewright-recording\n";
+  text += lines;
+  // The driver is given an address and no size: the text ends itself.
+  std::vector<std::byte> bytes(text.size() + 1);
+  std::memcpy(bytes.data(), text.c_str(), bytes.size());
+  return bytes;
+}
+
+}  // namespace tilewright::testing

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/interface.hpp"
+#include "cache/recipe.hpp"
+#include "cache/store/records.hpp"
+
+/// Ops made for the tests of launching, with binaries for the recording driver. Values only.
+namespace tilewright::testing {
+
+/// `scale`: y = x * factor over {rows, cols}, with an attribute `round` (no | yes) and a scalar.
+///   wide    needs cols % vec == 0 and addresses aligned to vec elements; specialises cols
+///   plain   the base: serves anything
+[[nodiscard]] OpInterface scale_interface();
+[[nodiscard]] ImplementationRecipe scale_wide();
+[[nodiscard]] ImplementationRecipe scale_plain();
+/// Kernels `wide_symbol` and `plain_symbol`, each (x, y, factor, rows, cols).
+[[nodiscard]] std::vector<std::byte> scale_binary();
+[[nodiscard]] std::vector<KernelFacts> scale_kernels();
+
+/// `reduce`: two kernels in order, a tensor map, a cluster, a dependent launch, and a workspace of each kind of clearing.
+[[nodiscard]] OpInterface reduce_interface();
+[[nodiscard]] ImplementationRecipe reduce_split();
+[[nodiscard]] std::vector<std::byte> reduce_binary();
+[[nodiscard]] std::vector<KernelFacts> reduce_kernels();
+
+/// A binary of the recording driver from its lines.
+[[nodiscard]] std::vector<std::byte> recorded_binary(std::string_view lines);
+
+}  // namespace tilewright::testing

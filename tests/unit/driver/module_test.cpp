@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/driver/driver_table.hpp"
+#include "tests/launch/recording_driver/recording.hpp"
+#include "tests/launch/sample_op.hpp"
+
+namespace tilewright::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+using tilewright::testing::recorded_binary;
+using tilewright::testing::Recording;
+
+class ModuleTest : public ::testing::Test {
+ protected:
+  ModuleTest() : driver_(Driver::get()), context_(driver_, 0) { recording_.reset(); }
+  const Recording& recording_ = Recording::get();
+  const Driver& driver_;
+  PrimaryContext context_;
+};
+
+TEST_F(ModuleTest, finds_its_kernels_and_is_unloaded_once) {
+  {
+    const Module module(driver_, recorded_binary("one 8\ntwo 8\n"), "a test");
+    const Module copy = module;
+    EXPECT_NE(module.function("one", 0, false), module.function("two", 0, false));
+    EXPECT_EQ(module.function("one", 0, false), copy.function("one", 0, false));
+  }
+  EXPECT_EQ(recording_.calls("cuLibraryUnload"), 1U);
+}
+
+TEST_F(ModuleTest, names_the_kernels_there_are_when_asked_for_another) {
+  const Module module(driver_, recorded_binary("one 8\ntwo 8\n"), "a test");
+  try {
+    static_cast<void>(module.function("three", 0, false));
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("finding the kernel 'three' among one, two failed: cuLibraryGetKernel"));
+  }
+}
+
+TEST_F(ModuleTest, reports_a_binary_that_the_driver_rejects) {
+  try {
+    const Module module(driver_, std::as_bytes(std::span("no code at all")), "softmax's onchip{}");
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("loading softmax's onchip{} (15 bytes) failed: cuLibraryLoadData: "
+                                        "CUDA_ERROR_INVALID_IMAGE"));
+    EXPECT_EQ(error.status(), 200);
+  }
+  EXPECT_THROW(Module(driver_, {}, "nothing"), DeviceError);
+}
+
+TEST_F(ModuleTest, asks_for_shared_memory_only_beyond_what_every_kernel_has) {
+  const Module module(driver_, recorded_binary("one 8\n"), "a test");
+  static_cast<void>(module.function("one", 48 * 1024, false));
+  EXPECT_EQ(recording_.calls("cuFuncSetAttribute"), 0U);
+  static_cast<void>(module.function("one", 48 * 1024 + 1, false));
+  EXPECT_EQ(recording_.calls("cuFuncSetAttribute"), 1U);
+  static_cast<void>(module.function("one", 0, true));
+  EXPECT_EQ(recording_.calls("cuFuncSetAttribute"), 2U);
+}
+
+TEST_F(ModuleTest, reports_more_shared_memory_than_the_device_has) {
+  const Module module(driver_, recorded_binary("one 8\n"), "a test");
+  try {
+    static_cast<void>(module.function("one", 300000, false));
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("giving the kernel 'one' 300000 bytes of shared memory failed"));
+  }
+}
+
+TEST_F(ModuleTest, needs_a_current_context_for_a_function) {
+  const Module module(driver_, recorded_binary("one 8\n"), "a test");
+  ASSERT_EQ(driver_.table().ctx_set_current(nullptr), kSuccess);
+  EXPECT_THROW(static_cast<void>(module.function("one", 0, false)), DeviceError);
+}
+
+}  // namespace
+}  // namespace tilewright::cuda
