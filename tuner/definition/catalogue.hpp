@@ -9,7 +9,8 @@
 #include "tuner/definition/definition.hpp"
 
 /// Where ops are found: the user's folders (`--ops DIR`, in the order given), then the built-in ones. A user's op is
-/// equal to ours, and hides a built-in of the same name. Definitions are loaded when asked for, each once.
+/// equal to ours, and hides a built-in of the same name. Definitions are loaded when asked for, each once. The folder of
+/// the built-in ops is `kernels_dir()` (tuner/kernels_dir.hpp) wherever the program runs installed.
 /// Not thread-safe; load on one thread, then share the definitions.
 namespace tilewright {
 
@@ -31,9 +32,5 @@ class Catalogue {
   std::map<std::string, std::filesystem::path> files_;
   std::map<std::string, OpDefinition> loaded_;
 };
-
-/// The installed kernels folder, found relative to the running binary (`../share/tilewright/kernels`), or the folder
-/// named by TILEWRIGHT_KERNELS. Throws Error that names the places looked at.
-[[nodiscard]] std::filesystem::path installed_kernels_dir();
 
 }  // namespace tilewright

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/definition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cache/error.hpp"
+
+namespace tilewright {
+
+const Implementation& OpDefinition::implementation(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const Implementation& candidate : implementations) {
+    if (candidate.recipe.name == name) return candidate;
+    names.push_back(candidate.recipe.name);
+  }
+  const std::string wanted(name);
+  throw UsageError(fmt::format("{} has no implementation '{}'{}", interface.op, wanted, suggestion(wanted, names)));
+}
+
+std::int64_t OpDefinition::bytes_of(const Problem& problem) const { return bytes.integer(ProblemScope(problem)); }
+
+std::int64_t OpDefinition::flops_of(const Problem& problem) const { return flops.integer(ProblemScope(problem)); }
+
+}  // namespace tilewright

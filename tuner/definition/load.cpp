@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "tuner/definition/definition.hpp"
+#include "tuner/definition/reading/implementation.hpp"
+#include "tuner/definition/reading/op.hpp"
+#include "tuner/definition/reading/rehearsal.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace reading;
+
+/// Reads every `[[implementation]]`; which of them can be planned.
+std::vector<bool> read_implementations(const Node& list, OpPart& op, Sources& sources, Mistakes& mistakes) {
+  std::vector<bool> is_plannable;
+  for (const Node& table : list.items) {
+    if (!expect(table, Node::Kind::table, "[[implementation]]", mistakes)) continue;
+    ImplementationPart part = read_implementation(table, op, sources, mistakes);
+    for (const Implementation& other : op.definition.implementations) {
+      if (other.recipe.name.empty() || other.recipe.name != part.implementation.recipe.name) continue;
+      mistakes.add(table.member("name")->value.place,
+                   fmt::format("implementation '{}' is there twice", other.recipe.name));
+      part.sound = false;
+    }
+    is_plannable.push_back(op.sound && part.sound);
+    op.definition.implementations.push_back(std::move(part.implementation));
+  }
+  return is_plannable;
+}
+
+}  // namespace
+
+OpDefinition load_definition(const std::filesystem::path& toml_file,
+                             const std::vector<std::filesystem::path>& kernel_dirs) {
+  const std::filesystem::path file = std::filesystem::absolute(toml_file).lexically_normal();
+  Mistakes mistakes(toml_file.string());
+  const Node root = parse_toml(read_file(file), mistakes.file());
+  Sources sources(file.parent_path(), kernel_dirs);
+
+  Section top(root, "the definition", mistakes);
+  const Node* op_table = top.need("op", Node::Kind::table);
+  const Node* list = top.need("implementation", Node::Kind::list);
+  top.finish();
+  // Without [op] nothing else can be judged.
+  if (op_table == nullptr) mistakes.throw_if_any();
+
+  OpPart op = read_op(*op_table, file.stem().string(), sources, mistakes);
+  op.definition.file = file;
+  if (list != nullptr) {
+    const std::vector<bool> is_plannable = read_implementations(*list, op, sources, mistakes);
+    if (op.base != nullptr) op.definition.base = read_base(*op.base, op.definition, is_plannable, mistakes);
+    for (std::size_t i = 0; i < is_plannable.size(); ++i) {
+      if (is_plannable[i]) rehearse(op.definition, op.definition.implementations[i], mistakes);
+    }
+  }
+  mistakes.throw_if_any();
+  return std::move(op.definition);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "cache/interface.hpp"
+#include "tuner/definition/reading/vocabulary.hpp"
+
+/// The arguments of an op: `args` of its definition.
+namespace tilewright::reading {
+
+struct ArgumentList {
+  std::vector<Argument> args;
+  /// Of each argument's table.
+  std::vector<Place> places;
+  /// False when a name could not be read: then no argument is called unknown.
+  bool complete = true;
+
+  [[nodiscard]] const Argument* find(std::string_view name) const noexcept;
+  /// Names of the tensors, or of the scalars.
+  [[nodiscard]] std::vector<std::string> names(bool scalars) const;
+};
+
+[[nodiscard]] ArgumentList read_arguments(const Node& list, const Vocabulary& vocabulary, Mistakes& mistakes);
+
+/// The dtype that a text names, or nothing and a mistake with the nearest one.
+[[nodiscard]] std::optional<DType> read_dtype(const Node& text, const std::string& what, Mistakes& mistakes);
+
+}  // namespace tilewright::reading

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/reading/device_code.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "cache/error.hpp"
+
+namespace tilewright::reading {
+namespace {
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// Steps through code whose comments are gone.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool at_end() const { return at_ >= text_.size(); }
+  [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[at_]; }
+  void step() { ++at_; }
+
+  void skip_space() {
+    while (!at_end() && is_space(peek())) step();
+  }
+
+  std::string_view word() {
+    const std::size_t begin = at_;
+    while (!at_end() && is_word(peek())) step();
+    return text_.substr(begin, at_ - begin);
+  }
+
+  /// Moves behind the next whole word `word`; false at the end of the text.
+  bool seek(std::string_view wanted) {
+    while (!at_end()) {
+      if (!is_word(peek())) {
+        step();
+      } else if (word() == wanted) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// From an opening parenthesis to behind its closing one; how many arguments stand between.
+  std::size_t arguments() {
+    std::size_t commas = 0;
+    bool is_empty = true;
+    int depth = 0;
+    do {
+      const char c = peek();
+      if (c == '(' || c == '[' || c == '{' || c == '<') ++depth;
+      if (c == ')' || c == ']' || c == '}' || c == '>') --depth;
+      if (c == ',' && depth == 1) ++commas;
+      if (depth >= 1 && !is_space(c) && !(depth == 1 && c == '(')) is_empty = false;
+      step();
+    } while (depth > 0 && !at_end());
+    return is_empty ? 0 : commas + 1;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// Between `__global__` and a kernel's name such words take parentheses of their own.
+bool is_decoration(std::string_view word) {
+  const bool has_lower = std::ranges::any_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
+  return word.starts_with("__") || word == "alignas" || word == "decltype" || !has_lower;
+}
+
+struct Include {
+  std::string name;
+  bool quoted = false;
+};
+
+std::optional<Include> include_in(std::string_view line) {
+  Cursor cursor(line);
+  cursor.skip_space();
+  if (cursor.peek() != '#') return std::nullopt;
+  cursor.step();
+  cursor.skip_space();
+  if (cursor.word() != "include") return std::nullopt;
+  cursor.skip_space();
+  const char open = cursor.peek();
+  if (open != '"' && open != '<') return std::nullopt;
+  const std::size_t begin = line.find(open) + 1;
+  const std::size_t end = line.find(open == '<' ? '>' : '"', begin);
+  if (end == std::string_view::npos) return std::nullopt;
+  return Include{std::string(line.substr(begin, end - begin)), open == '"'};
+}
+
+std::vector<Include> includes_of(const std::string& text) {
+  std::vector<Include> found;
+  // Blanked code tells which lines are directives; the name itself stands inside a literal and is read from the text.
+  const std::string code = without_comments(text);
+  for (std::size_t begin = 0; begin < code.size();) {
+    const std::size_t end = std::min(code.find('\n', begin), code.size());
+    const std::string_view blanked = std::string_view(code).substr(begin, end - begin);
+    if (blanked.find('#') != std::string_view::npos) {
+      const std::size_t hash = blanked.find_first_not_of(" \t");
+      if (auto include = include_in(std::string_view(text).substr(begin + hash, end - begin - hash))) {
+        found.push_back(*std::move(include));
+      }
+    }
+    begin = end + 1;
+  }
+  return found;
+}
+
+class Closure {
+ public:
+  explicit Closure(const std::vector<std::filesystem::path>& kernel_dirs) : kernel_dirs_(kernel_dirs) {}
+
+  void follow(const std::filesystem::path& file) {
+    const auto is_it = [&](const SourceFile& known) { return known.path == file; };
+    if (std::ranges::any_of(result_.files, is_it)) return;
+    result_.files.push_back({file, read_file(file)});
+    const std::vector<Include> includes = includes_of(result_.files.back().text);
+    for (const Include& include : includes) {
+      if (const auto found = find(include, file.parent_path())) {
+        follow(*found);
+      } else if (include.quoted && !include.name.starts_with("cuda_")) {
+        result_.missing.push_back(fmt::format("{} includes \"{}\"", file.filename().string(), include.name));
+      }
+    }
+  }
+
+  SourceClosure take() { return std::move(result_); }
+
+ private:
+  [[nodiscard]] std::optional<std::filesystem::path> find(const Include& include,
+                                                          const std::filesystem::path& folder) const {
+    std::vector<std::filesystem::path> places;
+    if (include.quoted) places.push_back(folder);
+    places.insert(places.end(), kernel_dirs_.begin(), kernel_dirs_.end());
+    for (const std::filesystem::path& place : places) {
+      const std::filesystem::path file = place / include.name;
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(file, ignored)) return std::filesystem::canonical(file);
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<std::filesystem::path>& kernel_dirs_;
+  SourceClosure result_;
+};
+
+}  // namespace
+
+std::string without_comments(std::string_view text) {
+  std::string out(text);
+  enum class In { code, line_comment, block_comment, literal } in = In::code;
+  char quote = '\0';
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const char c = out[i];
+    const char next = i + 1 < out.size() ? out[i + 1] : '\0';
+    if (c == '\n') {
+      if (in != In::block_comment) in = In::code;
+      continue;
+    }
+    switch (in) {
+      case In::code:
+        if (c == '/' && (next == '/' || next == '*')) {
+          in = next == '/' ? In::line_comment : In::block_comment;
+          out[i] = out[i + 1] = ' ';
+          ++i;
+        } else if (c == '"' || (c == '\'' && (i == 0 || !is_word(out[i - 1])))) {  // 1'000 is no literal
+          in = In::literal;
+          quote = c;
+        }
+        break;
+      case In::line_comment: out[i] = ' '; break;
+      case In::block_comment:
+        out[i] = ' ';
+        if (c == '*' && next == '/') {
+          out[++i] = ' ';
+          in = In::code;
+        }
+        break;
+      case In::literal:
+        if (c == quote) {
+          in = In::code;
+        } else {
+          out[i] = ' ';
+          if (c == '\\' && next != '\n' && next != '\0') out[++i] = ' ';
+        }
+        break;
+    }
+  }
+  return out;
+}
+
+std::vector<KernelSignature> kernels_of(std::string_view text) {
+  const std::string code = without_comments(text);
+  std::vector<KernelSignature> found;
+  Cursor cursor(code);
+  while (cursor.seek("__global__")) {
+    std::string_view last;
+    while (!cursor.at_end() && cursor.peek() != ';' && cursor.peek() != '{') {
+      if (is_word(cursor.peek())) {
+        last = cursor.word();
+      } else if (cursor.peek() != '(') {
+        cursor.step();
+      } else {
+        const std::size_t parameters = cursor.arguments();
+        if (is_decoration(last)) continue;
+        found.push_back({std::string(last), parameters});
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+SourceClosure closure_of(const std::filesystem::path& source, const std::vector<std::filesystem::path>& kernel_dirs) {
+  Closure closure(kernel_dirs);
+  closure.follow(source);
+  return closure.take();
+}
+
+std::string read_file(const std::filesystem::path& file) {
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  if (!stream) {
+    throw Error(fmt::format("cannot read {}: {}", file.string(), errno == 0 ? "unknown" : std::strerror(errno)));
+  }
+  return text;
+}
+
+}  // namespace tilewright::reading

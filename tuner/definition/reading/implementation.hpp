@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tuner/definition/definition.hpp"
+#include "tuner/definition/reading/op.hpp"
+
+/// One `[[implementation]]` of a definition.
+namespace tilewright::reading {
+
+struct ImplementationPart {
+  Implementation implementation;
+  /// Nothing in it is missing or wrong, so that its configs can be planned.
+  bool sound = false;
+};
+
+[[nodiscard]] ImplementationPart read_implementation(const Node& table, const OpPart& op, Sources& sources,
+                                                     Mistakes& mistakes);
+
+/// Reads the kernels of one implementation, and the tensor maps and workspaces that they define between them.
+class KernelReader {
+ public:
+  /// `vocabulary` knows the implementation's parameters; `closure` is its device code, or null when that is missing.
+  KernelReader(const OpPart& op, const Vocabulary& vocabulary, const SourceClosure* closure, Mistakes& mistakes)
+      : op_(op), vocabulary_(vocabulary), closure_(closure), mistakes_(mistakes) {}
+
+  /// One `[[implementation.kernel]]`.
+  void read(const Node& table, ImplementationRecipe& recipe);
+  /// After the last kernel: what is used must be defined, what is defined must be used.
+  void finish();
+
+ private:
+  /// A table `map.NAME` or `workspace.NAME`.
+  using Definitions = std::map<std::string, const Member*>;
+
+  void read_param(const Node& text, KernelRecipe& kernel);
+  void read_launch(Section& section, KernelRecipe& kernel);
+  void read_map(const Member& member, ImplementationRecipe& recipe);
+  void read_workspace(const Member& member, ImplementationRecipe& recipe);
+  /// True when `member` is to be read: the first of its name. A mistake when it differs from the first.
+  bool is_new(const Member& member, const char* kind, Definitions& defined);
+  void check_uses(const char* kind, const Definitions& defined, const std::map<std::string, const Node*>& used);
+
+  const OpPart& op_;
+  const Vocabulary& vocabulary_;
+  const SourceClosure* closure_;
+  Mistakes& mistakes_;
+  Definitions maps_;
+  Definitions workspaces_;
+  /// Name → the first kernel parameter that asks for it.
+  std::map<std::string, const Node*> used_maps_;
+  std::map<std::string, const Node*> used_workspaces_;
+};
+
+}  // namespace tilewright::reading

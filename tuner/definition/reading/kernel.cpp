@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "tuner/definition/reading/implementation.hpp"
+
+namespace tilewright::reading {
+namespace {
+
+struct ParamKind {
+  std::string_view name;
+  KernelParam::Kind kind;
+};
+constexpr std::array kParamKinds{ParamKind{"ptr", KernelParam::Kind::ptr}, ParamKind{"dim", KernelParam::Kind::dim},
+                                 ParamKind{"scalar", KernelParam::Kind::scalar}, ParamKind{"map", KernelParam::Kind::map},
+                                 ParamKind{"workspace", KernelParam::Kind::workspace}};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
+  if (!expect(table, Node::Kind::table, "[[implementation.kernel]]", mistakes_)) return;
+  const Member* given = table.member("entry");
+  const bool has_name = given != nullptr && given->value.kind == Node::Kind::text;
+  Section section(table, has_name ? fmt::format("kernel '{}'", given->value.text) : "a kernel", mistakes_);
+  KernelRecipe kernel;
+  const Node* entry = section.need("entry", Node::Kind::text);
+  const std::vector<Node>* params = section.need_texts("params");
+  if (entry != nullptr) {
+    kernel.entry = entry->text;
+    const auto count = params == nullptr ? std::nullopt : std::optional(params->size());
+    if (closure_ != nullptr) Sources::check_kernel(*closure_, *entry, count, "'params'", mistakes_);
+  }
+  if (params != nullptr) {
+    for (const Node& text : *params) read_param(text, kernel);
+  }
+  read_launch(section, kernel);
+  if (const Node* maps = section.find("map", Node::Kind::table)) {
+    for (const Member& member : maps->members) read_map(member, recipe);
+  }
+  if (const Node* workspaces = section.find("workspace", Node::Kind::table)) {
+    for (const Member& member : workspaces->members) read_workspace(member, recipe);
+  }
+  section.finish();
+  recipe.kernels.push_back(std::move(kernel));
+}
+
+void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
+  const std::size_t colon = std::min(text.text.find(':'), text.text.size());
+  const std::string kind_name = text.text.substr(0, colon);
+  const auto kind = std::ranges::find(kParamKinds, kind_name, &ParamKind::name);
+  if (kind == kParamKinds.end() || colon == text.text.size()) {
+    std::vector<std::string> known;
+    for (const ParamKind& each : kParamKinds) known.emplace_back(each.name);
+    mistakes_.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
+                                          suggestion(kind_name, known)));
+    return;
+  }
+  const std::string name = text.text.substr(colon + 1);
+  kernel.params.push_back({kind->kind, name});
+  const auto check = [&](const std::vector<std::string>& known, bool is_complete, const char* what) {
+    if (is_complete && !contains(known, name)) {
+      mistakes_.add(text.place, fmt::format("'{}': the op has no {} '{}'{}", text.text, what, name,
+                                            suggestion(name, known)));
+    }
+  };
+  switch (kind->kind) {
+    case KernelParam::Kind::ptr: check(op_.args.names(false), op_.args.complete, "tensor"); break;
+    case KernelParam::Kind::scalar: check(op_.args.names(true), op_.args.complete, "scalar"); break;
+    case KernelParam::Kind::dim: check(vocabulary_.dims, op_.vocabulary.complete, "dim"); break;
+    case KernelParam::Kind::map: used_maps_.emplace(name, &text); break;
+    case KernelParam::Kind::workspace: used_workspaces_.emplace(name, &text); break;
+  }
+}
+
+void KernelReader::read_launch(Section& section, KernelRecipe& kernel) {
+  const auto list = [&](const Node* node, const char* key, Stage stage, std::vector<Formula>& into) {
+    if (node == nullptr) return;
+    auto formulas = read_formulas(*node, section.what(key), 1, 3, stage, vocabulary_, mistakes_);
+    if (formulas) into = *std::move(formulas);
+  };
+  list(section.need("grid"), "grid", Stage::grid, kernel.grid);
+  list(section.need("block"), "block", Stage::config, kernel.block);
+  const auto one = [&](const char* key, const char* otherwise, Formula& into) {
+    into = Formula::parse(otherwise);
+    const Node* node = section.find(key);
+    if (node == nullptr) return;
+    auto formula = read_formula(*node, section.what(key), Stage::config, vocabulary_, mistakes_);
+    if (formula) into = *std::move(formula);
+  };
+  one("when", "true", kernel.when);
+  one("shared_bytes", "0", kernel.shared_bytes);
+  const Node* attributes = section.find("attributes", Node::Kind::table);
+  if (attributes == nullptr) return;
+  Section launch(*attributes, fmt::format("'attributes' of kernel '{}'", kernel.entry), mistakes_);
+  list(launch.find("cluster"), "cluster", Stage::config, kernel.cluster);
+  if (const Node* flag = launch.find("nonportable_cluster", Node::Kind::boolean)) {
+    kernel.nonportable_cluster = flag->boolean;
+  }
+  if (const Node* flag = launch.find("pdl", Node::Kind::boolean)) kernel.pdl = flag->boolean;
+  launch.finish();
+}
+
+bool KernelReader::is_new(const Member& member, const char* kind, Definitions& defined) {
+  const auto [entry, is_first] = defined.emplace(member.key, &member);
+  if (!is_first && canonical_text(entry->second->value) != canonical_text(member.value)) {
+    mistakes_.add(member.place, fmt::format("{} '{}' differs from the one of that name in line {}", kind, member.key,
+                                            entry->second->place.line));
+  }
+  return is_first;
+}
+
+void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) {
+  const std::string title = fmt::format("tensor map '{}'", member.key);
+  if (!expect(member.value, Node::Kind::table, title, mistakes_) || !is_new(member, "tensor map", maps_)) return;
+  Section section(member.value, title, mistakes_);
+  TensorMapRecipe map;
+  map.name = member.key;
+  if (const Node* arg = section.need("arg", Node::Kind::text)) {
+    map.arg = arg->text;
+    const std::vector<std::string> known = op_.args.names(false);
+    if (op_.args.complete && !contains(known, arg->text)) {
+      mistakes_.add(arg->place, fmt::format("{}: the op has no tensor '{}'{}", title, arg->text,
+                                            suggestion(arg->text, known)));
+    }
+  }
+  const auto list = [&](const Node* node, const char* key, std::size_t least, std::size_t most) {
+    auto formulas = node == nullptr ? std::nullopt
+                                    : read_formulas(*node, section.what(key), least, most, Stage::config, vocabulary_,
+                                                    mistakes_);
+    return std::move(formulas).value_or(std::vector<Formula>());
+  };
+  constexpr std::size_t kMostDims = 5;  // cuTensorMapEncodeTiled's
+  map.dims = list(section.need("dims"), "dims", 1, kMostDims);
+  const std::size_t rank = map.dims.size();
+  const bool is_known = rank > 0;
+  map.box = list(section.need("box"), "box", is_known ? rank : 1, is_known ? rank : kMostDims);
+  map.strides = list(section.find("strides"), "strides", is_known ? rank - 1 : 0, is_known ? rank - 1 : kMostDims);
+  if (const Node* node = section.find("swizzle")) {
+    auto swizzle = read_formula(*node, section.what("swizzle"), Stage::config, vocabulary_, mistakes_);
+    if (swizzle) map.swizzle = *std::move(swizzle);
+  }
+  section.finish();
+  recipe.maps.push_back(std::move(map));
+}
+
+void KernelReader::read_workspace(const Member& member, ImplementationRecipe& recipe) {
+  const std::string title = fmt::format("workspace '{}'", member.key);
+  if (!expect(member.value, Node::Kind::table, title, mistakes_) || !is_new(member, "workspace", workspaces_)) return;
+  Section section(member.value, title, mistakes_);
+  WorkspaceRecipe workspace;
+  workspace.name = member.key;
+  if (const Node* bytes = section.need("bytes")) {
+    auto formula = read_formula(*bytes, section.what("bytes"), Stage::config, vocabulary_, mistakes_);
+    if (formula) workspace.bytes = *std::move(formula);
+  }
+  if (const Node* zero = section.find("zero", Node::Kind::text)) {
+    const std::vector<std::string> known{"never", "once", "each"};
+    const auto found = std::ranges::find(known, zero->text);
+    if (found == known.end()) {
+      mistakes_.add(zero->place, fmt::format("{}: unknown '{}'{}", section.what("zero"), zero->text,
+                                             suggestion(zero->text, known)));
+    } else {
+      workspace.zero = static_cast<WorkspaceRecipe::Zero>(found - known.begin());
+    }
+  }
+  section.finish();
+  recipe.workspaces.push_back(std::move(workspace));
+}
+
+void KernelReader::check_uses(const char* kind, const Definitions& defined,
+                              const std::map<std::string, const Node*>& used) {
+  std::vector<std::string> known;
+  for (const auto& [name, member] : defined) {
+    known.push_back(name);
+    if (!used.contains(name)) {
+      mistakes_.add(member->place, fmt::format("{} '{}' is defined, and no kernel takes it", kind, name));
+    }
+  }
+  for (const auto& [name, text] : used) {
+    if (defined.contains(name)) continue;
+    mistakes_.add(text->place, fmt::format("'{}': no {} of that name is defined{}", text->text, kind,
+                                           suggestion(name, known)));
+  }
+}
+
+void KernelReader::finish() {
+  check_uses("tensor map", maps_, used_maps_);
+  check_uses("workspace", workspaces_, used_workspaces_);
+}
+
+}  // namespace tilewright::reading

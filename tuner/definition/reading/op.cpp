@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/reading/op.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilewright::reading {
+namespace {
+
+constexpr const char* kTitle = "[op]";
+
+void read_name(Section& section, const std::string& stem, OpPart& op) {
+  const Node* node = section.need("name", Node::Kind::text);
+  if (node == nullptr || !check_identifier(node->text, "op", node->place, section.mistakes())) return;
+  op.definition.interface.op = node->text;
+  if (node->text != stem) {
+    section.mistakes().add(node->place, fmt::format("the op is called '{}' and its file {}.toml: they must agree",
+                                                    node->text, stem));
+  }
+}
+
+void read_dims(Section& section, OpPart& op) {
+  const std::vector<Node>* list = section.need_texts("dims");
+  if (list == nullptr) {
+    op.vocabulary.complete = false;
+    return;
+  }
+  if (list->empty()) {
+    section.mistakes().add(section.find("dims")->place, "an op has at least one dim");
+  }
+  for (const Node& dim : *list) {
+    if (op.names.claim(dim.text, "dim", dim.place, section.mistakes())) {
+      op.definition.interface.dims.push_back(dim.text);
+    } else {
+      op.vocabulary.complete = false;
+    }
+  }
+}
+
+void read_dtypes(Section& section, OpPart& op) {
+  const std::vector<Node>* list = section.need_texts("dtypes");
+  if (list == nullptr) return;
+  if (list->empty()) section.mistakes().add(section.find("dtypes")->place, "an op has at least one dtype");
+  auto& dtypes = op.definition.interface.dtypes;
+  for (const Node& text : *list) {
+    const auto type = read_dtype(text, section.what("dtypes"), section.mistakes());
+    if (!type) continue;
+    if (std::ranges::find(dtypes, *type) != dtypes.end()) {
+      section.mistakes().add(text.place, fmt::format("dtype '{}' is there twice", text.text));
+    } else {
+      dtypes.push_back(*type);
+    }
+  }
+}
+
+std::vector<std::string> read_attribute_values(const Member& member, Mistakes& mistakes) {
+  std::vector<std::string> values;
+  const std::string what = fmt::format("attribute '{}'", member.key);
+  if (!expect(member.value, Node::Kind::list, what, mistakes)) return values;
+  if (member.value.items.empty()) {
+    mistakes.add(member.value.place, fmt::format("{} has no values; the first is its default", what));
+  }
+  for (const Node& item : member.value.items) {
+    if (!expect(item, Node::Kind::text, fmt::format("each value of {}", what), mistakes)) continue;
+    if (!check_attribute_value(item.text, item.place, mistakes)) continue;
+    if (std::ranges::find(values, item.text) != values.end()) {
+      mistakes.add(item.place, fmt::format("value '{}' of {} is there twice", item.text, what));
+    } else {
+      values.push_back(item.text);
+    }
+  }
+  return values;
+}
+
+void read_attributes(Section& section, OpPart& op) {
+  const Node* table = section.find("attributes");
+  if (table == nullptr) return;
+  if (!expect(*table, Node::Kind::table, section.what("attributes"), section.mistakes())) {
+    op.vocabulary.complete = false;
+    return;
+  }
+  for (const Member& member : table->members) {
+    const std::size_t before = section.mistakes().unusable();
+    op.names.claim(member.key, "attribute", member.place, section.mistakes());
+    std::vector<std::string> values = read_attribute_values(member, section.mistakes());
+    op.definition.interface.attributes.push_back({member.key, std::move(values)});
+    // Of an attribute that is half known nothing should be called unknown.
+    if (section.mistakes().unusable() != before) op.vocabulary.complete = false;
+  }
+}
+
+void read_costs(Section& section, OpPart& op) {
+  const auto read = [&](const char* key, Formula& into) {
+    const Node* node = section.need(key);
+    if (node == nullptr) return;
+    if (auto formula = read_formula(*node, section.what(key), Stage::problem, op.vocabulary, section.mistakes())) {
+      into = *std::move(formula);
+    }
+  };
+  read("bytes", op.definition.bytes);
+  read("flops", op.definition.flops);
+}
+
+}  // namespace
+
+OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mistakes& mistakes) {
+  OpPart op;
+  const std::size_t before = mistakes.unusable();
+  Section section(table, kTitle, mistakes);
+  read_name(section, stem, op);
+  if (const Node* summary = section.need("summary", Node::Kind::text)) op.definition.summary = summary->text;
+  read_dims(section, op);
+  read_dtypes(section, op);
+  read_attributes(section, op);
+  const OpInterface& interface = op.definition.interface;
+  op.vocabulary.dims = interface.dims;
+  op.vocabulary.attributes = interface.attributes;
+  op.vocabulary.dtypes = interface.dtypes;
+
+  if (const Node* args = section.need("args", Node::Kind::list)) {
+    op.args = read_arguments(*args, op.vocabulary, mistakes);
+    op.definition.interface.args = op.args.args;
+  } else {
+    op.args.complete = false;
+  }
+  read_costs(section, op);
+  read_tuning(section, sources, op);
+  op.base = section.need("base", Node::Kind::text);
+  section.finish();
+  op.sound = mistakes.unusable() == before;
+  return op;
+}
+
+}  // namespace tilewright::reading

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tuner/definition/definition.hpp"
+#include "tuner/definition/reading/mistakes.hpp"
+
+/// Planning some launches of a definition that reads well, so that what its formulas do wrong is said when it is loaded
+/// and not in the middle of a sweep. Touches no device.
+namespace tilewright::reading {
+
+/// Reads the base config and checks that it can be the op's fallback: of the space, nothing specialised, and legal for
+/// dims of 1, odd ones and huge ones, every dtype and attribute, on the least GPU that is supported, with addresses
+/// aligned as callers must give them. `is_plannable` tells whether an implementation was read without mistakes.
+[[nodiscard]] Config read_base(const Node& text, const OpDefinition& definition, const std::vector<bool>& is_plannable,
+                               Mistakes& mistakes);
+
+/// Plans configs of `implementation`, each value of each parameter once, for a few problems: a division by zero or an
+/// overflow is a mistake of the definition.
+void rehearse(const OpDefinition& definition, const Implementation& implementation, Mistakes& mistakes);
+
+}  // namespace tilewright::reading

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/reading/sources.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace tilewright::reading {
+
+const SourceClosure* Sources::find(const Node& name, Mistakes& mistakes) {
+  std::error_code missing;
+  const std::filesystem::path file = std::filesystem::canonical(folder_ / name.text, missing);
+  if (missing || !std::filesystem::is_regular_file(file)) {
+    mistakes.add(name.place, fmt::format("there is no file '{}' in {}", name.text, folder_.string()));
+    return nullptr;
+  }
+  const auto known = read_.find(file);
+  if (known != read_.end()) return &known->second;
+  const SourceClosure& closure = read_.emplace(file, closure_of(file, kernel_dirs_)).first->second;
+  for (const std::string& include : closure.missing) {
+    mistakes.add(name.place, fmt::format("{}, which is neither beside it nor in the kernels folder", include));
+  }
+  return &closure;
+}
+
+void Sources::check_kernel(const SourceClosure& closure, const Node& entry, std::optional<std::size_t> parameters,
+                           const std::string& counted, Mistakes& mistakes) {
+  std::vector<std::string> names;
+  for (const SourceFile& file : closure.files) {
+    for (const KernelSignature& kernel : kernels_of(file.text)) {
+      names.push_back(kernel.name);
+      if (kernel.name != entry.text) continue;
+      if (parameters && *parameters != kernel.parameters) {
+        mistakes.add(entry.place, fmt::format("kernel '{}' takes {} parameters in {}, and {} gives it {}", kernel.name,
+                                              kernel.parameters, file.path.filename().string(), counted, *parameters));
+      }
+      return;
+    }
+  }
+  mistakes.add(entry.place, fmt::format("there is no kernel '{}' in {}{}", entry.text,
+                                        closure.files.front().path.filename().string(), suggestion(entry.text, names)));
+}
+
+const std::vector<SourceFile>& Sources::prelude() {
+  if (!prelude_) {
+    prelude_.emplace();
+    for (const std::filesystem::path& dir : kernel_dirs_) {
+      std::error_code missing;
+      const std::filesystem::path header = std::filesystem::canonical(dir / "device" / "config.cuh", missing);
+      if (missing) continue;
+      prelude_ = closure_of(header, kernel_dirs_);
+      break;
+    }
+  }
+  return prelude_->files;
+}
+
+}  // namespace tilewright::reading

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/definition/reading/op.hpp"
+#include "tuner/definition/shapes.hpp"
+
+namespace tilewright::reading {
+namespace {
+
+/// One block of 256 threads for each 256 elements of the first output, up to a grid that fills any device.
+Formula default_reference_grid(const OpPart& op, Place place, Mistakes& mistakes) {
+  const Argument* output = nullptr;
+  for (const Argument& arg : op.args.args) {
+    if (arg.role != ArgRole::out && arg.role != ArgRole::inout) continue;
+    // An output that is always there rather than one that some attribute calls for.
+    if (output == nullptr || (output->when && !arg.when)) output = &arg;
+  }
+  std::string elements = "1";
+  if (output != nullptr) {
+    for (const Formula& extent : output->shape) elements += fmt::format(" * ({})", extent.text());
+  }
+  const std::string text = fmt::format("min(ceil_div({}, 256), 4096)", elements);
+  return Formula::parse(text, {mistakes.file(), place.line, place.column});
+}
+
+void read_reference(Section& op_section, Sources& sources, OpPart& op) {
+  Mistakes& mistakes = op_section.mistakes();
+  const Node* table = op_section.need("reference", Node::Kind::table);
+  if (table == nullptr) return;
+  Section section(*table, "'reference' in [op]", mistakes);
+  const Node* source = section.need("source", Node::Kind::text);
+  const Node* entry = section.need("entry", Node::Kind::text);
+  const SourceClosure* closure = source == nullptr ? nullptr : sources.find(*source, mistakes);
+  Reference& reference = op.definition.reference;
+  if (closure != nullptr) reference.source = closure->files.front().path;
+  if (entry != nullptr) reference.entry = entry->text;
+  if (closure != nullptr && entry != nullptr) {
+    const bool is_known = op.args.complete && op.vocabulary.complete;
+    const auto parameters = is_known ? std::optional(op.args.args.size() + op.vocabulary.dims.size()) : std::nullopt;
+    Sources::check_kernel(*closure, *entry, parameters, "a reference, with every argument and then every dim,",
+                          mistakes);
+  }
+  if (const Node* grid = section.find("grid")) {
+    auto formula = read_formula(*grid, section.what("grid"), Stage::problem, op.vocabulary, mistakes);
+    if (formula) reference.grid = *std::move(formula);
+  } else {
+    reference.grid = default_reference_grid(op, table->place, mistakes);
+  }
+  section.finish();
+}
+
+std::optional<Tolerance> tolerance_of(const Node& node, const std::string& what, Mistakes& mistakes) {
+  if (!expect(node, Node::Kind::list, what, mistakes)) return std::nullopt;
+  if (node.items.size() != 2) {
+    mistakes.add(node.place, fmt::format("{} must be [absolute, relative]", what));
+    return std::nullopt;
+  }
+  const auto absolute = number_of(node.items[0], what, mistakes);
+  const auto relative = number_of(node.items[1], what, mistakes);
+  if (!absolute || !relative) return std::nullopt;
+  const auto is_usable = [](double value) { return std::isfinite(value) && value >= 0; };
+  if (is_usable(*absolute) && is_usable(*relative)) return Tolerance{*absolute, *relative};
+  mistakes.add(node.place, fmt::format("{} must hold numbers that are 0 or more", what));
+  return std::nullopt;
+}
+
+void read_tolerance(Section& section, OpPart& op) {
+  Mistakes& mistakes = section.mistakes();
+  const Node* table = section.need("tolerance", Node::Kind::table);
+  if (table == nullptr) return;
+  Section by_type(*table, "'tolerance' in [op]", mistakes);
+  for (const DType type : op.definition.interface.dtypes) {
+    const std::string key(name(type));
+    if (const Node* node = by_type.need(key)) {
+      const auto tolerance = tolerance_of(*node, by_type.what(key), mistakes);
+      if (tolerance) op.definition.tolerance[type] = *tolerance;
+    }
+  }
+  by_type.finish();
+}
+
+Sample tensor_sample(const Node& table, const std::string& arg, Mistakes& mistakes) {
+  Sample sample;
+  const std::string title = fmt::format("the sample of '{}'", arg);
+  if (!expect(table, Node::Kind::table, title, mistakes)) return sample;
+  Section section(table, title, mistakes);
+  if (const Node* fill = section.need("fill", Node::Kind::text)) {
+    sample.fill = fill->text;
+    const std::vector<std::string> known{"normal", "uniform"};
+    if (std::ranges::find(known, fill->text) == known.end()) {
+      mistakes.add(fill->place, fmt::format("unknown fill '{}'{}", fill->text, suggestion(fill->text, known)));
+    }
+  }
+  if (const Node* scale = section.find("scale")) {
+    sample.scale = number_of(*scale, section.what("scale"), mistakes).value_or(1.0);
+    if (!std::isfinite(sample.scale) || sample.scale <= 0) {
+      mistakes.add(scale->place, fmt::format("{} must be more than 0: other data would hide wrong kernels",
+                                             section.what("scale")));
+    }
+  }
+  section.finish();
+  return sample;
+}
+
+Sample scalar_sample(const Node& node, const std::string& arg, Mistakes& mistakes) {
+  const auto value = number_of(node, fmt::format("the sample of the scalar '{}'", arg), mistakes);
+  return {"value", value.value_or(0.0)};
+}
+
+void read_samples(Section& op_section, OpPart& op) {
+  Mistakes& mistakes = op_section.mistakes();
+  const Node* table = op_section.find("sample", Node::Kind::table);
+  const Node nothing;
+  Section section(table == nullptr ? nothing : *table, "[op.sample]", mistakes);
+  for (std::size_t i = 0; i < op.args.args.size(); ++i) {
+    const Argument& arg = op.args.args[i];
+    if (arg.role == ArgRole::out) continue;
+    const Node* node = section.find(arg.name);
+    if (node != nullptr) {
+      const bool is_scalar = arg.role == ArgRole::scalar;
+      op.definition.samples[arg.name] =
+          is_scalar ? scalar_sample(*node, arg.name, mistakes) : tensor_sample(*node, arg.name, mistakes);
+    } else if (arg.role == ArgRole::scalar) {
+      mistakes.add(op.args.places[i], fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
+                                                  "pass? Such as: sample = {{ {} = 0.5 }}", arg.name, arg.name));
+    }
+  }
+  if (op.args.complete) section.finish();
+}
+
+/// A dim's values as the command line has them.
+std::optional<std::string> range_of(const Node& node, const std::string& dim, const std::string& what,
+                                    Mistakes& mistakes) {
+  const bool is_number = node.kind == Node::Kind::integer;
+  if (!is_number && !expect(node, Node::Kind::text, what, mistakes)) return std::nullopt;
+  const std::string text = is_number ? fmt::format("{}", node.integer) : node.text;
+  try {
+    static_cast<void>(parse_range(dim, text));
+    return text;
+  } catch (const UsageError& error) {
+    mistakes.add(is_number ? node.place : node.content, error.what());
+    return std::nullopt;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> read_grid(const Node& table, const std::string& key, const OpPart& op,
+                                                           Mistakes& mistakes) {
+  std::vector<std::pair<std::string, std::string>> grid;
+  Section section(table, fmt::format("'{}' in [op]", key), mistakes);
+  for (const std::string& dim : op.vocabulary.dims) {
+    const Node* node = section.need(dim);
+    if (node == nullptr) continue;
+    if (auto text = range_of(*node, dim, section.what(dim), mistakes)) grid.emplace_back(dim, *std::move(text));
+  }
+  if (op.vocabulary.complete) section.finish();
+  return grid;
+}
+
+}  // namespace
+
+void read_tuning(Section& section, Sources& sources, OpPart& op) {
+  read_reference(section, sources, op);
+  read_tolerance(section, op);
+  read_samples(section, op);
+  if (const Node* grid = section.need("grid", Node::Kind::table)) {
+    op.definition.grid = read_grid(*grid, "grid", op, section.mistakes());
+  }
+  if (const Node* grid = section.find("emulator_grid", Node::Kind::table)) {
+    op.definition.emulator_grid = read_grid(*grid, "emulator_grid", op, section.mistakes());
+  } else {
+    op.definition.emulator_grid = op.definition.grid;
+  }
+}
+
+}  // namespace tilewright::reading

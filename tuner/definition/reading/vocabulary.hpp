@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/dtype.hpp"
+#include "cache/formula/formula.hpp"
+#include "cache/interface.hpp"
+#include "tuner/definition/reading/section.hpp"
+
+/// Which names a formula may use where it stands, and the reading of formulas. A formula of a definition is checked
+/// when it is read, not when some problem happens to need it.
+namespace tilewright::reading {
+
+/// From the few names that are known when an op is opened to all that are known when a grid is computed; each stage
+/// knows what the one before knows, too.
+enum class Stage : std::uint8_t {
+  call,     ///< attributes and the dtype: which arguments there are
+  problem,  ///< and dims: shapes and costs
+  config,   ///< and parameters and device facts: constraints and most of a launch
+  grid,     ///< and what only a loaded kernel can tell: resident_blocks, max_active_clusters
+};
+
+struct Vocabulary {
+  std::vector<std::string> dims;
+  std::vector<Attribute> attributes;
+  std::vector<DType> dtypes;
+  std::vector<std::string> parameters;
+  /// False when one of these could not be read: then no name is called unknown.
+  bool complete = true;
+
+  /// For Formula::check.
+  [[nodiscard]] std::vector<KnownName> known(Stage stage) const;
+};
+
+/// A formula in a text, or a whole number or truth value, which TOML writes without quotes. Nothing, and every mistake
+/// in it, when it does not parse or Formula::check finds fault with it at `stage`.
+[[nodiscard]] std::optional<Formula> read_formula(const Node& node, const std::string& what, Stage stage,
+                                                  const Vocabulary& vocabulary, Mistakes& mistakes);
+
+/// A list of `least` to `most` formulas. Nothing, and the mistakes, when it or one of them is not usable.
+[[nodiscard]] std::optional<std::vector<Formula>> read_formulas(const Node& list, const std::string& what,
+                                                                std::size_t least, std::size_t most, Stage stage,
+                                                                const Vocabulary& vocabulary, Mistakes& mistakes);
+
+}  // namespace tilewright::reading
