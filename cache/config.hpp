@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,10 +16,14 @@ struct Config {
   std::string implementation;
   std::vector<std::pair<std::string, std::int64_t>> values;
 
-  /// Throws UsageError naming the place of the mistake.
+  /// Spaces between the parts do not count; `{}` may be left out. Whether such an implementation and such parameters
+  /// exist is not asked. Throws UsageError with the text and the column of the mistake.
   [[nodiscard]] static Config parse(std::string_view text);
+  /// The canonical text; parse() gives an equal config.
   [[nodiscard]] std::string text() const;
-  /// The value of a parameter, or `otherwise` when the config has none of that name.
+  /// The value of a parameter; nothing when the config has none of that name.
+  [[nodiscard]] std::optional<std::int64_t> find(std::string_view parameter) const noexcept;
+  /// The same, or `otherwise`.
   [[nodiscard]] std::int64_t value_or(std::string_view parameter, std::int64_t otherwise) const noexcept;
   /// True when dims are compile-time constants of its binary.
   [[nodiscard]] bool specialised() const noexcept { return value_or("static_dims", 0) != 0; }

@@ -32,20 +32,23 @@ struct DeviceFacts {
   [[nodiscard]] std::string fingerprint() const;
   /// What NVRTC compiles for: "sm_90a" where the chip has an architecture-specific target, else "sm_80"…; "cpu".
   [[nodiscard]] std::string arch() const;
-  /// True when code of an implementation that requires `sm_XX[a]` runs here; the emulator runs all but "a" targets.
+  /// True when code of an implementation that requires `sm_XX[a]` runs here; the emulator runs all but "a" targets, and
+  /// what requires nothing (empty) runs everywhere. Throws UsageError for text that is not an architecture.
   [[nodiscard]] bool supports(std::string_view requires_arch) const;
   /// The value of a formula's name (`sm_count`, `l2_bytes`, `shared_per_block_optin`, `compute_capability`…).
-  [[nodiscard]] std::optional<std::int64_t> find(std::string_view name) const noexcept;
+  [[nodiscard]] std::optional<std::int64_t> find(std::string_view fact_name) const noexcept;
   /// The names that `find` knows.
   [[nodiscard]] static const std::vector<std::string>& names();
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
-/// The emulator's facts: limits as on sm_90, so that a config's legality there is its legality on a GPU.
+/// The emulator's facts: limits as on sm_90, so that a config's legality there is its legality on a GPU. Few SMs and a
+/// small L2, so that persistent grids and cold measurements stay affordable on a CPU; its memory is not limited (0).
 [[nodiscard]] DeviceFacts emulator_facts();
 
 [[nodiscard]] nlohmann::json to_json(const DeviceFacts& facts);
+/// Throws CacheError when the text is not a device's facts.
 [[nodiscard]] DeviceFacts device_facts_from_json(const nlohmann::json& json);
 
 }  // namespace tilewright

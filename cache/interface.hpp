@@ -19,7 +19,9 @@ namespace tilewright {
 
 enum class ArgRole : std::uint8_t { in, out, inout, scalar };
 
+/// "in", "out", "inout", "scalar".
 [[nodiscard]] std::string_view name(ArgRole role) noexcept;
+[[nodiscard]] std::optional<ArgRole> arg_role_from(std::string_view name) noexcept;
 
 struct Argument {
   std::string name;
@@ -36,12 +38,14 @@ struct Argument {
   std::optional<Formula> when;
 
   [[nodiscard]] DType type_for(DType op_dtype) const noexcept { return type.value_or(op_dtype); }
+  friend bool operator==(const Argument&, const Argument&) = default;
 };
 
 struct Attribute {
   std::string name;
   /// The first is the default.
   std::vector<std::string> values;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
 struct OpInterface {
@@ -51,12 +55,15 @@ struct OpInterface {
   std::vector<Attribute> attributes;
   std::vector<Argument> args;
 
-  /// 32 hexadecimal digits over every field above; formatting and comments of the definition do not count.
+  /// 32 hexadecimal digits over every field above, the order within each included; formatting and comments of the
+  /// definition, spacing in formulas included, do not count.
   [[nodiscard]] std::string hash() const;
+  friend bool operator==(const OpInterface&, const OpInterface&) = default;
 };
 
+/// Reading what was written gives an equal interface; the places of its formulas are lost.
 [[nodiscard]] nlohmann::json to_json(const OpInterface& interface);
-/// Throws CacheError when the text is not an interface.
+/// Throws CacheError when the text is not an interface: a field missing, unknown, or of another kind.
 [[nodiscard]] OpInterface interface_from_json(const nlohmann::json& json);
 
 }  // namespace tilewright

@@ -25,6 +25,7 @@ struct OpSpec {
 
   /// `softmax[dtype=bf16]`
   [[nodiscard]] std::string text() const;
+  /// The value of an attribute; null when the op has none of that name.
   [[nodiscard]] const std::string* attribute(std::string_view name) const noexcept;
   friend bool operator==(const OpSpec&, const OpSpec&) = default;
 };
@@ -34,25 +35,30 @@ struct Problem {
   /// In the op's order; every value ≥ 1.
   std::vector<std::pair<std::string, std::int64_t>> dims;
 
-  /// The shape key.
+  /// The shape key; parse_problem gives an equal problem.
   [[nodiscard]] std::string key() const;
+  /// Throws UsageError, with the nearest right name, for a dim that the op does not have.
   [[nodiscard]] std::int64_t dim(std::string_view name) const;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// The op's name in "softmax[dtype=bf16]{…}", before anything else is known about it.
+/// The op's name in "softmax[dtype=bf16]{…}", before anything else is known about it; what follows is not looked at.
+/// Throws UsageError when the text does not begin with a name.
 [[nodiscard]] std::string op_name_of(std::string_view text);
 
-/// Reads a spec: `softmax[dtype=bf16]`; omitted attributes take their first value, an omitted dtype the first listed.
-/// Throws UsageError with the nearest right name for an unknown dtype, attribute or value.
+/// Reads a spec: `softmax[dtype=bf16]`, in any order; omitted attributes take their first value, an omitted dtype the
+/// first listed. Throws UsageError with the text, the column and the nearest right name for an unknown dtype, attribute
+/// or value, for one given twice, for another op, and for dims (`{…}`), which are no part of a spec.
 [[nodiscard]] OpSpec parse_spec(std::string_view text, const OpInterface& interface);
 
-/// Reads a whole shape key. Throws UsageError as above, and for dims that are missing, doubled, unknown, not whole
-/// numbers, < 1 or beyond 2^63-1.
+/// Reads a whole shape key, dims in any order. Throws UsageError as above, and for dims that are missing, doubled,
+/// unknown, not whole numbers, < 1 or beyond 2^63-1.
 [[nodiscard]] Problem parse_problem(std::string_view text, const OpInterface& interface);
 
-/// From values in the op's order. Throws UsageError when their number is wrong or one is < 1.
-[[nodiscard]] Problem make_problem(const OpSpec& spec, const OpInterface& interface, std::span<const std::int64_t> dims);
+/// From values in the op's order; `spec` must be one of the interface's op. Throws UsageError when their number is wrong
+/// or one is < 1.
+[[nodiscard]] Problem make_problem(const OpSpec& spec, const OpInterface& interface,
+                                   std::span<const std::int64_t> dims);
 
 /// A whole number ≥ 1 in `text`, for the dim called `name`. Throws UsageError that says which dim is wrong and why.
 [[nodiscard]] std::int64_t parse_dim(std::string_view name, std::string_view text);

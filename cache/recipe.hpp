@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/formula/formula.hpp"
@@ -20,7 +21,12 @@ struct KernelParam {
   enum class Kind : std::uint8_t { ptr, dim, scalar, map, workspace };
   Kind kind = Kind::ptr;
   std::string name;
+  friend bool operator==(const KernelParam&, const KernelParam&) = default;
 };
+
+/// "ptr:x", both ways; nothing when the text has no colon, another kind or no name.
+[[nodiscard]] std::string text(const KernelParam& param);
+[[nodiscard]] std::optional<KernelParam> kernel_param_from(std::string_view text);
 
 /// A TMA tensor map over one argument; extents, box and strides fastest dimension first, as cuTensorMapEncodeTiled has it.
 struct TensorMapRecipe {
@@ -32,20 +38,28 @@ struct TensorMapRecipe {
   std::vector<Formula> strides;
   /// 0 (none), 32, 64 or 128 bytes.
   Formula swizzle;
+  friend bool operator==(const TensorMapRecipe&, const TensorMapRecipe&) = default;
 };
 
+/// Device memory that kernels of one launch share, brought by the launcher.
 struct WorkspaceRecipe {
+  /// When it is set to zeros: never, once after it is allocated, or before each launch.
   enum class Zero : std::uint8_t { never, once, each };
   std::string name;
   Formula bytes;
   Zero zero = Zero::never;
+  friend bool operator==(const WorkspaceRecipe&, const WorkspaceRecipe&) = default;
 };
+
+/// "never", "once", "each".
+[[nodiscard]] std::string_view name(WorkspaceRecipe::Zero zero) noexcept;
+[[nodiscard]] std::optional<WorkspaceRecipe::Zero> zero_from(std::string_view name) noexcept;
 
 struct KernelRecipe {
   /// Name of the kernel template in the source.
   std::string entry;
-  /// The kernel is launched only where this is true.
-  Formula when;
+  /// The kernel is launched only where this is true; unless said otherwise, everywhere.
+  Formula when = Formula::parse("true");
   std::vector<KernelParam> params;
   /// One to three formulas each; x first. `resident_blocks` and `max_active_clusters` may stand in `grid` alone.
   std::vector<Formula> grid;
@@ -57,11 +71,12 @@ struct KernelRecipe {
   bool nonportable_cluster = false;
   /// Programmatic dependent launch on the kernel before it in this config; ignored for the first.
   bool pdl = false;
+  friend bool operator==(const KernelRecipe&, const KernelRecipe&) = default;
 };
 
 struct ImplementationRecipe {
   std::string name;
-  /// Least architecture: "sm_80", or "sm_90a" (exactly that family).
+  /// Least architecture: "sm_80", or "sm_90a" (exactly that chip); empty: any.
   std::string requires_arch;
   /// In the definition's order: the order of a config's canonical text.
   std::vector<std::string> parameters;
@@ -73,10 +88,13 @@ struct ImplementationRecipe {
   std::vector<TensorMapRecipe> maps;
   std::vector<WorkspaceRecipe> workspaces;
   std::vector<KernelRecipe> kernels;
+  friend bool operator==(const ImplementationRecipe&, const ImplementationRecipe&) = default;
 };
 
+/// Reading what was written gives an equal recipe; instead of their places in a file, its formulas then name the field
+/// that they stand in ("recipe of onchip: constraints[0]").
 [[nodiscard]] nlohmann::json to_json(const ImplementationRecipe& recipe);
-/// Throws CacheError when the text is not a recipe.
+/// Throws CacheError when the text is not a recipe: a field missing, unknown, or of another kind.
 [[nodiscard]] ImplementationRecipe recipe_from_json(const nlohmann::json& json);
 
 }  // namespace tilewright

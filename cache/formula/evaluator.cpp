@@ -77,8 +77,8 @@ class Evaluator {
 
   std::int64_t as_number(const Node& node, const Value& value) const {
     if (const auto* const number = std::get_if<std::int64_t>(&value)) return *number;
-    source_.fail(node.offset,
-                 fmt::format("'{}' is the text '{}', where a number is needed", node.word, std::get<std::string>(value)));
+    source_.fail(node.offset, fmt::format("'{}' is the text '{}', where a number is needed", node.word,
+                                          std::get<std::string>(value)));
   }
 
   std::int64_t size_of_dtype(const Node& node) const {

@@ -36,8 +36,9 @@ TEST(Checker, finds_nothing_in_a_right_formula) {
 }
 
 TEST(Checker, finds_every_unknown_name_even_where_no_evaluation_comes) {
-  EXPECT_THAT(mistakes_in("false and rowz > 1 or select(true, 1, colz)"),
-              ElementsAre(HasSubstr("t.toml:5:11: unknown name 'rowz'"), HasSubstr("t.toml:5:39: unknown name 'colz'")));
+  EXPECT_THAT(
+      mistakes_in("false and rowz > 1 or select(true, 1, colz)"),
+      ElementsAre(HasSubstr("t.toml:5:11: unknown name 'rowz'"), HasSubstr("t.toml:5:39: unknown name 'colz'")));
   EXPECT_THAT(mistakes_in("rowz + 1"), ElementsAre(HasSubstr("did you mean 'rows'?")));
 }
 
@@ -52,7 +53,8 @@ TEST(Checker, finds_text_where_a_number_is_needed) {
   EXPECT_THAT(mistakes_in("1 + act * bias"), ElementsAre(HasSubstr("5:5: 'act' is text"), HasSubstr("5:11: 'bias'")));
   EXPECT_THAT(mistakes_in("not act"), ElementsAre(HasSubstr("5:5: 'act' is text")));
   EXPECT_THAT(mistakes_in("select(act, 1, 2)"), ElementsAre(HasSubstr("5:8: 'act' is text")));
-  EXPECT_THAT(mistakes_in("1 + select(rows > 1, act, bias)"), ElementsAre(HasSubstr("5:5: text where a number is needed")));
+  EXPECT_THAT(mistakes_in("1 + select(rows > 1, act, bias)"),
+              ElementsAre(HasSubstr("5:5: text where a number is needed")));
 }
 
 TEST(Checker, finds_text_compared_with_a_number) {

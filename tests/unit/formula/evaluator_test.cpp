@@ -59,9 +59,7 @@ TEST(Evaluator, divides_towards_zero) {
   EXPECT_EQ(number("7 % (0 - 2)"), 1);
 }
 
-TEST(Evaluator, looks_names_up) {
-  EXPECT_EQ(number("rows * cols", {{"rows", Value(3)}, {"cols", Value(5)}}), 15);
-}
+TEST(Evaluator, looks_names_up) { EXPECT_EQ(number("rows * cols", {{"rows", Value(3)}, {"cols", Value(5)}}), 15); }
 
 TEST(Evaluator, compares_text) {
   const std::map<std::string, Value> gelu{{"act", Value("gelu")}, {"other", Value("relu")}};

@@ -35,16 +35,18 @@ TEST(Formula, reports_the_place_of_a_mistake_in_the_file) {
   const Diagnostic parsing = mistake_of([] { (void)Formula::parse("rows +", {"softmax.toml", 7, 11}); });
   EXPECT_EQ(parsing.text(), "softmax.toml:7:17: expected a value, found the end in `rows +`");
   const Formula formula = Formula::parse("rows / zero", {"softmax.toml", 7, 11});
-  const Diagnostic evaluating =
-      mistake_of([&] { (void)formula.integer(MapScope({{"rows", Value(4)}, {"zero", Value(0)}})); });
+  const Diagnostic evaluating = mistake_of([&] {
+    (void)formula.integer(MapScope({{"rows", Value(4)}, {"zero", Value(0)}}));
+  });
   EXPECT_EQ(evaluating.text(), "softmax.toml:7:16: division by zero in `rows / zero`");
 }
 
 TEST(Formula, reports_the_column_of_an_unknown_name) {
   const Formula formula = Formula::parse("cols % vek == 0", {"softmax.toml", 20, 5});
-  const Diagnostic mistake = mistake_of([&] { (void)formula.truth(MapScope({{"cols", Value(8)}, {"vec", Value(4)}})); });
-  EXPECT_EQ(mistake.text(),
-            "softmax.toml:20:12: unknown name 'vek' in `cols % vek == 0`; did you mean 'vec'?");
+  const Diagnostic mistake = mistake_of([&] {
+    (void)formula.truth(MapScope({{"cols", Value(8)}, {"vec", Value(4)}}));
+  });
+  EXPECT_EQ(mistake.text(), "softmax.toml:20:12: unknown name 'vek' in `cols % vek == 0`; did you mean 'vec'?");
 }
 
 TEST(Formula, evaluates_to_a_number_or_to_text) {

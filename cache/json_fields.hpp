@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Strict reading of one stored JSON object. A field that is missing, of another kind or unknown is an error, since what
+/// is read here decides what gets launched: better no launch than one that ignores a field of a newer version.
+/// Short-lived, on one thread; keeps references to its arguments.
+namespace tilewright {
+
+class JsonObject {
+ public:
+  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws CacheError unless `json` is an object.
+  JsonObject(const nlohmann::json& json, std::string what);
+
+  [[nodiscard]] const std::string& what() const noexcept { return what_; }
+  /// True when there is such a field; it must then be read as well.
+  [[nodiscard]] bool has(std::string_view field) const;
+
+  /// The field, of the kind asked for; each throws CacheError otherwise.
+  [[nodiscard]] std::string text(std::string_view field);
+  [[nodiscard]] std::int64_t integer(std::string_view field);
+  /// An integer that an int can hold.
+  [[nodiscard]] int small(std::string_view field);
+  [[nodiscard]] bool flag(std::string_view field);
+  [[nodiscard]] const nlohmann::json& array(std::string_view field);
+  [[nodiscard]] const nlohmann::json& object(std::string_view field);
+  [[nodiscard]] std::vector<std::string> texts(std::string_view field);
+
+  /// To be called last: throws CacheError when there is a field that was not read.
+  void finish() const;
+
+  [[noreturn]] void fail(std::string_view why) const;
+
+ private:
+  const nlohmann::json& field(std::string_view name);
+
+  const nlohmann::json& json_;
+  std::string what_;
+  std::vector<std::string> read_;
+};
+
+/// "args[2]"
+[[nodiscard]] std::string element(std::string_view array, std::size_t index);
+
+}  // namespace tilewright
