@@ -8,6 +8,7 @@
 // Shared memory: none. sm_80 and later.
 
 #include "device/config.cuh"
+#include "device/convert.cuh"
 #include "device/vector.cuh"
 
 template <class Config>
@@ -18,6 +19,8 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   constexpr int kVec = Config::vec;
   constexpr int kThreads = Config::num_warps * kWarpSize;
   constexpr i64 kTile = i64{kThreads} * kVec * Config::unroll;
+  constexpr Load kLoad = Config::streaming ? Load::kStreaming : Load::kDefault;
+  constexpr Store kStore = Config::streaming ? Store::kStreaming : Store::kDefault;
   static_assert(kVec == 1 || kVec * sizeof(T) == 16, "a vector has 16 bytes, or is one element");
 
   for (i64 tile = i64{blockIdx.x} * kTile; tile < n; tile += i64{gridDim.x} * kTile) {
@@ -28,17 +31,11 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
       Vector<T, kVec> vectors[Config::unroll];
 #pragma unroll
       for (int u = 0; u < Config::unroll; ++u) {
-        const T* const source = x + first + i64{u} * kThreads * kVec;
-        vectors[u] = Config::streaming ? load_streaming<kVec>(source) : load_vector<kVec>(source);
+        vectors[u] = load_vector<kVec, kLoad>(x + first + i64{u} * kThreads * kVec);
       }
 #pragma unroll
       for (int u = 0; u < Config::unroll; ++u) {
-        T* const target = y + first + i64{u} * kThreads * kVec;
-        if (Config::streaming) {
-          store_streaming(target, vectors[u]);
-        } else {
-          store_vector(target, vectors[u]);
-        }
+        store_vector<kStore>(y + first + i64{u} * kThreads * kVec, vectors[u]);
       }
       continue;
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "device/config.cuh"
-#include "device/convert.cuh"
 #include "device/vector.cuh"
 
 // One row of a row-major matrix, seen as vectors of kVec elements at vector-aligned addresses.
@@ -52,14 +51,14 @@ class RowVectors {
   __device__ __forceinline__ Vec load_elements(const T* row, i64 first, T fill) const {
     Vec vector;
 #pragma unroll
-    for (int j = 0; j < kVec; ++j) vector.items[j] = inside(first + j) ? row[first + j] : fill;
+    for (int j = 0; j < kVec; ++j) vector[j] = inside(first + j) ? row[first + j] : fill;
     return vector;
   }
 
   __device__ __forceinline__ void store_elements(T* row, i64 first, const Vec& vector) const {
 #pragma unroll
     for (int j = 0; j < kVec; ++j) {
-      if (inside(first + j)) row[first + j] = vector.items[j];
+      if (inside(first + j)) row[first + j] = vector[j];
     }
   }
 

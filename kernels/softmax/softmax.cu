@@ -38,10 +38,44 @@ __device__ __forceinline__ float shifted_exp(float x, float max) {
   return tilewright::exp_for<T>(x - (max == -kInfinity ? 0.0f : max));
 }
 
-template <class T>
-__device__ __forceinline__ Partial merge(Partial a, Partial b) {
-  const float max = fmaxf(a.max, b.max);
-  return {max, a.sum * shifted_exp<T>(a.max, max) + b.sum * shifted_exp<T>(b.max, max)};
+// A vector of elements that count for nothing.
+template <class T, int kVec>
+__device__ __forceinline__ tilewright::Vector<T, kVec> nothing() {
+  tilewright::Vector<T, kVec> vector;
+#pragma unroll
+  for (int j = 0; j < kVec; ++j) vector[j] = tilewright::from_float<T>(-kInfinity);
+  return vector;
+}
+
+// Replaces a thread's elements x by exp(x - max), max being that of the kLanes lanes that share the row in this warp, and
+// returns those lanes' partial.
+template <class T, int kLanes, int kChunks, int kVec>
+__device__ __forceinline__ Partial exponentials(float (&values)[kChunks][kVec]) {
+  float max = -kInfinity;
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) max = fmaxf(max, values[chunk][j]);
+  }
+  max = tilewright::reduce_lanes<kLanes>(max, tilewright::Max{});
+  float sum = 0.0f;
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) {
+      values[chunk][j] = shifted_exp<T>(values[chunk][j], max);
+      sum += values[chunk][j];
+    }
+  }
+  return {max, tilewright::reduce_lanes<kLanes>(sum, tilewright::Sum{})};
+}
+
+template <class T, int kVec>
+__device__ __forceinline__ tilewright::Vector<T, kVec> scaled(const float (&values)[kVec], float factor) {
+  float products[kVec];
+#pragma unroll
+  for (int j = 0; j < kVec; ++j) products[j] = values[j] * factor;
+  return tilewright::from_float<T>(products);
 }
 
 // Merges the partials of the kWarps warps that share a row. `slots` has kWarps entries for this row; the caller
@@ -96,8 +130,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
       if (i < count) {
         loaded[chunk] = row.load(source, i, from_float<T>(-kInfinity));
       } else {
-#pragma unroll
-        for (int j = 0; j < kVec; ++j) loaded[chunk].items[j] = from_float<T>(-kInfinity);
+        loaded[chunk] = softmax::nothing<T, kVec>();
       }
     }
   };
@@ -108,17 +141,11 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   for (int parity = 0; group < groups; parity ^= 1) {
     const i64 r = group * Config::rows_per_block + row_in_block;
 
-    // Widen to fp32 and take the warp's maximum.
+    // Exponentials of this thread's share, and the warp's (max, sum).
     float values[Config::chunks][kVec];
-    float max = -kInfinity;
 #pragma unroll
-    for (int chunk = 0; chunk < Config::chunks; ++chunk) {
-#pragma unroll
-      for (int j = 0; j < kVec; ++j) {
-        values[chunk][j] = to_float(loaded[chunk].items[j]);
-        max = fmaxf(max, values[chunk][j]);
-      }
-    }
+    for (int chunk = 0; chunk < Config::chunks; ++chunk) to_float(loaded[chunk], values[chunk]);
+    const softmax::Partial mine = softmax::exponentials<T, kLanes>(values);
 
     // The registers that were read from are free: the next row's loads fly while this row is reduced and stored.
     if constexpr (Config::persistent != 0) {
@@ -128,24 +155,10 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
       group = groups;
     }
 
-    // Exponentials against the warp's maximum, and their sum.
-    max = reduce_lanes<kLanes>(max, Max{});
-    float sum = 0.0f;
-#pragma unroll
-    for (int chunk = 0; chunk < Config::chunks; ++chunk) {
-#pragma unroll
-      for (int j = 0; j < kVec; ++j) {
-        values[chunk][j] = softmax::shifted_exp<T>(values[chunk][j], max);
-        sum += values[chunk][j];
-      }
-    }
-    sum = reduce_lanes<kLanes>(sum, Sum{});
-
     // The row's maximum and sum over all of its warps.
     softmax::Partial* const exchange = slots + parity * Config::num_warps;
-    const softmax::Partial whole = softmax::merge_warps<T, kWarpsPerRow>({max, sum}, exchange,
-                                                                          thread_in_row / kWarpSize);
-    const float factor = softmax::shifted_exp<T>(max, whole.max) / whole.sum;
+    const softmax::Partial whole = softmax::merge_warps<T, kWarpsPerRow>(mine, exchange, thread_in_row / kWarpSize);
+    const float factor = softmax::shifted_exp<T>(mine.max, whole.max) / whole.sum;
 
     // Normalise and store.
     if (r < rows) {
@@ -155,10 +168,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 #pragma unroll
       for (int chunk = 0; chunk < Config::chunks; ++chunk) {
         const i64 i = chunk * kThreadsPerRow + thread_in_row;
-        typename Row::Vec normalised;
-#pragma unroll
-        for (int j = 0; j < kVec; ++j) normalised.items[j] = from_float<T>(values[chunk][j] * factor);
-        if (i < count) row.store(target, i, normalised);
+        if (i < count) row.store(target, i, softmax::scaled<T>(values[chunk], factor));
       }
     }
   }
@@ -195,14 +205,11 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
         if (i < count) {
           loaded = row.load(source, i, from_float<T>(-kInfinity));
         } else {
-#pragma unroll
-          for (int j = 0; j < kVec; ++j) loaded.items[j] = from_float<T>(-kInfinity);
+          loaded = softmax::nothing<T, kVec>();
         }
+        to_float(loaded, values[u]);
 #pragma unroll
-        for (int j = 0; j < kVec; ++j) {
-          values[u][j] = to_float(loaded.items[j]);
-          max = fmaxf(max, values[u][j]);
-        }
+        for (int j = 0; j < kVec; ++j) max = fmaxf(max, values[u][j]);
       }
       float sum = mine.sum * softmax::shifted_exp<T>(mine.max, max);
 #pragma unroll
@@ -227,13 +234,11 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
       for (int u = 0; u < Config::unroll; ++u) {
         const i64 i = first + i64{u} * kThreads;
         if (i >= count) continue;
-        typename Row::Vec vector = row.load(source, i, from_float<T>(0.0f));
+        float values[kVec];
+        to_float(row.load(source, i, from_float<T>(0.0f)), values);
 #pragma unroll
-        for (int j = 0; j < kVec; ++j) {
-          vector.items[j] =
-              from_float<T>(softmax::shifted_exp<T>(to_float(vector.items[j]), whole.max) * scale);
-        }
-        row.store(target, i, vector);
+        for (int j = 0; j < kVec; ++j) values[j] = softmax::shifted_exp<T>(values[j], whole.max);
+        row.store(target, i, softmax::scaled<T>(values, scale));
       }
     }
   }
