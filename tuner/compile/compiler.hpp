@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cache/store/records.hpp"
+
 /// From generated source to a binary: NVRTC for a GPU (nvrtc_compiler.hpp), the host's C++ compiler for the emulator
 /// (host_compiler.hpp). A kernel that does not compile is an expected outcome (`ok` is false, the log is kept); a
 /// compiler that is missing or refuses its own options throws. A Compiler may be used by any number of threads at once.
@@ -15,7 +17,8 @@ struct CompileRequest {
   std::string source;
   /// For messages: "softmax.cu".
   std::string name;
-  /// Kernel templates to instantiate, as name expressions: "softmax_onchip<tilewright_generated::Config>".
+  /// Kernel templates of `source`, by name: "softmax_onchip". Each is instantiated with tilewright_generated::Config,
+  /// which the source must define.
   std::vector<std::string> entries;
   /// "sm_80", "sm_90a"…; "cpu" for the emulator.
   std::string arch;
@@ -66,5 +69,8 @@ class Compiler {
   /// "NVRTC 13.0", "g++ 12.2.0": part of a binary's identity.
   [[nodiscard]] virtual std::string version() const = 0;
 };
+
+/// A result's kernels as the store and the devices take them.
+[[nodiscard]] std::vector<KernelFacts> kernel_facts(const CompileResult& result);
 
 }  // namespace tilewright

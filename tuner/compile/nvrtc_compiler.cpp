@@ -64,6 +64,8 @@ void check_architecture(const NvrtcLibrary& library, const std::string& arch) {
                                library.report().version(), arch, fmt::join(known, ", sm_")));
 }
 
+std::string name_expression(const std::string& entry) { return entry + "<tilewright_generated::Config>"; }
+
 std::string advice(NvrtcResult status) {
   switch (status) {
     case NvrtcResult::invalid_option:
@@ -89,11 +91,14 @@ std::string installation_fault(const std::string& log, const NvrtcReport& report
       continue;
     }
     if (!report.why_no_headers.empty()) return report.why_no_headers;
-    return fmt::format("CUDA's header {} is missing; looked in {}", header, fmt::join([&] {
-                         std::vector<std::string> dirs;
-                         for (const auto& dir : report.include_dirs) dirs.push_back(dir.string());
-                         return dirs;
-                       }(), ", "));
+    return fmt::format("CUDA's header {} is missing; looked in {}", header,
+                       fmt::join(
+                           [&] {
+                             std::vector<std::string> dirs;
+                             for (const auto& dir : report.include_dirs) dirs.push_back(dir.string());
+                             return dirs;
+                           }(),
+                           ", "));
   }
   return {};
 }
@@ -133,8 +138,8 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request, std::string&
   const Program program(raw, DestroyProgram{&table});
   if (status != NvrtcResult::success) fail(table, report, request.name, status, advice(status));
   for (const std::string& entry : request.entries) {
-    status = table.add_name(program.get(), entry.c_str());
-    if (status != NvrtcResult::success) fail(table, report, request.name, status, "name expression " + entry);
+    status = table.add_name(program.get(), name_expression(entry).c_str());
+    if (status != NvrtcResult::success) fail(table, report, request.name, status, "name expression of " + entry);
   }
 
   const std::vector<std::string> flags = options(request);
@@ -151,7 +156,7 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request, std::string&
     const auto resources = parse_ptxas_log(result.log);
     for (const std::string& entry : request.entries) {
       const char* symbol = nullptr;
-      status = table.lowered_name(program.get(), entry.c_str(), &symbol);
+      status = table.lowered_name(program.get(), name_expression(entry).c_str(), &symbol);
       if (status != NvrtcResult::success) fail(table, report, request.name, status, "lowered name of " + entry);
       CompiledKernel kernel{entry, symbol, {}};
       if (const auto known = resources.find(symbol); known != resources.end()) kernel.resources = known->second;
@@ -169,8 +174,7 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request, std::string&
   } else {
     fail(table, report, request.name, status, result.log + advice(status));
   }
-  result.milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
+  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
   return result;
 }
 

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr int kOldestMajor = 12;
 constexpr const char* kAdvice =
-    "Install a CUDA toolkit, or `pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl`, or "
+    "Install a CUDA toolkit, or `pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl`, "
+    "or "
     "set TILEWRIGHT_NVRTC to the path of libnvrtc.so";
 
 // The file that a handle was loaded from; for a bare name only the loader knows.
@@ -101,10 +102,11 @@ std::shared_ptr<const NvrtcTable> open_candidate(const NvrtcCandidate& candidate
 
 std::string why_none(const NvrtcSearchPlaces& places, const NvrtcReport& report) {
   if (!places.library.empty()) {
-    return fmt::format("NVRTC cannot be used: TILEWRIGHT_NVRTC is {}: {}. Unset it, or set it to the path of "
-                       "libnvrtc.so",
-                       places.library.string(),
-                       report.attempts.empty() ? "a folder without libnvrtc.so" : report.attempts.front().outcome);
+    return fmt::format(
+        "NVRTC cannot be used: TILEWRIGHT_NVRTC is {}: {}. Unset it, or set it to the path of "
+        "libnvrtc.so",
+        places.library.string(),
+        report.attempts.empty() ? "a folder without libnvrtc.so" : report.attempts.front().outcome);
   }
   std::string tried;
   for (const NvrtcReport::Attempt& attempt : report.attempts) {

@@ -70,7 +70,8 @@ std::vector<fs::path> python_site_packages() {
   const std::string pyenv = environment("PYENV_ROOT");
   if (!home.empty()) add_site_packages(places, fs::path(home) / ".local");
   if (!pyenv.empty() || !home.empty()) {
-    for (const fs::path& version : entries((pyenv.empty() ? fs::path(home) / ".pyenv" : fs::path(pyenv)) / "versions", ""))
+    for (const fs::path& version :
+         entries((pyenv.empty() ? fs::path(home) / ".pyenv" : fs::path(pyenv)) / "versions", ""))
       add_site_packages(places, version);
   }
   return places;
@@ -169,7 +170,8 @@ int cuda_version_of(const fs::path& include_dir) {
   return 0;
 }
 
-std::vector<fs::path> cuda_include_dirs(const fs::path& library, int major, int minor, const NvrtcSearchPlaces& places) {
+std::vector<fs::path> cuda_include_dirs(const fs::path& library, int major, int minor,
+                                        const NvrtcSearchPlaces& places) {
   std::vector<fs::path> dirs;
   std::error_code failed;
   // Beside the library as it was named, and beside the file that the name leads to (targets/x86_64-linux/lib).

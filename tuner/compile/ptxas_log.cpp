@@ -48,8 +48,8 @@ std::map<std::string, KernelResources, std::less<>> parse_ptxas_log(std::string_
   static constexpr std::string_view kEntry = "Compiling entry function";
   static constexpr std::string_view kProperties = "Function properties for ";
   std::map<std::string, KernelResources, std::less<>> kernels;
-  KernelResources* entry = nullptr;      // whose "Used … registers" comes next
-  KernelResources* properties = nullptr; // whose stack and spills come next; device functions are skipped
+  KernelResources* entry = nullptr;       // whose "Used … registers" comes next
+  KernelResources* properties = nullptr;  // whose stack and spills come next; device functions are skipped
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find('\n'));
     log.remove_prefix(std::min(line.size() + 1, log.size()));

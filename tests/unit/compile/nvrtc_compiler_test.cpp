@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr const char* kScale = R"(
 #include <cuda_bf16.h>
-namespace test {
+namespace tilewright_generated {
 struct Config {
   using dtype = __nv_bfloat16;
   static constexpr int threads = 128;
@@ -36,6 +36,13 @@ template <class Config>
 __global__ void other(float* y) { y[0] = Config::threads; }
 )";
 
+// A source with one kernel `k`.
+std::string one_kernel(const std::string& body) {
+  return "namespace tilewright_generated { struct Config { static constexpr int n = 4; }; }\n"
+         "template <class Config> __global__ void k(float* y) { " +
+         body + " }\n";
+}
+
 class Nvrtc : public testing::Test {
  protected:
   void SetUp() override {
@@ -45,20 +52,19 @@ class Nvrtc : public testing::Test {
     if (!report.why_no_headers.empty()) GTEST_SKIP() << report.why_no_headers;
     compiler_ = std::make_unique<NvrtcCompiler>(std::move(library));
   }
-  static CompileRequest request(std::string source = kScale,
-                                std::vector<std::string> entries = {"scale<test::Config>"}) {
+  static CompileRequest request(std::string source = kScale, std::vector<std::string> entries = {"scale"}) {
     return {std::move(source), "scale.cu", std::move(entries), "sm_90a", {}, {}};
   }
   std::unique_ptr<NvrtcCompiler> compiler_;
 };
 
 TEST_F(Nvrtc, makes_a_cubin_with_symbols_and_resources_of_every_entry) {
-  const CompileResult result = compiler_->compile(request(kScale, {"scale<test::Config>", "other<test::Config>"}));
+  const CompileResult result = compiler_->compile(request(kScale, {"scale", "other"}));
   ASSERT_TRUE(result.ok) << result.log;
   ASSERT_GE(result.binary.size(), 4u);
   EXPECT_EQ(std::memcmp(result.binary.data(), "\177ELF", 4), 0);
   ASSERT_EQ(result.kernels.size(), 2u);
-  EXPECT_EQ(result.kernels[0].entry, "scale<test::Config>");
+  EXPECT_EQ(result.kernels[0].entry, "scale");
   EXPECT_THAT(result.kernels[0].symbol, HasSubstr("scale"));
   EXPECT_GT(result.kernels[0].resources.registers, 0);
   EXPECT_EQ(result.kernels[0].resources.static_shared_bytes, 512);
@@ -104,31 +110,30 @@ TEST_F(Nvrtc, refuses_an_architecture_that_it_does_not_know_and_names_those_it_d
 }
 
 TEST_F(Nvrtc, a_mistake_in_the_source_is_a_value_with_the_whole_log) {
-  const CompileResult result = compiler_->compile(request("__global__ void k() { nonsense(); }", {"k"}));
+  const CompileResult result = compiler_->compile(request(one_kernel("nonsense();"), {"k"}));
   EXPECT_FALSE(result.ok);
   EXPECT_TRUE(result.binary.empty());
   EXPECT_TRUE(result.kernels.empty());
-  EXPECT_THAT(result.log, HasSubstr("scale.cu(1): error"));
+  EXPECT_THAT(result.log, HasSubstr("scale.cu(2): error"));
   EXPECT_THAT(result.log, HasSubstr("nonsense"));
 }
 
 TEST_F(Nvrtc, a_failed_static_assert_is_a_value_with_its_message) {
-  const CompileResult result = compiler_->compile(
-      request("template <int N> __global__ void k() { static_assert(N < 3, \"N is under three\"); }", {"k<3>"}));
+  const CompileResult result =
+      compiler_->compile(request(one_kernel("static_assert(Config::n < 3, \"n is under three\");"), {"k"}));
   EXPECT_FALSE(result.ok);
-  EXPECT_THAT(result.log, HasSubstr("N is under three"));
+  EXPECT_THAT(result.log, HasSubstr("n is under three"));
 }
 
 TEST_F(Nvrtc, an_entry_that_is_not_there_is_a_value) {
-  const CompileResult result = compiler_->compile(request(kScale, {"missing<test::Config>"}));
+  const CompileResult result = compiler_->compile(request(kScale, {"missing"}));
   EXPECT_FALSE(result.ok);
   EXPECT_THAT(result.log, HasSubstr("missing"));
 }
 
 TEST_F(Nvrtc, too_much_shared_memory_is_a_value) {
-  const CompileResult result = compiler_->compile(request(
-      "__global__ void k(float* y) { __shared__ float s[100000]; s[threadIdx.x] = y[0]; y[1] = s[threadIdx.x + 1]; }",
-      {"k"}));
+  const CompileResult result = compiler_->compile(
+      request(one_kernel("__shared__ float s[100000]; s[threadIdx.x] = y[0]; y[1] = s[threadIdx.x + 1];"), {"k"}));
   EXPECT_FALSE(result.ok);
   EXPECT_THAT(result.log, HasSubstr("shared data"));
 }
@@ -151,7 +156,7 @@ TEST_F(Nvrtc, headers_of_the_request_are_searched_and_a_missing_one_is_named) {
   const CompileResult result = compiler_->compile(request("#include \"device/no_such.cuh\"\n", {}));
   EXPECT_FALSE(result.ok);
   EXPECT_THAT(result.log, HasSubstr("not open source file \"device/no_such.cuh\""));
-  CompileRequest with_dir = request("#include \"nvrtc_compiler_test.cuh\"\n", {"included<1>"});
+  CompileRequest with_dir = request("#include \"nvrtc_compiler_test.cuh\"\n" + one_kernel("included(y);"), {"k"});
   with_dir.include_dirs = {TILEWRIGHT_TEST_DIR};
   EXPECT_TRUE(compiler_->compile(with_dir).ok);
 }

@@ -62,8 +62,8 @@ TEST_F(NvrtcSearch, asks_the_loader_first_then_homes_then_toolkits_then_wheels) 
   const fs::path toolkit = file("toolkit/targets/x86_64-linux/lib/libnvrtc.so.12");
   const fs::path wheel13 = file("site/nvidia/cu13/lib/libnvrtc.so.13");
   const fs::path wheel12 = file("site/nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
-  EXPECT_THAT(candidates(), ElementsAre("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", home, toolkit, wheel13,
-                                        wheel12));
+  EXPECT_THAT(candidates(),
+              ElementsAre("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", home, toolkit, wheel13, wheel12));
 }
 
 TEST_F(NvrtcSearch, takes_the_newest_version_of_a_folder_and_never_the_alternative) {
@@ -141,8 +141,8 @@ TEST_F(NvrtcSearch, finds_the_wheels_of_the_python_on_the_path_and_of_the_active
   ::unsetenv("CONDA_PREFIX");
   ::setenv("HOME", root_.c_str(), 1);
   ::unsetenv("PYENV_ROOT");
-  EXPECT_THAT(nvrtc_search_places().site_packages, ElementsAre(root_ / "venv/lib/python3.11/site-packages",
-                                                               root_ / "python/lib/python3.12/site-packages"));
+  EXPECT_THAT(nvrtc_search_places().site_packages,
+              ElementsAre(root_ / "venv/lib/python3.11/site-packages", root_ / "python/lib/python3.12/site-packages"));
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/compile/compiler.hpp"
+
+namespace tilewright {
+
+std::vector<KernelFacts> kernel_facts(const CompileResult& result) {
+  std::vector<KernelFacts> facts;
+  facts.reserve(result.kernels.size());
+  for (const CompiledKernel& kernel : result.kernels) {
+    const KernelResources& resources = kernel.resources;
+    facts.push_back({kernel.entry, kernel.symbol, resources.registers, resources.spill_store_bytes,
+                     resources.spill_load_bytes, resources.local_bytes, resources.static_shared_bytes});
+  }
+  return facts;
+}
+
+}  // namespace tilewright
