@@ -39,9 +39,10 @@ struct Served {
 };
 
 /// The rule (docs/cache.md): an exact winner of this device; else the base kept for this spec on this device; else the
-/// same two from a device of the same architecture (never from the emulator to a GPU or back); else none. A winner is stale when
-/// `versions` differ from those it was measured with, or when its implementation hash is not among the current ones
-/// (`current_implementations` empty: not judged).
+/// same two from a device of the same architecture (never from the emulator to a GPU or back); else none. Winners of mode
+/// `cold` go before `hot`, these before `events`. A winner is stale when `versions` differ from those it was measured with
+/// (a driver of 0 and empty texts are unknown: not judged), or when its implementation hash is not among the current ones
+/// (`current_implementations` empty: not judged). Indexed lookups alone: no time grows with the number of winners.
 [[nodiscard]] Served match(const Store& store, const Problem& problem, const std::string& interface_hash,
                            const DeviceFacts& device, const Versions& versions,
                            const std::vector<std::string>& current_implementations = {});

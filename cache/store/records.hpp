@@ -117,7 +117,9 @@ struct Trial {
   std::string reason;
   Config config;
   MeasureMode mode = MeasureMode::cold;
+  /// Every number in it finite.
   std::optional<Timing> timing;
+  /// May hold NaN and infinity: a wrong result does.
   std::optional<Accuracy> accuracy;
   DeviceReadings readings;
   /// "GPU-…", empty on the emulator.
@@ -136,6 +138,7 @@ enum class WinnerRole : std::uint8_t {
   base,      ///< the op's fallback; serves every shape
 };
 [[nodiscard]] std::string_view name(WinnerRole role) noexcept;
+[[nodiscard]] std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept;
 
 /// The config served for a problem on a device, with what justifies it.
 struct Winner {
@@ -162,6 +165,18 @@ struct Ceiling {
   std::int64_t measured_at = 0;
   /// The faster of the two; 0 when neither is there.
   [[nodiscard]] double best_ns() const noexcept;
+};
+
+/// A shape that applications asked for and for which they got no exact winner.
+struct Request {
+  /// The whole shape key.
+  std::string shape_key;
+  std::string device_fingerprint;
+  /// How often it was asked for.
+  std::int64_t count = 1;
+  std::int64_t first_at = 0;
+  std::int64_t last_at = 0;
+  friend bool operator==(const Request&, const Request&) = default;
 };
 
 /// A definition's part that the store keeps: what launching needs, by hash.

@@ -16,7 +16,8 @@
 /// The cache: one SQLite file with everything that tuning has learned (docs/cache.md has the schema).
 ///
 /// Readers never block; several tuners may write one file. Every write method is one transaction: after it returns the
-/// rows are on disk, when it throws CacheError nothing of it is. A file that is not a cache, is damaged, or is newer than
+/// rows outlive this program (a power cut may cost the last few, never the file), when it throws CacheError nothing of it
+/// is kept. A file that is not a cache, is damaged, or is newer than
 /// this program is refused and left as it is. A Store belongs to one thread at a time; open one a thread.
 namespace tilewright {
 
@@ -50,7 +51,8 @@ class Store {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
 
-  // Definitions and devices. Adding what is there already changes nothing.
+  // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
+  // newest of its op again.
   void put_interface(const OpInterface& interface);
   void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
   void put_device(const DeviceFacts& device);
@@ -63,7 +65,8 @@ class Store {
 
   // Builds and binaries.
   [[nodiscard]] std::optional<Build> build(const std::string& key) const;
-  /// Stores the build and, compressed and by content, its binary (empty when the compile failed).
+  /// Stores the build and, compressed and by content, its binary (empty when the compile failed). A build of that key
+  /// that succeeded stays as it is; one that failed is replaced. `binary_hash` may be left empty: it is computed.
   void put_build(const Build& build, std::span<const std::byte> binary);
   /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const;
@@ -75,7 +78,8 @@ class Store {
   void end_sweep(std::int64_t sweep, const std::string& outcome);
 
   // Trials. `implementation_hash` ties a trial to the code it is of.
-  /// Stores a trial and returns its id. A trial of the same problem, config, implementation, mode and versions replaces
+  /// Stores a trial and returns its id (`trial.id` plays no part; a `measured_at` of 0 is now). The interface,
+  /// implementation, device, and the build and sweep if any, were stored before, else CacheError. A trial of the same problem, config, implementation, mode and versions replaces
   /// nothing: all are kept, the newest counts.
   std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
   /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode.
@@ -85,8 +89,10 @@ class Store {
   [[nodiscard]] std::optional<Trial> trial(std::int64_t id) const;
 
   // Winners.
-  /// Replaces the rows of this problem, device and mode.
+  /// Replaces the rows of this problem, device and mode. Each winner rests on its `trial.id`: stored, ok, and of the same
+  /// problem, device and mode, else CacheError; the rest of `trial` plays no part. Several of one role keep their order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
+  /// By role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
 
   /// One row a problem that has a winner, for tables and for the launch library's index.
@@ -107,14 +113,26 @@ class Store {
   /// Ordered by op, spec, then dims as numbers.
   [[nodiscard]] std::vector<WinnerRow> list_winners(const WinnerFilter& filter) const;
 
-  // Ceilings.
+  // For matching (cache/match.hpp), by index alone.
+  /// The first winner of a role for this very problem.
+  [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const;
+  /// The winner of a role with the newest trial among all problems of the same spec; the dims of `key` play no part.
+  [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const;
+
+  // Ceilings. All are kept, the newest of a size counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);
   [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes,
                                                MeasureMode mode) const;
 
+  // Requests: what applications asked for and did not get exactly.
+  /// Adds to what is known of this shape on this device: counts sum up, moments widen (a `last_at` of 0 is now).
+  void put_request(const Request& request);
+  /// The most asked first.
+  [[nodiscard]] std::vector<Request> list_requests() const;
+
   struct Counts {
     std::int64_t devices = 0, interfaces = 0, implementations = 0, problems = 0, configs = 0, trials = 0, winners = 0,
-                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0;
+                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0, requests = 0;
     int schema = 0;
   };
   [[nodiscard]] Counts counts() const;
@@ -122,6 +140,9 @@ class Store {
   void check() const;
   /// Counts commits by other connections and other processes: changes exactly when the file's content did.
   [[nodiscard]] std::int64_t data_version() const;
+  /// True when data_version() cannot tell, and only a new Store on path() shows what is there: another file has taken the
+  /// place of the one that is open (an export renamed over it), or it was opened as unchanging and has changed.
+  [[nodiscard]] bool outdated() const noexcept;
 
  private:
   struct Impl;

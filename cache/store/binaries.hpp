@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+/// How binaries lie in the cache: one zstd frame each, known by the content hash of the bytes before compression, so
+/// that equal binaries of different builds are kept once and damage is seen at reading. Pure functions.
+namespace tilewright {
+
+/// One zstd frame that carries its content's size.
+[[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes);
+
+/// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything differs.
+[[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::int64_t size,
+                                                       const std::string& hash);
+
+}  // namespace tilewright

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/store/records.hpp"
+#include "cache/store/statements.hpp"
+
+/// Records to rows and back: one form for each kind of column, and the column lists that queries share. Pure functions;
+/// whatever is read back is judged, since a file can be damaged without SQLite noticing.
+namespace tilewright {
+
+/// A stored value that cannot be understood. The store turns it into a CacheError that names the file.
+class BadRow : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// `[["act","gelu"]]`
+[[nodiscard]] std::string encode_attributes(const OpSpec& spec);
+[[nodiscard]] OpSpec decode_spec(std::string op, std::string_view dtype, std::string_view attributes);
+
+/// `rows=8,cols=100`: what stands between the braces of the shape key.
+[[nodiscard]] std::string encode_dims(const Problem& problem);
+[[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> decode_dims(std::string_view text);
+
+[[nodiscard]] std::string encode_kernels(const std::vector<KernelFacts>& kernels);
+[[nodiscard]] std::vector<KernelFacts> decode_kernels(std::string_view json);
+
+[[nodiscard]] std::string encode_facts(const DeviceFacts& facts);
+[[nodiscard]] DeviceFacts decode_facts(std::string_view json);
+[[nodiscard]] std::string encode_interface(const OpInterface& interface);
+[[nodiscard]] OpInterface decode_interface(std::string_view json);
+[[nodiscard]] std::string encode_recipe(const ImplementationRecipe& recipe);
+[[nodiscard]] ImplementationRecipe decode_recipe(std::string_view json);
+
+/// One little-endian float64 a round.
+[[nodiscard]] std::vector<std::byte> encode_rounds(std::span<const double> rounds);
+[[nodiscard]] std::vector<double> decode_rounds(std::span<const std::byte> blob);
+
+[[nodiscard]] TrialStatus decode_status(std::string_view text);
+[[nodiscard]] MeasureMode decode_mode(std::string_view text);
+[[nodiscard]] WinnerRole decode_role(std::string_view text);
+
+// What a query selects, and from where, to be read by decode_trial: t, c, v, b are trials, configs, versions, builds.
+inline constexpr std::string_view kTrialColumns =
+    "t.id, t.status, t.reason, c.text, t.mode, t.gpu_uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
+    "t.measured_at, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
+    "t.compared, t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, "
+    "t.power_mw, t.throttle_reasons";
+inline constexpr int kTrialColumnCount = 28;
+inline constexpr std::string_view kTrialJoins =
+    "JOIN configs c ON c.id = t.config JOIN versions v ON v.id = t.versions LEFT JOIN builds b ON b.id = t.build";
+/// Reads the columns above from `first` on; the rounds stay empty.
+[[nodiscard]] Trial decode_trial(const Query& row, int first);
+
+// The same for winners (w), read by decode_winner, with the trial's columns after them.
+inline constexpr std::string_view kWinnerColumns =
+    "w.role, w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy";
+inline constexpr int kWinnerColumnCount = 7;
+[[nodiscard]] Winner decode_winner(const Query& row, int first);
+
+}  // namespace tilewright

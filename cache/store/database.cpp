@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/database.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cctype>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "cache/store/faults.hpp"
+#include "cache/store/migrations.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOpening = "open the cache";
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+/// Immutable files are asked for through a URI; every byte that could mean something in one is escaped.
+std::string immutable_uri(const fs::path& path) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(path).string()) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return uri + "?immutable=1";
+}
+
+/// Refuses what is there and is no file. Returns whether there is one.
+bool file_is_there(const fs::path& path) {
+  if (path.empty()) {
+    throw CacheError("cannot open the cache: its name is empty. Name a file with TILEWRIGHT_CACHE=FILE.");
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return false;
+  if (error) {
+    throw fault(kOpening, path, fmt::format("cannot be reached ({})", error.message()),
+                "Check the rights of the folders above it, or name another file with TILEWRIGHT_CACHE=FILE");
+  }
+  if (fs::is_directory(status)) {
+    throw fault(kOpening, path, "is a folder",
+                fmt::format("Name a file, such as TILEWRIGHT_CACHE={}", (path / "cache.db").string()));
+  }
+  if (!fs::is_regular_file(status)) {
+    throw fault(kOpening, path, "is not a regular file", "Name another file with TILEWRIGHT_CACHE=FILE");
+  }
+  return true;
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = folder_of(path);
+  if (fs::exists(folder, error)) return;
+  // One by one, and never writable by a group: a cache that others could exchange would not be launched from.
+  fs::path made = folder.has_root_path() ? folder.root_path() : fs::path();
+  for (const fs::path& part : folder.relative_path()) {
+    made /= part;
+    if (!fs::create_directory(made, error)) continue;
+    fs::permissions(made, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, error);
+  }
+  if (!fs::is_directory(folder)) {
+    throw fault(kOpening, path, fmt::format("needs the folder {}, which cannot be made ({})", folder.string(),
+                                            error ? error.message() : "something else stands there"),
+                "Make it by hand (mkdir -p), or name a cache elsewhere with TILEWRIGHT_CACHE=FILE");
+  }
+}
+
+[[noreturn]] void refuse_network(const fs::path& path, std::string_view filesystem) {
+  throw fault(kOpening, path,
+              fmt::format("is on a network file system ({}), where several hosts could write it at once and damage it",
+                          filesystem),
+              "Name a file on a local disk with TILEWRIGHT_CACHE=FILE, and copy the finished cache here afterwards "
+              "(sqlite3 FILE \"VACUUM INTO 'COPY'\")");
+}
+
+}  // namespace
+
+ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept {
+  if (wal) return ReadPlan::follower;
+  // A reader that makes a -wal and a -shm which the owner of the file may then not write would lock the owner out.
+  return writable && !network ? ReadPlan::shared : ReadPlan::immutable;
+}
+
+Database::Database(fs::path path, const StoreOptions& options, const Surroundings& surroundings)
+    : path_(std::move(path)), busy_timeout_(options.busy_timeout) {
+  try {
+    if (options.access == StoreAccess::read) {
+      open_for_reading(surroundings);
+    } else {
+      open_for_writing(surroundings);
+    }
+  } catch (const SQLite::Exception& refusal) {
+    throw fault(kOpening, path_, refusal, busy_timeout_);
+  }
+  identity_ = identity_of(path_);
+}
+
+void Database::open_for_reading(const Surroundings& surroundings) {
+  if (!file_is_there(path_)) {
+    throw fault(kOpening, path_, "does not exist",
+                "Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE");
+  }
+  const auto network = surroundings.network.value_or(network_filesystem_of(path_));
+  const ReadPlan plan =
+      plan_reading(fs::exists(wal_of(path_)), can_write(path_) && can_write(folder_of(path_)), network.has_value());
+  if (network && plan == ReadPlan::follower) refuse_network(path_, *network);
+  immutable_ = plan == ReadPlan::immutable;
+  const int timeout = static_cast<int>(busy_timeout_.count());
+  switch (plan) {
+    case ReadPlan::immutable:
+      handle_ = std::make_unique<SQLite::Database>(
+          immutable_uri(path_), SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, timeout);
+      break;
+    case ReadPlan::follower:
+      handle_ =
+          std::make_unique<SQLite::Database>(path_.string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, timeout);
+      break;
+    case ReadPlan::shared:
+      handle_ =
+          std::make_unique<SQLite::Database>(path_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, timeout);
+      handle_->exec("PRAGMA query_only = ON");
+      break;
+  }
+  if (recognise(*handle_, path_, surroundings.migrations) == FileKind::empty) {
+    throw fault(kOpening, path_, "is empty",
+                "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
+                "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"");
+  }
+  if (const int schema = stored_schema(*handle_); schema < surroundings.migrations.back().version) {
+    throw fault(kOpening, path_,
+                fmt::format("has schema {} and this program reads schema {}", schema,
+                            surroundings.migrations.back().version),
+                "Bring it forward by opening it once for writing: run `tilewright sweep` with it");
+  }
+}
+
+void Database::open_for_writing(const Surroundings& surroundings) {
+  const bool there = file_is_there(path_);
+  if (const auto network = surroundings.network.value_or(network_filesystem_of(path_))) {
+    refuse_network(path_, *network);
+  }
+  if (!there) make_folder(path_);
+  // Asked beforehand: SQLite opens what it may not write for reading, and says so only at the first write.
+  if ((there && !can_write(path_)) || !can_write(folder_of(path_))) throw not_writable(kOpening, path_);
+  handle_ = std::make_unique<SQLite::Database>(
+      path_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
+      static_cast<int>(busy_timeout_.count()));
+  const FileKind kind = recognise(*handle_, path_, surroundings.migrations);
+  // A new file gets its tables before it becomes a WAL file, so that even a copy of the file alone is a cache.
+  if (kind == FileKind::empty) migrate(*handle_, path_, surroundings.migrations);
+  switch_to_wal();
+  migrate(*handle_, path_, surroundings.migrations);
+  // In WAL mode NORMAL survives the death of any program; a power cut can cost the last commits, never the file.
+  handle_->exec("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+}
+
+void Database::switch_to_wal() {
+  // This one switch does not wait for others by itself: two processes that make a file together collide here.
+  const auto deadline = std::chrono::steady_clock::now() + busy_timeout_;
+  while (true) {
+    try {
+      const std::string mode = handle_->execAndGet("PRAGMA journal_mode = WAL").getString();
+      if (mode == "wal") return;
+      throw fault(kOpening, path_, fmt::format("is in journal mode '{}' and cannot be switched to WAL", mode),
+                  "Move it to a local disk, or name another file with TILEWRIGHT_CACHE=FILE");
+    } catch (const SQLite::Exception& refusal) {
+      if (refusal.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+SQLite::Transaction Database::begin_write() {
+  return SQLite::Transaction(*handle_, SQLite::TransactionBehavior::IMMEDIATE);
+}
+
+SQLite::Transaction Database::begin_read() { return SQLite::Transaction(*handle_); }
+
+bool Database::outdated() const noexcept {
+  const std::optional<FileIdentity> now = identity_of(path_);
+  if (!now || !identity_) return false;
+  if (!now->same_file(*identity_)) return true;
+  if (!immutable_) return false;
+  std::error_code error;
+  return *now != *identity_ || fs::exists(wal_of(path_), error);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Transaction.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cache/store/file_facts.hpp"
+#include "cache/store/schema.hpp"
+#include "cache/store/statements.hpp"
+#include "cache/store/store.hpp"
+
+/// One open cache file: how it is opened for each kind of access, its statements and its transactions. Knows nothing of
+/// the tables. For one thread at a time; several Databases may have one file open, in one process or in many.
+namespace tilewright {
+
+/// How a file that is only read is opened (docs/cache.md, "Reading").
+enum class ReadPlan : std::uint8_t {
+  shared,     ///< as a writer would, for reading: leaves no companion files behind
+  follower,   ///< beside a -wal that exists
+  immutable,  ///< without locks and companion files: nobody can be writing it here
+};
+/// `wal` = the -wal exists; `writable` = the file and its folder may be written; `network` = several hosts share it.
+[[nodiscard]] ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept;
+
+/// What a test may replace.
+struct Surroundings {
+  std::span<const Migration> migrations = tilewright::migrations();
+  /// Instead of asking the file system.
+  std::optional<std::optional<std::string_view>> network;
+};
+
+class Database {
+ public:
+  /// Throws CacheError for everything that docs/cache.md lists under "Faults".
+  Database(std::filesystem::path path, const StoreOptions& options, const Surroundings& surroundings = {});
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return busy_timeout_; }
+  [[nodiscard]] SQLite::Database& handle() noexcept { return *handle_; }
+
+  /// Runs a statement (a literal), prepared at its first use. Throws SQLite::Exception.
+  template <class... Values>
+  [[nodiscard]] Query query(const char* sql, const Values&... values) {
+    return Query(statements_.get(*handle_, sql), values...);
+  }
+  /// As `query`, for statements without rows.
+  template <class... Values>
+  void run(const char* sql, const Values&... values) {
+    query(sql, values...).run();
+  }
+  [[nodiscard]] std::int64_t last_id() const { return handle_->getLastInsertRowid(); }
+
+  /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
+  /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.
+  [[nodiscard]] SQLite::Transaction begin_write();
+  /// A read transaction, for answers made of several statements: all see one state.
+  [[nodiscard]] SQLite::Transaction begin_read();
+
+  /// True when what is open is no longer what the path names, so that only opening again shows it.
+  [[nodiscard]] bool outdated() const noexcept;
+
+ private:
+  void open_for_reading(const Surroundings& surroundings);
+  void open_for_writing(const Surroundings& surroundings);
+  void switch_to_wal();
+
+  std::filesystem::path path_;
+  std::chrono::milliseconds busy_timeout_;
+  bool immutable_ = false;
+  std::optional<FileIdentity> identity_;
+  std::unique_ptr<SQLite::Database> handle_;
+  StatementCache statements_;  // after handle_: statements go first
+};
+
+}  // namespace tilewright

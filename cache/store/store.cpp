@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/store.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "cache/content_hash.hpp"
+#include "cache/store/binaries.hpp"
+#include "cache/store/ids.hpp"
+#include "cache/store/store_impl.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string_view environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+/// Stores a binary unless one of the same content is there; returns its id.
+std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
+                        std::span<const std::byte> frame) {
+  database.run("INSERT INTO binaries (hash, size, data) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash, size,
+               frame);
+  Query id = database.query("SELECT id FROM binaries WHERE hash = ?", hash);
+  id.next();
+  return id.integer(0);
+}
+
+}  // namespace
+
+std::filesystem::path default_cache_path() {
+  if (const auto named = environment("TILEWRIGHT_CACHE"); !named.empty()) return named;
+  // The XDG specification: a value that is not absolute is to be ignored.
+  if (const std::filesystem::path folder = environment("XDG_CACHE_HOME"); folder.is_absolute()) {
+    return folder / "tilewright" / "cache.db";
+  }
+  if (const std::filesystem::path home = environment("HOME"); home.is_absolute()) {
+    return home / ".cache" / "tilewright" / "cache.db";
+  }
+  throw CacheError(
+      "cannot tell where the cache is: neither TILEWRIGHT_CACHE nor XDG_CACHE_HOME nor HOME is set. Name the file with "
+      "TILEWRIGHT_CACHE=FILE.");
+}
+
+Store::Store(const std::filesystem::path& path, StoreOptions options) : impl_(std::make_unique<Impl>(path, options)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+const std::filesystem::path& Store::path() const noexcept { return impl_->database.path(); }
+
+void Store::put_interface(const OpInterface& interface) {
+  impl_->writing("store an interface", [&, &database = impl_->database] {
+    const std::string hash = interface.hash();
+    Query newest =
+        database.query("SELECT hash, sequence FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1", interface.op);
+    const bool any = newest.next();
+    if (any && newest.text(0) == hash) return;
+    // An interface that comes back (a definition that was reverted) is the newest again.
+    database.run(
+        "INSERT INTO interfaces (hash, op, definition, sequence) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence",
+        hash, interface.op, encode_interface(interface), any ? newest.integer(1) + 1 : 1);
+  });
+}
+
+void Store::put_implementation(const std::string& interface_hash, const StoredImplementation& implementation) {
+  impl_->writing("store an implementation", [&, &database = impl_->database] {
+    const std::int64_t interface = ids::need_interface(database, interface_hash);
+    database.run(
+        "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (hash, interface) DO NOTHING",
+        interface, implementation.hash, implementation.recipe.name, encode_recipe(implementation.recipe));
+  });
+}
+
+void Store::put_device(const DeviceFacts& device) {
+  impl_->writing("store a device", [&, &database = impl_->database] {
+    database.run(
+        "INSERT INTO devices (fingerprint, compute_capability, facts) VALUES (?, ?, ?) "
+        "ON CONFLICT (fingerprint) DO NOTHING",
+        device.fingerprint(), device.compute_capability, encode_facts(device));
+  });
+}
+
+std::optional<OpInterface> Store::interface_of(const std::string& op) const {
+  return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
+    Query query =
+        database.query("SELECT definition FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1", op);
+    if (!query.next()) return std::nullopt;
+    return decode_interface(query.text(0));
+  });
+}
+
+std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) const {
+  return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
+    Query query = database.query("SELECT definition FROM interfaces WHERE hash = ?", hash);
+    if (!query.next()) return std::nullopt;
+    return decode_interface(query.text(0));
+  });
+}
+
+std::optional<StoredImplementation> Store::implementation_by_hash(const std::string& hash) const {
+  return impl_->reading("read an implementation",
+                        [&, &database = impl_->database]() -> std::optional<StoredImplementation> {
+                          Query query = database.query("SELECT recipe FROM implementations WHERE hash = ? LIMIT 1", hash);
+                          if (!query.next()) return std::nullopt;
+                          return StoredImplementation{hash, decode_recipe(query.text(0))};
+                        });
+}
+
+std::vector<DeviceFacts> Store::devices() const {
+  return impl_->reading("list devices", [&, &database = impl_->database] {
+    std::vector<DeviceFacts> devices;
+    Query query = database.query("SELECT facts FROM devices ORDER BY id");
+    while (query.next()) devices.push_back(decode_facts(query.text(0)));
+    return devices;
+  });
+}
+
+std::vector<std::string> Store::ops() const {
+  return impl_->reading("list ops", [&, &database = impl_->database] {
+    std::vector<std::string> ops;
+    Query query = database.query("SELECT DISTINCT op FROM interfaces ORDER BY op");
+    while (query.next()) ops.push_back(query.text(0));
+    return ops;
+  });
+}
+
+std::optional<Build> Store::build(const std::string& key) const {
+  return impl_->reading("read a build", [&, &database = impl_->database]() -> std::optional<Build> {
+    Query query = database.query(
+        "SELECT d.ok, b.hash, d.kernels, d.log, d.compiler, d.arch, d.milliseconds "
+        "FROM builds d LEFT JOIN binaries b ON b.id = d.binary WHERE d.key = ?",
+        key);
+    if (!query.next()) return std::nullopt;
+    return Build{key,           query.integer(0) != 0, query.text(1), decode_kernels(query.text(2)),
+                 query.text(3), query.text(4),         query.text(5), query.real(6)};
+  });
+}
+
+void Store::put_build(const Build& build, std::span<const std::byte> binary) {
+  constexpr const char* kDoing = "store a build";
+  // Hashed and compressed before the lock is taken: others may write meanwhile.
+  const std::string hash = build.ok ? content_hash(binary) : std::string();
+  if (build.ok == binary.empty() || (!build.binary_hash.empty() && build.binary_hash != hash)) {
+    throw fault(kDoing, path(), fmt::format("was given build {} with a binary that does not belong to it", build.key),
+                "Nothing was written. A build that is ok has a binary of its hash, a failed one has none");
+  }
+  const std::vector<std::byte> frame = build.ok ? compress_binary(binary) : std::vector<std::byte>();
+  impl_->writing(kDoing, [&, &database = impl_->database] {
+    std::optional<std::int64_t> binary_id;
+    if (build.ok) binary_id = add_binary(database, hash, binary.size(), frame);
+    // A build that succeeded stays: trials point at it. One that failed may do better the next time.
+    database.run(
+        "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels, "
+        "log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds "
+        "WHERE builds.ok = 0",
+        build.key, build.ok ? 1 : 0, binary_id, encode_kernels(build.kernels), build.log, build.compiler, build.arch,
+        build.milliseconds);
+  });
+}
+
+std::vector<std::byte> Store::binary(const std::string& content_hash) const {
+  constexpr const char* kDoing = "read a binary";
+  return impl_->reading(kDoing, [&, &database = impl_->database] {
+    Query query = database.query("SELECT size, data FROM binaries WHERE hash = ?", content_hash);
+    if (!query.next()) {
+      throw fault(kDoing, path(), fmt::format("holds no binary {}", content_hash),
+                  "Run `tilewright sweep` for the op again: what is missing is compiled anew");
+    }
+    return decompress_binary(query.blob(1), query.integer(0), content_hash);
+  });
+}
+
+std::int64_t Store::data_version() const {
+  return impl_->reading("look for changes", [&, &database = impl_->database] {
+    Query query = database.query("PRAGMA data_version");
+    query.next();
+    return query.integer(0);
+  });
+}
+
+bool Store::outdated() const noexcept { return impl_->database.outdated(); }
+
+}  // namespace tilewright

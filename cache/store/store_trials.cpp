@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps, trials, ceilings and requests: what was tried and what was asked for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cache/store/ids.hpp"
+#include "cache/store/store_impl.hpp"
+
+namespace tilewright {
+namespace {
+
+std::optional<std::int64_t> signed_bits(const std::optional<std::uint64_t>& bits) {
+  if (!bits) return std::nullopt;
+  return static_cast<std::int64_t>(*bits);
+}
+
+bool finite(const Timing& timing) {
+  for (const double time : {timing.median_ns, timing.low_ns, timing.high_ns, timing.min_ns, timing.floor_ns}) {
+    if (!std::isfinite(time)) return false;
+  }
+  return std::ranges::all_of(timing.rounds_ns, [](double time) { return std::isfinite(time); });
+}
+
+template <class Value>
+std::optional<Value> of(const std::optional<Timing>& timing, Value Timing::*member) {
+  if (!timing) return std::nullopt;
+  return (*timing).*member;
+}
+
+std::optional<double> of(const std::optional<Accuracy>& accuracy, double Accuracy::*member) {
+  if (!accuracy) return std::nullopt;
+  return (*accuracy).*member;
+}
+
+struct TrialIds {
+  std::int64_t problem, device, config, versions;
+  std::optional<std::int64_t> build, sweep;
+};
+
+std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& trial) {
+  const DeviceReadings& readings = trial.readings;
+  database.run(
+      "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, sweep, measured_at, gpu_uuid, "
+      "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, "
+      "compared, max_absolute, max_relative, norm_relative, "
+      "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ids.problem, ids.device, ids.config, name(trial.mode), name(trial.status), trial.reason, ids.versions, ids.build,
+      ids.sweep, trial.measured_at != 0 ? trial.measured_at : now_seconds(), trial.gpu_uuid,
+      of(trial.timing, &Timing::median_ns), of(trial.timing, &Timing::low_ns), of(trial.timing, &Timing::high_ns),
+      of(trial.timing, &Timing::min_ns), of(trial.timing, &Timing::launches_per_round),
+      of(trial.timing, &Timing::input_sets), of(trial.timing, &Timing::floor_ns), trial.accuracy ? 1 : 0,
+      of(trial.accuracy, &Accuracy::max_absolute), of(trial.accuracy, &Accuracy::max_relative),
+      of(trial.accuracy, &Accuracy::norm_relative), readings.sm_clock_mhz, readings.memory_clock_mhz,
+      readings.temperature_c, readings.power_mw, signed_bits(readings.throttle_reasons));
+  const std::int64_t id = database.last_id();
+  if (trial.timing && !trial.timing->rounds_ns.empty()) {
+    database.run("INSERT INTO rounds (trial, nanoseconds) VALUES (?, ?)", id,
+                 std::span<const std::byte>(encode_rounds(trial.timing->rounds_ns)));
+  }
+  return id;
+}
+
+}  // namespace
+
+std::int64_t Store::begin_sweep(const std::string& command, const std::string& device_fingerprint) {
+  return impl_->writing("begin a sweep", [&, &database = impl_->database] {
+    database.run("INSERT INTO sweeps (command, device, started_at) VALUES (?, ?, ?)", command,
+                 ids::need_device(database, device_fingerprint), now_seconds());
+    return database.last_id();
+  });
+}
+
+void Store::end_sweep(std::int64_t sweep, const std::string& outcome) {
+  impl_->writing("end a sweep", [&, &database = impl_->database] {
+    database.run("UPDATE sweeps SET ended_at = ?, outcome = ? WHERE id = ?", now_seconds(), outcome,
+                 ids::need_sweep(database, sweep));
+  });
+}
+
+std::int64_t Store::put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial) {
+  constexpr const char* kDoing = "store a trial";
+  if (trial.timing && !finite(*trial.timing)) {
+    throw fault(kDoing, path(), fmt::format("was given a time of {} that is no number", trial.config.text()),
+                "Nothing was written. A trial that could not be measured has no timing");
+  }
+  return impl_->writing(kDoing, [&, &database = impl_->database] {
+    const ids::ProblemIds problem = ids::add_problem(database, key);
+    const std::int64_t implementation = ids::need_implementation(database, problem.interface, implementation_hash);
+    TrialIds row{problem.problem,
+                 ids::need_device(database, key.device_fingerprint),
+                 ids::add_config(database, implementation, trial.config),
+                 ids::add_versions(database, trial.versions),
+                 {},
+                 {}};
+    if (!trial.build_key.empty()) row.build = ids::need_build(database, trial.build_key);
+    if (trial.sweep != 0) row.sweep = ids::need_sweep(database, trial.sweep);
+    return insert_trial(database, row, trial);
+  });
+}
+
+std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
+                                 MeasureMode mode) const {
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM trials t {} WHERE t.id IN (SELECT max(n.id) FROM trials n JOIN configs m ON m.id = n.config "
+      "WHERE n.problem = ? AND n.device = ? AND n.mode = ? AND m.implementation = ? GROUP BY n.config)",
+      kTrialColumns, kTrialJoins);
+  return impl_->reading("list trials", [&, &database = impl_->database] {
+    const SQLite::Transaction snapshot = database.begin_read();
+    std::vector<Trial> trials;
+    const auto interface = ids::find_interface(database, key.interface_hash);
+    const auto problem = ids::find_problem(database, key);
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!interface || !problem || !device) return trials;
+    for (const std::string& hash : implementation_hashes) {
+      const auto implementation = ids::find_implementation(database, *interface, hash);
+      if (!implementation) continue;
+      Query query = database.query(kSql.c_str(), *problem, *device, name(mode), *implementation);
+      while (query.next()) trials.push_back(decode_trial(query, 0));
+    }
+    std::ranges::sort(trials, {}, &Trial::id);
+    return trials;
+  });
+}
+
+std::optional<Trial> Store::trial(std::int64_t id) const {
+  static const std::string kSql =
+      fmt::format("SELECT {}, r.nanoseconds FROM trials t {} LEFT JOIN rounds r ON r.trial = t.id WHERE t.id = ?",
+                  kTrialColumns, kTrialJoins);
+  return impl_->reading("read a trial", [&, &database = impl_->database]() -> std::optional<Trial> {
+    Query query = database.query(kSql.c_str(), id);
+    if (!query.next()) return std::nullopt;
+    Trial trial = decode_trial(query, 0);
+    if (trial.timing) trial.timing->rounds_ns = decode_rounds(query.blob(kTrialColumnCount));
+    return trial;
+  });
+}
+
+void Store::put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling) {
+  impl_->writing("store a ceiling", [&, &database = impl_->database] {
+    database.run(
+        "INSERT INTO ceilings (device, mode, bytes, memcpy_ns, copy_op_ns, gpu_uuid, measured_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ids::need_device(database, device_fingerprint), name(ceiling.mode), ceiling.bytes, ceiling.memcpy_ns,
+        ceiling.copy_op_ns, ceiling.gpu_uuid, ceiling.measured_at != 0 ? ceiling.measured_at : now_seconds());
+  });
+}
+
+std::optional<Ceiling> Store::ceiling(const std::string& device_fingerprint, std::int64_t bytes,
+                                      MeasureMode mode) const {
+  return impl_->reading("read a ceiling", [&, &database = impl_->database]() -> std::optional<Ceiling> {
+    const auto device = ids::find_device(database, device_fingerprint);
+    if (!device) return std::nullopt;
+    Query query = database.query(
+        "SELECT memcpy_ns, copy_op_ns, gpu_uuid, measured_at FROM ceilings "
+        "WHERE device = ? AND mode = ? AND bytes = ? ORDER BY id DESC LIMIT 1",
+        *device, name(mode), bytes);
+    if (!query.next()) return std::nullopt;
+    return Ceiling{bytes, mode, query.maybe_real(0), query.maybe_real(1), query.text(2), query.integer(3)};
+  });
+}
+
+void Store::put_request(const Request& request) {
+  impl_->writing("store a request", [&, &database = impl_->database] {
+    const std::int64_t last = request.last_at != 0 ? request.last_at : now_seconds();
+    database.run(
+        "INSERT INTO requests (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, "
+        "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)",
+        request.shape_key, request.device_fingerprint, request.count, request.first_at != 0 ? request.first_at : last,
+        last);
+  });
+}
+
+std::vector<Request> Store::list_requests() const {
+  return impl_->reading("list requests", [&, &database = impl_->database] {
+    std::vector<Request> requests;
+    Query query = database.query(
+        "SELECT shape_key, device_fingerprint, count, first_at, last_at FROM requests "
+        "ORDER BY count DESC, shape_key, device_fingerprint");
+    while (query.next()) {
+      requests.push_back({query.text(0), query.text(1), query.integer(2), query.integer(3), query.integer(4)});
+    }
+    return requests;
+  });
+}
+
+}  // namespace tilewright

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Winners, and the accounts over the whole file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "cache/store/binaries.hpp"
+#include "cache/store/ids.hpp"
+#include "cache/store/store_impl.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr const char* kPutting = "store winners";
+
+/// A winner is served on the word of its trial, so the trial must be of this very problem, and have succeeded.
+void require_trial_of(Database& database, const Winner& winner, std::int64_t problem, std::int64_t device,
+                      MeasureMode mode) {
+  Query query = database.query("SELECT problem = ? AND device = ? AND mode = ?, status FROM trials WHERE id = ?", problem,
+                               device, name(mode), winner.trial.id);
+  const char* wrong = nullptr;
+  if (!query.next()) {
+    wrong = "which is not stored";
+  } else if (query.integer(0) == 0) {
+    wrong = "which is of another problem, device or mode";
+  } else if (decode_status(query.text(1)) != TrialStatus::ok) {
+    wrong = "which failed";
+  }
+  if (wrong != nullptr) {
+    throw fault(kPutting, database.path(),
+                fmt::format("was given a winner that rests on trial {}, {}", winner.trial.id, wrong),
+                "Nothing was written. A winner's trial is stored before, with Store::put_trial");
+  }
+}
+
+/// Rows of `winners` w with all that a WinnerRow needs; devices, interfaces and specs are few, and decoded once each.
+class RowReader {
+ public:
+  explicit RowReader(Database& database) : database_(database) {}
+
+  /// What `read` expects, from tables w, t, c, v, b (codecs.hpp) and p (problems).
+  static std::string columns() {
+    return fmt::format("w.spec, w.device, w.mode, p.dims, m.hash, {}, {}", kWinnerColumns, kTrialColumns);
+  }
+  static std::string joins() {
+    return fmt::format(
+        "JOIN problems p ON p.id = w.problem JOIN trials t ON t.id = w.trial {} "
+        "JOIN implementations m ON m.id = c.implementation",
+        kTrialJoins);
+  }
+
+  Store::WinnerRow read(const Query& row) {
+    const Spec& spec = this->spec(row.integer(0));
+    return {Problem{spec.spec, decode_dims(row.text(3))},
+            spec.interface_hash,
+            row.text(4),
+            device(row.integer(1)),
+            decode_mode(row.text(2)),
+            decode_winner(row, 5)};
+  }
+
+ private:
+  struct Spec {
+    OpSpec spec;
+    std::string interface_hash;
+  };
+
+  const Spec& spec(std::int64_t id) {
+    if (const auto known = specs_.find(id); known != specs_.end()) return known->second;
+    Query query = database_.query(
+        "SELECT s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface WHERE s.id = ?",
+        id);
+    if (!query.next()) throw BadRow(fmt::format("winners: there is no spec {}", id));
+    return specs_.emplace(id, Spec{decode_spec(query.text(0), query.text(1), query.text(2)), query.text(3)})
+        .first->second;
+  }
+
+  const DeviceFacts& device(std::int64_t id) {
+    if (const auto known = devices_.find(id); known != devices_.end()) return known->second;
+    Query query = database_.query("SELECT facts FROM devices WHERE id = ?", id);
+    if (!query.next()) throw BadRow(fmt::format("winners: there is no device {}", id));
+    return devices_.emplace(id, decode_facts(query.text(0))).first->second;
+  }
+
+  Database& database_;
+  std::map<std::int64_t, Spec> specs_;
+  std::map<std::int64_t, DeviceFacts> devices_;
+};
+
+/// By op, spec and dims; then, of one problem, by device, mode and role.
+bool before(const Store::WinnerRow& a, const Store::WinnerRow& b) {
+  const auto order = [](const Store::WinnerRow& row) {
+    return std::tie(row.problem.spec.op, row.problem.spec.dtype, row.problem.spec.attributes, row.problem.dims,
+                    row.device.name, row.mode, row.winner.role);
+  };
+  return order(a) < order(b);
+}
+
+}  // namespace
+
+void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners) {
+  impl_->writing(kPutting, [&, &database = impl_->database] {
+    const ids::ProblemIds problem = ids::add_problem(database, key);
+    const std::int64_t device = ids::need_device(database, key.device_fingerprint);
+    database.run("DELETE FROM winners WHERE problem = ? AND device = ? AND mode = ?", problem.problem, device,
+                 name(mode));
+    std::map<WinnerRole, int> positions;
+    for (const Winner& winner : winners) {
+      require_trial_of(database, winner, problem.problem, device, mode);
+      std::optional<std::string> runner_up;
+      if (winner.runner_up) runner_up = winner.runner_up->text();
+      database.run(
+          "INSERT INTO winners (problem, device, mode, role, position, spec, trial, runner_up, runner_up_ratio, base_ns, "
+          "configs_considered, configs_failed, strategy) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          problem.problem, device, name(mode), name(winner.role), positions[winner.role]++, problem.spec,
+          winner.trial.id, runner_up, winner.runner_up_ratio, winner.base_ns, winner.configs_considered,
+          winner.configs_failed, winner.strategy);
+    }
+  });
+}
+
+std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) const {
+  static const std::string kSql = fmt::format(
+      "SELECT {}, {} FROM winners w JOIN trials t ON t.id = w.trial {} "
+      "WHERE w.problem = ? AND w.device = ? AND w.mode = ? ORDER BY w.role, w.position",
+      kWinnerColumns, kTrialColumns, kTrialJoins);
+  return impl_->reading("read winners", [&, &database = impl_->database] {
+    const SQLite::Transaction snapshot = database.begin_read();
+    std::vector<Winner> winners;
+    const auto problem = ids::find_problem(database, key);
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!problem || !device) return winners;
+    Query query = database.query(kSql.c_str(), *problem, *device, name(mode));
+    while (query.next()) winners.push_back(decode_winner(query, 0));
+    std::ranges::stable_sort(winners, {}, &Winner::role);
+    return winners;
+  });
+}
+
+std::optional<Store::WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM winners w {} WHERE w.problem = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
+      "ORDER BY w.position LIMIT 1",
+      RowReader::columns(), RowReader::joins());
+  return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
+    const SQLite::Transaction snapshot = database.begin_read();
+    const auto problem = ids::find_problem(database, key);
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!problem || !device) return std::nullopt;
+    Query query = database.query(kSql.c_str(), *problem, *device, name(mode), name(role));
+    if (!query.next()) return std::nullopt;
+    return RowReader(database).read(query);
+  });
+}
+
+std::optional<Store::WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
+  // The index ends in `trial`: the newest is its last entry.
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM winners w {} WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
+      "ORDER BY w.trial DESC LIMIT 1",
+      RowReader::columns(), RowReader::joins());
+  return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
+    const SQLite::Transaction snapshot = database.begin_read();
+    const auto interface = ids::find_interface(database, key.interface_hash);
+    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!spec || !device) return std::nullopt;
+    Query query = database.query(kSql.c_str(), *spec, *device, name(mode), name(role));
+    if (!query.next()) return std::nullopt;
+    return RowReader(database).read(query);
+  });
+}
+
+std::vector<Store::WinnerRow> Store::list_winners(const WinnerFilter& filter) const {
+  // Two texts, since no index helps "all ops or this one". CROSS JOIN fixes the order: specs first, they are few.
+  static const std::string kRest =
+      fmt::format("{} WHERE (?1 = '' OR s.op = ?1) AND (?2 IS NULL OR w.device = ?2) AND (?3 IS NULL OR w.mode = ?3) "
+                  "AND (?4 IS NULL OR w.role = ?4)",
+                  RowReader::joins());
+  static const std::string kOfOp = fmt::format(
+      "SELECT {} FROM specs s CROSS JOIN winners w ON w.spec = s.id {} AND s.op = ?1", RowReader::columns(), kRest);
+  static const std::string kOfAll =
+      fmt::format("SELECT {} FROM winners w JOIN specs s ON s.id = w.spec {}", RowReader::columns(), kRest);
+  return impl_->reading("list winners", [&, &database = impl_->database] {
+    const SQLite::Transaction snapshot = database.begin_read();
+    std::vector<WinnerRow> rows;
+    std::optional<std::int64_t> device;
+    if (!filter.fingerprint.empty()) {
+      device = ids::find_device(database, filter.fingerprint);
+      if (!device) return rows;
+    }
+    std::optional<std::string_view> mode, role;
+    if (filter.mode) mode = name(*filter.mode);
+    if (filter.role) role = name(*filter.role);
+    RowReader reader(database);
+    Query query =
+        database.query(filter.op.empty() ? kOfAll.c_str() : kOfOp.c_str(), filter.op, device, mode, role);
+    while (query.next()) rows.push_back(reader.read(query));
+    std::ranges::stable_sort(rows, before);
+    return rows;
+  });
+}
+
+Store::Counts Store::counts() const {
+  return impl_->reading("count the rows", [&, &database = impl_->database] {
+    Query query = database.query(
+        "SELECT (SELECT count(*) FROM devices), (SELECT count(*) FROM interfaces), (SELECT count(*) FROM implementations), "
+        "(SELECT count(*) FROM problems), (SELECT count(*) FROM configs), (SELECT count(*) FROM trials), "
+        "(SELECT count(*) FROM winners), (SELECT count(*) FROM builds), (SELECT count(*) FROM binaries), "
+        "(SELECT coalesce(sum(length(data)), 0) FROM binaries), (SELECT count(*) FROM sweeps), "
+        "(SELECT count(*) FROM requests), (SELECT user_version FROM pragma_user_version)");
+    query.next();
+    return Counts{query.integer(0), query.integer(1), query.integer(2),  query.integer(3), query.integer(4),
+                  query.integer(5), query.integer(6), query.integer(7),  query.integer(8), query.integer(9),
+                  query.integer(10), query.integer(11), query.small(12)};
+  });
+}
+
+void Store::check() const {
+  impl_->reading("check the cache", [&, &database = impl_->database] {
+    const SQLite::Transaction snapshot = database.begin_read();
+    Query pages = database.query("PRAGMA integrity_check(3)");
+    while (pages.next()) {
+      if (const std::string line = pages.text(0); line != "ok") throw BadRow(line);
+    }
+    Query references = database.query("PRAGMA foreign_key_check");
+    if (references.next()) {
+      throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist", references.integer(1),
+                               references.text(0), references.text(2)));
+    }
+    Query binaries = database.query("SELECT hash, size, data FROM binaries");
+    while (binaries.next()) (void)decompress_binary(binaries.blob(2), binaries.integer(1), binaries.text(0));
+  });
+}
+
+}  // namespace tilewright
