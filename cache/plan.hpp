@@ -16,7 +16,11 @@
 #include "cache/recipe.hpp"
 
 /// From a config and a problem to a launch: the one place where constraints are judged and launch formulas evaluated,
-/// for the tuner and for the launch library. Pure: touches no device.
+/// for the tuner and for the launch library. Pure: touches no device, and may be called by any thread.
+///
+/// Formulas see the problem (dims, `dtype`, attributes), the config's parameters and the device's facts; grid formulas
+/// also `resident_blocks` and `max_active_clusters`, since a kernel's block, cluster and shared memory are known by then.
+/// An argument's `shape` and `when` see the problem alone.
 namespace tilewright {
 
 using Extent = std::array<std::uint32_t, 3>;
@@ -24,8 +28,15 @@ using Extent = std::array<std::uint32_t, 3>;
 /// A parameter of a planned kernel. `index` points, by kind: ptr and scalar, into LaunchPlan::args; dim, into the
 /// problem's dims; map, into LaunchPlan::maps; workspace, into LaunchPlan::workspaces.
 struct PlannedParam {
+  /// The index of a ptr, scalar or map whose argument this problem's attributes leave out. A kernel keeps one signature
+  /// whatever the attributes are, so it is then launched with a null pointer, a scalar 0, a map of zeros.
+  static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
+
   KernelParam::Kind kind = KernelParam::Kind::ptr;
   std::size_t index = 0;
+
+  [[nodiscard]] bool is_absent() const noexcept { return index == kAbsent; }
+  friend bool operator==(const PlannedParam&, const PlannedParam&) = default;
 };
 
 struct PlannedKernel {
@@ -35,11 +46,14 @@ struct PlannedKernel {
   /// {1,1,1}: no cluster.
   Extent cluster{1, 1, 1};
   std::uint32_t shared_bytes = 0;
+  /// A cluster of more than 8 blocks is allowed.
   bool nonportable_cluster = false;
+  /// May start before the kernel in front of it ends: never so for the first, nor before sm_90 or on the emulator.
   bool pdl = false;
   std::vector<PlannedParam> params;
 };
 
+/// A tensor map to be encoded for the address of an argument; fastest dimension first.
 struct PlannedMap {
   std::string name;
   /// Into LaunchPlan::args.
@@ -49,9 +63,11 @@ struct PlannedMap {
   /// Bytes, one fewer than dims.
   std::vector<std::uint64_t> strides;
   std::vector<std::uint32_t> box;
+  /// 0 (none), 32, 64 or 128 bytes.
   std::uint32_t swizzle = 0;
 };
 
+/// Memory to be brought for a launch; with 0 bytes a null pointer will do.
 struct PlannedWorkspace {
   std::string name;
   std::size_t bytes = 0;
@@ -68,11 +84,15 @@ struct PlannedArg {
   std::size_t bytes = 0;
   /// Bytes; the address must be a multiple. 1 for scalars.
   std::size_t alignment = 1;
+  /// Those of the arguments here that this one may be.
   std::vector<std::string> alias;
 };
 
+/// Kernels whose `when` is false are left out, and so are the maps and workspaces that only they use.
 struct LaunchPlan {
+  /// In launch order, one at least.
   std::vector<PlannedKernel> kernels;
+  /// As from plan_args, with the alignment that this config needs.
   std::vector<PlannedArg> args;
   std::vector<PlannedMap> maps;
   std::vector<PlannedWorkspace> workspaces;
@@ -80,8 +100,10 @@ struct LaunchPlan {
 
 /// Why a config cannot serve a problem on a device.
 struct Illegal {
-  /// "constraint `cols % vec == 0` is false with cols=1001, vec=8", "needs sm_90a, the device is sm_80"…
+  /// "constraint `cols % vec == 0` is false (cols=1001, vec=8)", "needs sm_90a; the device is sm_80"…
   std::string reason;
+  /// What was broken, the same for every config and problem: "constraint `cols % vec == 0`". For counting.
+  std::string rule;
 };
 
 /// What only a loaded kernel can answer; given for plans that will be launched.
@@ -92,13 +114,23 @@ struct Residency {
   std::function<std::int64_t(const PlannedKernel&)> max_active_clusters;
 };
 
-/// The arguments of a problem, in call order, with their extents and the alignment every caller must give.
-/// Throws DefinitionError when a shape formula cannot be evaluated.
+/// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent may
+/// be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative, and UsageError when the bytes of
+/// an argument, or of all together, are beyond 63 bits.
 [[nodiscard]] std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem);
 
-/// Judges the config, then evaluates its launch. Without a `residency`, formulas that ask for one see 1 block an SM and
-/// 1 cluster: good enough to judge legality, never to launch. Throws DefinitionError for formulas that cannot be
-/// evaluated (overflow, unknown name), since those are the definition's mistakes and not the config's.
+/// Bytes of all arguments together; `args` must be from plan_args or make_plan.
+[[nodiscard]] std::size_t total_bytes(std::span<const PlannedArg> args) noexcept;
+
+/// Judges the config, then evaluates its launch. Illegal, with the first reason in this order, are: an architecture that
+/// the device does not have; a constraint that is false; then kernel by kernel a block, shared memory, cluster (sm_90; at
+/// most 8 blocks, 16 where nonportable) or grid beyond the limits of CUDA or of the device, a grid that its cluster does
+/// not divide, a tensor map that the hardware does not take, and a workspace of negative size; no kernel at all; and an
+/// alignment that is not a power of two. An argument with a tensor map needs 16 bytes of alignment at least.
+/// Without a `residency`, formulas that ask for one see 1 block an SM and 1 cluster: good enough to judge legality, never
+/// to launch. Throws DefinitionError for formulas that cannot be evaluated (overflow, unknown name) and for a recipe that
+/// names what does not exist, since those are the definition's mistakes and not the config's; UsageError as plan_args,
+/// and for a config that is not of this recipe (its parameters must all be there, in the recipe's order).
 [[nodiscard]] std::variant<LaunchPlan, Illegal> make_plan(const OpInterface& interface,
                                                           const ImplementationRecipe& recipe, const Config& config,
                                                           const Problem& problem, const DeviceFacts& device,

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/plan_map.hpp"
+
+#include <fmt/format.h>
+
+#include "cache/formula/arithmetic.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kMostDims = 5;
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 32;
+constexpr std::int64_t kMostBox = 256;
+constexpr std::int64_t kMostStride = (std::int64_t{1} << 40) - 1;
+constexpr std::int64_t kGrain = static_cast<std::int64_t>(kTensorMapAlignment);
+
+void check_counts(const TensorMapRecipe& recipe) {
+  const std::size_t rank = recipe.dims.size();
+  if (rank >= 1 && rank <= kMostDims && recipe.box.size() == rank &&
+      (recipe.strides.empty() || recipe.strides.size() + 1 == rank)) {
+    return;
+  }
+  const SourcePlace& place = recipe.swizzle.place();
+  throw DefinitionError(
+      {{place.file.empty() ? "formula" : place.file, place.line, place.column,
+        fmt::format("tensor map '{}' has {} dims, {} box extents and {} strides; it takes 1 to 5 dims, as many box "
+                    "extents, and one stride fewer or none",
+                    recipe.name, rank, recipe.box.size(), recipe.strides.size())}});
+}
+
+}  // namespace
+
+std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t arg,
+                                               const PlannedArg& planned, const Scope& scope) {
+  check_counts(recipe);
+  PlannedMap map{recipe.name, arg, planned.type, {}, {}, {}, 0};
+  const auto element = static_cast<std::int64_t>(size_of(planned.type));
+
+  // A dense stride is the one below it times the extent between them.
+  std::int64_t stride = element;
+  for (std::size_t i = 0; i < recipe.dims.size(); ++i) {
+    const std::int64_t extent = recipe.dims[i].integer(scope);
+    if (extent < 1 || extent > kMostExtent) {
+      return fmt::format("dim `{}` is {}; it must be 1 to 2^32", recipe.dims[i].text(), extent);
+    }
+    map.dims.push_back(static_cast<std::uint64_t>(extent));
+    if (i + 1 == recipe.dims.size()) break;
+    const checked::Number next =
+        recipe.strides.empty() ? checked::multiply(stride, extent) : recipe.strides[i].integer(scope);
+    if (!next || *next < kGrain || *next > kMostStride || *next % kGrain != 0) {
+      return fmt::format("stride {} is {} bytes; it must be a multiple of 16 below 2^40", i + 1,
+                         next ? fmt::to_string(*next) : "too many");
+    }
+    stride = *next;
+    map.strides.push_back(static_cast<std::uint64_t>(stride));
+  }
+
+  for (const Formula& formula : recipe.box) {
+    const std::int64_t extent = formula.integer(scope);
+    if (extent < 1 || extent > kMostBox) {
+      return fmt::format("box extent `{}` is {}; it must be 1 to 256", formula.text(), extent);
+    }
+    map.box.push_back(static_cast<std::uint32_t>(extent));
+  }
+  const std::int64_t row = element * map.box.front();
+  if (row % kGrain != 0) return fmt::format("a row of the box is {} bytes; it must be a multiple of 16", row);
+
+  const std::int64_t swizzle = recipe.swizzle.integer(scope);
+  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) {
+    return fmt::format("swizzle is {}; it must be 0, 32, 64 or 128", swizzle);
+  }
+  if (swizzle != 0 && row > swizzle) {
+    return fmt::format("a row of the box is {} bytes, more than the swizzle of {}", row, swizzle);
+  }
+  map.swizzle = static_cast<std::uint32_t>(swizzle);
+  return map;
+}
+
+}  // namespace tilewright

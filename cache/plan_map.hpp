@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "cache/plan.hpp"
+
+/// One tensor map of a plan, judged by what cuTensorMapEncodeTiled takes, so that a config that it would refuse is known
+/// to be illegal where there is no GPU.
+namespace tilewright {
+
+/// What a TMA address must be a multiple of.
+inline constexpr std::size_t kTensorMapAlignment = 16;
+
+/// `arg` is the index of the mapped argument `planned`. Gives the map, or in words why the hardware does not take it.
+/// Throws DefinitionError for a formula that cannot be evaluated, and for counts of formulas that do not fit.
+[[nodiscard]] std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t arg,
+                                                             const PlannedArg& planned, const Scope& scope);
+
+}  // namespace tilewright
