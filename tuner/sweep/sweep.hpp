@@ -25,6 +25,8 @@ struct SweepRequest {
   StopRule stop;
   /// Compile workers; 0: one a core.
   int jobs = 0;
+  /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
+  std::size_t max_configs = 0;
   /// Measure the copy ceiling of each problem's bytes.
   bool ceilings = true;
   /// Measure again what the cache already has.
@@ -45,19 +47,31 @@ class SweepListener {
 };
 
 struct SweepSummary {
+  /// Problems finished.
   std::size_t problems = 0;
+  /// Trials made, failures included, and of these the failures. Those of copy ceilings do not count.
   std::size_t measured = 0;
-  std::size_t reused = 0;
   std::size_t failed = 0;
+  /// Trials that the cache had.
+  std::size_t reused = 0;
+  /// Binaries compiled, those of copy ceilings included.
   std::size_t compiled = 0;
+  /// Copy ceilings measured.
+  std::size_t ceilings = 0;
   /// Problems that ended without a winner.
   std::size_t without_winner = 0;
   bool interrupted = false;
+  /// Compiling is the sum over all workers.
   std::chrono::duration<double> compile_seconds{}, measure_seconds{}, wall_seconds{};
 };
 
+/// A trial is known when the cache has one of the same problem, config, implementation hash, mode, versions and device
+/// fingerprint, whatever became of it. Problems asked for twice are tuned once. The sweep's and the problems' rows are
+/// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
+///
 /// `interrupted` is asked often (Ctrl-C); what was measured is kept. Throws CacheError or DeviceError when the cache or
-/// the device itself fails.
+/// the device itself fails: on a GPU a config that crashes takes the context with it, so its trial is stored and the
+/// sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 

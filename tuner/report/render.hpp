@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "tuner/report/table.hpp"
+
+/// The four ways to print a table; `render` (table.hpp) chooses among them.
+namespace tilewright {
+
+[[nodiscard]] std::string render_text(const Table& table, std::size_t width);
+[[nodiscard]] std::string render_markdown(const Table& table);
+/// `{"title": …, "rows": [{"time_ns": …}, …], "notes": […]}`; cells that are not known are null.
+[[nodiscard]] std::string render_json(const Table& table);
+/// RFC 4180 with a header line; cells that are not known are empty.
+[[nodiscard]] std::string render_csv(const Table& table);
+
+}  // namespace tilewright

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "tuner/report/render.hpp"
+#include "tuner/report/units.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kGap = 2;
+// A column broken over lines is never made narrower than this: a word a line reads worse than a line too long.
+constexpr std::size_t kNarrowest = 24;
+
+/// One column as text: its cells, how wide it is, to which side it leans.
+struct TextColumn {
+  std::string heading;
+  std::vector<std::string> cells;
+  std::size_t width = 0;
+  bool numbers = false;
+  bool common = false;
+  bool breakable = false;
+};
+
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
+
+void fit_width(TextColumn& column) {
+  column.width = display_width(column.heading);
+  for (const std::string& cell : column.cells) column.width = std::max(column.width, display_width(cell));
+}
+
+std::vector<TextColumn> text_columns(const Table& table) {
+  std::vector<TextColumn> columns;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& from = table.columns[i];
+    if (from.shown == Shown::programs) continue;
+    TextColumn column;
+    column.heading = from.heading;
+    column.common = from.common;
+    column.breakable = from.breakable;
+    for (const auto& row : table.rows) {
+      column.cells.push_back(show_cell(row[i], from.unit));
+      column.numbers = column.numbers || is_number(row[i]);
+    }
+    fit_width(column);
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::size_t total_width(const std::vector<TextColumn>& columns) {
+  const std::size_t gaps = columns.empty() ? 0 : (columns.size() - 1) * kGap;
+  return std::accumulate(columns.begin(), columns.end(), gaps,
+                         [](std::size_t sum, const TextColumn& column) { return sum + column.width; });
+}
+
+/// Takes the columns out that say the same in every row, until the rest fits; returns what they said.
+std::vector<std::string> lift_common(std::vector<TextColumn>& columns, std::size_t width) {
+  std::vector<std::string> said;
+  // From the right: what stands left is what a reader looks for first.
+  for (std::size_t i = columns.size(); i-- > 0 && total_width(columns) > width;) {
+    const auto& cells = columns[i].cells;
+    const bool equal = std::adjacent_find(cells.begin(), cells.end(), std::not_equal_to<>()) == cells.end();
+    if (!columns[i].common || cells.empty() || !equal) continue;
+    said.insert(said.begin(), fmt::format("{}: {}", columns[i].heading, cells.front()));
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return said;
+}
+
+/// Pieces of at most `width` columns, broken after a comma or a blank where there is one.
+std::vector<std::string> break_text(const std::string& text, std::size_t width) {
+  std::vector<std::string> pieces(1);
+  std::string word;
+  const auto flush = [&] {
+    if (!pieces.back().empty() && display_width(pieces.back() + word) > width) pieces.emplace_back();
+    pieces.back() += std::exchange(word, {});
+  };
+  for (const char byte : text) {
+    word += byte;
+    if (byte == ',' || byte == ' ') flush();
+  }
+  flush();
+  return pieces;
+}
+
+std::string padded(const std::string& text, const TextColumn& column) {
+  const std::string blanks(column.width - std::min(column.width, display_width(text)), ' ');
+  return column.numbers ? blanks + text : text + blanks;
+}
+
+std::string joined(const std::vector<std::string>& cells) {
+  std::string line = fmt::format("{}", fmt::join(cells, std::string(kGap, ' ')));
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+/// One row, on as many lines as its longest broken cell has pieces.
+std::string row_text(const std::vector<TextColumn>& columns, std::size_t row) {
+  std::vector<std::vector<std::string>> pieces;
+  std::size_t lines = 1;
+  for (const TextColumn& column : columns) {
+    const std::string& cell = column.cells[row];
+    pieces.push_back(column.breakable ? break_text(cell, column.width) : std::vector<std::string>{cell});
+    lines = std::max(lines, pieces.back().size());
+  }
+  std::string text;
+  for (std::size_t line = 0; line < lines; ++line) {
+    std::vector<std::string> cells;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      cells.push_back(padded(line < pieces[i].size() ? pieces[i][line] : "", columns[i]));
+    }
+    text += joined(cells);
+  }
+  return text;
+}
+
+void narrow_breakable(std::vector<TextColumn>& columns, std::size_t width) {
+  for (TextColumn& column : columns) {
+    const std::size_t total = total_width(columns);
+    if (!column.breakable || total <= width) continue;
+    const std::size_t excess = total - width;
+    const std::size_t least = std::max(kNarrowest, display_width(column.heading));
+    column.width = std::max(std::min(column.width, least), column.width - std::min(column.width, excess));
+  }
+}
+
+/// A sentence on lines of at most `width`; 0: on one.
+std::string wrapped(const std::string& sentence, std::size_t width) {
+  if (width == 0) return sentence + "\n";
+  std::string text;
+  for (std::string line : break_text(sentence, width)) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string notes_text(const Table& table, std::size_t width) {
+  std::string text;
+  for (const std::string& note : table.notes) text += wrapped(note, width);
+  return text;
+}
+
+}  // namespace
+
+std::string render_text(const Table& table, std::size_t width) {
+  std::vector<TextColumn> columns = text_columns(table);
+  std::string text = table.title.empty() ? "" : wrapped(table.title, width);
+  if (width != 0) {
+    for (const std::string& said : lift_common(columns, width)) text += wrapped(said, width);
+    narrow_breakable(columns, width);
+  }
+  if (!text.empty() && !table.rows.empty()) text += "\n";
+  if (!table.rows.empty()) {
+    std::vector<std::string> headings;
+    std::vector<std::string> rules;
+    for (const TextColumn& column : columns) {
+      headings.push_back(padded(column.heading, column));
+      rules.emplace_back(column.width, '-');
+    }
+    text += joined(headings) + joined(rules);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) text += row_text(columns, row);
+  }
+  const std::string notes = notes_text(table, width);
+  return notes.empty() ? text : text + "\n" + notes;
+}
+
+std::string render_markdown(const Table& table) {
+  std::string text = table.title.empty() ? "" : fmt::format("**{}**\n\n", table.title);
+  const std::vector<TextColumn> columns = text_columns(table);
+  const auto cell_text = [](const std::string& cell) {
+    std::string escaped;
+    for (const char byte : cell) {
+      if (byte == '|') escaped += '\\';
+      escaped += byte == '\n' ? ' ' : byte;
+    }
+    return escaped;
+  };
+  text += '|';
+  for (const TextColumn& column : columns) text += fmt::format(" {} |", cell_text(column.heading));
+  text += "\n|";
+  for (const TextColumn& column : columns) text += column.numbers ? " ---: |" : " --- |";
+  text += '\n';
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    text += '|';
+    for (const TextColumn& column : columns) text += fmt::format(" {} |", cell_text(column.cells[row]));
+    text += '\n';
+  }
+  const std::string notes = notes_text(table, 0);
+  return notes.empty() ? text : text + "\n" + notes;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include "tuner/report/render.hpp"
+#include "tuner/report/units.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string show_number(double value, Unit unit) {
+  switch (unit) {
+    case Unit::nanoseconds:
+      return show_time(value);
+    case Unit::bytes:
+      return show_bytes(value);
+    case Unit::rate:
+      return significant(value, 4);
+    case Unit::share:
+      return show_share(value);
+    case Unit::ratio:
+      return show_ratio(value);
+    case Unit::none:
+      break;
+  }
+  return fmt::format("{}", value);
+}
+
+struct CellText {
+  Unit unit;
+  std::string operator()(std::monostate) const { return "-"; }
+  std::string operator()(const std::string& text) const { return text; }
+  std::string operator()(std::int64_t number) const {
+    return unit == Unit::none ? fmt::format("{}", number) : show_number(static_cast<double>(number), unit);
+  }
+  std::string operator()(double number) const { return show_number(number, unit); }
+  std::string operator()(bool truth) const { return truth ? "yes" : "no"; }
+};
+
+}  // namespace
+
+std::optional<Format> format_from(std::string_view name) noexcept {
+  if (name == "text") return Format::text;
+  if (name == "json") return Format::json;
+  if (name == "csv") return Format::csv;
+  if (name == "markdown") return Format::markdown;
+  return std::nullopt;
+}
+
+std::string show_cell(const Cell& cell, Unit unit) { return std::visit(CellText{unit}, cell); }
+
+std::string render(const Table& table, Format format, std::size_t width) {
+  switch (format) {
+    case Format::json:
+      return render_json(table);
+    case Format::csv:
+      return render_csv(table);
+    case Format::markdown:
+      return render_markdown(table);
+    case Format::text:
+      break;
+  }
+  return render_text(table, width);
+}
+
+}  // namespace tilewright

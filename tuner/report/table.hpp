@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// One model for all that is printed as rows, and one way to print it four ways. A cell carries its value with full
+/// precision; its column says what the number means. Text is for people: units scaled, columns aligned, fitted to a
+/// width. JSON and CSV are for programs: full precision, units in the names, nothing scaled. Markdown is text's cells as
+/// a table of a document. Values; no threads.
+namespace tilewright {
+
+enum class Format : std::uint8_t { text, json, csv, markdown };
+[[nodiscard]] std::optional<Format> format_from(std::string_view name) noexcept;
+
+/// What the numbers of a column are, and so how text shows them.
+enum class Unit : std::uint8_t {
+  none,         ///< as it is
+  nanoseconds,  ///< 3.912 µs
+  bytes,        ///< 64 MiB
+  rate,         ///< four digits that matter: 4312, 39.12; the heading has the unit
+  share,        ///< a fraction: 92.4 %
+  ratio,        ///< 1.84x
+};
+
+/// For whom a column is: text and Markdown, JSON and CSV, or all.
+enum class Shown : std::uint8_t { everywhere, people, programs };
+
+struct Column {
+  /// Name in JSON and CSV, with the unit: "time_ns".
+  std::string name;
+  /// Heading in text and Markdown: "time".
+  std::string heading;
+  Unit unit = Unit::none;
+  Shown shown = Shown::everywhere;
+  /// Text: when the table is too wide, a column whose cells are all equal is told once above the table…
+  bool common = false;
+  /// …and then this one is broken over lines (after commas and blanks).
+  bool breakable = false;
+};
+
+using Cell = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
+
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  /// Each as long as `columns`; the empty cell means "not known".
+  std::vector<std::vector<Cell>> rows;
+  /// Whole sentences below the table; in JSON beside it. CSV has rows alone.
+  std::vector<std::string> notes;
+};
+
+/// A cell as text shows it; "-" when empty.
+[[nodiscard]] std::string show_cell(const Cell& cell, Unit unit);
+
+/// Ends with a newline. `width` counts for text alone: the columns of the terminal, 0 for no limit. What cannot be made
+/// to fit is printed whole: nothing is cut.
+[[nodiscard]] std::string render(const Table& table, Format format, std::size_t width = 0);
+
+}  // namespace tilewright

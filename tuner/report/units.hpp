@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// Numbers for people: four digits that matter, the unit that fits. Pure functions.
+namespace tilewright {
+
+/// `value` with `digits` significant digits and no exponent: 4312, 39.12, 0.01234.
+[[nodiscard]] std::string significant(double value, int digits);
+/// "812.0 ns", "3.912 µs", "10.44 ms", "1.200 s".
+[[nodiscard]] std::string show_time(double nanoseconds);
+/// "512 B", "64 MiB", "1.5 GiB".
+[[nodiscard]] std::string show_bytes(double bytes);
+/// "92.4 %", "0.31 %".
+[[nodiscard]] std::string show_share(double fraction);
+/// "1.84x", "132x".
+[[nodiscard]] std::string show_ratio(double ratio);
+/// "45 s", "2 min 05 s", "3 h 20 min": how long people wait.
+[[nodiscard]] std::string show_duration(double seconds);
+/// "2026-03-01 14:05 UTC", from seconds since 1970.
+[[nodiscard]] std::string show_moment(long long seconds);
+
+/// Columns of a terminal that UTF-8 text takes: one a character (no wide characters are printed).
+[[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
+
+}  // namespace tilewright

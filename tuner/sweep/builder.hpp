@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/compile/compile_pool.hpp"
+#include "tuner/compile/source.hpp"
+
+/// Binaries for a sweep: each compiled once, whatever asks for it, on threads that run ahead of the measuring; what the
+/// cache has already is not compiled again, failures included. Belongs to the sweep's thread, as does the store.
+namespace tilewright {
+
+/// The identity of a binary: source key, architecture, compiler and options. 32 hexadecimal digits.
+[[nodiscard]] std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
+                                    const std::vector<std::string>& options);
+
+/// Folders that kernels include from when compiled for `arch`: `device/…` is found in the last.
+[[nodiscard]] std::vector<std::filesystem::path> include_dirs(const std::filesystem::path& builtin_dir,
+                                                              const std::string& arch);
+
+/// The compiler's own words in one line: the first that says "error", else the first at all. For a trial's reason.
+[[nodiscard]] std::string first_error(const std::string& log);
+
+/// The request for one generated source.
+[[nodiscard]] CompileRequest compile_request(const GeneratedSource& source, const std::string& arch,
+                                             const std::filesystem::path& builtin_dir);
+
+/// A finished compile as the cache keeps it.
+[[nodiscard]] Build to_build(const std::string& key, const std::string& arch, const CompileResult& result);
+
+class Builder {
+ public:
+  /// All must outlive the builder.
+  Builder(Store& store, Compiler& compiler, std::string arch, std::filesystem::path builtin_dir, int jobs,
+          std::function<bool()> interrupted);
+
+  /// Makes sure that this source's build is known or on its way, and returns its key.
+  std::string request(const GeneratedSource& source, const std::string& implementation_hash);
+
+  /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it is
+  /// the compiler that is broken, and CacheError when the build cannot be stored.
+  [[nodiscard]] std::optional<Build> wait(const std::string& key);
+
+  /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.
+  [[nodiscard]] std::size_t compiled() const noexcept { return compiled_; }
+  [[nodiscard]] double compile_ms() const noexcept { return compile_ms_; }
+  [[nodiscard]] int workers() const noexcept { return pool_.workers(); }
+
+ private:
+  /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
+  void keep(CompilePool::Finished finished);
+
+  Store& store_;
+  std::string arch_;
+  std::filesystem::path builtin_dir_;
+  std::string compiler_version_;
+  std::function<bool()> interrupted_;
+  std::map<std::string, Build> known_;
+  std::size_t compiled_ = 0;
+  double compile_ms_ = 0;
+  /// Last, so that its threads end before anything that they use.
+  CompilePool pool_;
+};
+
+}  // namespace tilewright

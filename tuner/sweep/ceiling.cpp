@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/sweep/ceiling.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace tilewright {
+namespace {
+
+constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
+
+}  // namespace
+
+Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes) {
+  OpSpec spec = parse_spec(copy.op, copy);
+  if (std::find(copy.dtypes.begin(), copy.dtypes.end(), dtype) != copy.dtypes.end()) spec.dtype = dtype;
+  const auto size = static_cast<std::int64_t>(size_of(spec.dtype));
+  const std::int64_t elements = std::max<std::int64_t>(1, bytes / (2 * size));
+  return make_problem(spec, copy, std::span(&elements, 1));
+}
+
+double memcpy_ns(Device& device, std::int64_t bytes, MeasureMode mode, const StopRule& stop,
+                 const std::function<bool()>& interrupted) {
+  const auto half = static_cast<std::size_t>(std::max<std::int64_t>(1, bytes / 2));
+  const int sets = input_sets_for(device.facts(), 2 * half, device.free_bytes(), mode);
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+  std::vector<Address> sources;
+  std::vector<Address> destinations;
+  for (int i = 0; i < sets; ++i) {
+    for (auto* addresses : {&sources, &destinations}) {
+      buffers.push_back(device.allocate(half, "copy ceiling"));
+      // Memory never written may be backed by one page of zeros, which copies faster than memory does.
+      device.fill(buffers.back()->address(), static_cast<std::uint8_t>(i + 1), half);
+      addresses->push_back(buffers.back()->address());
+    }
+  }
+  const double estimate = device.copy_rounds(mode, 1, destinations, sources, half)->run();
+  const int launches = mode == MeasureMode::events ? 1 : launches_for(estimate, kRoundTarget, sets);
+  const auto rounds = device.copy_rounds(mode, launches, destinations, sources, half);
+  return measure(*rounds, stop, interrupted).median_ns;
+}
+
+}  // namespace tilewright

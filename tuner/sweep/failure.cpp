@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/sweep/failure.hpp"
+
+#include <string_view>
+
+namespace tilewright {
+
+bool still_answers(Device& device) {
+  constexpr std::size_t kProbeBytes = 256;
+  try {
+    const auto probe = device.allocate(kProbeBytes, "probe after a failure");
+    device.fill(probe->address(), 0, kProbeBytes);
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
+TrialStatus status_of(const DeviceError& error) {
+  // CUresult values, by their names in cuda.h; this file needs no CUDA header.
+  switch (error.status()) {
+    case 702:  // CUDA_ERROR_LAUNCH_TIMEOUT
+      return TrialStatus::timed_out;
+    case 1:    // CUDA_ERROR_INVALID_VALUE: extents or shared memory that the driver refuses
+    case 2:    // CUDA_ERROR_OUT_OF_MEMORY
+    case 209:  // CUDA_ERROR_NO_BINARY_FOR_GPU
+    case 701:  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+    case 912:  // CUDA_ERROR_INVALID_CLUSTER_SIZE
+      return TrialStatus::exceeds_limits;
+    default:
+      break;
+  }
+  // The emulator has no CUresult; its outcome is named in the text.
+  const std::string_view text = error.what();
+  return text.find("timed out") != std::string_view::npos ? TrialStatus::timed_out : TrialStatus::crashed;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cache/error.hpp"
+#include "cache/store/records.hpp"
+#include "tuner/device/device.hpp"
+
+/// What a failed device call means for a trial and for the sweep.
+namespace tilewright {
+
+/// The device answers no more: nothing can be measured until a new process opens it.
+class DeviceLost : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
+/// Touches the device's memory; false when it answers no more, as after an illegal access on a GPU.
+[[nodiscard]] bool still_answers(Device& device);
+
+/// `timed_out` when a launch ran past its limit, `exceeds_limits` when the device refused to load or launch the config,
+/// `crashed` for all else: what ran went wrong.
+[[nodiscard]] TrialStatus status_of(const DeviceError& error);
+
+}  // namespace tilewright

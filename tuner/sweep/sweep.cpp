@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "cache/version.hpp"
+#include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/ceiling.hpp"
+#include "tuner/sweep/failure.hpp"
+#include "tuner/sweep/problem_run.hpp"
+
+namespace tilewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A ceiling needs the best copy, not a ranking of all: short looks, and on the emulator, where each config costs a run
+// of the host's compiler, few.
+constexpr std::chrono::nanoseconds kCeilingBudget = std::chrono::milliseconds(20);
+constexpr std::size_t kCeilingConfigsOnCpu = 4;
+// How many builds are asked for ahead of the measuring, for each compile worker.
+constexpr std::size_t kAheadPerWorker = 8;
+
+/// The sweep's row, ended whatever happens: a sweep that threw ends as "partly".
+class SweepRow {
+ public:
+  SweepRow(Store& store, const std::string& command, const std::string& fingerprint)
+      : store_(store), id_(store.begin_sweep(command, fingerprint)) {}
+  SweepRow(const SweepRow&) = delete;
+  SweepRow& operator=(const SweepRow&) = delete;
+  ~SweepRow() {
+    try {
+      store_.end_sweep(id_, outcome_);
+    } catch (const Error&) {  // NOLINT: what broke the cache has been or will be told by the sweep itself
+    }
+  }
+  [[nodiscard]] std::int64_t id() const noexcept { return id_; }
+  void set_outcome(std::string outcome) { outcome_ = std::move(outcome); }
+
+ private:
+  Store& store_;
+  std::int64_t id_;
+  std::string outcome_ = "partly";
+};
+
+/// One stop of the walk: a problem to tune, or the ceiling of the problem before it.
+struct Stop {
+  const OpDefinition* definition = nullptr;  ///< null: a ceiling with no copy op, of the device's own copy alone
+  Problem problem;
+  std::int64_t ceiling_bytes = 0;  ///< 0: a problem to tune
+  std::size_t of = 0;              ///< of a ceiling: the stop of the problem it is for
+  std::unique_ptr<ProblemRun> run;
+  bool had_work = false;
+  bool skipped = false;
+};
+
+class Walk {
+ public:
+  Walk(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store, SweepListener& listener,
+       const std::function<bool()>& interrupted)
+      : request_(request),
+        catalogue_(catalogue),
+        device_(device),
+        store_(store),
+        listener_(listener),
+        interrupted_(interrupted ? interrupted : [] { return false; }),
+        builder_(store, device.compiler(), device.facts().arch(), catalogue.builtin_dir(), request.jobs, interrupted_) {
+  }
+
+  SweepSummary run() {
+    const auto start = Clock::now();
+    put_definition(*request_.definition);
+    store_.put_device(device_.facts());
+    SweepRow row(store_, request_.command, device_.facts().fingerprint());
+    make_settings(row.id());
+    plan_stops();
+    for (std::size_t i = 0; i < stops_.size() && !summary_.interrupted; ++i) visit(i);
+    row.set_outcome(summary_.interrupted ? "interrupted" : summary_.without_winner > 0 ? "partly" : "done");
+    summary_.compiled = builder_.compiled();
+    summary_.compile_seconds = std::chrono::duration<double, std::milli>(builder_.compile_ms());
+    summary_.wall_seconds = Clock::now() - start;
+    return summary_;
+  }
+
+ private:
+  void put_definition(const OpDefinition& definition) {
+    store_.put_interface(definition.interface);
+    const std::string hash = definition.interface.hash();
+    for (const Implementation& implementation : definition.implementations) {
+      store_.put_implementation(hash, {implementation.hash, implementation.recipe});
+    }
+  }
+
+  void make_settings(std::int64_t sweep) {
+    tuning_.device = &device_;
+    tuning_.store = &store_;
+    tuning_.builder = &builder_;
+    tuning_.trial.mode = request_.mode;
+    tuning_.trial.stop = request_.stop;
+    tuning_.trial.versions = {device_.driver_version(), device_.compiler().version(), version()};
+    tuning_.trial.sweep = sweep;
+    tuning_.trial.interrupted = interrupted_;
+    tuning_.max_configs = request_.max_configs;
+    tuning_.again = request_.again;
+    tuning_.note = [this](const std::string& line) { listener_.note(line); };
+    copying_ = tuning_;
+    copying_.trial.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
+    copying_.max_configs = device_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
+    copying_.again = false;
+  }
+
+  /// The problems in order, each once, and after the first of so many bytes their ceiling.
+  void plan_stops() {
+    const OpDefinition* copy = request_.ceilings ? find_copy() : nullptr;
+    std::set<std::string> keys;
+    std::set<std::int64_t> bytes_seen;
+    for (const Problem& problem : request_.problems) {
+      if (!keys.insert(problem.key()).second) continue;
+      stops_.emplace_back().definition = request_.definition;
+      stops_.back().problem = problem;
+      const std::size_t tuned = stops_.size() - 1;
+      ++problems_;
+      if (!request_.ceilings) continue;
+      const std::int64_t bytes = request_.definition->bytes_of(problem);
+      if (bytes < 2 || !bytes_seen.insert(bytes).second) continue;
+      Stop ceiling;
+      ceiling.definition = copy;
+      if (copy != nullptr) ceiling.problem = copy_problem(copy->interface, problem.spec.dtype, bytes);
+      ceiling.ceiling_bytes = bytes;
+      ceiling.of = tuned;
+      stops_.push_back(std::move(ceiling));
+    }
+  }
+
+  const OpDefinition* find_copy() {
+    const std::vector<std::string> names = catalogue_.names();
+    if (std::find(names.begin(), names.end(), kCopyOp) == names.end()) {
+      listener_.note("there is no op named copy: ceilings are those of the device's own copy alone");
+      return nullptr;
+    }
+    const OpDefinition& copy = catalogue_.find(kCopyOp);
+    put_definition(copy);
+    return &copy;
+  }
+
+  /// True when a ceiling must be measured: there is none, or what it is compared with is measured in this sweep.
+  [[nodiscard]] bool needs_ceiling(const Stop& stop) const {
+    const auto stored = store_.ceiling(device_.facts().fingerprint(), stop.ceiling_bytes, request_.mode);
+    return stops_[stop.of].had_work || !stored;
+  }
+
+  void prepare(Stop& stop) {
+    if (stop.run || stop.skipped) return;
+    const bool ceiling = stop.ceiling_bytes != 0;
+    if (ceiling && (stop.definition == nullptr || !needs_ceiling(stop))) {
+      stop.skipped = stop.definition != nullptr;
+      return;
+    }
+    stop.run = std::make_unique<ProblemRun>(ceiling ? copying_ : tuning_, *stop.definition, stop.problem);
+    stop.had_work = stop.run->has_work();
+  }
+
+  /// Asks for work ahead, over the ends of problems, so that compiling never waits for measuring.
+  void top_up() {
+    const std::size_t ahead = kAheadPerWorker * static_cast<std::size_t>(builder_.workers());
+    while (queue_.size() < ahead && feed_ < stops_.size() && !interrupted_()) {
+      Stop& stop = stops_[feed_];
+      prepare(stop);
+      auto work = stop.run ? stop.run->ask() : std::nullopt;
+      if (work) {
+        queue_.emplace_back(feed_, std::move(*work));
+      } else {
+        ++feed_;
+      }
+    }
+  }
+
+  void visit(std::size_t index) {
+    Stop& stop = stops_[index];
+    top_up();
+    const bool tuned = stop.ceiling_bytes == 0;
+    if (tuned && stop.run) {
+      listener_.problem_started(stop.problem, ordinal_++, problems_, stop.run->candidates(), stop.run->known_before());
+      summary_.reused += stop.run->known_before();
+    }
+    try {
+      measure_all(index);
+      if (!summary_.interrupted) tuned ? finish_problem(stop) : finish_ceiling(stop);
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const DeviceError& error) {
+      skip(index, error);
+    }
+    stop.run.reset();
+    if (interrupted_()) summary_.interrupted = true;
+  }
+
+  void measure_all(std::size_t index) {
+    for (top_up(); !queue_.empty() && queue_.front().first == index; top_up()) {
+      const Work work = std::move(queue_.front().second);
+      queue_.pop_front();
+      Stop& stop = stops_[index];
+      const auto start = Clock::now();
+      const auto trial = stop.run->measure(work);
+      summary_.measure_seconds += Clock::now() - start;
+      if (!trial) {
+        summary_.interrupted = true;
+        return;
+      }
+      if (stop.ceiling_bytes != 0) continue;
+      ++summary_.measured;
+      if (trial->status != TrialStatus::ok) ++summary_.failed;
+      listener_.trial_done(stop.problem, *trial, stop.run->is_best_so_far(*trial));
+    }
+    if (interrupted_()) summary_.interrupted = true;
+  }
+
+  void finish_problem(Stop& stop) {
+    const auto winners = stop.run->finish();
+    if (!winners) {
+      summary_.interrupted = true;
+      return;
+    }
+    ++summary_.problems;
+    if (winners->empty()) ++summary_.without_winner;
+    listener_.problem_done(stop.problem, *winners);
+  }
+
+  void finish_ceiling(Stop& stop) {
+    if (stop.skipped || (stop.definition == nullptr && !needs_ceiling(stop))) return;
+    Ceiling ceiling;
+    ceiling.bytes = stop.ceiling_bytes;
+    ceiling.mode = request_.mode;
+    ceiling.gpu_uuid = device_.gpu_uuid();
+    if (stop.run) {
+      const auto winners = stop.run->finish();
+      if (winners && !winners->empty()) {
+        if (const auto timing = stop.run->time_again(winners->front())) ceiling.copy_op_ns = timing->median_ns;
+      }
+      stop.run->release();
+    }
+    ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, copying_.trial.stop, interrupted_);
+    if (interrupted_()) return;
+    ceiling.measured_at = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    store_.put_ceiling(device_.facts().fingerprint(), ceiling);
+    ++summary_.ceilings;
+  }
+
+  /// A problem that cannot be set up (too large for the memory, say) costs itself, not the sweep.
+  void skip(std::size_t index, const DeviceError& error) {
+    if (!still_answers(device_)) {
+      throw DeviceLost(
+          fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, "
+                      "and it goes on from there",
+                      device_.name(), error.what()));
+    }
+    while (!queue_.empty() && queue_.front().first == index) queue_.pop_front();
+    if (feed_ == index) ++feed_;
+    const Stop& stop = stops_[index];
+    const std::string what = stop.ceiling_bytes == 0 ? stop.problem.key() : "the copy ceiling";
+    listener_.note(fmt::format("{} is left out: {}", what, error.what()));
+    if (stop.ceiling_bytes == 0) ++summary_.without_winner;
+  }
+
+  const SweepRequest& request_;
+  Catalogue& catalogue_;
+  Device& device_;
+  Store& store_;
+  SweepListener& listener_;
+  std::function<bool()> interrupted_;
+  SweepSetting tuning_;
+  SweepSetting copying_;
+  SweepSummary summary_;
+  std::vector<Stop> stops_;
+  std::deque<std::pair<std::size_t, Work>> queue_;
+  std::size_t feed_ = 0;
+  std::size_t ordinal_ = 0;
+  std::size_t problems_ = 0;
+  Builder builder_;
+};
+
+}  // namespace
+
+SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store,
+                       SweepListener& listener, const std::function<bool()>& interrupted) {
+  return Walk(request, catalogue, device, store, listener, interrupted).run();
+}
+
+}  // namespace tilewright

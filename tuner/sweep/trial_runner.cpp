@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/sweep/trial_runner.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/failure.hpp"
+#include "tuner/sweep/limits.hpp"
+
+namespace tilewright {
+namespace {
+
+// A round is long enough to time and short enough for the budget to hold many.
+constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
+// The floor is a property of the device: a short look suffices.
+constexpr StopRule kFloorRule{
+    .relative_interval = 0.02, .min_rounds = 5, .max_rounds = 20, .budget = std::chrono::milliseconds(10)};
+constexpr std::uint64_t kOtherSeed = 2;
+
+/// Workspaces of one executable, cleared where the definition wants them cleared once.
+std::vector<std::unique_ptr<DeviceBuffer>> make_workspaces(Device& device, const LaunchPlan& plan) {
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+  for (const PlannedWorkspace& workspace : plan.workspaces) {
+    buffers.push_back(device.allocate(std::max<std::size_t>(workspace.bytes, 1), "workspace " + workspace.name));
+    if (workspace.zero != WorkspaceRecipe::Zero::never) {
+      device.fill(buffers.back()->address(), 0, buffers.back()->bytes());
+    }
+  }
+  return buffers;
+}
+
+std::vector<Address> addresses_of(const std::vector<std::unique_ptr<DeviceBuffer>>& buffers) {
+  std::vector<Address> addresses;
+  for (const auto& buffer : buffers) addresses.push_back(buffer->address());
+  return addresses;
+}
+
+bool may_be_in_place(const std::vector<PlannedArg>& args) {
+  return std::any_of(args.begin(), args.end(), [](const PlannedArg& arg) { return !arg.alias.empty(); });
+}
+
+/// Readings at the end of a trial with the throttle reasons of both ends.
+DeviceReadings merged(const DeviceReadings& before, DeviceReadings after) {
+  if (before.throttle_reasons) {
+    after.throttle_reasons = after.throttle_reasons.value_or(0) | *before.throttle_reasons;
+  }
+  return after;
+}
+
+}  // namespace
+
+TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const Problem& problem,
+                         const CompileResult& reference, TrialSetting setting)
+    : device_(device),
+      definition_(definition),
+      problem_(problem),
+      reference_(reference),
+      setting_(std::move(setting)),
+      verifier_(device, definition, problem, reference_) {}
+
+std::unique_ptr<DeviceExecutable> TrialRunner::load(const Implementation& implementation, const Config& config,
+                                                    const Build& build, std::span<const std::byte> binary) {
+  return device_.load(binary, build.kernels, definition_.interface, implementation.recipe, config, problem_);
+}
+
+// Made when the first config is timed: a problem whose configs all fail needs one set, not a memory full of them.
+void TrialRunner::make_sets() {
+  if (!sets_.empty()) return;
+  sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, ArgumentSet::Options{}));
+  // What is kept for putting back costs as much again.
+  const ArgumentSet& first = *sets_.front();
+  const std::size_t each = 2 * first.bytes();
+  const int count = input_sets_for(device_.facts(), first.bytes(), device_.free_bytes() / 2, setting_.mode);
+  for (int i = 1; i < count && device_.free_bytes() > each; ++i) {
+    const ArgumentSet::Options options{.seed = static_cast<std::uint64_t>(i) + 1};
+    sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, options));
+  }
+  for (const auto& set : sets_) {
+    for (std::size_t i = 0; i < set->args().size(); ++i) {
+      const PlannedArg& arg = set->args()[i];
+      if (arg.role != ArgRole::inout) continue;
+      Pristine pristine{device_.allocate(arg.bytes, "copy of " + arg.name), {set->values()[i], 0, arg.bytes}};
+      pristine.restore.source = pristine.copy->address();
+      device_.copy(pristine.restore.source, pristine.restore.destination, arg.bytes);
+      pristine_.push_back(std::move(pristine));
+    }
+  }
+}
+
+double TrialRunner::floor_ns(int launches) {
+  const auto known = floors_.find(launches);
+  if (known != floors_.end()) return known->second;
+  const auto rounds = device_.empty_rounds(setting_.mode, launches);
+  return floors_.emplace(launches, measure(*rounds, kFloorRule, setting_.interrupted).median_ns).first->second;
+}
+
+Timing TrialRunner::time(DeviceExecutable& executable, std::span<const Address> workspaces) {
+  make_sets();
+  std::vector<LaunchArgs> args;
+  for (const auto& set : sets_) args.push_back({set->values(), {workspaces.begin(), workspaces.end()}});
+  std::vector<Restore> restore;
+  for (const Pristine& pristine : pristine_) restore.push_back(pristine.restore);
+
+  RoundsRequest request{.mode = setting_.mode, .launches = 1, .sets = args, .restore = restore};
+  const double estimate = device_.rounds(executable, request)->run();
+  if (setting_.mode != MeasureMode::events) {
+    request.launches = launches_for(estimate, kRoundTarget, static_cast<int>(args.size()));
+    // What a launch changes is put back between rounds only: no set may be used twice in one.
+    if (!restore.empty()) request.launches = std::min(request.launches, static_cast<int>(args.size()));
+  }
+  const auto rounds = device_.rounds(executable, request);
+  Timing timing = measure(*rounds, setting_.stop, setting_.interrupted);
+  timing.launches_per_round = request.launches;
+  timing.input_sets = static_cast<int>(args.size());
+  timing.floor_ns = floor_ns(request.launches);
+  return timing;
+}
+
+Timing TrialRunner::time(const Implementation& implementation, const Config& config, const Build& build,
+                         std::span<const std::byte> binary) {
+  const auto executable = load(implementation, config, build, binary);
+  const auto workspaces = make_workspaces(device_, executable->plan());
+  return time(*executable, addresses_of(workspaces));
+}
+
+void TrialRunner::try_config(const Implementation& implementation, const Config& config, const Build& build,
+                             std::span<const std::byte> binary, Trial& trial) {
+  const auto planned = make_plan(definition_.interface, implementation.recipe, config, problem_, device_.facts());
+  if (const auto* illegal = std::get_if<Illegal>(&planned)) throw UsageError(illegal->reason);
+  const bool is_base = config == definition_.base;
+  if (auto reason = exceeded_limit(std::get<LaunchPlan>(planned), build.kernels, device_.facts(), is_base)) {
+    trial.status = TrialStatus::exceeds_limits;
+    trial.reason = std::move(*reason);
+    return;
+  }
+  const auto executable = load(implementation, config, build, binary);
+  const auto workspaces = make_workspaces(device_, executable->plan());
+  const Verdict verdict = verifier_.check(*executable, addresses_of(workspaces));
+  trial.accuracy = verdict.accuracy;
+  if (!verdict.right) {
+    trial.status = TrialStatus::wrong_result;
+    trial.reason = verdict.reason;
+    return;
+  }
+  const DeviceReadings before = device_.readings();
+  trial.timing = time(*executable, addresses_of(workspaces));
+  trial.readings = merged(before, device_.readings());
+}
+
+Trial TrialRunner::run(const Implementation& implementation, const Config& config, const Build& build,
+                       std::span<const std::byte> binary) {
+  Trial trial;
+  trial.config = config;
+  trial.mode = setting_.mode;
+  trial.gpu_uuid = device_.gpu_uuid();
+  trial.versions = setting_.versions;
+  trial.build_key = build.key;
+  trial.sweep = setting_.sweep;
+  trial.measured_at = std::time(nullptr);
+  if (!build.ok) {
+    trial.status = TrialStatus::compile_failed;
+    trial.reason = first_error(build.log);
+    return trial;
+  }
+  try {
+    try_config(implementation, config, build, binary, trial);
+  } catch (const DeviceError& error) {
+    trial.status = status_of(error);
+    trial.reason = error.what();
+  } catch (const UsageError& error) {
+    // Legal by its constraints, but not once its kernels are loaded: the real residency is known only then.
+    trial.status = TrialStatus::exceeds_limits;
+    trial.reason = error.what();
+  }
+  if (trial.status != TrialStatus::ok) trial.timing.reset();
+  return trial;
+}
+
+std::string TrialRunner::check_again(const Implementation& implementation, const Config& config, const Build& build,
+                                     std::span<const std::byte> binary) {
+  const auto executable = load(implementation, config, build, binary);
+  const auto workspaces = make_workspaces(device_, executable->plan());
+  if (!other_verifier_) {
+    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(executable->plan().args)};
+    other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options);
+  }
+  const Verdict verdict = other_verifier_->check(*executable, addresses_of(workspaces));
+  return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
+}
+
+}  // namespace tilewright
