@@ -19,18 +19,23 @@ struct StopRule {
   std::chrono::nanoseconds budget = std::chrono::milliseconds(60);
 };
 
-/// Statistics of per-round values: median, and its 95 % interval by order statistics, which assumes no distribution.
+/// Statistics of per-round values: median, and its 95 % interval by order statistics, which assumes no distribution. Of
+/// fewer than 6 values the interval is from the least to the greatest, which is less sure than 95 %.
 /// Throws std::invalid_argument when there is none.
 [[nodiscard]] Timing summarise(std::vector<double> rounds_ns);
 
-/// Runs one warm-up round, then rounds until the rule says stop. `interrupted` (may be empty) ends it early.
+/// Runs one warm-up round, then rounds until the rule says stop: at least 3, whatever the budget. `interrupted` (may be
+/// empty) ends it early, then with what there is: a Timing without rounds when there is nothing.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});
 
-/// How many launches make a round long enough to time (a round of about `target`), from one trial launch's estimate.
+/// How many launches make a round long enough to time (a round of about `target`), from one trial launch's estimate: a
+/// whole multiple of `input_sets`, at most 1024 or one turn of the sets.
 [[nodiscard]] int launches_for(double estimate_ns, std::chrono::nanoseconds target, int input_sets);
 
-/// How many input sets rotate so that a set is cold when its turn comes: together more than twice the L2, at least 2,
-/// bounded by the device's free memory; 1 in `hot` mode.
-[[nodiscard]] int input_sets_for(const DeviceFacts& device, std::size_t bytes_per_set, std::size_t free_bytes, MeasureMode mode);
+/// How many input sets rotate so that a set is cold when its turn comes: together more than twice the L2, at least 2, at
+/// most 1024, bounded by the device's free memory (then perhaps 1); 1 in the modes `hot` and `events`, which do not
+/// rotate, and on the emulator.
+[[nodiscard]] int input_sets_for(const DeviceFacts& device, std::size_t bytes_per_set, std::size_t free_bytes,
+                                 MeasureMode mode);
 
 }  // namespace tilewright

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "tuner/bench/bench.hpp"
+
+namespace tilewright {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Rounds whose values a test gives.
+class FakeRounds : public Rounds {
+ public:
+  explicit FakeRounds(std::function<double(int)> value) : value_(std::move(value)) {}
+  double run() override { return value_(count++); }
+  int count = 0;
+
+ private:
+  std::function<double(int)> value_;
+};
+
+constexpr StopRule kPatient{
+    .relative_interval = 0.005, .min_rounds = 8, .max_rounds = 200, .budget = std::chrono::hours(1)};
+
+TEST(Measure, stops_as_soon_as_quiet_rounds_allow) {
+  FakeRounds rounds([](int i) { return 1000.0 + i % 2; });
+  const Timing timing = measure(rounds, kPatient);
+  EXPECT_EQ(timing.rounds_ns.size(), 8u);
+  EXPECT_NEAR(timing.median_ns, 1000.5, 0.5);
+}
+
+TEST(Measure, leaves_the_warm_up_round_out) {
+  FakeRounds rounds([](int i) { return i == 0 ? 1e9 : 1000.0; });
+  const Timing timing = measure(rounds, kPatient);
+  EXPECT_EQ(rounds.count, 9);
+  EXPECT_DOUBLE_EQ(timing.high_ns, 1000);
+}
+
+TEST(Measure, goes_on_until_the_interval_is_narrow_enough) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> noise(1000, 10);
+  FakeRounds rounds([&](int) { return noise(random); });
+  const Timing timing = measure(rounds, kPatient);
+  EXPECT_GT(timing.rounds_ns.size(), 8u);
+  EXPECT_LT(timing.rounds_ns.size(), 200u);
+  EXPECT_LE((timing.high_ns - timing.low_ns) / 2, 0.005 * timing.median_ns);
+}
+
+TEST(Measure, ends_at_the_greatest_number_of_rounds) {
+  FakeRounds rounds([](int i) { return i % 2 == 0 ? 1000.0 : 2000.0; });
+  StopRule rule = kPatient;
+  rule.max_rounds = 31;
+  EXPECT_EQ(measure(rounds, rule).rounds_ns.size(), 31u);
+}
+
+TEST(Measure, ends_when_the_budget_is_spent) {
+  FakeRounds rounds([](int i) {
+    std::this_thread::sleep_for(milliseconds(1));
+    return i % 2 == 0 ? 1000.0 : 2000.0;
+  });
+  StopRule rule = kPatient;
+  rule.max_rounds = 100'000;
+  rule.budget = milliseconds(40);
+  const Timing timing = measure(rounds, rule);
+  EXPECT_GE(timing.rounds_ns.size(), 3u);
+  EXPECT_LE(timing.rounds_ns.size(), 40u);
+}
+
+TEST(Measure, makes_three_rounds_even_with_no_budget) {
+  FakeRounds rounds([](int i) { return 1000.0 * i; });
+  StopRule rule = kPatient;
+  rule.budget = milliseconds(0);
+  const Timing timing = measure(rounds, rule);
+  EXPECT_EQ(timing.rounds_ns, (std::vector<double>{1000, 2000, 3000}));
+}
+
+TEST(Measure, an_interrupt_ends_it_with_what_there_is) {
+  FakeRounds rounds([](int i) { return i % 2 == 0 ? 1000.0 : 2000.0; });
+  const Timing timing = measure(rounds, kPatient, [&] { return rounds.count >= 5; });
+  EXPECT_EQ(timing.rounds_ns.size(), 4u);
+}
+
+TEST(Measure, an_interrupt_before_the_first_round_gives_a_timing_without_rounds) {
+  FakeRounds rounds([](int) { return 1000.0; });
+  const Timing timing = measure(rounds, kPatient, [] { return true; });
+  EXPECT_TRUE(timing.rounds_ns.empty());
+  EXPECT_EQ(rounds.count, 0);
+}
+
+TEST(Measure, what_a_round_throws_goes_through) {
+  FakeRounds rounds([](int i) -> double {
+    if (i == 3) throw DeviceError("illegal address");
+    return 1000.0;
+  });
+  EXPECT_THROW((void)measure(rounds, kPatient), DeviceError);
+}
+
+}  // namespace
+}  // namespace tilewright
