@@ -35,10 +35,10 @@ struct LaunchView {
 };
 
 struct BlockView {
-  Index3 index;            // of the block in the grid
+  Index3 index;  // of the block in the grid
   Index3 index_in_cluster;
-  unsigned rank;           // of the block in its cluster
-  unsigned char* shared;   // dynamic shared memory, aligned to 1024 bytes
+  unsigned rank;          // of the block in its cluster
+  unsigned char* shared;  // dynamic shared memory, aligned to 1024 bytes
   unsigned long long shared_bytes;
 };
 
@@ -54,12 +54,12 @@ enum class BarrierOp : unsigned { kSync, kArrive, kCount, kAnd, kOr };
 
 // What a thread did that the launch ends for.
 enum class Fault : unsigned {
-  kMisaligned,      // a vector access at an address that is no multiple of its size
-  kBadMask,         // a warp function called by a lane that its mask does not name
-  kBadBarrier,      // an mbarrier or barrier used against its rules
-  kUnsupported,     // something that the emulator does not model
-  kOutOfRange,      // a static array used beyond its end
-  kTrap,            // __trap() or a failed assert()
+  kMisaligned,   // a vector access at an address that is no multiple of its size
+  kBadMask,      // a warp function called by a lane that its mask does not name
+  kBadBarrier,   // an mbarrier or barrier used against its rules
+  kUnsupported,  // something that the emulator does not model
+  kOutOfRange,   // a static array used beyond its end
+  kTrap,         // __trap() or a failed assert()
 };
 
 // Called once by the last lane to arrive, with each present lane's payload (null for absent lanes).

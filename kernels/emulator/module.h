@@ -11,6 +11,7 @@
 //   TILEWRIGHT_MODULE(tilewright_entries)
 
 #include "emulator/abi.h"
+#include "emulator/checks.h"
 
 namespace tilewright::emulator {
 
@@ -43,18 +44,18 @@ inline void touch_static_shared() { asm volatile("" : : "r"(&static_shared_ancho
 
 }  // namespace tilewright::emulator
 
-#define TILEWRIGHT_ENTRY(kernel)                                                                      \
-  {                                                                                                   \
-    #kernel, &::tilewright::emulator::Invoker<&kernel<::tilewright_generated::Config>>::invoke,        \
-        ::tilewright::emulator::Invoker<&kernel<::tilewright_generated::Config>>::kCount               \
+#define TILEWRIGHT_ENTRY(kernel)                                                                     \
+  {                                                                                                  \
+#kernel, &::tilewright::emulator::Invoker < &kernel < ::tilewright_generated::Config>> ::invoke, \
+        ::tilewright::emulator::Invoker < &kernel < ::tilewright_generated::Config>> ::kCount        \
   }
 
-#define TILEWRIGHT_MODULE(entry_table)                                                                 \
-  extern "C" __attribute__((visibility("default"))) const ::tilewright::emulator::Module*              \
-  tilewright_emulator_module(const ::tilewright::emulator::Runtime* runtime) {                         \
-    static const ::tilewright::emulator::Module module{                                                \
-        ::tilewright::emulator::kAbiVersion, sizeof(entry_table) / sizeof(entry_table[0]), entry_table, \
-        &::tilewright::emulator::touch_static_shared};                                                 \
-    ::tilewright::emulator::runtime = runtime;                                                         \
-    return &module;                                                                                    \
+#define TILEWRIGHT_MODULE(entry_table)                                                                                \
+  extern "C" __attribute__((visibility("default"))) const ::tilewright::emulator::Module* tilewright_emulator_module( \
+      const ::tilewright::emulator::Runtime* runtime) {                                                               \
+    static const ::tilewright::emulator::Module module{::tilewright::emulator::kAbiVersion,                           \
+                                                       sizeof(entry_table) / sizeof(entry_table[0]), entry_table,     \
+                                                       &::tilewright::emulator::touch_static_shared};                 \
+    ::tilewright::emulator::runtime = runtime;                                                                        \
+    return &module;                                                                                                   \
   }

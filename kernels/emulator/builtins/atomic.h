@@ -47,8 +47,8 @@ inline T atomic_update(T* address, Update update) {
 
 }  // namespace tilewright::emulator
 
-#define TILEWRIGHT_ATOMIC(name, type, expression)                                           \
-  inline type name(type* address, type operand) {                                           \
+#define TILEWRIGHT_ATOMIC(name, type, expression)                                                \
+  inline type name(type* address, type operand) {                                                \
     return ::tilewright::emulator::atomic_update(address, [&](type old) { return expression; }); \
   }
 #define TILEWRIGHT_ATOMIC_INTEGERS(name, expression) \
@@ -76,10 +76,9 @@ TILEWRIGHT_ATOMIC(atomicDec, unsigned, old == 0u || old > operand ? operand : ol
 #undef TILEWRIGHT_ATOMIC_INTEGERS
 #undef TILEWRIGHT_ATOMIC
 
-#define TILEWRIGHT_ATOMIC_CAS(type)                                                     \
-  inline type atomicCAS(type* address, type expected, type wanted) {                    \
-    return ::tilewright::emulator::atomic_update(                                       \
-        address, [&](type old) { return old == expected ? wanted : old; });             \
+#define TILEWRIGHT_ATOMIC_CAS(type)                                                                                  \
+  inline type atomicCAS(type* address, type expected, type wanted) {                                                 \
+    return ::tilewright::emulator::atomic_update(address, [&](type old) { return old == expected ? wanted : old; }); \
   }
 TILEWRIGHT_ATOMIC_CAS(int)
 TILEWRIGHT_ATOMIC_CAS(unsigned)

@@ -39,8 +39,7 @@ inline void __trap() {
                                        tilewright::emulator::Site{nullptr, 0});
 }
 
-#define assert(condition)                                                                             \
-  ((condition) ? static_cast<void>(0)                                                                 \
-               : tilewright::emulator::runtime->fault(tilewright::emulator::Fault::kTrap, nullptr,    \
-                                                      "assert(" #condition ")",                       \
-                                                      tilewright::emulator::Site::here()))
+#define assert(condition)                                                                          \
+  ((condition) ? static_cast<void>(0)                                                              \
+               : tilewright::emulator::runtime->fault(tilewright::emulator::Fault::kTrap, nullptr, \
+                                                      "assert(" #condition ")", tilewright::emulator::Site::here()))

@@ -5,13 +5,13 @@
 // intrinsics (__expf…) give the exact function's value: the emulator checks a kernel's logic and not the GPU's
 // last bits. Functions that round once (fma, division, square root) are as on the GPU.
 
-#define TILEWRIGHT_MATH1(name)                                \
-  extern "C" double name(double) noexcept(true);              \
-  extern "C" float name##f(float) noexcept(true);             \
+#define TILEWRIGHT_MATH1(name)                    \
+  extern "C" double name(double) noexcept(true);  \
+  extern "C" float name##f(float) noexcept(true); \
   inline float name(float value) { return name##f(value); }
-#define TILEWRIGHT_MATH2(name)                                       \
-  extern "C" double name(double, double) noexcept(true);             \
-  extern "C" float name##f(float, float) noexcept(true);             \
+#define TILEWRIGHT_MATH2(name)                           \
+  extern "C" double name(double, double) noexcept(true); \
+  extern "C" float name##f(float, float) noexcept(true); \
   inline float name(float a, float b) { return name##f(a, b); }
 
 TILEWRIGHT_MATH1(exp)
@@ -44,8 +44,6 @@ TILEWRIGHT_MATH1(nearbyint)
 TILEWRIGHT_MATH2(pow)
 TILEWRIGHT_MATH2(fmod)
 TILEWRIGHT_MATH2(atan2)
-TILEWRIGHT_MATH2(fmax)
-TILEWRIGHT_MATH2(fmin)
 TILEWRIGHT_MATH2(copysign)
 TILEWRIGHT_MATH2(fdim)
 #undef TILEWRIGHT_MATH1
@@ -55,6 +53,14 @@ extern "C" float fmaf(float, float, float) noexcept(true);
 extern "C" double ldexp(double, int) noexcept(true);
 extern "C" float ldexpf(float, int) noexcept(true);
 inline float fma(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Inline, since reductions are made of them. A NaN gives way to a number.
+inline float fmaxf(float a, float b) { return a > b || b != b ? a : b; }
+inline float fminf(float a, float b) { return a < b || b != b ? a : b; }
+inline double fmax(double a, double b) { return a > b || b != b ? a : b; }
+inline double fmin(double a, double b) { return a < b || b != b ? a : b; }
+inline float fmax(float a, float b) { return fmaxf(a, b); }
+inline float fmin(float a, float b) { return fminf(a, b); }
 
 inline int abs(int value) { return value < 0 ? -value : value; }
 inline long long abs(long long value) { return value < 0 ? -value : value; }

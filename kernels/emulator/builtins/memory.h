@@ -7,10 +7,10 @@
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"
 
-#define TILEWRIGHT_LOAD(name)          \
-  template <class T>                   \
-  inline T name(const T* address) {    \
-    return *address;                   \
+#define TILEWRIGHT_LOAD(name)       \
+  template <class T>                \
+  inline T name(const T* address) { \
+    return *address;                \
   }
 TILEWRIGHT_LOAD(__ldg)
 TILEWRIGHT_LOAD(__ldcg)
@@ -20,10 +20,10 @@ TILEWRIGHT_LOAD(__ldlu)
 TILEWRIGHT_LOAD(__ldcv)
 #undef TILEWRIGHT_LOAD
 
-#define TILEWRIGHT_STORE(name)              \
-  template <class T>                        \
-  inline void name(T* address, T value) {   \
-    *address = value;                       \
+#define TILEWRIGHT_STORE(name)            \
+  template <class T>                      \
+  inline void name(T* address, T value) { \
+    *address = value;                     \
   }
 TILEWRIGHT_STORE(__stwb)
 TILEWRIGHT_STORE(__stcg)

@@ -49,9 +49,7 @@ struct Bfloat16Format {
     return static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
   }
 
-  static float to_float(unsigned short bits) {
-    return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16);
-  }
+  static float to_float(unsigned short bits) { return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16); }
 };
 
 // The float next to `value` in the direction of zero, its last bit set when it is not exact: rounding that to

@@ -8,15 +8,16 @@
 #include "emulator/builtins/small_float.h"
 #include "emulator/builtins/vector_types.h"
 
-#define TILEWRIGHT_SMALL template <class Format> \
-inline
+#define TILEWRIGHT_SMALL  \
+  template <class Format> \
+  inline
 #define TILEWRIGHT_ONE ::tilewright::emulator::SmallFloat<Format>
 #define TILEWRIGHT_TWO ::tilewright::emulator::SmallFloat2<Format>
 
-#define TILEWRIGHT_BINARY(name, expression)                                                              \
-  TILEWRIGHT_SMALL TILEWRIGHT_ONE __h##name(TILEWRIGHT_ONE a, TILEWRIGHT_ONE b) { return expression; }   \
-  TILEWRIGHT_SMALL TILEWRIGHT_TWO __h##name##2(TILEWRIGHT_TWO a, TILEWRIGHT_TWO b) {                     \
-    return {__h##name(a.x, b.x), __h##name(a.y, b.y)};                                                   \
+#define TILEWRIGHT_BINARY(name, expression)                                                            \
+  TILEWRIGHT_SMALL TILEWRIGHT_ONE __h##name(TILEWRIGHT_ONE a, TILEWRIGHT_ONE b) { return expression; } \
+  TILEWRIGHT_SMALL TILEWRIGHT_TWO __h##name##2(TILEWRIGHT_TWO a, TILEWRIGHT_TWO b) {                   \
+    return {__h##name(a.x, b.x), __h##name(a.y, b.y)};                                                 \
   }
 TILEWRIGHT_BINARY(add, a + b)
 TILEWRIGHT_BINARY(sub, a - b)
@@ -53,8 +54,10 @@ TILEWRIGHT_SMALL int __hisinf(TILEWRIGHT_ONE a) {
   return (a.bits & 0x7fffu) != Format::kInfinity ? 0 : a.bits & 0x8000u ? -1 : 1;
 }
 
-#define TILEWRIGHT_UNARY(name, function)                                                                       \
-  TILEWRIGHT_SMALL TILEWRIGHT_ONE h##name(TILEWRIGHT_ONE a) { return {function(static_cast<double>(static_cast<float>(a)))}; } \
+#define TILEWRIGHT_UNARY(name, function)                           \
+  TILEWRIGHT_SMALL TILEWRIGHT_ONE h##name(TILEWRIGHT_ONE a) {      \
+    return {function(static_cast<double>(static_cast<float>(a)))}; \
+  }                                                                \
   TILEWRIGHT_SMALL TILEWRIGHT_TWO h2##name(TILEWRIGHT_TWO a) { return {h##name(a.x), h##name(a.y)}; }
 TILEWRIGHT_UNARY(exp, exp)
 TILEWRIGHT_UNARY(exp2, exp2)

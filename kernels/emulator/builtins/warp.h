@@ -47,7 +47,8 @@ void shuffle_combine(void* const* payloads, unsigned present) {
   for (unsigned left = present; left != 0; left &= left - 1) {
     const int lane = __builtin_ctz(left);
     auto* mine = static_cast<ShuffleLane<T>*>(payloads[lane]);
-    const auto* from = static_cast<const ShuffleLane<T>*>(payloads[shuffle_source<Kind>(lane, mine->source, mine->width)]);
+    const auto* from =
+        static_cast<const ShuffleLane<T>*>(payloads[shuffle_source<Kind>(lane, mine->source, mine->width)]);
     if (from != nullptr) {
       __builtin_memcpy(&mine->result, &from->value, sizeof(T));
     } else {
@@ -177,20 +178,20 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, TILEWRIGHT_SITE) {
 // CUDA promises nothing about which lanes run together, so strictly a lane finds itself alone.
 inline unsigned __activemask() { return 1u << ::tilewright::emulator::this_thread().lane; }
 
-#define TILEWRIGHT_REDUCE(name, type, expression)                                                \
-  namespace tilewright::emulator {                                                               \
-  struct Reduce_##name##_##type {                                                                \
-    static unsigned apply(unsigned left, unsigned right) {                                       \
-      const auto a = static_cast<type##_t>(left);                                                \
-      const auto b = static_cast<type##_t>(right);                                               \
-      return static_cast<unsigned>(expression);                                                  \
-    }                                                                                            \
-  };                                                                                             \
-  }                                                                                              \
-  inline ::tilewright::emulator::type##_t __reduce_##name##_sync(                                \
-      unsigned mask, ::tilewright::emulator::type##_t value, TILEWRIGHT_SITE) {                  \
-    using namespace tilewright::emulator;                                                        \
-    return static_cast<type##_t>(                                                                \
+#define TILEWRIGHT_REDUCE(name, type, expression)                                                        \
+  namespace tilewright::emulator {                                                                       \
+  struct Reduce_##name##_##type {                                                                        \
+    static unsigned apply(unsigned left, unsigned right) {                                               \
+      const auto a = static_cast<type##_t>(left);                                                        \
+      const auto b = static_cast<type##_t>(right);                                                       \
+      return static_cast<unsigned>(expression);                                                          \
+    }                                                                                                    \
+  };                                                                                                     \
+  }                                                                                                      \
+  inline ::tilewright::emulator::type##_t __reduce_##name##_sync(                                        \
+      unsigned mask, ::tilewright::emulator::type##_t value, TILEWRIGHT_SITE) {                          \
+    using namespace tilewright::emulator;                                                                \
+    return static_cast<type##_t>(                                                                        \
         vote(mask, static_cast<unsigned>(value), &reduce_combine<Reduce_##name##_##type>, site).result); \
   }
 namespace tilewright::emulator {

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/compile/host_compiler.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "cache/error.hpp"
+#include "tuner/compile/subprocess.hpp"
+#include "tuner/kernels_dir.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The kernels of a compile are instrumented where this program is: the two share one run-time library.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kAddressSanitizer = true;
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+
+std::vector<std::string> words(const char* text) {
+  std::istringstream stream(text == nullptr ? "" : text);
+  std::vector<std::string> result;
+  for (std::string word; stream >> word;) result.push_back(word);
+  return result;
+}
+
+bool on_path(const std::string& program) {
+  std::istringstream folders(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code ignored;
+    if (fs::exists(fs::path(folder.empty() ? "." : folder) / program, ignored)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> find_compiler() {
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (on_path(name)) return {name};
+  }
+  throw Error(
+      "Looking for a C++ compiler failed: the CPU emulator compiles kernels with one, and there is neither c++ nor g++ "
+      "nor "
+      "clang++ on the PATH. Install one (apt-get install g++), or name one in the variable CXX.");
+}
+
+/// A folder of its own for one compile, removed with this object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "tilewright-compile-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw Error(fmt::format("Making the temporary folder {} failed: {}. Set TMPDIR to a folder that can be written.",
+                              pattern, std::strerror(errno)));
+    }
+    path_ = pattern;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::vector<std::byte> read_bytes(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::vector<std::byte> bytes(file ? static_cast<std::size_t>(file.tellg()) : 0);
+  file.seekg(0);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!file || bytes.empty()) throw Error(fmt::format("Reading the compiled module {} failed", path.string()));
+  return bytes;
+}
+
+void write_source(const fs::path& path, const CompileRequest& request) {
+  std::ofstream file(path, std::ios::binary);
+  file << request.source << "\n#include \"emulator/module.h\"\n"
+       << "static const tilewright::emulator::Entry tilewright_entries[] = {\n";
+  for (const std::string& entry : request.entries) file << "    TILEWRIGHT_ENTRY(" << entry << "),\n";
+  file << "};\nTILEWRIGHT_MODULE(tilewright_entries)\n";
+  file.close();
+  if (!file) {
+    throw Error(
+        fmt::format("Writing {} failed: {}. Set TMPDIR to a folder with room.", path.string(), std::strerror(errno)));
+  }
+}
+
+/// Complaints that are about the machine or the command line, and say nothing of the kernel.
+bool is_compilers_fault(std::string_view log) {
+  for (const std::string_view sign :
+       {"unrecognized command-line option", "unknown argument:", "unrecognized argument", "No space left on device",
+        "cannot execute", "installation problem", "emulator/prelude.h: No such file",
+        "'emulator/module.h' file not found", "cannot find -l", "unable to execute command"}) {
+    if (log.find(sign) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+HostCompilerSettings HostCompilerSettings::from_environment() {
+  HostCompilerSettings settings;
+  settings.command = words(std::getenv("CXX"));
+  settings.flags = words(std::getenv("TILEWRIGHT_EMULATOR_FLAGS"));
+  return settings;
+}
+
+HostCompiler::HostCompiler(HostCompilerSettings settings) : settings_(std::move(settings)) {
+  if (settings_.command.empty()) settings_.command = find_compiler();
+  if (settings_.kernels.empty()) settings_.kernels = kernels_dir();
+  settings_.kernels = fs::absolute(settings_.kernels);
+  std::vector<std::string> command = settings_.command;
+  command.push_back("--version");
+  const SubprocessResult result = run_subprocess(command, std::chrono::seconds(30));
+  const std::string first_line = result.output.substr(0, result.output.find('\n'));
+  is_clang_ = result.output.find("clang") != std::string::npos;
+  const bool is_gcc = result.output.find("Free Software Foundation") != std::string::npos;
+  if (result.exit_code != 0 || (!is_clang_ && !is_gcc)) {
+    throw Error(
+        fmt::format("{} is not a C++ compiler that the emulator can use (g++ or clang++): `{}` ended with {} and "
+                    "said: {}. Set CXX to another.",
+                    settings_.command.front(), fmt::join(command, " "), result.exit_code, first_line));
+  }
+  // "g++ (Debian 12.2.0-14) 12.2.0", "Debian clang version 14.0.6".
+  const std::vector<std::string> said = words(first_line.c_str());
+  version_ = is_clang_ ? "clang++" : "g++";
+  if (is_clang_) {
+    for (std::size_t i = 0; i + 1 < said.size(); ++i) {
+      if (said[i] == "version") version_ += " " + said[i + 1];
+    }
+  } else {
+    version_ += " " + said.back();
+  }
+  for (const std::string& flag : settings_.flags) version_ += " " + flag;
+}
+
+std::vector<std::string> HostCompiler::command_line(const CompileRequest& request, const fs::path& source,
+                                                    const fs::path& output) const {
+  std::vector<std::string> line = settings_.command;
+  const auto add = [&](std::initializer_list<std::string> arguments) { line.insert(line.end(), arguments); };
+  // -O1 compiles a third faster than -O2 and runs no slower: the time goes into switching. Warnings are NVRTC's affair.
+  add({"-std=c++20", "-O1", "-w", "-pipe", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
+       "-fno-math-errno", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-Wl,-Bsymbolic"});
+  // Every access is checked for alignment, every index into an array of known size for range; module.h has the handlers.
+  add({"-fsanitize=alignment,bounds", "-fno-sanitize-recover=none"});
+  // Templates' static variables must stay the module's own: every module has the same names.
+  if (!is_clang_) add({"-fno-gnu-unique"});
+  if (kAddressSanitizer) add({"-fsanitize=address"});
+  // Without these the module's bytes would differ from one compile to the next.
+  add({"-ffile-prefix-map=" + source.parent_path().string() + "=."});
+  add({"-include", (settings_.kernels / "emulator/prelude.h").string()});
+  add({"-I" + (settings_.kernels / "emulator").string()});
+  for (const fs::path& folder : request.include_dirs) line.push_back("-I" + folder.string());
+  add({"-I" + settings_.kernels.string()});
+  line.insert(line.end(), settings_.flags.begin(), settings_.flags.end());
+  line.insert(line.end(), request.options.begin(), request.options.end());
+  add({"-x", "c++", source.string(), "-o", output.string()});
+  // The program that loads the module has its own libstdc++, which must be the only one.
+  if (!kAddressSanitizer) add({"-nostdlib"});
+  add({"-lm", "-lc", "-lgcc"});
+  return line;
+}
+
+CompileResult HostCompiler::compile(const CompileRequest& request) {
+  if (request.arch != "cpu") {
+    throw Error(fmt::format("Compiling {} for the emulator failed: its architecture is cpu, not {}", request.name,
+                            request.arch));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const TemporaryFolder folder;
+  const fs::path source = folder.path() / (fs::path(request.name).stem().string() + ".generated.cu");
+  const fs::path output = folder.path() / "module.so";
+  write_source(source, request);
+  const SubprocessResult process = run_subprocess(command_line(request, source, output), settings_.limit);
+
+  CompileResult result;
+  result.compiler = version_;
+  result.log = process.output;
+  if (process.timed_out) {
+    result.log += fmt::format("\n{} was killed: it had not compiled {} after {} s.\n", settings_.command.front(),
+                              request.name, settings_.limit.count() / 1000);
+  } else if (process.exit_code != 0 && is_compilers_fault(process.output)) {
+    throw Error(fmt::format("Compiling {} with {} failed, and not by the kernel's fault:\n{}", request.name, version_,
+                            process.output));
+  } else if (process.exit_code == 0) {
+    result.ok = true;
+    result.binary = read_bytes(output);
+    for (const std::string& entry : request.entries) result.kernels.push_back({entry, entry, {}});
+  }
+  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace tilewright

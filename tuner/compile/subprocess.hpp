@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+/// Running another program and collecting what it prints. Any number of threads may do so at once: nothing of this
+/// process changes (no chdir, no signal handler).
+namespace tilewright {
+
+struct SubprocessResult {
+  /// The exit code; 128 + N when signal N ended it.
+  int exit_code = 0;
+  /// The limit was reached, and the program with all that it had started was killed.
+  bool timed_out = false;
+  /// Standard output and standard error, as they came.
+  std::string output;
+};
+
+/// Runs `command` (the program, looked up on the PATH, and its arguments) with no input, in English (LC_ALL=C). Throws
+/// Error when it cannot be started.
+[[nodiscard]] SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit);
+
+}  // namespace tilewright

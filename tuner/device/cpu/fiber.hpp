@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/emulator/abi.h"
+#include "tuner/device/cpu/async_copies.hpp"
+#include "tuner/device/cpu/context.hpp"
+
+/// What the scheduler knows of threads, warps and blocks. Plain data: execution.hpp moves it.
+namespace tilewright::emulator {
+
+struct Warp;
+struct Block;
+
+/// What a thread that is not running waits for; `number` and `object` say which one.
+enum class Waiting : std::uint8_t { nothing, warp, barrier, mbarrier, cluster };
+
+/// What a switch touches comes first: it fits one cache line beside the view and the context.
+struct alignas(64) Fiber : ThreadView, Context {
+  Warp* warp = nullptr;
+  void* payload = nullptr;
+  Block* owner = nullptr;
+  Site site{nullptr, 0};
+  const void* waited_object = nullptr;
+  unsigned waited_number = 0;
+  /// Stays when the wait ends: only of threads that cannot run does it mean something.
+  Waiting waiting = Waiting::nothing;
+  bool cluster_arrived = false;
+  unsigned cluster_phase = 0;  // at the arrival
+  unsigned number = 0;         // linear index in the block
+  unsigned result = 0;         // of a barrier that counts or votes
+  /// Made when the thread first copies asynchronously.
+  std::unique_ptr<AsyncCopies> copies;
+};
+
+/// A warp function that some of its lanes have reached.
+struct Meeting {
+  unsigned mask = 0;
+  unsigned arrived = 0;
+  Combine combine = nullptr;
+};
+
+inline constexpr unsigned kBarriers = 16;
+/// Meetings of disjoint masks with two lanes or more.
+inline constexpr unsigned kMeetings = 16;
+
+/// Lane sets are bit masks.
+struct Warp {
+  std::array<Fiber*, kWarpLanes> lanes{};
+  Block* block = nullptr;
+  unsigned living = 0;
+  /// Can run in this round; can run from the next round on.
+  unsigned runnable = 0;
+  unsigned next_round = 0;
+  unsigned meetings = 0;
+  std::array<Meeting, kMeetings> meeting{};
+  std::array<unsigned, kBarriers> at_barrier{};
+  unsigned at_cluster_barrier = 0;
+};
+
+struct BlockBarrier {
+  unsigned arrived = 0;
+  /// As asked for: 0 means all living threads.
+  unsigned count = 0;
+  BarrierOp operation = BarrierOp::kSync;
+  unsigned predicates = 0;
+  Site site{nullptr, 0};
+};
+
+struct Block : BlockView {
+  unsigned threads = 0;
+  unsigned living = 0;
+  /// Those of the launch's warps that are this block's.
+  Warp* warps = nullptr;
+  unsigned warp_count = 0;
+  std::array<BlockBarrier, kBarriers> barriers{};
+  unsigned open_barriers = 0;  // those that some thread has reached
+  /// Static shared memory while another block of the cluster has the thread-local one.
+  std::vector<std::byte> saved_static;
+};
+
+/// What counts in a launch that ends early.
+struct Failure {
+  Fault fault = Fault::kTrap;
+  bool timed_out = false;
+  const volatile void* address = nullptr;
+  const char* what = nullptr;
+  Site site{nullptr, 0};
+  const Fiber* thread = nullptr;
+};
+
+}  // namespace tilewright::emulator

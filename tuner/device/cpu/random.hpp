@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// The order of threads comes from here alone, so that a launch with the same seed runs the same way: xorshift64*.
+namespace tilewright::emulator {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) noexcept : state_(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du) {
+    if (state_ == 0) state_ = 1;
+    next();
+  }
+
+  std::uint32_t next() noexcept {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return static_cast<std::uint32_t>((state_ * 0x2545f4914f6cdd1du) >> 32);
+  }
+
+  /// Below `bound`, which is positive.
+  std::uint32_t below(std::uint32_t bound) noexcept {
+    return static_cast<std::uint32_t>(std::uint64_t{next()} * bound >> 32);
+  }
+
+  template <class T>
+  void shuffle(std::vector<T>& items) noexcept {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace tilewright::emulator
