@@ -42,7 +42,7 @@ PlannedArg plan_arg(const Argument& argument, const Problem& problem, const Prob
     const checked::Number alignment = checked::multiply(argument.align, element);
     if (argument.align < 1 || (argument.align & (argument.align - 1)) != 0 || !alignment) {
       throw DefinitionError(
-          {{"interface", 0, 0,
+          {{fmt::format("interface of {}", problem.spec.op), 0, 0,
             fmt::format("the alignment of '{}' is {} elements, not a power of two", argument.name, argument.align)}});
     }
     planned.alignment = static_cast<std::size_t>(*alignment);

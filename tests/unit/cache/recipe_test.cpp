@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/recipe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "cache/error.hpp"
+#include "tests/unit/cache/cache_helpers.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+using test::error_of;
+using test::formula;
+using test::formulas;
+using test::gemm_tma;
+using test::softmax_onchip;
+using ::testing::HasSubstr;
+
+std::string complaint(const std::function<void(json&)>& damage) {
+  json stored = to_json(gemm_tma());
+  damage(stored);
+  return error_of<CacheError>([&] { (void)recipe_from_json(stored); });
+}
+
+TEST(Recipe, json_gives_back_an_equal_recipe) {
+  ImplementationRecipe full = gemm_tma();
+  full.maps[0].strides = formulas({"k * 2"});
+  full.workspaces.push_back({"flags", formula("4"), WorkspaceRecipe::Zero::once});
+  full.workspaces.push_back({"scratch", formula("8"), WorkspaceRecipe::Zero::never});
+  full.kernels[0].nonportable_cluster = true;
+  for (const ImplementationRecipe& recipe : {full, gemm_tma(), softmax_onchip(), ImplementationRecipe{}}) {
+    const ImplementationRecipe read = recipe_from_json(json::parse(to_json(recipe).dump()));
+    EXPECT_EQ(read, recipe);
+    EXPECT_EQ(to_json(read), to_json(recipe));
+  }
+}
+
+TEST(Recipe, json_keeps_formulas_and_parameters_as_text) {
+  const json stored = to_json(softmax_onchip());
+  EXPECT_EQ(stored["constraints"][0], "cols % vec == 0");
+  EXPECT_EQ(stored["align"]["x"], "vec * sizeof(dtype)");
+  EXPECT_EQ(stored["kernels"][0]["params"], (json{"ptr:x", "ptr:y", "dim:rows", "dim:cols"}));
+  EXPECT_EQ(stored["kernels"][0]["when"], "true");
+}
+
+TEST(Recipe, formulas_that_were_stored_say_where_they_stood) {
+  const ImplementationRecipe recipe = recipe_from_json(to_json(gemm_tma()));
+  EXPECT_EQ(recipe.constraints[0].place().file, "recipe of tma: constraints[0]");
+  EXPECT_EQ(recipe.kernels[1].grid[0].place().file, "recipe of tma: kernels[1]: grid[0]");
+  EXPECT_EQ(recipe.align.at("b").place().file, "recipe of tma: align: b");
+}
+
+TEST(Recipe, a_kernel_is_launched_unless_it_says_otherwise) { EXPECT_EQ(KernelRecipe{}.when.text(), "true"); }
+
+TEST(Recipe, kernel_parameters_are_text_both_ways) {
+  using Kind = KernelParam::Kind;
+  for (const Kind kind : {Kind::ptr, Kind::dim, Kind::scalar, Kind::map, Kind::workspace}) {
+    const KernelParam param{kind, "x"};
+    EXPECT_EQ(kernel_param_from(text(param)), param);
+  }
+  EXPECT_EQ(text({Kind::workspace, "partial"}), "workspace:partial");
+  for (const char* wrong : {"", "x", "ptr", "ptr:", ":x", "pointer:x", "Ptr:x"}) {
+    EXPECT_EQ(kernel_param_from(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(Recipe, ways_to_zero_are_found_by_name) {
+  using Zero = WorkspaceRecipe::Zero;
+  for (const Zero zero : {Zero::never, Zero::once, Zero::each}) EXPECT_EQ(zero_from(name(zero)), zero);
+  EXPECT_EQ(zero_from("always"), std::nullopt);
+}
+
+TEST(Recipe, damaged_json_is_refused_with_the_place) {
+  EXPECT_THAT(complaint([](json& j) { j = "text"; }), HasSubstr("cannot read an implementation's recipe"));
+  EXPECT_THAT(complaint([](json& j) { j.erase("name"); }), HasSubstr("'name' is missing"));
+  const json whole = to_json(gemm_tma());
+  for (const auto& [field, value] : whole.items()) {
+    if (field == "name") continue;
+    EXPECT_THAT(complaint([&, field = field](json& j) { j.erase(field); }), HasSubstr("'" + field + "' is missing"));
+    EXPECT_THAT(complaint([&, field = field](json& j) { j[field] = 3; }), HasSubstr("'" + field + "' is not a"));
+  }
+  EXPECT_THAT(complaint([](json& j) { j["newer"] = 1; }), HasSubstr("'newer' is not known"));
+  EXPECT_THAT(complaint([](json& j) { j["constraints"][0] = "k %"; }),
+              HasSubstr("recipe of tma: constraints[0]: expected a value, found the end at column 4 of `k %`"));
+  EXPECT_THAT(complaint([](json& j) { j["align"]["b"] = 16; }), HasSubstr("'b' is not a string"));
+  EXPECT_THAT(complaint([](json& j) { j["align"]["b"] = "("; }), HasSubstr("recipe of tma: align: b: expected"));
+  EXPECT_THAT(complaint([](json& j) { j["maps"][1]["more"] = 1; }), HasSubstr("recipe of tma: maps[1]"));
+  EXPECT_THAT(complaint([](json& j) { j["maps"][1].erase("box"); }), HasSubstr("'box' is missing"));
+  EXPECT_THAT(complaint([](json& j) { j["workspaces"][0]["zero"] = "always"; }),
+              HasSubstr("'always' is not a way to zero a workspace"));
+  EXPECT_THAT(complaint([](json& j) { j["kernels"][1]["params"][0] = "pointer:x"; }),
+              HasSubstr("recipe of tma: kernels[1] from the cache: 'pointer:x' is not a kernel parameter"));
+  EXPECT_THAT(complaint([](json& j) { j["kernels"][1]["pdl"] = 1; }), HasSubstr("'pdl' is neither true nor false"));
+  EXPECT_THAT(complaint([](json& j) { j["kernels"][1]["cooperative"] = true; }),
+              HasSubstr("'cooperative' is not known"));
+}
+
+}  // namespace
+}  // namespace tilewright
