@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/device/cuda_rounds.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cache/driver/driver_table.hpp"
+
+namespace tilewright {
+namespace {
+
+class GraphRounds : public Rounds {
+ public:
+  GraphRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, const GraphShape& shape,
+              const EnqueueLaunch& launch, EnqueueBefore before)
+      : stream_(stream),
+        launches_(shape.launches),
+        what_(shape.what),
+        before_(std::move(before)),
+        graph_(driver, stream.get(), launches(0, shape.launches, launch)),
+        start_(driver),
+        end_(driver) {
+    if (shape.lead > 0)
+      lead_.emplace(driver, stream.get(), launches(shape.launches - shape.lead, shape.launches, launch));
+    graph_.upload(stream.get());
+    if (lead_) lead_->upload(stream.get());
+  }
+
+  double run() override {
+    if (before_) before_(stream_.get());
+    if (lead_) lead_->launch(stream_.get());
+    start_.record(stream_.get());
+    graph_.launch(stream_.get());
+    end_.record(stream_.get());
+    stream_.synchronize(what_);
+    return end_.nanoseconds_since(start_) / launches_;
+  }
+
+ private:
+  // Launches `first` to before `last`, one behind the other: no edge lets one begin before the other has ended.
+  static std::function<void(cuda::Stream)> launches(int first, int last, const EnqueueLaunch& launch) {
+    return [first, last, &launch](cuda::Stream stream) {
+      for (int i = first; i < last; ++i) launch(stream, i);
+    };
+  }
+
+  const cuda::OwnedStream& stream_;
+  int launches_;
+  std::string what_;
+  EnqueueBefore before_;
+  cuda::CapturedGraph graph_;
+  std::optional<cuda::CapturedGraph> lead_;
+  cuda::OwnedEvent start_, end_;
+};
+
+class EventRounds : public Rounds {
+ public:
+  EventRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, int launches, std::string what,
+              EnqueueLaunch launch, EnqueueBefore before)
+      : stream_(stream),
+        launches_(launches),
+        what_(std::move(what)),
+        launch_(std::move(launch)),
+        before_(std::move(before)),
+        start_(driver),
+        end_(driver) {}
+
+  double run() override {
+    double total = 0;
+    for (int i = 0; i < launches_; ++i) {
+      if (before_) before_(stream_.get());
+      start_.record(stream_.get());
+      launch_(stream_.get(), i);
+      end_.record(stream_.get());
+      stream_.synchronize(what_);
+      total += end_.nanoseconds_since(start_);
+    }
+    return total / launches_;
+  }
+
+ private:
+  const cuda::OwnedStream& stream_;
+  int launches_;
+  std::string what_;
+  EnqueueLaunch launch_;
+  EnqueueBefore before_;
+  cuda::OwnedEvent start_, end_;
+};
+
+// What a flush writes: more than any L2 of today, and long enough to hide the host's part of the next launch.
+constexpr std::int64_t kFlushBytes = std::int64_t{256} << 20;
+
+}  // namespace
+
+CacheFlush::CacheFlush(const cuda::Driver& driver, const DeviceFacts& facts) : driver_(driver) {
+  // A small GPU has a small L2: what it needs is less than a flush on a large one takes.
+  const std::int64_t most = std::max(facts.memory_bytes / 16, 2 * facts.l2_bytes);
+  bytes_ = static_cast<std::size_t>(std::clamp(kFlushBytes, 2 * facts.l2_bytes, std::max<std::int64_t>(most, 1)));
+}
+
+void CacheFlush::enqueue(cuda::Stream stream) {
+  if (!buffer_) buffer_ = cuda::Buffer(driver_, bytes_, "clearing the L2 cache");
+  driver_.call("clearing the L2 cache", driver_.table().memset_d8_async, buffer_.address(),
+               static_cast<unsigned char>(0), bytes_, stream);
+}
+
+std::unique_ptr<Rounds> graph_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
+                                     const GraphShape& shape, const EnqueueLaunch& launch, EnqueueBefore before) {
+  return std::make_unique<GraphRounds>(driver, stream, shape, launch, std::move(before));
+}
+
+std::unique_ptr<Rounds> event_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, int launches,
+                                     std::string what, EnqueueLaunch launch, EnqueueBefore before) {
+  return std::make_unique<EventRounds>(driver, stream, launches, std::move(what), std::move(launch), std::move(before));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "tuner/device/cpu_device.hpp"
+#include "tuner/device/cuda_device.hpp"
+
+namespace tilewright {
+namespace {
+
+// The N of "cuda:N"; -1 when that is no number.
+int gpu_index(std::string_view text) {
+  int index = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);
+  return failed == std::errc() && end == text.data() + text.size() && index >= 0 ? index : -1;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_device(std::string_view name, std::string* said) {
+  static constexpr std::string_view kCuda = "cuda:";
+  if (name == "cpu") return open_cpu_device();
+  if (name == "cuda") return open_cuda_device(0);
+  if (name == "auto") {
+    std::string why;
+    const bool has_gpu = has_cuda_device(&why);
+    auto device = has_gpu ? open_cuda_device(0) : open_cpu_device();
+    if (said != nullptr) {
+      *said = has_gpu ? fmt::format("device: cuda:0, {}", device->facts().fingerprint())
+                      : fmt::format("device: cpu (the emulator), since {}", why);
+    }
+    return device;
+  }
+  if (name.starts_with(kCuda)) {
+    const int index = gpu_index(name.substr(kCuda.size()));
+    if (index >= 0) return open_cuda_device(index);
+    throw UsageError(fmt::format("'{}' is not a device: after cuda: stands the GPU's number, as in cuda:0", name));
+  }
+  throw UsageError(fmt::format("'{}' is not a device{}", name,
+                               suggestion(std::string(name), {"auto", "cpu", "cuda", "cuda:0", "cuda:1"})));
+}
+
+}  // namespace tilewright
