@@ -5,16 +5,20 @@
 //   x, y   rows × cols, row-major and dense; y may be x itself; any rows ≥ 1, any cols ≥ 1.
 //   -inf   entries give 0; a row of -inf alone gives NaN, as does a row with NaN or +inf.
 //
-// Both kernels accumulate in fp32. A partial result over some elements is the pair (max, sum of exp(x - max)); pairs are
+// All kernels accumulate in fp32. A partial result over some elements is the pair (max, sum of exp(x - max)); pairs are
 // merged by rescaling (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018), so that one exchange
 // between warps serves for both numbers.
 //
 //   onchip   a row in the registers of threads_per_row threads; shared memory 2 × num_warps × 8 bytes; sm_80 and later
-//   online   a row a block, read twice; shared memory as above; sm_80 and later
+//   staged   a row in shared memory, brought by a bulk copy; shared memory 1024 bytes and a row a stage; sm_90 and later
+//   online   a row a block, read twice; shared memory as for onchip; sm_80 and later
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
 #include "device/math.cuh"
+#include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
 #include "device/reduce.cuh"
 #include "device/row.cuh"
 #include "device/shared.cuh"
@@ -170,6 +174,102 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
         const i64 i = chunk * kThreadsPerRow + thread_in_row;
         if (i < count) row.store(target, i, softmax::scaled<T>(values[chunk], factor));
       }
+    }
+  }
+}
+
+// A row in shared memory. One thread starts the bulk copy of a row; with one stage there is a block a row, with more the
+// blocks are resident and fetch their next rows while they compute. Registers hold next to nothing, so that the copies of
+// many rows are under way on each SM; the price is that exponentials are computed twice.
+//
+//   shared   | full[stages] | slots[2][num_warps] | … 1024 | row, padded to 128 bytes | row | …   one a stage
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    softmax_staged(const typename Config::dtype* x, typename Config::dtype* y, long long rows, long long cols) {
+  using namespace tilewright;
+  using T = typename Config::dtype;
+  constexpr int kThreads = Config::num_warps * kWarpSize;
+  constexpr int kVec = Config::vec;
+  constexpr int kHeaderBytes = 1024;
+  constexpr int kRowAlignment = 128;
+  struct Header {
+    u64 full[Config::stages];
+    softmax::Partial slots[2][Config::num_warps];
+  };
+  static_assert(kVec * sizeof(T) == 16, "bulk copies move whole vectors of 16 bytes");
+  static_assert(sizeof(Header) <= kHeaderBytes, "barriers and partials fit in front of the rows");
+
+  unsigned char* const storage = shared_storage<unsigned char>();
+  Header& header = *reinterpret_cast<Header*>(storage);
+  const int width = static_cast<int>(Config::cols ? Config::cols : cols);
+  const u32 row_bytes = static_cast<u32>(width * sizeof(T));
+  const u32 stage_bytes = round_up<u32>(row_bytes, kRowAlignment);
+  const int thread = static_cast<int>(threadIdx.x);
+
+  // Barriers, then the first rows.
+  const auto fetch = [&](i64 r, int stage) {
+    ptx::mbarrier_arrive_expect_tx(&header.full[stage], row_bytes);
+    ptx::bulk_load(storage + kHeaderBytes + stage * stage_bytes, x + r * width, row_bytes, &header.full[stage]);
+  };
+  if (thread == 0) {
+    for (int stage = 0; stage < Config::stages; ++stage) ptx::mbarrier_init(&header.full[stage], 1);
+    ptx::fence_mbarrier_init();
+    for (int stage = 0; stage < Config::stages; ++stage) {
+      const i64 r = blockIdx.x + i64{stage} * gridDim.x;
+      if (r < rows) fetch(r, stage);
+    }
+  }
+  __syncthreads();
+
+  int stage = 0;
+  u32 phase = 0;
+  for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
+    ptx::mbarrier_wait(&header.full[stage], phase);
+    const T* const row = reinterpret_cast<const T*>(storage + kHeaderBytes + stage * stage_bytes);
+
+    // The warp's maximum, then its sum against that.
+    float max = -kInfinity;
+#pragma unroll Config::unroll
+    for (int i = thread * kVec; i < width; i += kThreads * kVec) {
+      float values[kVec];
+      to_float(load_vector<kVec>(row + i), values);
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) max = fmaxf(max, values[j]);
+    }
+    max = reduce_lanes<kWarpSize>(max, Max{});
+    float sum = 0.0f;
+#pragma unroll Config::unroll
+    for (int i = thread * kVec; i < width; i += kThreads * kVec) {
+      float values[kVec];
+      to_float(load_vector<kVec>(row + i), values);
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) sum += softmax::shifted_exp<T>(values[j], max);
+    }
+    sum = reduce_lanes<kWarpSize>(sum, Sum{});
+
+    // The row's maximum and sum.
+    const softmax::Partial whole =
+        softmax::merge_warps<T, Config::num_warps>({max, sum}, header.slots[phase], thread / kWarpSize);
+    const float scale = 1.0f / whole.sum;
+
+    // Normalise and store.
+    T* const target = y + r * width;
+#pragma unroll Config::unroll
+    for (int i = thread * kVec; i < width; i += kThreads * kVec) {
+      float values[kVec];
+      to_float(load_vector<kVec>(row + i), values);
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) values[j] = softmax::shifted_exp<T>(values[j], whole.max);
+      store_vector(target + i, softmax::scaled<T>(values, scale));
+    }
+
+    // The stage is free once every thread has read it; its next row flies while the other stages are worked on.
+    if constexpr (Config::stages > 1) {
+      __syncthreads();
+      const i64 next = r + i64{Config::stages} * gridDim.x;
+      if (thread == 0 && next < rows) fetch(next, stage);
+      stage = stage + 1 == Config::stages ? 0 : stage + 1;
+      if (stage == 0) phase ^= 1;
     }
   }
 }
