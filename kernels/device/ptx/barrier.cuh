@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Named barriers of a block, numbered 0 to 15 (0 is that of __syncthreads), for a given count of threads, a multiple of
+// 32. A sync waits for the count; an arrive counts and goes on. All lanes of a warp must call together.
+
+#include "device/config.cuh"
+
+namespace tilewright::ptx {
+
+__device__ __forceinline__ void barrier_sync(u32 id, u32 threads) {
+  asm volatile("barrier.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(u32 id, u32 threads) {
+  asm volatile("barrier.arrive.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+}  // namespace tilewright::ptx
