@@ -159,9 +159,9 @@ struct Ceiling {
   /// Read plus written.
   std::int64_t bytes = 0;
   MeasureMode mode = MeasureMode::cold;
-  std::optional<double> memcpy_ns;
-  std::optional<double> copy_op_ns;
-  std::string gpu_uuid;
+  std::optional<double> memcpy_ns{};
+  std::optional<double> copy_op_ns{};
+  std::string gpu_uuid{};
   std::int64_t measured_at = 0;
   /// The faster of the two; 0 when neither is there.
   [[nodiscard]] double best_ns() const noexcept;

@@ -105,10 +105,10 @@ class Store {
     Winner winner;
   };
   struct WinnerFilter {
-    std::string op;           ///< empty: all
-    std::string fingerprint;  ///< empty: all
-    std::optional<MeasureMode> mode;
-    std::optional<WinnerRole> role;
+    std::string op{};           ///< empty: all
+    std::string fingerprint{};  ///< empty: all
+    std::optional<MeasureMode> mode{};
+    std::optional<WinnerRole> role{};
   };
   /// Ordered by op, spec, then dims as numbers.
   [[nodiscard]] std::vector<WinnerRow> list_winners(const WinnerFilter& filter) const;

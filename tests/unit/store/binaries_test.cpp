@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/binaries.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "cache/content_hash.hpp"
+#include "cache/store/codecs.hpp"
+
+namespace tilewright {
+namespace {
+
+std::vector<std::byte> sample(std::size_t size) {
+  std::mt19937 random(7);
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 7);
+  return bytes;
+}
+
+TEST(Binaries, come_back_as_they_went_in_and_are_smaller_between) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{300'000}}) {
+    const auto bytes = sample(size);
+    const auto frame = compress_binary(bytes);
+    EXPECT_EQ(decompress_binary(frame, static_cast<std::int64_t>(size), content_hash(bytes)), bytes);
+    if (size > 100) {
+      EXPECT_LT(frame.size(), size / 2);
+    }
+  }
+}
+
+TEST(Binaries, every_single_changed_byte_of_a_frame_is_noticed) {
+  const auto bytes = sample(500);
+  const std::string hash = content_hash(bytes);
+  const auto frame = compress_binary(bytes);
+  for (std::size_t place = 0; place < frame.size(); ++place) {
+    auto changed = frame;
+    changed[place] ^= std::byte{0x10};
+    try {
+      // A bit of the frame's header may carry nothing: then the content must still be right.
+      EXPECT_EQ(decompress_binary(changed, 500, hash), bytes) << place;
+    } catch (const BadRow&) {
+    }
+  }
+}
+
+TEST(Binaries, a_cut_frame_a_wrong_size_and_a_wrong_hash_are_refused_by_name) {
+  const auto bytes = sample(500);
+  const std::string hash = content_hash(bytes);
+  auto frame = compress_binary(bytes);
+  EXPECT_THROW((void)decompress_binary(frame, 501, hash), BadRow);
+  EXPECT_THROW((void)decompress_binary(frame, -1, hash), BadRow);
+  EXPECT_THROW((void)decompress_binary({}, 500, hash), BadRow);
+  try {
+    (void)decompress_binary(frame, 500, "0123");
+    FAIL();
+  } catch (const BadRow& error) {
+    EXPECT_EQ(std::string(error.what()), "binary 0123: its content has the hash " + hash);
+  }
+  frame.resize(frame.size() - 3);
+  EXPECT_THROW((void)decompress_binary(frame, 500, hash), BadRow);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/migrations.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "cache/store/database.hpp"
+#include "fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using testing::HasSubstr;
+
+constexpr std::array kThree{
+    Migration{1, "001_first", "CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT); INSERT INTO a (x) VALUES ('kept');"},
+    Migration{2, "002_second", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 7;"},
+    // As tables are rebuilt: the child's reference must survive the exchange of its parent.
+    Migration{3, "003_third",
+              "CREATE TABLE child (a INTEGER REFERENCES a (id)); INSERT INTO child VALUES (1); "
+              "CREATE TABLE b (id INTEGER PRIMARY KEY, x TEXT, y INTEGER); INSERT INTO b SELECT * FROM a; "
+              "DROP TABLE a; ALTER TABLE b RENAME TO a;"}};
+
+Database open_with(const std::filesystem::path& path, std::span<const Migration> steps,
+                   StoreAccess access = StoreAccess::write) {
+  return {path, StoreOptions{access, std::chrono::milliseconds(200)}, Surroundings{steps, {}}};
+}
+
+int user_version(const std::filesystem::path& path) {
+  SQLite::Database database(path.string());
+  return database.execAndGet("PRAGMA user_version").getInt();
+}
+
+TEST(Migrations, are_numbered_from_one_without_a_gap) {
+  int expected = 1;
+  for (const Migration& step : migrations()) {
+    EXPECT_EQ(step.version, expected++);
+    EXPECT_THAT(step.sql, HasSubstr("SPDX"));
+  }
+  EXPECT_EQ(schema_version(), static_cast<int>(migrations().size()));
+}
+
+TEST(Migrations, an_empty_database_of_version_0_becomes_a_cache) {
+  const TemporaryFolder folder;
+  { SQLite::Database empty((folder / "c.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE); }
+  EXPECT_EQ(user_version(folder / "c.db"), 0);
+  Store store(folder / "c.db");
+  EXPECT_EQ(store.counts().schema, schema_version());
+  store.check();
+}
+
+TEST(Migrations, every_missing_step_is_taken_once_and_rows_are_kept) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  { (void)open_with(path, std::span(kThree).first(1)); }
+  EXPECT_EQ(user_version(path), 1);
+  Database database = open_with(path, kThree);
+  EXPECT_EQ(user_version(path), 3);
+  Query row = database.query("SELECT x, y FROM a JOIN child ON child.a = a.id");
+  ASSERT_TRUE(row.next());
+  EXPECT_EQ(row.text(0), "kept");
+  EXPECT_EQ(row.integer(1), 7);
+  EXPECT_FALSE(row.next());
+  (void)open_with(path, kThree);  // nothing left to do
+  EXPECT_EQ(user_version(path), 3);
+}
+
+TEST(Migrations, a_step_that_fails_leaves_the_file_at_the_step_before) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  { (void)open_with(path, std::span(kThree).first(1)); }
+  const std::array broken{kThree[0], Migration{2, "002_broken", "CREATE TABLE c (x); CREATE TABLE c (x);"}};
+  const std::string text = refusal([&] { (void)open_with(path, broken); });
+  EXPECT_THAT(text, HasSubstr(path.string()));
+  EXPECT_THAT(text, HasSubstr("002_broken"));
+  EXPECT_THAT(text, HasSubstr("already exists"));
+  EXPECT_EQ(user_version(path), 1);
+  Database database = open_with(path, std::span(kThree).first(1));
+  EXPECT_FALSE(database.query("SELECT 1 FROM sqlite_schema WHERE name = 'c'").next());
+}
+
+TEST(Migrations, a_step_that_breaks_a_reference_is_rolled_back) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  { (void)open_with(path, kThree); }
+  const std::array broken{kThree[0], kThree[1], kThree[2], Migration{4, "004_loses", "DELETE FROM a;"}};
+  EXPECT_THAT(refusal([&] { (void)open_with(path, broken); }), HasSubstr("004_loses"));
+  EXPECT_EQ(user_version(path), 3);
+  Database database = open_with(path, kThree);
+  EXPECT_TRUE(database.query("SELECT 1 FROM a").next());
+}
+
+TEST(Migrations, a_newer_schema_is_refused_for_writing_and_reading_and_left_as_it_is) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  make_export(path);
+  {
+    SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA user_version = 1000");
+  }
+  const auto before = folder.content();
+  for (const auto access : {StoreAccess::write, StoreAccess::read}) {
+    const std::string text = refusal([&] { Store store(path, {access, std::chrono::seconds(1)}); });
+    EXPECT_THAT(text, HasSubstr("cannot open the cache: the cache " + path.string() + " has schema 1000"));
+    EXPECT_THAT(text, HasSubstr("knows schemas up to"));
+    EXPECT_THAT(text, HasSubstr("TILEWRIGHT_CACHE=FILE"));
+    EXPECT_EQ(folder.content(), before);
+  }
+}
+
+TEST(Migrations, an_older_schema_is_not_changed_by_a_reader_who_says_what_to_do) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  { (void)open_with(path, std::span(kThree).first(2)); }
+  const auto before = folder.content();
+  const std::string text = refusal([&] { (void)open_with(path, kThree, StoreAccess::read); });
+  EXPECT_THAT(text, HasSubstr("has schema 2 and this program reads schema 3"));
+  EXPECT_THAT(text, HasSubstr("tilewright sweep"));
+  EXPECT_EQ(folder.content(), before);
+}
+
+}  // namespace
+}  // namespace tilewright

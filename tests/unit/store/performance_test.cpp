@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// That the promised answers come by index: with 10,000 winners every limit here has a tenfold margin on a slow machine,
+// and any scan of a table breaks it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "cache/match.hpp"
+#include "fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+constexpr int kWinners = 10'000;
+
+template <class Work>
+double milliseconds(Work work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return Milliseconds(std::chrono::steady_clock::now() - begin).count();
+}
+
+ProblemKey nth(int i) { return softmax_key(1 + i / 100, 1 + i % 100); }
+
+class PerformanceTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    Store store = prepared_store(path());
+    put_ms_ = milliseconds([&] {
+      for (int i = 0; i < kWinners; ++i) {
+        put_winner(store, nth(i), onchip_config(1 + i % 8), i % 2 == 0 ? WinnerRole::best : WinnerRole::base);
+      }
+    });
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static std::filesystem::path path() { return *folder_ / "c.db"; }
+
+  static inline TemporaryFolder* folder_ = nullptr;
+  static inline double put_ms_ = 0;
+};
+
+TEST_F(PerformanceTest, a_trial_and_its_winner_are_stored_in_well_under_a_millisecond_each) {
+  EXPECT_LT(put_ms_ / (2 * kWinners), 1.0);
+  RecordProperty("microseconds_per_put", std::to_string(1000 * put_ms_ / (2 * kWinners)));
+}
+
+TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_for_exact_default_and_none) {
+  const Store store(path(), {StoreAccess::read});
+  constexpr int kAsked = 500;
+  const double found = milliseconds([&] {
+    for (int i = 0; i < kAsked; ++i) {
+      const ProblemKey key = nth((i * 7919) % kWinners / 2 * 2);
+      ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
+    }
+  });
+  EXPECT_LT(found / kAsked, 1.0);
+  const double base = milliseconds([&] {
+    for (int i = 0; i < kAsked; ++i) {
+      const ProblemKey key = softmax_key(100'000 + i, 3);
+      ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::base_default);
+    }
+  });
+  EXPECT_LT(base / kAsked, 1.0);
+  const double none = milliseconds([&] {
+    for (int i = 0; i < kAsked; ++i) {
+      const ProblemKey key = softmax_key(8, 3, a100());
+      ASSERT_EQ(match(store, key.problem, key.interface_hash, a100(), versions()).match.fit, Fit::none);
+    }
+  });
+  EXPECT_LT(none / kAsked, 1.0);
+}
+
+TEST_F(PerformanceTest, opening_and_one_answer_fit_into_a_query_of_20_ms) {
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    best = std::min(best, milliseconds([&] {
+                      const Store store(path(), {StoreAccess::read});
+                      const ProblemKey key = nth(4242);
+                      ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
+                    }));
+  }
+  EXPECT_LT(best, 10.0);
+}
+
+TEST_F(PerformanceTest, winners_of_one_problem_come_at_once_and_all_of_them_in_less_than_a_second) {
+  const Store store(path(), {StoreAccess::read});
+  const double one = milliseconds([&] {
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(store.winners(nth(i), MeasureMode::cold).size(), 1u);
+  });
+  EXPECT_LT(one / 100, 1.0);
+  const double all = milliseconds([&] { ASSERT_EQ(store.list_winners({}).size(), std::size_t{kWinners}); });
+  EXPECT_LT(all, 1000.0);
+  RecordProperty("milliseconds_to_list_all", std::to_string(all));
+}
+
+}  // namespace
+}  // namespace tilewright

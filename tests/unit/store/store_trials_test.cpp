@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using testing::HasSubstr;
+
+class StoreTrials : public testing::Test {
+ protected:
+  TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  const ProblemKey key = softmax_key(8, 100);
+};
+
+TEST_F(StoreTrials, a_trial_comes_back_whole) {
+  store.put_build({"k1", false, "", {}, "log", "NVRTC 13.0", "sm_90", 1}, {});
+  const std::int64_t sweep = store.begin_sweep("sweep", h200().fingerprint());
+  Trial trial = full_trial(onchip_config(8, 0), 1234.5);
+  trial.reason = "";
+  trial.mode = MeasureMode::events;
+  trial.build_key = "k1";
+  trial.sweep = sweep;
+  const std::int64_t id = store.put_trial(key, "impl-1", trial);
+  const auto found = store.trial(id);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->id, id);
+  EXPECT_EQ(found->status, TrialStatus::ok);
+  EXPECT_EQ(found->config, trial.config);
+  EXPECT_EQ(found->mode, MeasureMode::events);
+  ASSERT_TRUE(found->timing.has_value());
+  EXPECT_EQ(found->timing->median_ns, 1234.5);
+  EXPECT_EQ(found->timing->low_ns, trial.timing->low_ns);
+  EXPECT_EQ(found->timing->high_ns, trial.timing->high_ns);
+  EXPECT_EQ(found->timing->min_ns, trial.timing->min_ns);
+  EXPECT_EQ(found->timing->rounds_ns, trial.timing->rounds_ns);
+  EXPECT_EQ(found->timing->launches_per_round, 20);
+  EXPECT_EQ(found->timing->input_sets, 3);
+  EXPECT_EQ(found->timing->floor_ns, 900);
+  ASSERT_TRUE(found->accuracy.has_value());
+  EXPECT_EQ(found->accuracy->max_absolute, 1e-3);
+  EXPECT_EQ(found->accuracy->max_relative, 2e-3);
+  EXPECT_EQ(found->accuracy->norm_relative, 3e-4);
+  EXPECT_EQ(found->readings.sm_clock_mhz, 1980);
+  EXPECT_EQ(found->readings.memory_clock_mhz, 3201);
+  EXPECT_EQ(found->readings.temperature_c, 41);
+  EXPECT_EQ(found->readings.power_mw, 350'000);
+  EXPECT_EQ(found->readings.throttle_reasons, 0x8000'0000'0000'0004u);
+  EXPECT_EQ(found->gpu_uuid, "GPU-1234");
+  EXPECT_EQ(found->versions, versions());
+  EXPECT_EQ(found->build_key, "k1");
+  EXPECT_EQ(found->sweep, sweep);
+  EXPECT_EQ(found->measured_at, 1'700'000'000);
+  EXPECT_FALSE(store.trial(id + 1).has_value());
+}
+
+TEST_F(StoreTrials, a_failed_trial_comes_back_without_what_it_has_not) {
+  Trial trial;
+  trial.status = TrialStatus::timed_out;
+  trial.reason = "no answer within 10 s\nsecond line, 'quoted'";
+  trial.config = onchip_config(4);
+  trial.versions = {0, "g++ 12.2.0", "0.1.0"};
+  const auto found = store.trial(store.put_trial(softmax_key(8, 100, emulator_facts()), "impl-1", trial));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->status, TrialStatus::timed_out);
+  EXPECT_EQ(found->reason, trial.reason);
+  EXPECT_FALSE(found->timing.has_value());
+  EXPECT_FALSE(found->accuracy.has_value());
+  EXPECT_FALSE(found->readings.power_mw.has_value());
+  EXPECT_FALSE(found->readings.throttle_reasons.has_value());
+  EXPECT_EQ(found->build_key, "");
+  EXPECT_EQ(found->sweep, 0);
+  EXPECT_GT(found->measured_at, 1'700'000'000) << "a moment that was left out is now";
+}
+
+TEST_F(StoreTrials, the_accuracy_of_a_wrong_result_keeps_nan_and_infinity) {
+  Trial trial = full_trial(onchip_config(4));
+  trial.status = TrialStatus::wrong_result;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  trial.accuracy = Accuracy{nan, std::numeric_limits<double>::infinity(), nan};
+  const auto found = store.trial(store.put_trial(key, "impl-1", trial));
+  ASSERT_TRUE(found->accuracy.has_value());
+  EXPECT_TRUE(std::isnan(found->accuracy->max_absolute));
+  EXPECT_TRUE(std::isinf(found->accuracy->max_relative));
+  EXPECT_TRUE(std::isnan(found->accuracy->norm_relative));
+}
+
+TEST_F(StoreTrials, a_time_that_is_no_number_is_refused) {
+  Trial trial = full_trial(onchip_config(4));
+  trial.timing->rounds_ns.push_back(std::numeric_limits<double>::infinity());
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", trial); }), HasSubstr("that is no number"));
+  EXPECT_EQ(store.counts().trials, 0);
+}
+
+TEST_F(StoreTrials, a_listing_gives_the_newest_trial_of_each_config_without_its_rounds) {
+  const std::int64_t old = store.put_trial(key, "impl-1", full_trial(onchip_config(4), 100));
+  const std::int64_t other = store.put_trial(key, "impl-1", full_trial(onchip_config(8), 200));
+  const std::int64_t fresh = store.put_trial(key, "impl-1", full_trial(onchip_config(4), 300));
+  const auto trials = store.trials(key, {"impl-1"}, MeasureMode::cold);
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_EQ(trials[0].id, other);
+  EXPECT_EQ(trials[1].id, fresh);
+  EXPECT_EQ(trials[1].timing->median_ns, 300);
+  EXPECT_TRUE(trials[1].timing->rounds_ns.empty());
+  EXPECT_EQ(store.trial(old)->timing->median_ns, 100) << "the older one is kept";
+  EXPECT_EQ(store.counts().trials, 3);
+}
+
+TEST_F(StoreTrials, a_listing_is_of_one_problem_device_mode_and_of_the_implementations_named) {
+  store.put_implementation(key.interface_hash, onchip("impl-2"));
+  const std::int64_t wanted = store.put_trial(key, "impl-1", full_trial(onchip_config(4)));
+  const std::int64_t second = store.put_trial(key, "impl-2", full_trial(onchip_config(4)));
+  (void)store.put_trial(softmax_key(8, 101), "impl-1", full_trial(onchip_config(4)));
+  (void)store.put_trial(softmax_key(8, 100, a100()), "impl-1", full_trial(onchip_config(4)));
+  (void)store.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", full_trial(onchip_config(4)));
+  Trial hot = full_trial(onchip_config(4));
+  hot.mode = MeasureMode::hot;
+  (void)store.put_trial(key, "impl-1", hot);
+  const auto first = store.trials(key, {"impl-1"}, MeasureMode::cold);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].id, wanted);
+  const auto both = store.trials(key, {"impl-2", "unknown", "impl-1"}, MeasureMode::cold);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].id, wanted);
+  EXPECT_EQ(both[1].id, second);
+  EXPECT_TRUE(store.trials(key, {}, MeasureMode::cold).empty());
+  EXPECT_TRUE(store.trials(softmax_key(1, 1), {"impl-1"}, MeasureMode::cold).empty());
+}
+
+TEST_F(StoreTrials, a_trial_of_something_unknown_is_refused_whole) {
+  const Trial trial = full_trial(onchip_config(4));
+  ProblemKey unknown = key;
+  unknown.interface_hash = "beef";
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(unknown, "impl-1", trial); }), HasSubstr("put_interface"));
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-9", trial); }), HasSubstr("put_implementation"));
+  unknown = key;
+  unknown.device_fingerprint = "GTX fictional";
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(unknown, "impl-1", trial); }), HasSubstr("put_device"));
+  Trial with_build = trial;
+  with_build.build_key = "k9";
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", with_build); }), HasSubstr("put_build"));
+  Trial with_sweep = trial;
+  with_sweep.sweep = 9;
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", with_sweep); }), HasSubstr("begin_sweep"));
+  const Store::Counts counts = store.counts();
+  EXPECT_EQ(counts.trials, 0);
+  EXPECT_EQ(counts.problems, 0) << "rolled back with the rest";
+  EXPECT_EQ(counts.configs, 0);
+}
+
+TEST_F(StoreTrials, the_newest_ceiling_of_a_size_counts) {
+  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 1024, MeasureMode::cold).has_value());
+  store.put_ceiling(key.device_fingerprint, {1024, MeasureMode::cold, 50, 60, "GPU-1", 5});
+  store.put_ceiling(key.device_fingerprint, {1024, MeasureMode::cold, std::nullopt, 40, "GPU-2", 7});
+  store.put_ceiling(key.device_fingerprint, {1024, MeasureMode::hot, 10, std::nullopt, "GPU-1", 0});
+  const auto cold = store.ceiling(key.device_fingerprint, 1024, MeasureMode::cold);
+  ASSERT_TRUE(cold.has_value());
+  EXPECT_EQ(cold->bytes, 1024);
+  EXPECT_EQ(cold->memcpy_ns, std::nullopt);
+  EXPECT_EQ(cold->copy_op_ns, 40);
+  EXPECT_EQ(cold->gpu_uuid, "GPU-2");
+  EXPECT_EQ(cold->measured_at, 7);
+  EXPECT_EQ(store.ceiling(key.device_fingerprint, 1024, MeasureMode::hot)->memcpy_ns, 10);
+  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 2048, MeasureMode::cold).has_value());
+  EXPECT_FALSE(store.ceiling("GTX fictional", 1024, MeasureMode::cold).has_value());
+  EXPECT_THROW(store.put_ceiling("GTX fictional", {1024}), CacheError);
+}
+
+TEST_F(StoreTrials, requests_sum_up_by_shape_and_device_and_the_most_asked_is_first) {
+  const std::string shape = key.problem.key();
+  store.put_request({shape, "cpu", 1, 100, 200});
+  store.put_request({"conv[dtype=f32]{n=1}", "GTX fictional", 3, 50, 60});
+  store.put_request({shape, "cpu", 4, 90, 150});
+  const auto requests = store.list_requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0], (Request{shape, "cpu", 5, 90, 200}));
+  EXPECT_EQ(requests[1], (Request{"conv[dtype=f32]{n=1}", "GTX fictional", 3, 50, 60}));
+  store.put_request({shape, "cpu"});
+  EXPECT_EQ(store.list_requests()[0].count, 6);
+  EXPECT_GT(store.list_requests()[0].last_at, 1'700'000'000);
+  EXPECT_EQ(store.list_requests()[0].first_at, 90);
+}
+
+}  // namespace
+}  // namespace tilewright
