@@ -2,7 +2,7 @@
 # The libraries used, all from the system's packages. Static archives are taken where they exist, so
 # that what is shipped needs glibc alone. Link these names:
 #
-#   fmt::fmt-header-only  nlohmann_json::nlohmann_json  Threads::Threads
+#   tilewright::fmt  nlohmann_json::nlohmann_json  Threads::Threads
 #   tilewright::sqlite (SQLiteCpp and SQLite)  tilewright::zstd  tilewright::xxhash
 # and for the tuner:
 #   tilewright::tomlplusplus (header only)  tilewright::boost_context  tilewright::boost_program_options
@@ -21,6 +21,14 @@ endfunction()
 
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
+# fmt's headers come from the system, its compiled half from one file of ours (which says why).
+add_library(tilewright_fmt STATIC "${PROJECT_SOURCE_DIR}/cache/fmt_library.cpp")
+add_library(tilewright::fmt ALIAS tilewright_fmt)
+target_include_directories(tilewright_fmt SYSTEM PUBLIC
+  $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
+set_target_properties(tilewright_fmt PROPERTIES
+  CXX_STANDARD 20 CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+  CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 find_package(nlohmann_json 3.11 REQUIRED)
 tilewright_import_library(zstd zstd zstd.h)
 tilewright_import_library(xxhash xxhash xxhash.h)
