@@ -1,9 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
+// The program: picks the verb, and catches what nobody else did.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cache/error.hpp"
 #include "cache/version.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/help.hpp"
+#include "tuner/cli/verb.hpp"
 
-#include <cstdio>
+namespace tilewright::cli {
+namespace {
 
-int main() {
-  std::printf("tilewright %s\n", tilewright::version());
-  return 0;
+bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+ExitCode run(const std::vector<std::string>& words, Console& console) {
+  if (words.empty()) {
+    console.say(overview_text());
+    return ExitCode::usage;
+  }
+  if (is_one_of(words.front(), {"--help", "-h"})) {
+    console.print(overview_text());
+    return ExitCode::done;
+  }
+  if (is_one_of(words.front(), {"--version", "-V", "version"})) {
+    console.print(fmt::format("tilewright {}\n", version()));
+    return ExitCode::done;
+  }
+  const Verb& verb = find_verb(words.front());
+  const Arguments arguments(verb, {words.begin() + 1, words.end()});
+  if (arguments.has("help")) {
+    console.print(help_text(verb));
+    return ExitCode::done;
+  }
+  return verb.run(arguments, console);
+}
+
+}  // namespace
+}  // namespace tilewright::cli
+
+int main(int argc, char** argv) {
+  using namespace tilewright;
+  using cli::ExitCode;
+  cli::Console console;
+  try {
+    return static_cast<int>(cli::run({argv + 1, argv + argc}, console));
+  } catch (const UsageError& error) {
+    console.say(fmt::format("tilewright: {}", error.what()));
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::bad_alloc&) {
+    console.say("tilewright: the machine's memory is exhausted; give it more, or tune smaller problems");
+  } catch (const std::exception& error) {
+    console.say(fmt::format("tilewright: {}", error.what()));
+  }
+  return static_cast<int>(ExitCode::failed);
 }

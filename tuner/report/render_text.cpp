@@ -141,6 +141,36 @@ std::string wrapped(const std::string& sentence, std::size_t width) {
   return text;
 }
 
+std::string grid_text(const std::vector<TextColumn>& columns, std::size_t rows) {
+  std::vector<std::string> headings;
+  std::vector<std::string> rules;
+  for (const TextColumn& column : columns) {
+    headings.push_back(padded(column.heading, column));
+    rules.emplace_back(column.width, '-');
+  }
+  std::string text = joined(headings) + joined(rules);
+  for (std::size_t row = 0; row < rows; ++row) text += row_text(columns, row);
+  return text;
+}
+
+std::string records_text(const Table& table) {
+  std::size_t widest = 0;
+  for (const Column& column : table.columns) {
+    if (column.shown != Shown::programs) widest = std::max(widest, display_width(column.heading));
+  }
+  std::string text;
+  for (const auto& row : table.rows) {
+    if (!text.empty()) text += "\n";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Column& column = table.columns[i];
+      if (column.shown == Shown::programs || std::holds_alternative<std::monostate>(row[i])) continue;
+      const std::string blanks(widest + kGap - display_width(column.heading), ' ');
+      text += column.heading + blanks + show_cell(row[i], column.unit) + "\n";
+    }
+  }
+  return text;
+}
+
 std::string notes_text(const Table& table, std::size_t width) {
   std::string text;
   for (const std::string& note : table.notes) text += wrapped(note, width);
@@ -150,23 +180,14 @@ std::string notes_text(const Table& table, std::size_t width) {
 }  // namespace
 
 std::string render_text(const Table& table, std::size_t width) {
-  std::vector<TextColumn> columns = text_columns(table);
   std::string text = table.title.empty() ? "" : wrapped(table.title, width);
-  if (width != 0) {
+  std::vector<TextColumn> columns = text_columns(table);
+  if (width != 0 && !table.as_records) {
     for (const std::string& said : lift_common(columns, width)) text += wrapped(said, width);
     narrow_breakable(columns, width);
   }
   if (!text.empty() && !table.rows.empty()) text += "\n";
-  if (!table.rows.empty()) {
-    std::vector<std::string> headings;
-    std::vector<std::string> rules;
-    for (const TextColumn& column : columns) {
-      headings.push_back(padded(column.heading, column));
-      rules.emplace_back(column.width, '-');
-    }
-    text += joined(headings) + joined(rules);
-    for (std::size_t row = 0; row < table.rows.size(); ++row) text += row_text(columns, row);
-  }
+  if (!table.rows.empty()) text += table.as_records ? records_text(table) : grid_text(columns, table.rows.size());
   const std::string notes = notes_text(table, width);
   return notes.empty() ? text : text + "\n" + notes;
 }

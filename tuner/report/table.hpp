@@ -53,6 +53,8 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
   /// Whole sentences below the table; in JSON beside it. CSV has rows alone.
   std::vector<std::string> notes;
+  /// Text: a row is a block of "heading  value" lines, for few rows with much to say. Cells not known are left out.
+  bool as_records = false;
 };
 
 /// A cell as text shows it; "-" when empty.

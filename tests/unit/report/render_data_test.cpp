@@ -44,7 +44,7 @@ TEST(RenderJson, of_no_rows_has_an_empty_list) {
 TEST(RenderJson, survives_text_that_is_no_utf8) {
   Table table = sample();
   table.rows[0][0] = Cell(std::string("bad \xff byte"));
-  EXPECT_NO_THROW((void)nlohmann::json::parse(render_json(table)));
+  EXPECT_TRUE(nlohmann::json::accept(render_json(table)));
 }
 
 TEST(RenderCsv, quotes_what_needs_it_and_nothing_else) {

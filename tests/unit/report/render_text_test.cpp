@@ -91,6 +91,19 @@ TEST(RenderText, puts_notes_below_and_breaks_them_at_blanks) {
   EXPECT_NE(text.find("\n\none sentence that"), std::string::npos);
 }
 
+TEST(RenderText, prints_records_as_blocks_without_what_is_not_known) {
+  Table table{"",
+              {{"winner", "winner"}, {"time_ns", "time", Unit::nanoseconds}, {"id", "", Unit::none, Shown::programs}},
+              {{Cell(std::string("a")), Cell(2000.0), Cell(std::int64_t{7})}, {Cell(std::string("b")), Cell(), Cell()}},
+              {},
+              true};
+  EXPECT_EQ(render_text(table, 80),
+            "winner  a\n"
+            "time    2.000 µs\n"
+            "\n"
+            "winner  b\n");
+}
+
 TEST(RenderText, of_no_rows_is_title_and_notes) {
   const Table table{"softmax: nothing yet", {{"a", "a"}}, {}, {"type this next"}};
   EXPECT_EQ(render_text(table, 80), "softmax: nothing yet\n\ntype this next\n");

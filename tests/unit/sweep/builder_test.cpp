@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/sweep/builder.hpp"
+
+#include "tests/unit/sweep/sweep_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+GeneratedSource source(const std::string& text) { return {text, "test.cu", {"twice_plain"}}; }
+
+class BuilderTest : public SweepFixture {
+ protected:
+  Builder make(
+      Store& store, std::function<bool()> interrupted = [] { return false; }) {
+    return Builder(store, compiler, "cpu", TILEWRIGHT_TEST_KERNELS, 2, std::move(interrupted));
+  }
+  FakeCompiler compiler;
+};
+
+TEST(BuildKey, depends_on_source_architecture_compiler_and_options) {
+  const std::string key = build_key("source", "sm_90a", "NVRTC 13.0", {"-O3"});
+  EXPECT_EQ(key, build_key("source", "sm_90a", "NVRTC 13.0", {"-O3"}));
+  EXPECT_NE(key, build_key("other", "sm_90a", "NVRTC 13.0", {"-O3"}));
+  EXPECT_NE(key, build_key("source", "sm_80", "NVRTC 13.0", {"-O3"}));
+  EXPECT_NE(key, build_key("source", "sm_90a", "NVRTC 13.1", {"-O3"}));
+  EXPECT_NE(key, build_key("source", "sm_90a", "NVRTC 13.0", {}));
+  EXPECT_EQ(key.size(), 32U);
+}
+
+TEST(FirstError, is_the_compilers_first_line_that_says_so) {
+  EXPECT_EQ(first_error("note: a\nx.cu(3): error: b\nerror: c\n"), "x.cu(3): error: b");
+  EXPECT_EQ(first_error("killed\nby something"), "killed");
+  EXPECT_EQ(first_error(""), "the compiler failed and said nothing");
+}
+
+TEST_F(BuilderTest, compiles_a_source_once_and_stores_it) {
+  Store store = open();
+  Builder builder = make(store);
+  const std::string key = builder.request(source("a"), "hash");
+  EXPECT_EQ(builder.request(source("a"), "hash"), key);
+  const auto build = builder.wait(key);
+  ASSERT_TRUE(build.has_value());
+  EXPECT_TRUE(build->ok);
+  EXPECT_EQ(builder.request(source("a"), "hash"), key);
+  EXPECT_EQ(compiler.compiles, 1);
+  EXPECT_EQ(builder.compiled(), 1U);
+  EXPECT_EQ(store.build(key)->kernels.at(0).entry, "twice_plain");
+  EXPECT_EQ(store.binary(build->binary_hash).size(), 1U);
+}
+
+TEST_F(BuilderTest, takes_what_the_cache_has_failures_included) {
+  Store store = open();
+  std::string good, bad;
+  {
+    Builder builder = make(store);
+    good = builder.request(source("a"), "hash");
+    bad = builder.request(source("static constexpr int fault = 1;"), "hash");
+    EXPECT_TRUE(builder.wait(good)->ok);
+    EXPECT_FALSE(builder.wait(bad)->ok);
+  }
+  Builder builder = make(store);
+  EXPECT_EQ(builder.request(source("a"), "hash"), good);
+  EXPECT_EQ(builder.request(source("static constexpr int fault = 1;"), "hash"), bad);
+  EXPECT_TRUE(builder.wait(good)->ok);
+  EXPECT_NE(builder.wait(bad)->log.find("planted"), std::string::npos);
+  EXPECT_EQ(compiler.compiles, 2);
+  EXPECT_EQ(builder.compiled(), 0U);
+}
+
+TEST_F(BuilderTest, keeps_no_failure_that_came_with_an_interrupt) {
+  Store store = open();
+  bool stop = false;
+  Builder builder = make(store, [&] { return stop; });
+  const std::string key = builder.request(source("static constexpr int fault = 1;"), "hash");
+  stop = true;
+  EXPECT_FALSE(builder.wait(key).has_value());
+  EXPECT_FALSE(store.build(key).has_value());
+}
+
+TEST_F(BuilderTest, passes_on_what_a_broken_compiler_throws) {
+  Store store = open();
+  compiler.broken = "NVRTC lost its headers";
+  Builder builder = make(store);
+  const std::string key = builder.request(source("a"), "hash");
+  EXPECT_THROW((void)builder.wait(key), Error);
+}
+
+TEST_F(BuilderTest, does_not_wait_for_ever_for_what_nobody_requested) {
+  Store store = open();
+  Builder builder = make(store);
+  EXPECT_THROW((void)builder.wait("00000000000000000000000000000000"), Error);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/device/device.hpp"
+
+/// A device and a compiler for the tests of sweeps: nothing is compiled and nothing is timed, so every outcome is chosen
+/// and every count exact. A "binary" is the generated source; `run` computes what its kernel would.
+namespace tilewright::testing {
+
+/// What a config of tests/unit/sweep/ops/twice does by its parameter `fault`.
+enum class Fault { none, compile, wrong_result, crash, timed_out, spills, refused, wrong_in_place };
+
+class FakeCompiler : public Compiler {
+ public:
+  CompileResult compile(const CompileRequest& request) override;
+  [[nodiscard]] std::string version() const override { return version_text; }
+
+  std::string version_text = "fake 1.0";
+  /// Thrown as an Error when not empty: a compiler that is broken itself.
+  std::string broken;
+  /// Entries that do not compile.
+  std::string failing_entry;
+  std::atomic<int> compiles = 0;
+};
+
+struct FakeOptions {
+  /// A GPU: a crash takes the context with it. Else the emulator, which goes on.
+  bool gpu = false;
+  std::size_t memory = std::size_t{64} << 20;
+};
+
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(FakeOptions options = {});
+
+  [[nodiscard]] const DeviceFacts& facts() const noexcept override { return facts_; }
+  [[nodiscard]] std::string_view name() const noexcept override { return facts_.is_cpu() ? "cpu" : "cuda:0"; }
+  [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return uuid_; }
+  [[nodiscard]] int driver_version() const noexcept override { return 0; }
+  [[nodiscard]] DeviceReadings readings() override;
+  [[nodiscard]] Compiler& compiler() override { return fake_compiler; }
+  [[nodiscard]] std::size_t free_bytes() override { return options_.memory - used; }
+  [[nodiscard]] std::unique_ptr<DeviceBuffer> allocate(std::size_t bytes, const std::string& what) override;
+  void upload(Address to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, Address from) override;
+  void fill(Address to, std::uint8_t byte, std::size_t bytes) override;
+  void copy(Address to, Address from, std::size_t bytes) override;
+  [[nodiscard]] std::unique_ptr<DeviceExecutable> load(std::span<const std::byte> binary,
+                                                       const std::vector<KernelFacts>& kernels,
+                                                       const OpInterface& interface, const ImplementationRecipe& recipe,
+                                                       const Config& config, const Problem& problem) override;
+  [[nodiscard]] std::unique_ptr<Rounds> rounds(DeviceExecutable& executable, const RoundsRequest& request) override;
+  [[nodiscard]] std::unique_ptr<Rounds> empty_rounds(MeasureMode mode, int launches) override;
+  [[nodiscard]] std::unique_ptr<Rounds> copy_rounds(MeasureMode mode, int launches,
+                                                    std::span<const Address> destinations,
+                                                    std::span<const Address> sources, std::size_t bytes) override;
+
+  /// Throws DeviceError when the context is lost.
+  void require_context() const;
+
+  FakeCompiler fake_compiler;
+  /// Configs timed, the device's own copies timed, and the most memory in use at once.
+  int timed = 0;
+  int copies_timed = 0;
+  std::size_t used = 0;
+  std::size_t most_used = 0;
+  bool poisoned = false;
+  /// Called before a config is timed.
+  std::function<void()> before_timing;
+
+ private:
+  FakeOptions options_;
+  DeviceFacts facts_;
+  std::string uuid_;
+};
+
+}  // namespace tilewright::testing

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// y = 2x, one element a thread.
+
+template <class Config>
+__global__ void twice_plain(const typename Config::dtype* x, typename Config::dtype* y, long long n) {
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < n) y[i] = x[i] + x[i];
+}
+
+template <class Config>
+__global__ void twice_reference(const typename Config::dtype* x, double* y, long long n) {
+  for (long long i = blockIdx.x * 256LL + threadIdx.x; i < n; i += 256LL * gridDim.x) y[i] = 2.0 * x[i];
+}

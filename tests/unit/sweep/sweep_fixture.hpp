@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/unit/sweep/fake_device.hpp"
+#include "tuner/definition/shapes.hpp"
+#include "tuner/sweep/sweep.hpp"
+
+namespace tilewright::testing {
+
+/// Keeps what a sweep tells.
+class Listener : public SweepListener {
+ public:
+  void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
+                       std::size_t already_measured) override {
+    started.push_back(problem.key() + " " + std::to_string(index) + "/" + std::to_string(of) + " " +
+                      std::to_string(configs) + " " + std::to_string(already_measured));
+  }
+  void trial_done(const Problem&, const Trial& trial, bool is_best_so_far) override {
+    trials.push_back(trial);
+    if (is_best_so_far) best = trial.config.text();
+  }
+  void problem_done(const Problem& problem, const std::vector<Winner>&) override { done.push_back(problem.key()); }
+  void note(const std::string& line) override { notes.push_back(line); }
+
+  std::vector<std::string> started;
+  std::vector<std::string> done;
+  std::vector<std::string> notes;
+  std::vector<Trial> trials;
+  std::string best;
+};
+
+/// A folder with a cache, the op `twice`, and sweeps over it.
+class SweepFixture : public ::testing::Test {
+ protected:
+  SweepFixture() : catalogue({TILEWRIGHT_TEST_OPS}, TILEWRIGHT_TEST_KERNELS) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tilewright-sweep-XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    request.definition = &catalogue.find("twice");
+    request.ceilings = false;
+    request.jobs = 2;
+    request.stop = {
+        .relative_interval = 0.01, .min_rounds = 5, .max_rounds = 9, .budget = std::chrono::milliseconds(5)};
+    request.command = "tilewright sweep twice";
+    use_shapes("n=100");
+  }
+  ~SweepFixture() override { std::filesystem::remove_all(folder); }
+
+  void use_shapes(const std::string& text) {
+    const OpInterface& interface = request.definition->interface;
+    request.problems = parse_shapes(text, parse_spec("twice", interface), interface);
+  }
+
+  [[nodiscard]] Store open() const { return Store(folder / "cache.db"); }
+
+  SweepSummary sweep(Device& device, const std::function<bool()>& interrupted = {}) {
+    Store store = open();
+    return run_sweep(request, catalogue, device, store, listener, interrupted);
+  }
+
+  [[nodiscard]] ProblemKey key(const Device& device, std::size_t problem = 0) const {
+    return {request.problems.at(problem), request.definition->interface.hash(), device.facts().fingerprint()};
+  }
+
+  /// All trials of a problem in the cache.
+  [[nodiscard]] std::vector<Trial> trials(const Device& device, std::size_t problem = 0) const {
+    std::vector<std::string> hashes;
+    for (const Implementation& implementation : request.definition->implementations)
+      hashes.push_back(implementation.hash);
+    return open().trials(key(device, problem), hashes, request.mode);
+  }
+
+  [[nodiscard]] std::vector<Winner> winners(const Device& device, std::size_t problem = 0) const {
+    return open().winners(key(device, problem), request.mode);
+  }
+
+  /// The stored trial of the config with a fault.
+  [[nodiscard]] Trial trial_of(const Device& device, Fault fault) const {
+    for (const Trial& trial : trials(device)) {
+      if (trial.config.value_or("fault", 0) == static_cast<int>(fault)) return trial;
+    }
+    ADD_FAILURE() << "no trial with fault " << static_cast<int>(fault);
+    return {};
+  }
+
+  std::filesystem::path folder;
+  Catalogue catalogue;
+  SweepRequest request;
+  Listener listener;
+};
+
+/// Configs of twice that are legal, and how many of them have a fault that ends them at their own trial.
+inline constexpr std::size_t kConfigs = 13;
+inline constexpr std::size_t kFailing = 6;
+inline constexpr const char* kBest = "plain{fault=0,speed=3,static_dims=0}";
+
+}  // namespace tilewright::testing

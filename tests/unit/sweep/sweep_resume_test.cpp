@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "tests/unit/sweep/sweep_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+using SweepResume = SweepFixture;
+
+TEST_F(SweepResume, measures_nothing_the_second_time) {
+  FakeDevice device;
+  (void)sweep(device);
+  const std::vector<Winner> before = winners(device);
+  FakeDevice second;
+  const SweepSummary summary = sweep(second);
+  EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(summary.reused, kConfigs);
+  EXPECT_EQ(summary.compiled, 0U);
+  EXPECT_EQ(second.timed, 0);
+  EXPECT_EQ(second.fake_compiler.compiles, 0);
+  const std::vector<Winner> after = winners(device);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].trial.id, before[i].trial.id);
+}
+
+TEST_F(SweepResume, goes_on_after_an_interrupt_where_it_stopped) {
+  FakeDevice device;
+  const SweepSummary first = sweep(device, [this] { return listener.trials.size() >= 4; });
+  EXPECT_TRUE(first.interrupted);
+  EXPECT_EQ(first.measured, 4U);
+  EXPECT_EQ(trials(device).size(), 4U);
+  EXPECT_TRUE(winners(device).empty());
+
+  const SweepSummary second = sweep(device);
+  EXPECT_FALSE(second.interrupted);
+  EXPECT_EQ(second.reused, 4U);
+  EXPECT_EQ(second.measured, kConfigs - 4);
+  EXPECT_EQ(trials(device).size(), kConfigs);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(SweepResume, keeps_no_trial_that_an_interrupt_cut_short) {
+  FakeDevice device;
+  bool stop = false;
+  device.before_timing = [&] { stop = device.timed == 2; };
+  const SweepSummary summary = sweep(device, [&] { return stop; });
+  EXPECT_TRUE(summary.interrupted);
+  for (const Trial& trial : trials(device)) {
+    if (trial.timing) EXPECT_GE(open().trial(trial.id)->timing->rounds_ns.size(), 5U);
+  }
+  EXPECT_EQ(trials(device).size(), summary.measured);
+}
+
+TEST_F(SweepResume, chooses_winners_when_only_they_were_missing) {
+  FakeDevice device;
+  (void)sweep(device);
+  open().put_winners(key(device), request.mode, {});
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+// A child process is killed at its k-th measurement, as by kill -9; the next one goes on. After each, the cache is whole.
+TEST_F(SweepResume, loses_at_most_the_trial_in_flight_when_it_is_killed) {
+  use_shapes("n=100,200");
+  std::size_t known = 0;
+  for (const int at : {0, 1, 3}) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      FakeDevice device;
+      device.before_timing = [&] {
+        if (device.timed == at) std::raise(SIGKILL);
+      };
+      (void)sweep(device);
+      std::_Exit(0);  // not reached: there is always a measurement left
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    FakeDevice device;
+    EXPECT_NO_THROW(open().check());
+    const std::size_t now = trials(device, 0).size() + trials(device, 1).size();
+    EXPECT_GE(now, known + static_cast<std::size_t>(at));
+    known = now;
+  }
+  FakeDevice device;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.reused, known);
+  EXPECT_EQ(summary.measured + summary.reused, 2 * kConfigs);
+  EXPECT_EQ(trials(device, 0).size(), kConfigs);
+  EXPECT_EQ(winners(device, 0).at(0).trial.config.text(), kBest);
+  EXPECT_EQ(winners(device, 1).at(0).trial.config.text(), kBest);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/sweep/sweep.hpp"
+
+#include <algorithm>
+
+#include "tests/unit/sweep/sweep_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+using Sweep = SweepFixture;
+
+TEST_F(Sweep, makes_a_row_of_every_config_and_chooses_the_fastest_right_one) {
+  FakeDevice device;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.problems, 1U);
+  EXPECT_EQ(summary.measured, kConfigs);
+  EXPECT_EQ(summary.failed, kFailing);
+  EXPECT_EQ(summary.reused, 0U);
+  EXPECT_EQ(summary.without_winner, 0U);
+  EXPECT_FALSE(summary.interrupted);
+  EXPECT_EQ(trials(device).size(), kConfigs);
+
+  const std::vector<Winner> rows = winners(device);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].role, WinnerRole::best);
+  EXPECT_EQ(rows[0].trial.config.text(), kBest);
+  EXPECT_EQ(rows[1].role, WinnerRole::dynamic);
+  EXPECT_EQ(rows[2].role, WinnerRole::base);
+  EXPECT_EQ(rows[2].trial.config, request.definition->base);
+  EXPECT_NEAR(*rows[0].base_ns / rows[0].trial.timing->median_ns, 3.0, 0.01);
+  EXPECT_EQ(rows[0].strategy, "exhaustive");
+  EXPECT_EQ(listener.best, "plain{fault=7,speed=1,static_dims=0}");  // right until it was checked in place
+  EXPECT_EQ(listener.done.size(), 1U);
+}
+
+TEST_F(Sweep, stores_with_a_trial_all_that_its_time_depends_on) {
+  FakeDevice device({.gpu = true});
+  use_shapes("n=1000");
+  device.fake_compiler.failing_entry = "";
+  request.max_configs = 1;
+  ASSERT_EQ(sweep(device).measured, 1U);
+  const Trial listed = trials(device).at(0);
+  const Trial trial = *open().trial(listed.id);
+  EXPECT_EQ(trial.status, TrialStatus::ok);
+  EXPECT_EQ(trial.mode, MeasureMode::cold);
+  EXPECT_EQ(trial.gpu_uuid, "GPU-0000");
+  EXPECT_EQ(trial.versions.compiler, "fake 1.0");
+  EXPECT_FALSE(trial.versions.tilewright.empty());
+  EXPECT_GT(trial.measured_at, 0);
+  EXPECT_GT(trial.sweep, 0);
+  EXPECT_EQ(trial.readings.sm_clock_mhz, 1980);
+  EXPECT_EQ(trial.readings.throttle_reasons, 4U);
+  ASSERT_TRUE(trial.timing.has_value());
+  EXPECT_GE(trial.timing->rounds_ns.size(), 5U);
+  EXPECT_GE(trial.timing->input_sets, 2);
+  EXPECT_GE(trial.timing->launches_per_round, trial.timing->input_sets);
+  EXPECT_NEAR(trial.timing->floor_ns, 100, 1);
+  EXPECT_LE(trial.timing->low_ns, trial.timing->median_ns);
+  EXPECT_GE(trial.timing->high_ns, trial.timing->median_ns);
+  ASSERT_TRUE(trial.accuracy.has_value());
+  EXPECT_EQ(trial.accuracy->max_absolute, 0);
+  EXPECT_TRUE(open().build(trial.build_key)->ok);
+}
+
+TEST_F(Sweep, compiles_each_binary_once_however_many_shapes_use_it) {
+  FakeDevice device;
+  use_shapes("n=100,200,300");
+  const SweepSummary summary = sweep(device);
+  // Shared: three dynamic configs, seven with a fault, the reference. For each shape: three with n a constant.
+  EXPECT_EQ(summary.compiled, 3U + 7U + 1U + 3U * 3U);
+  EXPECT_EQ(device.fake_compiler.compiles, static_cast<int>(summary.compiled));
+  EXPECT_EQ(summary.measured, 3 * kConfigs);
+}
+
+TEST_F(Sweep, keeps_one_problem_together_and_tells_of_it_in_order) {
+  FakeDevice device;
+  use_shapes("n=100,200");
+  (void)sweep(device);
+  EXPECT_EQ(listener.started,
+            (std::vector<std::string>{"twice[dtype=f32]{n=100} 0/2 13 0", "twice[dtype=f32]{n=200} 1/2 13 0"}));
+  EXPECT_EQ(listener.done, (std::vector<std::string>{"twice[dtype=f32]{n=100}", "twice[dtype=f32]{n=200}"}));
+}
+
+TEST_F(Sweep, tunes_a_problem_that_was_asked_for_twice_once) {
+  FakeDevice device;
+  request.problems.push_back(request.problems.front());
+  EXPECT_EQ(sweep(device).measured, kConfigs);
+}
+
+TEST_F(Sweep, measures_everything_anew_when_asked_to) {
+  FakeDevice device;
+  (void)sweep(device);
+  request.again = true;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, kConfigs);
+  EXPECT_EQ(summary.reused, 0U);
+  EXPECT_EQ(summary.compiled, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(Sweep, measures_anew_what_another_compiler_made) {
+  FakeDevice device;
+  (void)sweep(device);
+  device.fake_compiler.version_text = "fake 2.0";
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, kConfigs);
+  EXPECT_GT(summary.compiled, 0U);
+}
+
+TEST_F(Sweep, of_another_mode_shares_binaries_but_no_trials) {
+  FakeDevice device;
+  (void)sweep(device);
+  request.mode = MeasureMode::hot;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, kConfigs);
+  EXPECT_EQ(summary.compiled, 0U);
+}
+
+TEST_F(Sweep, considers_no_more_configs_than_asked_but_always_the_base) {
+  FakeDevice device;
+  request.max_configs = 3;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 3U);
+  const std::vector<Trial> made = trials(device);
+  EXPECT_TRUE(std::any_of(made.begin(), made.end(),
+                          [&](const Trial& trial) { return trial.config == request.definition->base; }));
+}
+
+TEST_F(Sweep, with_few_configs_does_not_undo_the_winner_of_a_long_one) {
+  FakeDevice device;
+  (void)sweep(device);
+  request.max_configs = 1;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
+  FakeDevice device;
+  request.ceilings = true;
+  use_shapes("n=1000,2000");
+  SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.ceilings, 2U);
+  EXPECT_EQ(device.copies_timed, 2);
+  EXPECT_EQ(summary.measured, 2 * kConfigs);
+  const auto ceiling = open().ceiling("cpu", 8000, MeasureMode::cold);
+  ASSERT_TRUE(ceiling.has_value());
+  EXPECT_NEAR(*ceiling->memcpy_ns, 2500, 5);
+  EXPECT_NEAR(*ceiling->copy_op_ns, 4000, 8);
+  EXPECT_NEAR(ceiling->best_ns(), 2500, 5);
+
+  // Nothing is measured, so there is nothing to compare with.
+  const int timed = device.timed;
+  summary = sweep(device);
+  EXPECT_EQ(summary.ceilings, 0U);
+  EXPECT_EQ(device.timed, timed);
+  EXPECT_EQ(device.copies_timed, 2);
+}
+
+TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {
+  FakeDevice device({.gpu = true, .memory = std::size_t{8} << 20});
+  use_shapes("n=200000");  // 1.6 MB a set, and twice the L2 would be 75 of them
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.problems, 1U);
+  EXPECT_LE(device.most_used, std::size_t{8} << 20);
+  EXPECT_EQ(device.used, 0U);
+  EXPECT_EQ(trial_of(device, Fault::none).timing->input_sets, trials(device).at(0).timing->input_sets);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(Sweep, frees_the_memory_of_a_problem_before_the_next) {
+  FakeDevice device;
+  use_shapes("n=100000");
+  (void)sweep(device);
+  const std::size_t one = device.most_used;
+  FakeDevice other;
+  use_shapes("n=100000,100001,100002");
+  request.again = true;
+  (void)sweep(other);
+  EXPECT_LT(other.most_used, one + one / 2);
+  EXPECT_EQ(other.used, 0U);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

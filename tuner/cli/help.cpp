@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/help.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+
+struct Variable {
+  const char* name;
+  const char* says;
+};
+
+constexpr Variable kVariables[] = {
+    {"TILEWRIGHT_CACHE", "The cache file, where --cache is not given."},
+    {"TILEWRIGHT_KERNELS_DIR", "The folder of the built-in ops, in place of the one beside the program."},
+    {"TILEWRIGHT_NVRTC", "NVRTC's library, or the folder that holds it. No other is tried then."},
+    {"TILEWRIGHT_LIBCUDA", "The CUDA driver's library, in place of libcuda.so.1."},
+    {"CUDA_HOME, CUDA_PATH", "A CUDA toolkit to find NVRTC and the CUDA headers in."},
+    {"CXX", "The C++ compiler that the emulator uses (g++ or clang++)."},
+    {"TILEWRIGHT_EMULATOR_FLAGS", "More options for that compiler, such as -g for a debugger."},
+    {"TMPDIR", "Where the emulator compiles; /tmp by default."},
+    {"COLUMNS", "Width of tables where stdout is no terminal; 120 by default."},
+};
+
+/// `text` on lines of at most kWidth, each after `indent` blanks; the first line continues one of `used` columns.
+std::string wrap(const std::string& text, std::size_t indent, std::size_t used) {
+  std::string result;
+  std::size_t column = used;
+  if (column < indent) {
+    result.append(indent - column, ' ');
+    column = indent;
+  } else if (column > indent) {
+    result += "\n" + std::string(indent, ' ');
+    column = indent;
+  }
+  std::istringstream words(text);
+  bool first = true;
+  for (std::string word; words >> word; first = false) {
+    if (!first && column + 1 + word.size() > kWidth) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+  }
+  return result + "\n";
+}
+
+/// Names on the left, what they mean on the right.
+template <class Items, class NameOf, class TextOf>
+std::string two_columns(const Items& items, const NameOf& name_of, const TextOf& text_of) {
+  std::size_t widest = 0;
+  for (const auto& item : items) widest = std::max(widest, std::string(name_of(item)).size());
+  const std::size_t indent = std::min<std::size_t>(widest + 4, 28);
+  std::string text;
+  for (const auto& item : items) {
+    const std::string left = fmt::format("  {}", name_of(item));
+    // A name as wide as its column stands on a line of its own.
+    text += left + wrap(text_of(item), indent, left.size() + 1 > indent ? indent + 1 : left.size());
+  }
+  return text;
+}
+
+std::string spelled(const Option& option) {
+  return option.value.empty() ? fmt::format("--{}", option.name) : fmt::format("--{} {}", option.name, option.value);
+}
+
+constexpr const char* kExitCodes = "0 done, 1 failed, 2 the command line or a definition is wrong, 3 partly done.";
+
+}  // namespace
+
+std::string help_text(const Verb& verb) {
+  std::string text = fmt::format("tilewright {} {}\n\n", verb.name, verb.usage);
+  text += wrap(verb.summary + ".", 0, 0);
+  for (const std::string& paragraph : verb.description) text += "\n" + wrap(paragraph, 0, 0);
+  std::vector<Option> options = verb.options;
+  options.push_back({"help", "", "Print this text."});
+  text += "\nOptions:\n" + two_columns(options, spelled, [](const Option& option) {
+            return option.help + (option.repeated ? " May be repeated." : "");
+          });
+  if (!verb.examples.empty()) {
+    text += "\nExamples:\n";
+    for (const Example& example : verb.examples) {
+      text += fmt::format("  {}\n", example.command) + wrap(example.says, 6, 0);
+    }
+  }
+  const std::string codes = verb.exit_codes.empty() ? kExitCodes : verb.exit_codes;
+  return text + "\n" + wrap("Exit code: " + codes, 0, 0);
+}
+
+std::string overview_text() {
+  std::string text = "Tilewright tunes CUDA kernels and serves the winners.\n\n";
+  text += "Usage: tilewright VERB [WORD...] [OPTION...]\n\nVerbs:\n";
+  text += two_columns(
+      verbs(), [](const Verb& verb) { return verb.name; }, [](const Verb& verb) { return verb.summary + "."; });
+  text += "\nEnvironment:\n";
+  text += two_columns(
+      kVariables, [](const Variable& variable) { return variable.name; },
+      [](const Variable& variable) { return std::string(variable.says); });
+  text += "\n" + wrap("Results go to standard output, progress and errors to standard error.", 0, 0);
+  text += wrap(std::string("Exit code: ") + kExitCodes, 0, 0);
+  text += "\nType `tilewright VERB --help` for a verb's options, `tilewright --version` for\nthe version.\n";
+  return text;
+}
+
+std::string markdown_text() {
+  std::string text =
+      "# The command line\n\n"
+      "This page is `tilewright help --markdown`: the very text that `tilewright help` and `tilewright VERB --help`\n"
+      "print. A test compares them.\n\n"
+      "Exit codes are the same for all verbs: **0** done, **1** failed, **2** the command line or a definition is "
+      "wrong\n"
+      "(nothing was done), **3** partly done (a sweep that was interrupted, or that left problems without a winner).\n"
+      "Every error text ends with what to type next.\n\n";
+  text += "## tilewright\n\n```\n" + overview_text() + "```\n";
+  for (const Verb& verb : verbs()) {
+    text += fmt::format("\n## tilewright {}\n\n```\n{}```\n", verb.name, help_text(verb));
+  }
+  return text;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "cache/error.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/setup.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// Configs of all implementations before any constraint.
+std::int64_t space_size(const OpDefinition& definition) {
+  std::int64_t total = 0;
+  for (const Implementation& implementation : definition.implementations) {
+    std::int64_t size = 1;
+    for (const Parameter& parameter : implementation.space) size *= static_cast<std::int64_t>(parameter.values.size());
+    total += size;
+  }
+  return total;
+}
+
+std::string attributes_text(const OpInterface& interface) {
+  std::vector<std::string> parts;
+  for (const Attribute& attribute : interface.attributes) {
+    parts.push_back(fmt::format("{}={}", attribute.name, fmt::join(attribute.values, "|")));
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// The cache when there is one: listing ops does not need it.
+std::optional<Store> cache_if_any(const Arguments& arguments) {
+  if (!std::filesystem::exists(cache_path(arguments))) return std::nullopt;
+  return open_to_read(arguments);
+}
+
+std::int64_t tuned_problems(const Store& store, const std::string& op) {
+  std::set<std::string> keys;
+  for (const Store::WinnerRow& row :
+       store.list_winners({.op = op, .fingerprint = {}, .mode = {}, .role = WinnerRole::best})) {
+    keys.insert(row.problem.key());
+  }
+  return static_cast<std::int64_t>(keys.size());
+}
+
+std::vector<Cell> op_cells(const OpDefinition& definition, std::int64_t tuned) {
+  std::vector<std::string> dtypes;
+  for (const DType type : definition.interface.dtypes) dtypes.emplace_back(name(type));
+  std::vector<std::string> implementations;
+  for (const Implementation& implementation : definition.implementations) {
+    implementations.push_back(implementation.recipe.name);
+  }
+  return {definition.interface.op,
+          fmt::format("{}", fmt::join(definition.interface.dims, ", ")),
+          fmt::format("{}", fmt::join(dtypes, ", ")),
+          attributes_text(definition.interface),
+          fmt::format("{}", fmt::join(implementations, ", ")),
+          space_size(definition),
+          tuned,
+          definition.summary,
+          definition.file.string()};
+}
+
+ExitCode list_ops(const Arguments& arguments, Console& console) {
+  Catalogue catalogue = open_catalogue(arguments);
+  const std::optional<Store> store = cache_if_any(arguments);
+  Table table;
+  table.title = "Ops";
+  table.columns = {{"op", "op"},
+                   {"dims", "dims"},
+                   {"dtypes", "dtypes"},
+                   {"attributes", "attributes", Unit::none, Shown::everywhere, true},
+                   {"implementations", "implementations"},
+                   {"configs", "configs"},
+                   {"problems_tuned", "tuned"},
+                   {"summary", "summary", Unit::none, Shown::everywhere, false, true},
+                   {"file", "", Unit::none, Shown::programs}};
+  ExitCode code = ExitCode::done;
+  for (const std::string& op : catalogue.names()) {
+    try {
+      table.rows.push_back(op_cells(catalogue.find(op), store ? tuned_problems(*store, op) : 0));
+    } catch (const UsageError& mistakes) {
+      // One op with mistakes does not hide the others.
+      console.say(fmt::format("{} is left out:\n{}", op, mistakes.what()));
+      code = ExitCode::partly;
+    }
+  }
+  table.notes.push_back("Tune one: tilewright sweep OP. Configs are counted before constraints.");
+  console.print(table, format_of(arguments));
+  return code;
+}
+
+ExitCode list_devices(const Arguments& arguments, Console& console) {
+  const Store store = open_to_read(arguments);
+  std::map<std::string, std::int64_t> winners;
+  for (const Store::WinnerRow& row :
+       store.list_winners({.op = {}, .fingerprint = {}, .mode = {}, .role = WinnerRole::best})) {
+    ++winners[row.device.fingerprint()];
+  }
+  Table table;
+  table.title = "Devices of the cache";
+  table.columns = {{"name", "name"},
+                   {"compute_capability", "compute capability"},
+                   {"sm_count", "SMs"},
+                   {"memory_bytes", "memory", Unit::bytes},
+                   {"l2_bytes", "L2", Unit::bytes},
+                   {"winners", "winners"},
+                   {"fingerprint", "", Unit::none, Shown::programs}};
+  for (const DeviceFacts& device : store.devices()) {
+    if (device.is_cpu()) {
+      table.rows.push_back(
+          {device.name, Cell(), Cell(), Cell(), Cell(), winners[device.fingerprint()], device.fingerprint()});
+      continue;
+    }
+    table.rows.push_back({device.name, std::int64_t{device.compute_capability}, std::int64_t{device.sm_count},
+                          device.memory_bytes, device.l2_bytes, winners[device.fingerprint()], device.fingerprint()});
+  }
+  if (table.rows.empty()) table.notes.push_back("There is none yet; tune something: tilewright sweep OP");
+  console.print(table, format_of(arguments));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode run_list_verb(const Arguments& arguments, Console& console) {
+  arguments.require_at_most(1);
+  (void)format_of(arguments);
+  const std::string what = arguments.words().empty() ? "ops" : arguments.words().front();
+  if (what == "ops") return list_ops(arguments, console);
+  if (what == "devices") return list_devices(arguments, console);
+  throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices"})));
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/problem_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cache/error.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+void add_word(ProblemWords& words, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+    throw UsageError(
+        fmt::format("'{}' is not NAME=VALUE; dims, attributes and dtype are given as in "
+                    "`rows=8 cols=100 dtype=f32`",
+                    word));
+  }
+  words.named.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+}
+
+/// Commas part names; one that no name follows is part of a list of values: rows=1,2,cols=3.
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const std::string& part : split_list(text)) {
+    if (parts.empty() || part.find('=') != std::string::npos) {
+      parts.push_back(part);
+    } else {
+      parts.back() += "," + part;
+    }
+  }
+  return parts;
+}
+
+/// What stands between `open` and `close` of "softmax[…]{…}"; empty when there is none.
+std::string between(const std::string& text, char open, char close) {
+  const std::size_t start = text.find(open);
+  if (start == std::string::npos) return "";
+  const std::size_t end = text.find(close, start);
+  if (end == std::string::npos) throw UsageError(fmt::format("'{}' has a '{}' that nothing closes", text, open));
+  return text.substr(start + 1, end - start - 1);
+}
+
+std::string spec_text(const ProblemWords& words, const OpInterface& interface) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : words.named) {
+    if (kind_of_name(name, interface) != NameKind::dim) parts.push_back(fmt::format("{}={}", name, value));
+  }
+  return parts.empty() ? words.op : fmt::format("{}[{}]", words.op, fmt::join(parts, ","));
+}
+
+}  // namespace
+
+bool ProblemWords::has_dims(const OpInterface& interface) const {
+  return std::any_of(named.begin(), named.end(),
+                     [&](const auto& pair) { return kind_of_name(pair.first, interface) == NameKind::dim; });
+}
+
+ProblemWords read_problem_words(const Arguments& arguments) {
+  const std::string& first = arguments.word(0, "the name of an op");
+  ProblemWords words;
+  words.op = op_name_of(first);
+  for (const auto& [open, close] : {std::pair('[', ']'), std::pair('{', '}')}) {
+    const std::string inside = between(first, open, close);
+    if (!inside.empty()) add_named(words, inside);
+  }
+  for (std::size_t i = 1; i < arguments.words().size(); ++i) add_word(words, arguments.words()[i]);
+  return words;
+}
+
+void add_named(ProblemWords& words, const std::string& text) {
+  for (const std::string& part : split_names(text)) add_word(words, part);
+}
+
+NameKind kind_of_name(const std::string& name, const OpInterface& interface) {
+  if (name == "dtype") return NameKind::dtype;
+  std::vector<std::string> known{"dtype"};
+  for (const Attribute& attribute : interface.attributes) {
+    if (attribute.name == name) return NameKind::attribute;
+    known.push_back(attribute.name);
+  }
+  const auto& dims = interface.dims;
+  if (std::find(dims.begin(), dims.end(), name) != dims.end()) return NameKind::dim;
+  known.insert(known.end(), dims.begin(), dims.end());
+  throw UsageError(fmt::format("{} has no dim or attribute '{}'{}", interface.op, name, suggestion(name, known)));
+}
+
+OpSpec to_spec(const ProblemWords& words, const OpInterface& interface) {
+  return parse_spec(spec_text(words, interface), interface);
+}
+
+Problem to_problem(const ProblemWords& words, const OpInterface& interface) {
+  std::vector<std::string> dims;
+  for (const auto& [name, value] : words.named) {
+    if (kind_of_name(name, interface) == NameKind::dim) dims.push_back(fmt::format("{}={}", name, value));
+  }
+  return parse_problem(fmt::format("{}{{{}}}", spec_text(words, interface), fmt::join(dims, ",")), interface);
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/problem.hpp"
+#include "tuner/cli/arguments.hpp"
+
+/// How problems are named on the command line: `softmax rows=8 cols=100 dtype=f32`, `"softmax[dtype=f32]" rows=8 cols=100`
+/// or a whole shape key. One reader for all verbs.
+namespace tilewright::cli {
+
+struct ProblemWords {
+  std::string op;
+  /// dtype, attributes and dims as written, in order; values may be lists and ranges where the verb takes many.
+  std::vector<std::pair<std::string, std::string>> named;
+
+  [[nodiscard]] bool has_dims(const OpInterface& interface) const;
+};
+
+/// Reads OP and the words behind it. Throws UsageError for what is neither.
+[[nodiscard]] ProblemWords read_problem_words(const Arguments& arguments);
+
+/// Adds "name=value,name=value": what --shape takes.
+void add_named(ProblemWords& words, const std::string& text);
+
+/// One problem. Throws UsageError for names that are unknown (with the nearest right one), doubled or missing.
+[[nodiscard]] Problem to_problem(const ProblemWords& words, const OpInterface& interface);
+
+/// What the words fix besides dims; the rest takes its defaults. Throws as to_problem.
+[[nodiscard]] OpSpec to_spec(const ProblemWords& words, const OpInterface& interface);
+
+/// dtype, attribute or dim: throws UsageError that suggests the nearest of all three.
+enum class NameKind { dtype, attribute, dim };
+[[nodiscard]] NameKind kind_of_name(const std::string& name, const OpInterface& interface);
+
+}  // namespace tilewright::cli

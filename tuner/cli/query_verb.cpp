@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cache/match.hpp"
+#include "cache/version.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/stored_devices.hpp"
+#include "tuner/report/served_table.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// The interface from the cache, which costs no definition file; else from the definition, so that a wrong name is told
+/// from an op that was never tuned.
+OpInterface interface_for(const std::string& op, const Store& store, const Arguments& arguments) {
+  if (auto stored = store.interface_of(op)) return std::move(*stored);
+  return open_catalogue(arguments).find(op).interface;
+}
+
+}  // namespace
+
+ExitCode run_query_verb(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  const ProblemWords words = read_problem_words(arguments);
+  const Store store = open_to_read(arguments);
+  const OpInterface interface = interface_for(words.op, store, arguments);
+  const Problem problem = to_problem(words, interface);
+  // Driver and compiler are unknown here, since neither is opened; only Tilewright's own version is judged.
+  const Versions versions{0, "", version()};
+  std::vector<ServedLine> lines;
+  for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
+    const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
+    lines.push_back({asked, match(store, problem, interface.hash(), device, versions)});
+  }
+  Table table = served_table(problem, lines);
+  const bool served = std::any_of(lines.begin(), lines.end(),
+                                  [](const ServedLine& line) { return line.served.match.fit != Fit::none; });
+  if (!served) {
+    table.notes.push_back(
+        fmt::format("Nothing is known for this problem; tune it: tilewright sweep \"{}\"", problem.key()));
+  }
+  console.print(table, format);
+  return served ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/setup.hpp"
+
+#include <fmt/format.h>
+
+#include "cache/error.hpp"
+#include "tuner/kernels_dir.hpp"
+
+namespace tilewright::cli {
+
+Format format_of(const Arguments& arguments) {
+  const std::string name = arguments.text("format", "text");
+  if (const auto format = format_from(name)) return *format;
+  throw UsageError(
+      fmt::format("--format {}: no such form{}", name, suggestion(name, {"text", "json", "csv", "markdown"})));
+}
+
+std::optional<MeasureMode> mode_of(const Arguments& arguments) {
+  if (!arguments.has("mode")) return std::nullopt;
+  const std::string typed = arguments.text("mode");
+  if (const auto mode = measure_mode_from(typed)) return mode;
+  throw UsageError(fmt::format("--mode {}: no such mode{}", typed, suggestion(typed, {"cold", "hot", "events"})));
+}
+
+std::filesystem::path cache_path(const Arguments& arguments) {
+  return arguments.has("cache") ? std::filesystem::path(arguments.text("cache")) : default_cache_path();
+}
+
+Store open_to_read(const Arguments& arguments) { return Store(cache_path(arguments), {.access = StoreAccess::read}); }
+
+Catalogue open_catalogue(const Arguments& arguments) {
+  const std::vector<std::string> folders = arguments.texts("ops");
+  return Catalogue({folders.begin(), folders.end()}, kernels_dir());
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "cache/store/store.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/report/table.hpp"
+
+/// What several verbs need, from the options that they share.
+namespace tilewright::cli {
+
+/// --format; throws UsageError with the nearest right name.
+[[nodiscard]] Format format_of(const Arguments& arguments);
+/// --mode, or nothing when it is not given; throws UsageError.
+[[nodiscard]] std::optional<MeasureMode> mode_of(const Arguments& arguments);
+/// --cache, else the default.
+[[nodiscard]] std::filesystem::path cache_path(const Arguments& arguments);
+/// The cache for reading; throws CacheError that says how to make one.
+[[nodiscard]] Store open_to_read(const Arguments& arguments);
+/// The folders of --ops, then the built-in ops.
+[[nodiscard]] Catalogue open_catalogue(const Arguments& arguments);
+
+}  // namespace tilewright::cli

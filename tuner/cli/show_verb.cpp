@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "cache/version.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/stored_devices.hpp"
+#include "tuner/cli/winner_evidence.hpp"
+#include "tuner/compile/host_compiler.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/compile/source.hpp"
+#include "tuner/definition/shapes.hpp"
+#include "tuner/definition/space.hpp"
+#include "tuner/report/served_table.hpp"
+#include "tuner/sweep/builder.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// A config that is legal for a problem on a device, with its launch.
+struct Shown {
+  Candidate candidate;
+  Problem problem;
+  LaunchPlan plan;
+};
+
+/// The problem asked for, or the first of the definition's grid that the config is legal for.
+Shown find_shown(const OpDefinition& definition, const Candidate& candidate, const ProblemWords& words,
+                 const DeviceFacts& device) {
+  std::vector<Problem> problems;
+  if (words.has_dims(definition.interface)) {
+    problems.push_back(to_problem(words, definition.interface));
+  } else {
+    problems = default_shapes(definition, to_spec(words, definition.interface), device.is_cpu());
+  }
+  std::string reason;
+  for (const Problem& problem : problems) {
+    auto planned = make_plan(definition.interface, candidate.implementation->recipe, candidate.config, problem, device);
+    if (auto* plan = std::get_if<LaunchPlan>(&planned)) return {candidate, problem, std::move(*plan)};
+    if (reason.empty()) reason = std::get<Illegal>(planned).reason;
+  }
+  throw UsageError(fmt::format("{} cannot serve {}: {}\nName a shape that it can, such as --shape {}",
+                               candidate.config.text(),
+                               problems.size() == 1 ? problems.front().key() : "any shape of the definition's grid",
+                               reason, fmt::format("{}=1024", definition.interface.dims.front())));
+}
+
+struct Compiled {
+  CompileResult result;
+  std::string ptx;
+};
+
+Compiled compile(const GeneratedSource& source, const std::string& arch, const Catalogue& catalogue) {
+  const CompileRequest request = compile_request(source, arch, catalogue.builtin_dir());
+  Compiled compiled;
+  if (arch == "cpu") {
+    compiled.result = HostCompiler().compile(request);
+  } else {
+    compiled.result = NvrtcCompiler().compile(request, compiled.ptx);
+  }
+  return compiled;
+}
+
+std::string extent_text(const Extent& extent) { return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]); }
+
+Table resources_table(const Shown& shown, const Compiled& compiled, const std::string& arch) {
+  Table table;
+  table.title = fmt::format("{} on {}, {} by {}", shown.candidate.config.text(), shown.problem.key(), arch,
+                            compiled.result.compiler);
+  table.columns = {{"kernel", "kernel"},
+                   {"grid", "grid"},
+                   {"block", "block"},
+                   {"cluster", "cluster"},
+                   {"dynamic_shared_bytes", "shared", Unit::bytes},
+                   {"static_shared_bytes", "static", Unit::bytes},
+                   {"registers", "registers"},
+                   {"spill_store_bytes", "spill stores", Unit::bytes},
+                   {"spill_load_bytes", "spill loads", Unit::bytes},
+                   {"local_bytes", "stack", Unit::bytes},
+                   {"max_threads", "threads at most"}};
+  for (const PlannedKernel& planned : shown.plan.kernels) {
+    std::vector<Cell> cells{planned.entry, extent_text(planned.grid), extent_text(planned.block),
+                            extent_text(planned.cluster), std::int64_t{planned.shared_bytes}};
+    for (const CompiledKernel& kernel : compiled.result.kernels) {
+      if (kernel.entry != planned.entry || arch == "cpu") continue;
+      const KernelResources& used = kernel.resources;
+      for (const int figure : {used.static_shared_bytes, used.registers, used.spill_store_bytes, used.spill_load_bytes,
+                               used.local_bytes, used.max_threads}) {
+        cells.emplace_back(std::int64_t{figure});
+      }
+    }
+    cells.resize(table.columns.size());
+    table.rows.push_back(std::move(cells));
+  }
+  if (arch == "cpu")
+    table.notes.push_back("The emulator's compiler knows no registers: name a GPU with --arch sm_90a.");
+  return table;
+}
+
+ExitCode show_config(const Arguments& arguments, Console& console) {
+  ProblemWords words = read_problem_words(arguments);
+  if (arguments.has("shape")) add_named(words, arguments.text("shape"));
+  const Format format = format_of(arguments);
+  Catalogue catalogue = open_catalogue(arguments);
+  const OpDefinition& definition = catalogue.find(words.op);
+  const Candidate candidate = resolve_config(definition, Config::parse(arguments.text("config")));
+  const std::string arch = arguments.text("arch", "sm_90a");
+  if (arch == "cpu" && arguments.has("ptx")) {
+    throw UsageError("the emulator has no PTX: name a GPU's architecture, such as --arch sm_90a");
+  }
+  const Shown shown = find_shown(definition, candidate, words, facts_of_arch(arch));
+  const GeneratedSource source =
+      generate_source(definition, *candidate.implementation, candidate.config, shown.problem, shown.plan);
+  if (arguments.has("source")) {
+    console.print(source.text);
+    return ExitCode::done;
+  }
+  const Compiled compiled = compile(source, arch, catalogue);
+  if (arguments.has("log")) {
+    console.print(compiled.result.log);
+  } else if (!compiled.result.ok) {
+    console.say(compiled.result.log);
+  } else if (arguments.has("ptx")) {
+    console.print(compiled.ptx);
+  } else {
+    console.print(resources_table(shown, compiled, arch), format);
+  }
+  if (compiled.result.ok) return ExitCode::done;
+  throw Error(
+      fmt::format("{} does not compile for {}: {}", candidate.config.text(), arch, first_error(compiled.result.log)));
+}
+
+ExitCode show_winner(const Arguments& arguments, Console& console) {
+  for (const char* needs_config : {"arch", "source", "ptx", "resources", "log"}) {
+    if (!arguments.has(needs_config)) continue;
+    throw UsageError(fmt::format("--{} is of one config: name it with --config (`tilewright query` tells a winner's)",
+                                 needs_config));
+  }
+  const Format format = format_of(arguments);
+  ProblemWords words = read_problem_words(arguments);
+  if (arguments.has("shape")) add_named(words, arguments.text("shape"));
+  const Store store = open_to_read(arguments);
+  const auto stored = store.interface_of(words.op);
+  const OpInterface interface = stored ? *stored : open_catalogue(arguments).find(words.op).interface;
+  const Problem problem = to_problem(words, interface);
+  const Versions versions{0, "", version()};
+  std::vector<ServedLine> lines;
+  for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
+    Served served = match(store, problem, interface.hash(), device, versions);
+    if (served.row) lines.push_back({device.fingerprint(), std::move(served)});
+  }
+  if (lines.empty()) {
+    throw Error(fmt::format("nothing is known for {}; tune it: tilewright sweep \"{}\"", problem.key(), problem.key()));
+  }
+  if (format != Format::text) {
+    console.print(served_table(problem, lines), format);
+    return ExitCode::done;
+  }
+  for (const ServedLine& line : lines) console.print(evidence_text(store, problem, line.served));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode run_show_verb(const Arguments& arguments, Console& console) {
+  return arguments.has("config") ? show_config(arguments, console) : show_winner(arguments, console);
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/progress.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/definition/shapes.hpp"
+#include "tuner/report/units.hpp"
+#include "tuner/report/winner_lines.hpp"
+#include "tuner/sweep/sweep.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+// The emulator is there to try the whole road, not to rank a thousand configs: each costs a run of the host's compiler.
+constexpr std::int64_t kMaxConfigsOnCpu = 24;
+
+/// dtype and attributes with the values asked for, in the order typed.
+using Choices = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add_choices(Choices& choices, const std::string& name, const std::string& values) {
+  auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) { return choice.first == name; });
+  if (found == choices.end()) found = choices.insert(choices.end(), {name, {}});
+  for (std::string& value : split_list(values)) found->second.push_back(std::move(value));
+}
+
+/// Every combination of the choices.
+std::vector<OpSpec> specs_of(const OpInterface& interface, const Choices& choices) {
+  std::vector<std::string> texts{""};
+  for (const auto& [name, values] : choices) {
+    std::vector<std::string> longer;
+    for (const std::string& text : texts) {
+      for (const std::string& value : values) {
+        longer.push_back(fmt::format("{}{}{}={}", text, text.empty() ? "" : ",", name, value));
+      }
+    }
+    texts = std::move(longer);
+  }
+  std::vector<OpSpec> specs;
+  for (const std::string& text : texts) {
+    specs.push_back(parse_spec(text.empty() ? interface.op : fmt::format("{}[{}]", interface.op, text), interface));
+  }
+  return specs;
+}
+
+/// Shapes and types of the command line, as problems.
+std::vector<Problem> problems_of(const Arguments& arguments, const ProblemWords& words, const OpDefinition& definition,
+                                 bool emulator) {
+  const OpInterface& interface = definition.interface;
+  Choices choices;
+  std::string dims;
+  for (const auto& [name, values] : words.named) {
+    if (kind_of_name(name, interface) == NameKind::dim) {
+      dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", name, values);
+    } else {
+      add_choices(choices, name, values);
+    }
+  }
+  if (arguments.has("dtype")) add_choices(choices, "dtype", arguments.text("dtype"));
+  for (const std::string& typed : arguments.texts("attr")) {
+    const std::size_t equals = typed.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(fmt::format("--attr takes NAME=VALUE, such as act=gelu, and was given '{}'", typed));
+    }
+    const std::string name = typed.substr(0, equals);
+    if (kind_of_name(name, interface) != NameKind::attribute) {
+      throw UsageError(fmt::format("{} is no attribute of {}: write {} behind the op", name, interface.op, typed));
+    }
+    add_choices(choices, name, typed.substr(equals + 1));
+  }
+
+  std::vector<std::string> texts = arguments.texts("shapes");
+  if (!dims.empty()) texts.push_back(dims);
+  std::vector<Problem> problems;
+  for (const OpSpec& spec : specs_of(interface, choices)) {
+    const auto add = [&](const std::vector<Problem>& more) {
+      problems.insert(problems.end(), more.begin(), more.end());
+    };
+    for (const std::string& text : texts) add(parse_shapes(text, spec, interface));
+    if (arguments.has("shapes-file")) add(read_shapes_csv(arguments.text("shapes-file"), spec, interface));
+    if (texts.empty() && !arguments.has("shapes-file")) add(default_shapes(definition, spec, emulator));
+  }
+  return problems;
+}
+
+/// The winners of the problems that were swept, in their order.
+Table table_of(const Store& store, const SweepRequest& request, const Device& device) {
+  const std::string hash = request.definition->interface.hash();
+  std::vector<WinnerLine> lines;
+  std::vector<std::string> shown;
+  for (const Problem& problem : request.problems) {
+    if (std::find(shown.begin(), shown.end(), problem.key()) != shown.end()) continue;
+    shown.push_back(problem.key());
+    const ProblemKey key{problem, hash, device.facts().fingerprint()};
+    auto row = store.winner_of(key, request.mode, WinnerRole::best);
+    if (!row) continue;
+    const Match match{Fit::exact, Freshness::fresh, DeviceFit::same_device};
+    lines.push_back(winner_line(store, request.definition, std::move(*row), match));
+  }
+  return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);
+}
+
+std::string summary_text(const SweepSummary& summary, const Store& store) {
+  std::string text = fmt::format("{} problems in {}: {} configs measured", summary.problems,
+                                 show_duration(summary.wall_seconds.count()), summary.measured);
+  if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
+  text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
+                      summary.compiled, show_duration(summary.compile_seconds.count()));
+  return text + fmt::format("; cache {}", store.path().string());
+}
+
+}  // namespace
+
+ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
+  watch_interrupts();
+  const Format format = format_of(arguments);
+  const ProblemWords words = read_problem_words(arguments);
+  Catalogue catalogue = open_catalogue(arguments);
+  SweepRequest request;
+  request.definition = &catalogue.find(words.op);
+  request.mode = mode_of(arguments).value_or(MeasureMode::cold);
+  request.stop.budget = std::chrono::milliseconds(arguments.integer("budget-ms", 60, 1));
+  request.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
+  request.ceilings = !arguments.has("no-ceilings");
+  request.again = arguments.has("again");
+  request.command = arguments.command();
+  // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
+  (void)problems_of(arguments, words, *request.definition, false);
+
+  const bool quiet = arguments.has("quiet");
+  std::string said;
+  const std::unique_ptr<Device> device = open_device(arguments.text("device", "auto"), &said);
+  if (!said.empty() && !quiet) console.say(said);
+  const bool emulator = device->facts().is_cpu();
+  request.problems = problems_of(arguments, words, *request.definition, emulator);
+  request.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
+
+  Store store(cache_path(arguments));
+  SweepSummary summary;
+  {
+    Progress progress(console, quiet);
+    summary = run_sweep(request, catalogue, *device, store, progress, interrupted);
+  }
+  if (!quiet) console.say(summary_text(summary, store));
+  Table table = table_of(store, request, *device);
+  if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
+  if (summary.without_winner > 0) {
+    table.notes.push_back(fmt::format("{} problems have no winner.", summary.without_winner));
+  }
+  console.print(table, format);
+  return summary.interrupted || summary.without_winner > 0 ? ExitCode::partly : ExitCode::done;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a verb is to its users: name, options, examples. One table (verb_table.cpp) holds all of them; parsing, `--help`
+/// and docs/cli.md are made from it, so that they cannot differ. Plain values.
+namespace tilewright::cli {
+
+class Arguments;
+class Console;
+
+/// How the program ends.
+enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
+
+struct Option {
+  /// Without the dashes: "cache".
+  std::string name;
+  /// What its value is called: "FILE"; empty for a switch.
+  std::string value;
+  /// One or more sentences.
+  std::string help;
+  /// May be given more than once.
+  bool repeated = false;
+};
+
+struct Example {
+  std::string command;
+  std::string says;
+};
+
+struct Verb {
+  std::string name;
+  /// One line, without a full stop.
+  std::string summary;
+  /// Behind the verb: "OP [NAME=VALUE...] [OPTION...]".
+  std::string usage;
+  /// Paragraphs.
+  std::vector<std::string> description;
+  std::vector<Option> options;
+  std::vector<Example> examples;
+  /// What the exit codes mean for this verb.
+  std::string exit_codes;
+  ExitCode (*run)(const Arguments& arguments, Console& console) = nullptr;
+};
+
+/// All verbs, in the order of the documentation.
+[[nodiscard]] const std::vector<Verb>& verbs();
+/// Throws UsageError with the nearest right name.
+[[nodiscard]] const Verb& find_verb(const std::string& name);
+
+// One function a verb, each in the file of its name.
+ExitCode run_sweep_verb(const Arguments& arguments, Console& console);
+ExitCode run_query_verb(const Arguments& arguments, Console& console);
+ExitCode run_table_verb(const Arguments& arguments, Console& console);
+ExitCode run_list_verb(const Arguments& arguments, Console& console);
+ExitCode run_show_verb(const Arguments& arguments, Console& console);
+ExitCode run_doctor_verb(const Arguments& arguments, Console& console);
+ExitCode run_help_verb(const Arguments& arguments, Console& console);
+
+}  // namespace tilewright::cli

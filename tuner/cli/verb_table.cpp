@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place where verbs and options are described.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cache/error.hpp"
+#include "tuner/cli/verb.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+const Option kCache{"cache", "FILE",
+                    "The cache. Default: TILEWRIGHT_CACHE, else tilewright/cache.db in the XDG cache folder."};
+const Option kOps{"ops", "DIR", "A folder of your own ops, or of one op; searched before the built-in ones.", true};
+const Option kFormat{"format", "FORM", "text (default), json, csv or markdown. JSON and CSV have full precision."};
+
+Verb sweep_verb() {
+  Verb verb;
+  verb.name = "sweep";
+  verb.summary = "Tune an op: compile, verify and measure its configs, and keep the winners";
+  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
+  verb.description = {
+      "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
+      "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
+      "measured again, so a sweep that was interrupted or killed goes on where it stopped. Ends with the table of "
+      "winners.",
+      "Problems: NAME=VALUES names dims, attributes or dtype, and --shapes says the same in one text. VALUES are lists "
+      "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Where no dims are "
+      "given, the grid of the op's definition is; where no dtype is given, the op's first.",
+  };
+  verb.options = {
+      {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
+      {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
+      {"dtype", "LIST", "Types to tune: bf16,f32."},
+      {"attr", "NAME=LIST", "Values of an attribute: act=gelu,relu. Default: the attribute's first.", true},
+      {"device", "NAME", "auto (default: the first GPU, else the emulator), cpu, or cuda:N."},
+      {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
+      {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
+      {"max-configs", "N",
+       "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
+      {"jobs", "N", "Compile workers. Default: one a core."},
+      {"again", "", "Measure what the cache has already, too."},
+      {"no-ceilings", "", "Do not measure the copy of the same bytes that the table compares with."},
+      {"quiet", "", "No progress."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright sweep softmax", "The grid of the definition, on the GPU if there is one, else on the emulator."},
+      {"tilewright sweep softmax --dtype bf16,f32 --shapes \"rows=256,4096 cols=1024..16384x4\"",
+       "Two types, six shapes each."},
+      {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
+  };
+  verb.exit_codes =
+      "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, or some "
+      "problem has no winner.";
+  verb.run = run_sweep_verb;
+  return verb;
+}
+
+Verb query_verb() {
+  Verb verb;
+  verb.name = "query";
+  verb.summary = "Ask the cache which config serves a problem, and how well it fits";
+  verb.usage = "OP [NAME=VALUE...] [OPTION...]";
+  verb.description = {
+      "Answers from the cache alone, in milliseconds: no GPU is opened and nothing is compiled. What dtype or "
+      "attribute "
+      "is not given takes its first value. Without --device there is an answer for each device of the cache.",
+      "The match says how what is served fits: exact (tuned for this problem), default (the op's base), none; fresh or "
+      "stale; same device or same architecture.",
+  };
+  verb.options = {
+      {"device", "NAME", "A device of the cache by its name or a part of it, cpu, or an architecture such as sm_90."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright query softmax rows=8 cols=100 dtype=f32", "The winner for one shape."},
+      {"tilewright query \"softmax[dtype=bf16]{rows=4096,cols=1024}\" --device H200 --format json",
+       "The same by shape key, for a program."},
+  };
+  verb.exit_codes =
+      "0 something can be served, 1 nothing can (match none) or the cache cannot be read, 2 the command "
+      "line is wrong.";
+  verb.run = run_query_verb;
+  return verb;
+}
+
+Verb table_verb() {
+  Verb verb;
+  verb.name = "table";
+  verb.summary = "Print the winners of an op over all shapes in the cache";
+  verb.usage = "OP [OPTION...]";
+  verb.description = {
+      "Shape, winner, time with its 95 % interval, GB/s, share of the measured copy of the same bytes, speed-up over "
+      "the "
+      "op's base, match and device. A time of device cpu is the emulator's.",
+  };
+  verb.options = {
+      {"dtype", "LIST", "Only these types."},
+      {"device", "NAME", "Only this device: its name or a part of it, or cpu."},
+      {"mode", "MODE", "cold (default), hot or events: figures of different modes are never compared."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {{"tilewright table softmax --dtype bf16 --format csv", "For a spreadsheet."}};
+  verb.exit_codes = "0 done, 1 there is no winner to print or the cache cannot be read, 2 the command line is wrong.";
+  verb.run = run_table_verb;
+  return verb;
+}
+
+Verb list_verb() {
+  Verb verb;
+  verb.name = "list";
+  verb.summary = "List the ops that can be tuned, or the devices of the cache";
+  verb.usage = "[ops|devices] [OPTION...]";
+  verb.description = {
+      "ops (default): each op with its dims, types, attributes, implementations, the size of its space and how many of "
+      "its problems have a winner in the cache. devices: those that the cache has trials of.",
+  };
+  verb.options = {kOps, kCache, kFormat};
+  verb.examples = {{"tilewright list --ops ./my_ops", "Your own ops among the built-in ones."}};
+  verb.exit_codes = "0 done, 1 failed, 2 the command line is wrong, 3 some definition has mistakes.";
+  verb.run = run_list_verb;
+  return verb;
+}
+
+Verb show_verb() {
+  Verb verb;
+  verb.name = "show";
+  verb.summary = "Show one config: its source, PTX, resources or log; or the evidence of a winner";
+  verb.usage = "OP [NAME=VALUE...] [--config CONFIG] [OPTION...]";
+  verb.description = {
+      "With --config: compiles that config for an architecture, with no GPU, and prints what is asked for; by default "
+      "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
+      "definition's grid that the config is legal for.",
+      "Without --config: tells in words why the winner of a problem is the winner.",
+  };
+  verb.options = {
+      {"config", "CONFIG", "Such as 'onchip{num_warps=4,vec=8,static_dims=1}'; parameters in any order."},
+      {"shape", "TEXT", "Dims: rows=4096,cols=1024. They may also stand behind the op."},
+      {"arch", "ARCH", "sm_80, sm_90a (default), … or cpu for the emulator."},
+      {"source", "", "The source that the compiler is given."},
+      {"ptx", "", "The PTX that the binary is made from."},
+      {"resources", "", "Registers, spills and shared memory of each kernel (the default)."},
+      {"log", "", "All that the compiler said."},
+      {"device", "NAME", "Without --config: the winner of this device of the cache."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright show softmax --config 'online{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
+      {"tilewright show softmax rows=4096 cols=1024 dtype=bf16", "Why its winner won."},
+  };
+  verb.exit_codes = "0 done, 1 the config does not compile or there is no winner, 2 the command line is wrong.";
+  verb.run = run_show_verb;
+  return verb;
+}
+
+Verb doctor_verb() {
+  Verb verb;
+  verb.name = "doctor";
+  verb.summary = "Say what was found on this machine, where, and what each missing part costs";
+  verb.usage = "[OPTION...]";
+  verb.description = {"Driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops and the cache."};
+  verb.options = {kOps, kCache, kFormat};
+  verb.examples = {{"tilewright doctor --format json", "For a bug report."}};
+  verb.exit_codes = "0 something can be tuned here and the cache is sound, 1 not, 2 the command line is wrong.";
+  verb.run = run_doctor_verb;
+  return verb;
+}
+
+Verb help_verb() {
+  Verb verb;
+  verb.name = "help";
+  verb.summary = "Print the help of the program or of one verb";
+  verb.usage = "[VERB]";
+  verb.options = {{"markdown", "", "The whole of docs/cli.md."}};
+  verb.run = run_help_verb;
+  return verb;
+}
+
+}  // namespace
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> kVerbs{sweep_verb(), query_verb(),  table_verb(), list_verb(),
+                                        show_verb(),  doctor_verb(), help_verb()};
+  return kVerbs;
+}
+
+const Verb& find_verb(const std::string& name) {
+  const std::vector<Verb>& all = verbs();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Verb& verb) { return verb.name == name; });
+  if (found != all.end()) return *found;
+  std::vector<std::string> names;
+  for (const Verb& verb : all) names.push_back(verb.name);
+  throw UsageError(
+      fmt::format("there is no verb '{}'{}\nType `tilewright help` for all of them", name, suggestion(name, names)));
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/winner_evidence.hpp"
+
+#include <fmt/format.h>
+
+#include "tuner/report/units.hpp"
+#include "tuner/report/winners_table.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+std::string choice_text(const Problem& problem, const Served& served) {
+  const Store::WinnerRow& row = *served.row;
+  const Winner& winner = row.winner;
+  std::string text = fmt::format("{} is served by {}\n", problem.key(), winner.trial.config.text());
+  text += fmt::format("  match: {}\n", served.match.text());
+  if (served.match.fit != Fit::exact) {
+    text += fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
+  }
+  text += fmt::format("  chosen by {} among {} configs, {} of which failed\n", winner.strategy,
+                      winner.configs_considered, winner.configs_failed);
+  if (!winner.runner_up || !winner.runner_up_ratio) return text + "  there was no other to compare it with\n";
+  const double ratio = *winner.runner_up_ratio;
+  const std::string distance =
+      ratio >= 1 ? fmt::format("{} slower", show_share(ratio - 1))
+                 : fmt::format(
+                       "{} faster, but their intervals overlap, and of tied configs the first of the definition is "
+                       "taken",
+                       show_share(1 - ratio));
+  return text + fmt::format("  runner-up {}: {}\n", winner.runner_up->text(), distance);
+}
+
+std::string time_text(const Winner& winner, const std::optional<Trial>& trial, MeasureMode mode) {
+  if (!winner.trial.timing) return "";
+  const Timing& timing = *winner.trial.timing;
+  std::string text = fmt::format("  time {} (median; 95 % interval {} to {}; fastest round {}), {} mode\n",
+                                 show_time(timing.median_ns), show_time(timing.low_ns), show_time(timing.high_ns),
+                                 show_time(timing.min_ns), name(mode));
+  const std::size_t rounds = trial && trial->timing ? trial->timing->rounds_ns.size() : 0;
+  text += fmt::format("  from {} rounds of {} launches over {} input sets; an empty launch takes {}{}\n", rounds,
+                      timing.launches_per_round, timing.input_sets, show_time(timing.floor_ns),
+                      timing.launch_bound() ? ", so this time is the launch's and not the kernel's" : "");
+  if (winner.base_ns && timing.median_ns > 0) {
+    text += fmt::format("  the op's base takes {}: {}\n", show_time(*winner.base_ns),
+                        show_ratio(*winner.base_ns / timing.median_ns));
+  }
+  return text;
+}
+
+std::string build_text(const Store& store, const Trial& trial) {
+  const auto build = store.build(trial.build_key);
+  if (!build) return "";
+  std::string text = fmt::format("  binary for {} by {}, compiled in {}\n", build->arch, build->compiler,
+                                 show_time(build->milliseconds * 1e6));
+  for (const KernelFacts& kernel : build->kernels) {
+    if (kernel.registers == 0) continue;
+    text +=
+        fmt::format("    {}: {} registers, {} bytes spilled, {} bytes of static shared memory\n", kernel.entry,
+                    kernel.registers, kernel.spill_store_bytes + kernel.spill_load_bytes, kernel.static_shared_bytes);
+  }
+  return text;
+}
+
+std::string machine_text(const Store::WinnerRow& row) {
+  const Trial& trial = row.winner.trial;
+  std::string text = fmt::format("  measured {} on {}", show_moment(trial.measured_at), row.device.fingerprint());
+  if (!trial.gpu_uuid.empty()) text += fmt::format(" ({})", trial.gpu_uuid);
+  text += fmt::format(", Tilewright {}", trial.versions.tilewright);
+  if (trial.versions.driver != 0) {
+    text += fmt::format(", CUDA driver {}.{}", trial.versions.driver / 1000, trial.versions.driver % 1000 / 10);
+  }
+  text += "\n";
+  const DeviceReadings& readings = trial.readings;
+  std::string state;
+  if (readings.sm_clock_mhz) state += fmt::format(" SM clock {} MHz,", *readings.sm_clock_mhz);
+  if (readings.temperature_c) state += fmt::format(" {} °C,", *readings.temperature_c);
+  if (readings.power_mw) state += fmt::format(" {} W,", *readings.power_mw / 1000);
+  if (readings.throttle_reasons) state += fmt::format(" throttle reasons 0x{:x},", *readings.throttle_reasons);
+  if (state.empty()) return text;
+  state.back() = '\n';
+  return text + "  then:" + state;
+}
+
+}  // namespace
+
+std::string evidence_text(const Store& store, const Problem& problem, const Served& served) {
+  const Store::WinnerRow& row = *served.row;
+  std::string text = choice_text(problem, served);
+  text += time_text(row.winner, store.trial(row.winner.trial.id), row.mode);
+  if (const auto& accuracy = row.winner.trial.accuracy) {
+    text += fmt::format("  right: largest error {:.3g}, norm-wise {:.3g} of the reference\n", accuracy->max_absolute,
+                        accuracy->norm_relative);
+  }
+  text += build_text(store, row.winner.trial) + machine_text(row);
+  if (row.device.is_cpu()) text += "  " + emulator_note() + "\n";
+  return text;
+}
+
+}  // namespace tilewright::cli

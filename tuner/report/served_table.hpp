@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/match.hpp"
+#include "tuner/report/table.hpp"
+
+/// What the cache serves for one problem, by device: the config, how well it fits, and on what evidence.
+namespace tilewright {
+
+/// One answer; `device` is the fingerprint that was asked for, which may not be the one that the winner is of.
+struct ServedLine {
+  std::string device;
+  Served served;
+};
+
+/// A record a device. Says so when times are the emulator's.
+[[nodiscard]] Table served_table(const Problem& problem, const std::vector<ServedLine>& lines);
+
+}  // namespace tilewright
