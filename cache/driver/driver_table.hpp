@@ -68,7 +68,7 @@ struct LaunchConfig {
 };
 
 /// CUtensorMap: opaque, given to a kernel by value.
-struct alignas(64) TensorMap {
+struct alignas(128) TensorMap {
   std::uint64_t words[16];
 };
 
@@ -134,7 +134,10 @@ struct DriverTable {
   Api<Result(Stream)> stream_query{library, "cuStreamQuery"};
   Api<Result(Stream, int)> stream_begin_capture{library, "cuStreamBeginCapture_v2"};
   Api<Result(Stream, Graph*)> stream_end_capture{library, "cuStreamEndCapture"};
-  Api<Result(Stream, int*)> stream_is_capturing{library, "cuStreamIsCapturing"};
+  Api<Result(Stream, int*, unsigned long long*, Graph*, const void**, std::size_t*)> stream_get_capture_info{
+      library, "cuStreamGetCaptureInfo_v2"};
+  Api<Result(Stream, unsigned long long*)> stream_get_id{library, "cuStreamGetId"};
+  Api<Result(int*)> thread_exchange_capture_mode{library, "cuThreadExchangeStreamCaptureMode"};
   Api<Result(Event*, unsigned)> event_create{library, "cuEventCreate"};
   Api<Result(Event)> event_destroy{library, "cuEventDestroy_v2"};
   Api<Result(Event, Stream)> event_record{library, "cuEventRecord"};

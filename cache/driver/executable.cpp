@@ -176,11 +176,17 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
     if (const Result status = encode(table, plan_.maps[i], address, maps[i]); status != kSuccess) return status;
   }
 
+  // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros.
+  static constexpr TensorMap kAbsent{};
   // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
   std::array<void*, kMostParams> params;
   for (const Launchable& kernel : *kernels_) {
     for (std::size_t i = 0; i < kernel.params.size(); ++i) {
       const PlannedParam& param = kernel.params[i];
+      if (param.is_absent()) {
+        params[i] = const_cast<TensorMap*>(&kAbsent);
+        continue;
+      }
       switch (param.kind) {
         case KernelParam::Kind::ptr:
         case KernelParam::Kind::scalar:

@@ -11,6 +11,7 @@ constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDefault = 0;
 /// Other threads of the process may go on allocating and synchronizing while this one captures.
 constexpr int kCaptureThreadLocal = 1;
+constexpr int kCaptureRelaxed = 2;
 
 }  // namespace
 
@@ -34,6 +35,12 @@ bool OwnedStream::is_done() const {
   driver_->check(status, driver_->table().stream_query.name(), "asking whether the stream is done");
   return true;
 }
+
+CaptureRelaxed::CaptureRelaxed(const Driver& driver) : driver_(&driver), mode_(kCaptureRelaxed) {
+  driver.call("relaxing the capture mode", driver.table().thread_exchange_capture_mode, &mode_);
+}
+
+CaptureRelaxed::~CaptureRelaxed() { driver_->table().thread_exchange_capture_mode(&mode_); }
 
 OwnedEvent::OwnedEvent(const Driver& driver) : driver_(&driver), event_(nullptr, Destroy{&driver.table()}) {
   Event event = nullptr;

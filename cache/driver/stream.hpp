@@ -31,6 +31,21 @@ class OwnedStream {
   std::unique_ptr<CUstream_st, Destroy> stream_;
 };
 
+/// While it lives, the calling thread may load kernels and allocate memory although a stream is capturing a graph, which
+/// the driver forbids otherwise: neither becomes part of the graph. Stays on its thread.
+class CaptureRelaxed {
+ public:
+  explicit CaptureRelaxed(const Driver& driver);
+  ~CaptureRelaxed();
+  CaptureRelaxed(const CaptureRelaxed&) = delete;
+  CaptureRelaxed& operator=(const CaptureRelaxed&) = delete;
+
+ private:
+  const Driver* driver_;
+  /// The thread's mode before.
+  int mode_;
+};
+
 class OwnedEvent {
  public:
   explicit OwnedEvent(const Driver& driver);

@@ -80,6 +80,8 @@ struct ContextRecord {
 using Work = std::vector<std::function<void()>>;
 
 struct StreamRecord {
+  unsigned long long id = 0;
+  unsigned long long capture_id = 0;
   std::unique_ptr<Work> captured;
 };
 
@@ -110,6 +112,8 @@ struct State {
   std::map<std::string, std::size_t> calls;
   std::string log_file;
   unsigned long long throttle_reasons = 0;
+  /// Of streams and captures; 1 is the legacy default stream's.
+  unsigned long long last_id = 1;
   std::atomic<bool> fast{false};
 
   /// The answer that a test has ordered for this call; 0 when none. Counts the call.

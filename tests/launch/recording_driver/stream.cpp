@@ -2,6 +2,7 @@
 // Copies, streams, events and graphs of the recording driver: everything is done at the call, except what is captured.
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "tests/launch/recording_driver/state.hpp"
 
@@ -71,6 +72,7 @@ RECORDING_API Result cuStreamCreate(Stream* stream, unsigned) {
   if (const Result status = state().ordered("cuStreamCreate"); status != success) return status;
   if (state().current() == nullptr) return invalid_context;
   auto* record = new StreamRecord;
+  record->id = ++state().last_id;
   state().streams.insert(record);
   *stream = reinterpret_cast<Stream>(record);
   return success;
@@ -99,6 +101,7 @@ RECORDING_API Result cuStreamBeginCapture_v2(Stream stream, int) {
   if (stream == nullptr) return stream_capture_unsupported;
   if (record_of(stream)->captured) return invalid_value;
   record_of(stream)->captured = std::make_unique<Work>();
+  record_of(stream)->capture_id = ++state().last_id;
   return success;
 }
 
@@ -109,9 +112,25 @@ RECORDING_API Result cuStreamEndCapture(Stream stream, Graph* graph) {
   return state().ordered("cuStreamEndCapture");
 }
 
-RECORDING_API Result cuStreamIsCapturing(Stream stream, int* capturing) {
+RECORDING_API Result cuStreamGetCaptureInfo_v2(Stream stream, int* capturing, unsigned long long* id, Graph*,
+                                               const void**, std::size_t*) {
   const std::lock_guard lock(state().mutex);
-  *capturing = stream != nullptr && record_of(stream)->captured ? 1 : 0;
+  const bool is_capturing = stream != nullptr && record_of(stream)->captured;
+  *capturing = is_capturing ? 1 : 0;
+  if (is_capturing) *id = record_of(stream)->capture_id;
+  return success;
+}
+
+RECORDING_API Result cuStreamGetId(Stream stream, unsigned long long* id) {
+  const std::lock_guard lock(state().mutex);
+  if (stream != nullptr && !state().streams.contains(record_of(stream))) return invalid_handle;
+  *id = stream == nullptr ? 1 : record_of(stream)->id;
+  return success;
+}
+
+RECORDING_API Result cuThreadExchangeStreamCaptureMode(int* mode) {
+  thread_local int own = 0;
+  std::swap(own, *mode);
   return success;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 
 #include "cache/driver/driver_table.hpp"
@@ -18,7 +19,7 @@ static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, att
 static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
 static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
-static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) == alignof(CUtensorMap));
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
 static_assert(sizeof(Uuid) == sizeof(CUuuid));
 static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(DeviceId) == sizeof(CUdevice));
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions: arguments are checked for what C++ cannot express, and exceptions become codes.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cache/launch/errors.hpp"
+#include "cache/launch/include/tilewright/tilewright.h"
+#include "cache/launch/launcher.hpp"
+#include "cache/version.hpp"
+
+#define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using namespace tilewright;
+
+thread_local std::string last_error;
+
+int fail(int code, const char* text) noexcept {
+  try {
+    last_error = text;
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+  }
+  return code;
+}
+
+/// The code of the exception that is being handled; its text becomes the thread's last error.
+int code_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const launch::InterfaceError& error) {
+    return fail(TW_ERROR_INTERFACE, error.what());
+  } catch (const launch::NoMatchError& error) {
+    return fail(TW_ERROR_NO_MATCH, error.what());
+  } catch (const UsageError& error) {
+    return fail(TW_ERROR_USAGE, error.what());
+  } catch (const CacheError& error) {
+    return fail(TW_ERROR_CACHE, error.what());
+  } catch (const DeviceError& error) {
+    return fail(TW_ERROR_DEVICE, error.what());
+  } catch (const Error& error) {
+    // A config that turns out illegal only when loaded.
+    return fail(TW_ERROR_NO_MATCH, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(TW_ERROR_INTERNAL, "no memory");
+  } catch (const std::exception& error) {
+    return fail(TW_ERROR_INTERNAL, error.what());
+  } catch (...) {
+    return fail(TW_ERROR_INTERNAL, "an exception of an unknown type");
+  }
+}
+
+template <class Work>
+int guarded(const Work& work) noexcept {
+  try {
+    work();
+    return TW_OK;
+  } catch (...) {
+    return code_of_exception();
+  }
+}
+
+template <class Pointer>
+Pointer* require(Pointer* pointer, const char* name) {
+  if (pointer == nullptr) throw UsageError(fmt::format("{} is null", name));
+  return pointer;
+}
+
+launch::Launcher& launcher_of(tw_launcher* launcher) {
+  return *reinterpret_cast<launch::Launcher*>(require(launcher, "the launcher"));
+}
+
+launch::Op& op_of(tw_op* op) { return *reinterpret_cast<launch::Op*>(require(op, "the op")); }
+
+std::span<const std::int64_t> dims_of(const std::int64_t* dims, std::size_t count) {
+  if (count > 0) require(dims, "dims");
+  return {dims, count};
+}
+
+/// A copy that tw_free can free.
+char* copy(const std::string& text) {
+  char* result = static_cast<char*>(std::malloc(text.size() + 1));
+  if (result == nullptr) throw std::bad_alloc();
+  std::memcpy(result, text.c_str(), text.size() + 1);
+  return result;
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+launch::LauncherOptions read_options(const tw_options& options) {
+  // A program built with a later header may ask for what this library does not know; one built with an earlier header
+  // has every field of the first version.
+  if (options.size != sizeof(tw_options)) {
+    throw UsageError(
+        fmt::format("tw_options.size is {} and not {}: set it to sizeof(tw_options); if it is, the program was "
+                    "built for another version than {} of the library",
+                    options.size, sizeof(tw_options), version()));
+  }
+  launch::LauncherOptions result;
+  result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
+  result.device = options.device != nullptr ? options.device : "";
+  result.allow_shared_cache = options.allow_shared_cache != 0 || is_set("TILEWRIGHT_ALLOW_SHARED_CACHE");
+  return result;
+}
+
+}  // namespace
+
+TILEWRIGHT_EXPORT int tw_open_with(const tw_options* options, tw_launcher** out) {
+  return guarded([&] {
+    *require(out, "out") = nullptr;
+    auto launcher = std::make_unique<launch::Launcher>(read_options(*require(options, "options")));
+    *out = reinterpret_cast<tw_launcher*>(launcher.release());
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_open(const char* cache_path, tw_launcher** out) {
+  tw_options options{};
+  options.size = sizeof options;
+  options.cache = cache_path;
+  return tw_open_with(&options, out);
+}
+
+TILEWRIGHT_EXPORT void tw_close(tw_launcher* launcher) { delete reinterpret_cast<launch::Launcher*>(launcher); }
+
+TILEWRIGHT_EXPORT int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out) {
+  return guarded([&] {
+    *require(out, "out") = nullptr;
+    *out = reinterpret_cast<tw_op*>(&launcher_of(launcher).op(require(spec, "the spec")));
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_op_describe(tw_op* op, char** json) {
+  return guarded([&] {
+    *require(json, "json") = nullptr;
+    *json = copy(op_of(op).describe());
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args,
+                                size_t n_args) {
+  return guarded([&] {
+    if (n_args > 0) require(args, "args");
+    op_of(op).launch(static_cast<cuda::Stream>(cu_stream), dims_of(dims, n_dims), {args, n_args});
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json) {
+  return guarded([&] {
+    *require(json, "json") = nullptr;
+    *json = copy(op_of(op).query(dims_of(dims, n_dims)));
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims) {
+  return guarded([&] { op_of(op).preload(dims_of(dims, n_dims)); });
+}
+
+TILEWRIGHT_EXPORT int tw_refresh(tw_launcher* launcher) {
+  return guarded([&] { launcher_of(launcher).refresh(); });
+}
+
+TILEWRIGHT_EXPORT int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out) {
+  return guarded([&] { *require(out, "out") = op_of(op).workspace_bytes(dims_of(dims, n_dims)); });
+}
+
+TILEWRIGHT_EXPORT int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes) {
+  return guarded([&] {
+    launcher_of(launcher).set_workspace(static_cast<cuda::Stream>(cu_stream), reinterpret_cast<cuda::Address>(ptr),
+                                        bytes);
+  });
+}
+
+TILEWRIGHT_EXPORT const char* tw_version(void) { return version(); }
+
+TILEWRIGHT_EXPORT void tw_free(void* text) { std::free(text); }
+
+TILEWRIGHT_EXPORT const char* tw_last_error(void) { return last_error.c_str(); }

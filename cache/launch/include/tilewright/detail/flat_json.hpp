@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Reads the JSON objects that the launch library itself returns, so that a program which includes <tilewright/launch.hpp>
+/// needs no JSON library: the fields of one object, each as its text. A value nested in it is kept whole, to be read by
+/// another FlatJson. Not a validator.
+namespace tilewright::detail {
+
+class FlatJson {
+ public:
+  explicit FlatJson(std::string_view json) {
+    std::size_t at = 0;
+    const std::string_view inside = contents(json, at);
+    at = 0;
+    while (skip_to_value(inside, at)) {
+      std::string key = read_value(inside, at);
+      if (!skip_to_value(inside, at)) break;
+      fields_.emplace_back(std::move(key), read_value(inside, at));
+    }
+  }
+
+  /// Empty when the field is absent or null.
+  [[nodiscard]] std::string text(std::string_view key) const {
+    for (const auto& [name, value] : fields_) {
+      if (name == key) return value == "null" ? std::string() : value;
+    }
+    return {};
+  }
+  /// 0 when the field is absent or null.
+  [[nodiscard]] double number(std::string_view key) const { return std::strtod(text(key).c_str(), nullptr); }
+
+  /// The items of "[…, …]", each as its text.
+  [[nodiscard]] static std::vector<std::string> items(std::string_view json) {
+    std::size_t at = 0;
+    const std::string_view inside = contents(json, at);
+    std::vector<std::string> result;
+    at = 0;
+    while (skip_to_value(inside, at)) result.push_back(read_value(inside, at));
+    return result;
+  }
+
+ private:
+  /// What stands between the first bracket and the one that closes it; `at` is moved behind that.
+  static std::string_view contents(std::string_view json, std::size_t& at) {
+    while (at < json.size() && json[at] != '{' && json[at] != '[') ++at;
+    const std::size_t begin = at + 1;
+    int depth = 0;
+    bool in_text = false;
+    for (; at < json.size(); ++at) {
+      const char c = json[at];
+      if (in_text) {
+        if (c == '\\') ++at;
+        if (c == '"') in_text = false;
+      } else if (c == '"') {
+        in_text = true;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+      } else if ((c == '}' || c == ']') && --depth == 0) {
+        return json.substr(begin, at++ - begin);
+      }
+    }
+    return {};
+  }
+
+  static bool skip_to_value(std::string_view json, std::size_t& at) {
+    at = std::min(json.find_first_not_of(" \t\r\n,:", at), json.size());
+    return at < json.size();
+  }
+
+  /// A string without its quotes, a nested value with its brackets, or a word. `at` is moved behind it.
+  static std::string read_value(std::string_view json, std::size_t& at) {
+    if (json[at] == '"') return read_text(json, at);
+    const std::size_t begin = at;
+    if (json[at] == '{' || json[at] == '[') {
+      contents(json, at);
+    } else {
+      at = std::min(json.find_first_of(" \t\r\n,:", at), json.size());
+    }
+    return std::string(json.substr(begin, at - begin));
+  }
+
+  static std::string read_text(std::string_view json, std::size_t& at) {
+    std::string result;
+    for (++at; at < json.size() && json[at] != '"'; ++at) {
+      if (json[at] == '\\' && at + 1 < json.size()) {
+        ++at;
+        // The library writes UTF-8 as it is; what it escapes are quotes, backslashes and control characters.
+        result += json[at] == 'n' ? '\n' : json[at] == 't' ? '\t' : json[at];
+      } else {
+        result += json[at];
+      }
+    }
+    if (at < json.size()) ++at;
+    return result;
+  }
+
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+}  // namespace tilewright::detail

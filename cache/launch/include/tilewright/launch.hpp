@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tilewright/detail/arguments.hpp"
+#include "tilewright/detail/flat_json.hpp"
+#include "tilewright/launch_error.hpp"
+#include "tilewright/tilewright.h"
+
+/// Launches the fastest kernel that a cache knows for a shape:
+///
+///   tilewright::Launcher launcher;                        // opens the cache, needs no compiler
+///   auto softmax = launcher.op("softmax[dtype=bf16]");
+///   softmax(stream, {rows, cols}, x, y);                  // arguments in the definition's order
+///
+/// Header-only over the C functions of libtilewright.so, so that program and library may come from different compilers.
+/// Failures throw LaunchError. Any number of threads may use one Launcher and its Ops at once; a Launcher is destroyed when
+/// no launch is being made and those made are done on the device.
+namespace tilewright {
+
+struct LaunchOptions {
+  /// Empty: $TILEWRIGHT_CACHE, else the user's cache.
+  std::string cache;
+  /// What match() answers for; empty: the GPU of the current context. See tw_options in tilewright.h.
+  std::string device;
+  /// Use the cache even where other users can write it.
+  bool allow_shared_cache = false;
+};
+
+/// What is served for a shape, and how well it fits: always both.
+struct ServedConfig {
+  std::string config;      ///< "onchip{num_warps=4,…}"; empty when nothing is served
+  std::string fit;         ///< exact, default, none
+  std::string freshness;   ///< fresh, stale
+  std::string device_fit;  ///< same device, same architecture
+  std::string match;       ///< the three in words
+  std::string device;      ///< the fingerprint that was asked for
+  std::string tuned_for;   ///< the problem that the times below are of
+  double median_ns = 0;
+  double low_ns = 0;  ///< 95 % interval of the median
+  double high_ns = 0;
+  double base_ns = 0;  ///< the op's base on the same problem; 0 when unknown
+  std::string json;    ///< all that tw_query says
+
+  [[nodiscard]] bool is_served() const noexcept { return !config.empty(); }
+};
+
+namespace detail {
+
+struct Close {
+  void operator()(tw_launcher* launcher) const noexcept { tw_close(launcher); }
+};
+struct Free {
+  void operator()(char* text) const noexcept { tw_free(text); }
+};
+using Text = std::unique_ptr<char, Free>;
+
+}  // namespace detail
+
+/// An op with its dtype and attributes fixed. A value that is cheap to copy; it keeps its launcher open.
+class Op {
+ public:
+  /// Launches on `stream` (CUstream or cudaStream_t). A pointer argument is a device address, as a pointer of any type
+  /// whose elements have the argument's size, or as CUdeviceptr; a scalar is any number that the declared type can hold.
+  template <class... Arguments>
+  void operator()(void* stream, std::initializer_list<std::int64_t> dims, const Arguments&... arguments) const {
+    launch(stream, dims.begin(), dims.size(), arguments...);
+  }
+  template <class... Arguments>
+  void operator()(void* stream, const std::vector<std::int64_t>& dims, const Arguments&... arguments) const {
+    launch(stream, dims.data(), dims.size(), arguments...);
+  }
+
+  [[nodiscard]] ServedConfig match(const std::vector<std::int64_t>& dims) const {
+    char* json = nullptr;
+    detail::check(tw_query(op_, dims.data(), dims.size(), &json));
+    const detail::Text owned(json);
+    const detail::FlatJson fields(json);
+    return {.config = fields.text("config"),
+            .fit = fields.text("fit"),
+            .freshness = fields.text("freshness"),
+            .device_fit = fields.text("device_fit"),
+            .match = fields.text("match"),
+            .device = fields.text("device"),
+            .tuned_for = fields.text("tuned_for"),
+            .median_ns = fields.number("median_ns"),
+            .low_ns = fields.number("low_ns"),
+            .high_ns = fields.number("high_ns"),
+            .base_ns = fields.number("base_ns"),
+            .json = json};
+  }
+
+  /// Makes the first launch of this shape in the current context as quick as any other.
+  void preload(const std::vector<std::int64_t>& dims) const {
+    detail::check(tw_preload(op_, dims.data(), dims.size()));
+  }
+  [[nodiscard]] std::size_t workspace_bytes(const std::vector<std::int64_t>& dims) const {
+    std::size_t bytes = 0;
+    detail::check(tw_workspace_bytes(op_, dims.data(), dims.size(), &bytes));
+    return bytes;
+  }
+  /// Dims and arguments as JSON; see tw_op_describe.
+  [[nodiscard]] std::string describe() const {
+    char* json = nullptr;
+    detail::check(tw_op_describe(op_, &json));
+    return detail::Text(json).get();
+  }
+
+ private:
+  friend class Launcher;
+  Op(std::shared_ptr<tw_launcher> launcher, const std::string& spec) : launcher_(std::move(launcher)) {
+    detail::check(tw_op_get(launcher_.get(), spec.c_str(), &op_));
+    types_ = detail::argument_types(describe());
+  }
+
+  template <class... Arguments>
+  void launch(void* stream, const std::int64_t* dims, std::size_t n_dims, const Arguments&... arguments) const {
+    if (sizeof...(Arguments) != types_->size()) {
+      throw LaunchError(TW_ERROR_USAGE, "a launch passes " + std::to_string(sizeof...(Arguments)) +
+                                            " arguments where the op takes " + std::to_string(types_->size()));
+    }
+    // One slot more than needed, so that an op without arguments has an array too.
+    detail::Slot slots[sizeof...(Arguments) + 1];
+    void* pointers[sizeof...(Arguments) + 1];
+    std::size_t i = 0;
+    ((pointers[i] = &slots[i], detail::store((*types_)[i], arguments, slots[i]), ++i), ...);
+    detail::check(tw_launch(op_, stream, dims, n_dims, pointers, sizeof...(Arguments)));
+  }
+
+  std::shared_ptr<tw_launcher> launcher_;
+  tw_op* op_ = nullptr;
+  std::shared_ptr<const std::vector<detail::ArgumentType>> types_;
+};
+
+class Launcher {
+ public:
+  /// Opens a cache; empty: the default one.
+  explicit Launcher(const std::string& cache = {}) : Launcher(LaunchOptions{.cache = cache, .device = {}}) {}
+  explicit Launcher(const LaunchOptions& options) {
+    tw_options c_options{};
+    c_options.size = sizeof c_options;
+    c_options.cache = options.cache.empty() ? nullptr : options.cache.c_str();
+    c_options.device = options.device.empty() ? nullptr : options.device.c_str();
+    c_options.allow_shared_cache = options.allow_shared_cache ? 1 : 0;
+    tw_launcher* opened = nullptr;
+    detail::check(tw_open_with(&c_options, &opened));
+    launcher_ = std::shared_ptr<tw_launcher>(opened, detail::Close{});
+  }
+
+  /// "softmax[dtype=bf16]"; with "softmax@INTERFACE[dtype=bf16]" only if the op's arguments are still those.
+  [[nodiscard]] Op op(const std::string& spec) const { return Op(launcher_, spec); }
+
+  /// Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use.
+  void refresh() const { detail::check(tw_refresh(launcher_.get())); }
+
+  /// Memory of the caller's for launches on `stream`; null: the launcher's own. See tw_set_workspace.
+  void set_workspace(void* stream, void* memory, std::size_t bytes) const {
+    detail::check(tw_set_workspace(launcher_.get(), stream, memory, bytes));
+  }
+
+  /// For the C functions.
+  [[nodiscard]] tw_launcher* get() const noexcept { return launcher_.get(); }
+
+ private:
+  std::shared_ptr<tw_launcher> launcher_;
+};
+
+}  // namespace tilewright

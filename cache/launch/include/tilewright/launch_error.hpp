@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "tilewright/tilewright.h"
+
+/// What the C++ layer of the launch library throws: the code of tilewright.h, and text that says what was being done, to
+/// what, and why it failed. A value; nothing is shared between threads.
+namespace tilewright {
+
+class LaunchError : public std::runtime_error {
+ public:
+  LaunchError(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  /// TW_ERROR_…
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+namespace detail {
+
+/// Throws the calling thread's last error unless `code` is TW_OK.
+inline void check(int code) {
+  if (code != TW_OK) throw LaunchError(code, tw_last_error());
+}
+
+}  // namespace detail
+}  // namespace tilewright

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_TILEWRIGHT_H
+#define TILEWRIGHT_TILEWRIGHT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The launch library of Tilewright, for C and through it for every other language: launches the fastest kernel that a
+ * cache knows for a shape, on any shape, with no compiler and no tuning at run time. C++ programs include
+ * <tilewright/launch.hpp>, a thin layer over this header.
+ *
+ * A launcher reads one cache. An op of it (softmax in bf16, say) launches on streams of the CUDA context that is current on
+ * the calling thread. The first launch of a shape reads the cache and loads the kernel; every later one takes no lock,
+ * allocates nothing and reads no file.
+ *
+ * Errors: every function that returns int returns TW_OK (0) or one of the codes below; tw_last_error() then says what was
+ * being done, to what, and why it failed. Nothing is ever thrown across this interface.
+ *
+ * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and devices,
+ * tw_refresh included. Only tw_close must wait until no other call is running.
+ *
+ * Ownership: a launcher belongs to the caller until tw_close. An op belongs to its launcher. Text that is returned through
+ * `char**` belongs to the caller, who gives it to tw_free. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tw_launcher tw_launcher;
+typedef struct tw_op tw_op;
+
+enum {
+  TW_OK = 0,
+  TW_ERROR_USAGE = 1,     /* a wrong argument: unknown op, dim < 1, null pointer, wrong number of arguments... */
+  TW_ERROR_CACHE = 2,     /* the cache is missing, damaged, newer than this library, or writable by others */
+  TW_ERROR_DEVICE = 3,    /* no driver, no GPU, no current context, or a failed driver call */
+  TW_ERROR_NO_MATCH = 4,  /* the cache has nothing that can serve this shape with these arguments on this GPU */
+  TW_ERROR_INTERFACE = 5, /* the op's arguments are not the ones that the application was written for */
+  TW_ERROR_INTERNAL = 6   /* out of host memory, or a mistake of this library */
+};
+
+/* What tw_open_with takes. Set it to zero, then `size`, then what is wanted:
+ *   tw_options options = {0};
+ *   options.size = sizeof options; */
+typedef struct tw_options {
+  /* sizeof(tw_options) of the program: tells the library which fields there are. */
+  size_t size;
+  /* The cache file. NULL: $TILEWRIGHT_CACHE, else $XDG_CACHE_HOME/tilewright/cache.db, else ~/.cache/tilewright/cache.db. */
+  const char* cache;
+  /* The device that tw_query and tw_workspace_bytes answer for: a fingerprint as `tilewright list devices` prints it,
+   * its name ("NVIDIA H200") where that names one device of the cache, "cpu", or "cuda:N" for a GPU of this machine. It
+   * needs no GPU here. NULL: the GPU of the current context, else cuda:0. Launches always use the current context's. */
+  const char* device;
+  /* Not 0: use the cache even where other users can write it. Its binaries run on the GPU with this program's rights, so
+   * such a cache is refused otherwise. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
+  int allow_shared_cache;
+} tw_options;
+
+/* Opens a cache. `cache_path` is as in tw_options; `*out` is set to NULL on failure. Needs no GPU and no driver. */
+int tw_open(const char* cache_path, tw_launcher** out);
+int tw_open_with(const tw_options* options, tw_launcher** out);
+
+/* Closes a launcher: its ops end with it, loaded kernels and workspaces are freed. All launches that use them must be done
+ * on the device, and no captured graph that holds one may be launched again. NULL does nothing. */
+void tw_close(tw_launcher* launcher);
+
+/* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". What is left out takes its default. The same
+ * spec gives the same op. With "softmax@INTERFACE[dtype=bf16]", where INTERFACE is the 32 digits that tw_op_describe
+ * and `tilewright show` give, the op is refused (TW_ERROR_INTERFACE) unless its arguments are the very ones that the
+ * application was written for. */
+int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
+
+/* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), and "args": for each argument of a
+ * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element. */
+int tw_op_describe(tw_op* op, char** json);
+
+/* Launches on `cu_stream` (a CUstream or cudaStream_t; NULL: the legacy default stream) of the calling thread's current
+ * context. `dims` and `args` are in the definition's order. args[i] points at the value of the i-th argument: a device
+ * address, or a scalar of the type that tw_op_describe gives. The values are copied before the call returns.
+ * Asynchronous, as a kernel launch is: what a kernel does wrong is reported by a later call into CUDA.
+ *
+ * The config is chosen as tw_query tells, except that a config that needs better aligned addresses than these is passed
+ * over. The stream may be capturing a graph. */
+int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
+
+/* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "fit"
+ * (exact, default, none), "freshness" (fresh, stale), "device_fit" (same device, same architecture), "match" (the three
+ * in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
+ * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
+ * 1970), "driver", "compiler" and "tilewright". Needs no GPU when the options name a device. */
+int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
+
+/* Loads what tw_launch needs for this shape in the current context, so that its first launch is as quick as any other. */
+int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
+
+/* Picks up what was written to the cache since it was opened, or a file put in its place. Launches go on meanwhile; each
+ * is served wholly from the old state or wholly from the new. When the new file cannot be used, the launcher keeps the
+ * old state and the error says why. Kernels already loaded stay loaded until tw_close. */
+int tw_refresh(tw_launcher* launcher);
+
+/* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. */
+int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
+
+/* Workspace is allocated for each stream when first needed and kept until tw_close; a captured graph has its own. With this
+ * call the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
+ * context instead, graphs captured on it included, and a launch that needs more fails. The memory stays the caller's, and
+ * must live until those launches and graphs are done. `ptr` NULL: as before the call. */
+int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
+
+/* "0.1.0". */
+const char* tw_version(void);
+
+/* Frees text that this library returned. NULL does nothing. */
+void tw_free(void* text);
+
+/* What the calling thread's last failed call did wrong; "" when none failed. Valid until the thread's next failed call. */
+const char* tw_last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/launcher.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <utility>
+
+#include "cache/driver/driver_table.hpp"
+#include "cache/driver/stream.hpp"
+#include "cache/launch/errors.hpp"
+#include "cache/version.hpp"
+
+namespace tilewright::launch {
+
+namespace {
+
+constexpr std::string_view kGpuPrefix = "cuda:";
+
+/// The compiler is not known here: binaries come with the cache, so only the driver and we can have changed.
+Versions versions_here(const cuda::Driver* driver) {
+  return {.driver = driver != nullptr ? driver->version() : 0, .compiler = {}, .tilewright = version()};
+}
+
+/// N of "cuda:N", or nothing.
+std::optional<int> gpu_index(std::string_view text) {
+  if (!text.starts_with(kGpuPrefix)) return std::nullopt;
+  const std::string_view digits = text.substr(kGpuPrefix.size());
+  int index = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return index;
+}
+
+}  // namespace
+
+std::uint64_t current_context(const cuda::Driver& driver) {
+  unsigned long long id = 0;
+  const int status = driver.table().ctx_get_id(nullptr, &id);
+  if (status == cuda::kSuccess) return id;
+  throw DeviceError(
+      fmt::format("no CUDA context is current on this thread ({}): make one current first, with cudaSetDevice and "
+                  "cudaFree(0), or cuCtxSetCurrent",
+                  driver.describe(status)),
+      status);
+}
+
+Launcher::Launcher(LauncherOptions options)
+    : options_(std::move(options)), resolver_(options_.cache, options_.allow_shared_cache) {
+  // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
+  if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
+}
+
+Op& Launcher::op(const std::string& spec) {
+  const std::lock_guard lock(mutex_);
+  OpIdentity identity = resolver_.identify(spec);
+  const std::string key = identity.interface_hash + identity.spec.text();
+  const auto found = ops_.find(key);
+  if (found != ops_.end()) return *found->second;
+  return *ops_.emplace(key, std::make_unique<Op>(*this, std::move(identity))).first->second;
+}
+
+void Launcher::refresh() {
+  const std::lock_guard lock(mutex_);
+  if (!resolver_.refresh()) return;
+  for (const auto& [key, op] : ops_) op->forget();
+}
+
+void Launcher::set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes) {
+  const cuda::Driver& driver = cuda::Driver::get();
+  constexpr cuda::Address kAlignment = 256;
+  if (address % kAlignment != 0) {
+    throw UsageError(fmt::format("a workspace must be aligned to {} bytes; {:#x} is not", kAlignment, address));
+  }
+  workspaces_.give(driver, current_context(driver), stream, address, bytes);
+}
+
+const DeviceFacts& Launcher::facts(const cuda::Driver& driver, int device) {
+  const auto found = facts_.find(device);
+  if (found != facts_.end()) return found->second;
+  return facts_.emplace(device, driver.facts(device)).first->second;
+}
+
+const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments) {
+  const std::lock_guard lock(mutex_);
+  // Another thread may have been faster.
+  if (const ReadyPlan* plan = op.table().find(key)) return *plan;
+  const cuda::Driver& driver = cuda::Driver::get();
+  cuda::DeviceId device = 0;
+  driver.call("asking for the current context's GPU", driver.table().ctx_get_device, &device);
+  const DeviceFacts& device_facts = facts(driver, device);
+  const Chosen chosen = resolver_.choose(op.identity(), problem, device_facts, versions_here(&driver), alignments);
+  if (!chosen.choice) throw NoMatchError(chosen.why);
+  // The first launch of a shape may be one that is being captured.
+  const cuda::CaptureRelaxed relaxed(driver);
+  const std::shared_ptr<const ReadyPlan> plan =
+      resolver_.load(driver, op.identity(), problem, device_facts, *chosen.choice);
+  op.table().insert(key, plan);
+  return *plan;
+}
+
+std::string Launcher::stored_devices_text() const {
+  std::vector<std::string> known;
+  for (const DeviceFacts& device : resolver_.store().devices()) known.push_back(device.fingerprint());
+  return known.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(known, "; "));
+}
+
+std::optional<DeviceFacts> Launcher::stored_device(const std::string& text) const {
+  std::vector<DeviceFacts> named;
+  for (DeviceFacts& device : resolver_.store().devices()) {
+    if (device.fingerprint() == text) return std::move(device);
+    if (device.name == text) named.push_back(std::move(device));
+  }
+  if (named.size() == 1) return std::move(named.front());
+  return std::nullopt;
+}
+
+DeviceFacts Launcher::query_device() {
+  if (options_.device == "cpu") return emulator_facts();
+  if (const std::optional<int> index = gpu_index(options_.device)) return facts(cuda::Driver::get(), *index);
+  if (!options_.device.empty()) {
+    if (std::optional<DeviceFacts> device = stored_device(options_.device)) return std::move(*device);
+    throw UsageError(fmt::format("'{}' is not cuda:N, cpu, or one device of the cache {}; {}", options_.device,
+                                 options_.cache.string(), stored_devices_text()));
+  }
+  std::string why;
+  const cuda::Driver* driver = cuda::Driver::find(&why);
+  if (driver != nullptr) {
+    cuda::DeviceId device = 0;
+    if (driver->table().ctx_get_device(&device) == cuda::kSuccess) return facts(*driver, device);
+    if (driver->device_count() > 0) return facts(*driver, 0);
+    why = "this machine has no GPU";
+  }
+  throw DeviceError(fmt::format("{}; name the device to answer for in tw_options.device. The cache {}: {}", why,
+                                options_.cache.string(), stored_devices_text()));
+}
+
+Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {
+  const std::lock_guard lock(mutex_);
+  DeviceFacts device = query_device();
+  // Of a device that is named the driver is not known, unless it is one of this machine's.
+  const bool is_here = options_.device.empty() || gpu_index(options_.device).has_value();
+  const Versions versions = versions_here(is_here ? cuda::Driver::find() : nullptr);
+  return {resolver_.choose(op.identity(), problem, device, versions, {}), std::move(device)};
+}
+
+}  // namespace tilewright::launch

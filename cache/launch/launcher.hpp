@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/launch/op.hpp"
+#include "cache/launch/resolver.hpp"
+#include "cache/launch/workspaces.hpp"
+
+/// A cache opened for launching, and the ops that were asked of it: what a tw_launcher is. Everything that reads the cache
+/// is behind one lock, which launches of known shapes never take.
+namespace tilewright::launch {
+
+struct LauncherOptions {
+  std::filesystem::path cache;
+  /// What queries are answered for; empty: the GPU at hand.
+  std::string device;
+  bool allow_shared_cache = false;
+};
+
+class Launcher {
+ public:
+  explicit Launcher(LauncherOptions options);
+
+  /// The op of a spec, the same for equal specs; it lives as long as the launcher. Throws as Resolver::identify.
+  Op& op(const std::string& spec);
+  void refresh();
+  void set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes);
+
+  // For ops.
+  [[nodiscard]] Workspaces& workspaces() noexcept { return workspaces_; }
+  /// Finds or makes the plan of a shape in the current context and puts it into the op's table, which is `table` unless a
+  /// refresh has come between. Throws NoMatchError when there is none.
+  const ReadyPlan& resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments);
+  /// What would be served on the device of queries.
+  struct Answer {
+    Chosen chosen;
+    DeviceFacts device;
+  };
+  Answer answer(const Op& op, const Problem& problem);
+
+ private:
+  /// The facts of a GPU of this machine, read once.
+  const DeviceFacts& facts(const cuda::Driver& driver, int device);
+  DeviceFacts query_device();
+  [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text) const;
+  [[nodiscard]] std::string stored_devices_text() const;
+
+  LauncherOptions options_;
+  std::mutex mutex_;
+  Resolver resolver_;
+  std::map<int, DeviceFacts> facts_;
+  std::map<std::string, std::unique_ptr<Op>> ops_;
+  Workspaces workspaces_;
+};
+
+/// The current context's id. Throws DeviceError when none is current on the calling thread.
+[[nodiscard]] std::uint64_t current_context(const cuda::Driver& driver);
+
+}  // namespace tilewright::launch

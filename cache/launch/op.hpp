@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/launch/plan_table.hpp"
+#include "cache/launch/resolver.hpp"
+
+/// An op with its dtype and attributes fixed, and the plans of the shapes that it was launched with: what a tw_op is. Any
+/// number of threads may use it. Belongs to its launcher.
+namespace tilewright::launch {
+
+class Launcher;
+
+class Op {
+ public:
+  /// Throws UsageError for an op with more dims or arguments than a key can hold.
+  Op(Launcher& launcher, OpIdentity identity);
+
+  /// As tw_launch. Throws; a shape that was launched before takes no lock and allocates nothing.
+  void launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::span<void* const> args);
+  void preload(std::span<const std::int64_t> dims);
+  [[nodiscard]] std::size_t workspace_bytes(std::span<const std::int64_t> dims);
+  /// JSON, as tw_query and tw_op_describe give it.
+  [[nodiscard]] std::string query(std::span<const std::int64_t> dims);
+  [[nodiscard]] std::string describe() const;
+
+  [[nodiscard]] const OpIdentity& identity() const noexcept { return identity_; }
+  /// For the launcher, which holds its lock.
+  [[nodiscard]] PlanTable& table() noexcept { return *table_.load(std::memory_order_acquire); }
+  /// Forgets all plans; those that launches hold stay alive.
+  void forget();
+
+ private:
+  /// Throws UsageError for a null address or value.
+  [[nodiscard]] std::uint64_t alignment_of(std::span<void* const> args) const;
+  [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
+  [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
+  [[noreturn]] void refuse_args(std::span<void* const> args) const;
+
+  Launcher* launcher_;
+  OpIdentity identity_;
+  /// Of a call, in its order.
+  std::vector<PlannedArg> args_;
+  /// Which of them are scalars; apart, so that a launch reads little memory.
+  std::vector<bool> is_scalar_;
+  std::atomic<PlanTable*> table_;
+  /// The one in use is the last; a launch may be reading an older one.
+  std::vector<std::unique_ptr<PlanTable>> tables_;
+};
+
+}  // namespace tilewright::launch

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/ready_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tilewright::launch {
+
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+std::size_t aligned(std::size_t bytes) noexcept { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+ReadyPlan::ReadyPlan(cuda::Executable loaded) : executable(std::move(loaded)) {
+  const std::vector<PlannedWorkspace>& workspaces = executable.plan().workspaces;
+  if (workspaces.size() > kMostWorkspaces) {
+    throw DeviceError(fmt::format("a config with {} workspaces cannot be launched; at most {} can", workspaces.size(),
+                                  kMostWorkspaces));
+  }
+  for (const PlannedWorkspace& workspace : workspaces) {
+    const bool zeroed = workspace.zero == WorkspaceRecipe::Zero::once;
+    std::size_t& end = zeroed ? zeroed_bytes : scratch_bytes;
+    placements.push_back({zeroed, end});
+    end += aligned(workspace.bytes);
+  }
+}
+
+std::size_t workspace_bytes(const LaunchPlan& plan) noexcept {
+  std::size_t bytes = 0;
+  for (const PlannedWorkspace& workspace : plan.workspaces) bytes += aligned(workspace.bytes);
+  return bytes;
+}
+
+}  // namespace tilewright::launch

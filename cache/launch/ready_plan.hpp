@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cache/driver/executable.hpp"
+
+/// A shape's config loaded into a context, with its workspaces laid out. Immutable, shared by all threads.
+namespace tilewright::launch {
+
+struct ReadyPlan {
+  static constexpr std::size_t kMostWorkspaces = 8;
+
+  /// Where a workspace lies: in the memory that kernels find as others left it, or in the one they find and leave zero.
+  struct Placement {
+    bool zeroed = false;
+    std::size_t offset = 0;
+  };
+
+  /// Throws DeviceError when the plan has more workspaces than can be launched.
+  explicit ReadyPlan(cuda::Executable loaded);
+
+  cuda::Executable executable;
+  std::vector<Placement> placements;
+  std::size_t scratch_bytes = 0;
+  std::size_t zeroed_bytes = 0;
+};
+
+/// As ReadyPlan lays them out: the bytes of all workspaces of a plan, each aligned as the driver aligns an allocation.
+[[nodiscard]] std::size_t workspace_bytes(const LaunchPlan& plan) noexcept;
+
+}  // namespace tilewright::launch

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/workspaces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cache/driver/driver_table.hpp"
+#include "cache/driver/stream.hpp"
+
+namespace tilewright::launch {
+
+namespace {
+
+/// CU_STREAM_LEGACY, the other name of a null stream.
+constexpr std::uintptr_t kLegacyStream = 1;
+
+/// Grows by half again at least, so that a shape that grows step by step does not leave a buffer at each step.
+std::size_t next_size(const std::vector<cuda::Buffer>& buffers, std::size_t needed) {
+  const std::size_t last = buffers.empty() ? 0 : buffers.back().bytes();
+  return std::max(needed, last + last / 2);
+}
+
+bool is_enough(const std::vector<cuda::Buffer>& buffers, std::size_t needed) {
+  return needed == 0 || (!buffers.empty() && buffers.back().bytes() >= needed);
+}
+
+/// Clears a new buffer on a stream of its own: the caller's may be capturing, and the clearing is not the graph's.
+void clear(const cuda::Driver& driver, const cuda::Buffer& buffer) {
+  const cuda::OwnedStream aside(driver);
+  driver.call("clearing a workspace", driver.table().memset_d8_async, buffer.address(), static_cast<unsigned char>(0),
+              buffer.bytes(), aside.get());
+  aside.synchronize("clearing a workspace");
+}
+
+}  // namespace
+
+Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream) {
+  unsigned long long id = 0;
+  driver.call("identifying the stream", driver.table().stream_get_id, stream, &id);
+  int is_capturing = 0;
+  unsigned long long capture = 0;
+  // The legacy default stream cannot be captured, and may not even be asked while another is.
+  if (reinterpret_cast<std::uintptr_t>(stream) > kLegacyStream) {
+    driver.call("asking whether the stream is capturing", driver.table().stream_get_capture_info, stream, &is_capturing,
+                &capture, static_cast<cuda::Graph*>(nullptr), static_cast<const void**>(nullptr),
+                static_cast<std::size_t*>(nullptr));
+  }
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Memory>& plain = memories_[{context, id, 0}];
+  if (!plain) plain = std::make_unique<Memory>();
+  if (is_capturing == 0 || plain->given != 0) return *plain;
+  std::unique_ptr<Memory>& captured = memories_[{context, id, capture}];
+  if (!captured) captured = std::make_unique<Memory>();
+  return *captured;
+}
+
+Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory) {
+  if (!is_enough(memory.scratch, plan.scratch_bytes) || !is_enough(memory.zeroed, plan.zeroed_bytes)) {
+    const cuda::CaptureRelaxed relaxed(driver);
+    if (!is_enough(memory.scratch, plan.scratch_bytes)) {
+      memory.scratch.emplace_back(driver, next_size(memory.scratch, plan.scratch_bytes), "a workspace");
+    }
+    if (!is_enough(memory.zeroed, plan.zeroed_bytes)) {
+      cuda::Buffer buffer(driver, next_size(memory.zeroed, plan.zeroed_bytes), "a workspace");
+      clear(driver, buffer);
+      memory.zeroed.push_back(std::move(buffer));
+    }
+  }
+  Addresses addresses{};
+  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
+    const std::vector<cuda::Buffer>& buffers = plan.placements[i].zeroed ? memory.zeroed : memory.scratch;
+    if (!buffers.empty()) addresses[i] = buffers.back().address() + plan.placements[i].offset;
+  }
+  return addresses;
+}
+
+Workspaces::Addresses Workspaces::given_addresses(const cuda::Driver& driver, const ReadyPlan& plan,
+                                                  const Memory& memory, cuda::Stream stream) {
+  const std::size_t needed = plan.scratch_bytes + plan.zeroed_bytes;
+  if (memory.given_bytes < needed) {
+    throw UsageError(fmt::format("the launch needs {} bytes of workspace; tw_set_workspace gave {} for this stream",
+                                 needed, memory.given_bytes));
+  }
+  // One launch's scratch is where another's zeros are, so these are cleared each time here.
+  const cuda::Address zeroed = memory.given + plan.scratch_bytes;
+  if (plan.zeroed_bytes > 0) {
+    driver.call("clearing a workspace", driver.table().memset_d8_async, zeroed, static_cast<unsigned char>(0),
+                plan.zeroed_bytes, stream);
+  }
+  Addresses addresses{};
+  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
+    addresses[i] = (plan.placements[i].zeroed ? zeroed : memory.given) + plan.placements[i].offset;
+  }
+  return addresses;
+}
+
+int Workspaces::launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
+                       std::span<void* const> args) {
+  Memory& memory = memory_of(driver, context, stream);
+  const std::lock_guard lock(memory.mutex);
+  const Addresses addresses =
+      memory.given != 0 ? given_addresses(driver, plan, memory, stream) : own_addresses(driver, plan, memory);
+  return plan.executable.launch(stream, args, std::span(addresses).first(plan.placements.size()));
+}
+
+void Workspaces::give(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream, cuda::Address address,
+                      std::size_t bytes) {
+  unsigned long long id = 0;
+  driver.call("identifying the stream", driver.table().stream_get_id, stream, &id);
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Memory>& memory = memories_[{context, id, 0}];
+  if (!memory) memory = std::make_unique<Memory>();
+  const std::lock_guard launching(memory->mutex);
+  memory->given = address;
+  memory->given_bytes = address == 0 ? 0 : bytes;
+}
+
+}  // namespace tilewright::launch
