@@ -161,7 +161,7 @@ std::vector<std::string> HostCompiler::command_line(const CompileRequest& reques
   add({"-std=c++20", "-O1", "-w", "-pipe", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
        "-fno-math-errno", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-Wl,-Bsymbolic"});
   // Every access is checked for alignment, every index into an array of known size for range; module.h has the handlers.
-  add({"-fsanitize=alignment,bounds", "-fno-sanitize-recover=none"});
+  add({"-fsanitize=alignment,bounds", "-fsanitize-recover=alignment,bounds"});
   // Templates' static variables must stay the module's own: every module has the same names.
   if (!is_clang_) add({"-fno-gnu-unique"});
   if (kAddressSanitizer) add({"-fsanitize=address"});

@@ -136,7 +136,8 @@ std::string Execution::describe_waiting() const {
       const Warp& warp = block.warps[number / kWarpLanes];
       const Fiber& fiber = *warp.lanes[number % kWarpLanes];
       const bool living = (warp.living >> fiber.lane & 1u) != 0;
-      const bool can_run = ((warp.runnable | warp.next_round) >> fiber.lane & 1u) != 0 || &fiber == header_.current;
+      const bool late = failure_ && failure_->timed_out && failure_->thread == &fiber;
+      const bool can_run = late || ((warp.runnable | warp.next_round) >> fiber.lane & 1u) != 0;
       groups[!living ? "have exited" : can_run ? "can run" : waited_for(fiber)].add(number);
     }
     if (blocks_.size() > 1) {
