@@ -47,7 +47,7 @@ class ConfigText {
 
   std::string finish(const std::filesystem::path& source) {
     const std::string path = source.string();
-    if (!source.is_absolute() || path.find_first_of("\"\n\\") != std::string::npos) {
+    if (path.find_first_of("\"\n\\") != std::string::npos) {
       throw UsageError(fmt::format("cannot compile {}: its path has a quote, a backslash or a line break, which an "
                                    "#include cannot name; move the op to another folder", path));
     }

@@ -20,12 +20,6 @@ bool advance(const std::vector<Parameter>& space, std::vector<std::size_t>& at) 
   return false;
 }
 
-/// The part of a reason that does not vary from config to config: "constraint `cols % vec == 0`".
-std::string kind_of(const std::string& reason) {
-  const std::size_t values = reason.find("` is false");
-  return values == std::string::npos ? reason : reason.substr(0, values + 1);
-}
-
 void expand_one(const OpDefinition& definition, const Implementation& implementation, const Problem& problem,
                 const DeviceFacts& device, Expansion& expansion) {
   const std::vector<Parameter>& space = implementation.space;
@@ -37,7 +31,7 @@ void expand_one(const OpDefinition& definition, const Implementation& implementa
     for (std::size_t i = 0; i < space.size(); ++i) config.values.emplace_back(space[i].name, space[i].values[at[i]]);
     const auto plan = make_plan(definition.interface, implementation.recipe, config, problem, device);
     if (const auto* illegal = std::get_if<Illegal>(&plan)) {
-      ++expansion.forbidden[kind_of(illegal->reason)];
+      ++expansion.forbidden[illegal->rule];
     } else {
       expansion.legal.push_back({std::move(config), &implementation});
     }

@@ -21,14 +21,13 @@ struct Candidate {
 struct Expansion {
   /// Legal on this device for this problem: implementations in the definition's order, parameters varying fastest last.
   std::vector<Candidate> legal;
-  /// How many configs each reason forbade ("constraint `cols % vec == 0`" → 96), for people who wonder.
+  /// How many configs each rule forbade ("constraint `cols % vec == 0`" → 96), for people who wonder.
   std::map<std::string, std::size_t> forbidden;
   /// All configs of the space.
   std::size_t total = 0;
 };
 
-/// Every config of every implementation, judged by make_plan. The references into `definition` must outlive the result.
-/// Configs that differ only in static_dims on an implementation whose `specialize` is empty do not exist.
+/// Every config of every implementation, judged by make_plan. `definition` must outlive the result, which points into it.
 [[nodiscard]] Expansion expand(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
 
 /// Checks that a config names an implementation and exactly its parameters, with values of its space; returns it with

@@ -13,7 +13,6 @@
 namespace tilewright::reading {
 namespace {
 
-constexpr std::array kRoles{ArgRole::in, ArgRole::out, ArgRole::inout, ArgRole::scalar};
 constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32,
                             DType::i64, DType::u32, DType::u64,  DType::u8};
 
@@ -24,13 +23,12 @@ std::vector<std::string> type_names() {
 }
 
 std::optional<ArgRole> read_role(const Node& text, Mistakes& mistakes) {
-  std::vector<std::string> known;
-  for (const ArgRole role : kRoles) {
-    if (name(role) == text.text) return role;
-    known.emplace_back(name(role));
+  const auto role = arg_role_from(text.text);
+  if (!role) {
+    mistakes.add(text.place, fmt::format("unknown role '{}'{}", text.text,
+                                         suggestion(text.text, {"in", "out", "inout", "scalar"})));
   }
-  mistakes.add(text.place, fmt::format("unknown role '{}'{}", text.text, suggestion(text.text, known)));
-  return std::nullopt;
+  return role;
 }
 
 /// A whole number, with or without quotes.

@@ -58,11 +58,14 @@ class Cursor {
     std::size_t commas = 0;
     bool is_empty = true;
     int depth = 0;
+    int angles = 0;  // of template arguments; in another place a lone '<' is a comparison, and closes nothing
     do {
       const char c = peek();
-      if (c == '(' || c == '[' || c == '{' || c == '<') ++depth;
-      if (c == ')' || c == ']' || c == '}' || c == '>') --depth;
-      if (c == ',' && depth == 1) ++commas;
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if (c == ')' || c == ']' || c == '}') --depth;
+      if (c == '<') ++angles;
+      if (c == '>' && angles > 0) --angles;
+      if (c == ',' && depth == 1 && angles == 0) ++commas;
       if (depth >= 1 && !is_space(c) && !(depth == 1 && c == '(')) is_empty = false;
       step();
     } while (depth > 0 && !at_end());

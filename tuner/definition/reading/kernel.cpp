@@ -2,21 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "tuner/definition/reading/implementation.hpp"
 
 namespace tilewright::reading {
 namespace {
-
-struct ParamKind {
-  std::string_view name;
-  KernelParam::Kind kind;
-};
-constexpr std::array kParamKinds{ParamKind{"ptr", KernelParam::Kind::ptr}, ParamKind{"dim", KernelParam::Kind::dim},
-                                 ParamKind{"scalar", KernelParam::Kind::scalar}, ParamKind{"map", KernelParam::Kind::map},
-                                 ParamKind{"workspace", KernelParam::Kind::workspace}};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -52,31 +42,27 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
 }
 
 void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
-  const std::size_t colon = std::min(text.text.find(':'), text.text.size());
-  const std::string kind_name = text.text.substr(0, colon);
-  const auto kind = std::ranges::find(kParamKinds, kind_name, &ParamKind::name);
-  if (kind == kParamKinds.end() || colon == text.text.size()) {
-    std::vector<std::string> known;
-    for (const ParamKind& each : kParamKinds) known.emplace_back(each.name);
+  const auto param = kernel_param_from(text.text);
+  if (!param) {
+    const std::string kind = text.text.substr(0, text.text.find(':'));
     mistakes_.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
-                                          suggestion(kind_name, known)));
+                                          suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace"})));
     return;
   }
-  const std::string name = text.text.substr(colon + 1);
-  kernel.params.push_back({kind->kind, name});
   const auto check = [&](const std::vector<std::string>& known, bool is_complete, const char* what) {
-    if (is_complete && !contains(known, name)) {
-      mistakes_.add(text.place, fmt::format("'{}': the op has no {} '{}'{}", text.text, what, name,
-                                            suggestion(name, known)));
+    if (is_complete && !contains(known, param->name)) {
+      mistakes_.add(text.place, fmt::format("'{}': the op has no {} '{}'{}", text.text, what, param->name,
+                                            suggestion(param->name, known)));
     }
   };
-  switch (kind->kind) {
+  switch (param->kind) {
     case KernelParam::Kind::ptr: check(op_.args.names(false), op_.args.complete, "tensor"); break;
     case KernelParam::Kind::scalar: check(op_.args.names(true), op_.args.complete, "scalar"); break;
     case KernelParam::Kind::dim: check(vocabulary_.dims, op_.vocabulary.complete, "dim"); break;
-    case KernelParam::Kind::map: used_maps_.emplace(name, &text); break;
-    case KernelParam::Kind::workspace: used_workspaces_.emplace(name, &text); break;
+    case KernelParam::Kind::map: used_maps_.emplace(param->name, &text); break;
+    case KernelParam::Kind::workspace: used_workspaces_.emplace(param->name, &text); break;
   }
+  kernel.params.push_back(*param);
 }
 
 void KernelReader::read_launch(Section& section, KernelRecipe& kernel) {
@@ -87,15 +73,14 @@ void KernelReader::read_launch(Section& section, KernelRecipe& kernel) {
   };
   list(section.need("grid"), "grid", Stage::grid, kernel.grid);
   list(section.need("block"), "block", Stage::config, kernel.block);
-  const auto one = [&](const char* key, const char* otherwise, Formula& into) {
-    into = Formula::parse(otherwise);
+  const auto one = [&](const char* key, Formula& into) {
     const Node* node = section.find(key);
     if (node == nullptr) return;
     auto formula = read_formula(*node, section.what(key), Stage::config, vocabulary_, mistakes_);
     if (formula) into = *std::move(formula);
   };
-  one("when", "true", kernel.when);
-  one("shared_bytes", "0", kernel.shared_bytes);
+  one("when", kernel.when);
+  one("shared_bytes", kernel.shared_bytes);
   const Node* attributes = section.find("attributes", Node::Kind::table);
   if (attributes == nullptr) return;
   Section launch(*attributes, fmt::format("'attributes' of kernel '{}'", kernel.entry), mistakes_);
@@ -161,14 +146,12 @@ void KernelReader::read_workspace(const Member& member, ImplementationRecipe& re
     if (formula) workspace.bytes = *std::move(formula);
   }
   if (const Node* zero = section.find("zero", Node::Kind::text)) {
-    const std::vector<std::string> known{"never", "once", "each"};
-    const auto found = std::ranges::find(known, zero->text);
-    if (found == known.end()) {
+    const auto known = zero_from(zero->text);
+    if (!known) {
       mistakes_.add(zero->place, fmt::format("{}: unknown '{}'{}", section.what("zero"), zero->text,
-                                             suggestion(zero->text, known)));
-    } else {
-      workspace.zero = static_cast<WorkspaceRecipe::Zero>(found - known.begin());
+                                             suggestion(zero->text, {"never", "once", "each"})));
     }
+    workspace.zero = known.value_or(WorkspaceRecipe::Zero::never);
   }
   section.finish();
   recipe.workspaces.push_back(std::move(workspace));

@@ -41,12 +41,16 @@ std::vector<OpSpec> specs_of(const OpInterface& interface) {
   return specs;
 }
 
+/// The extent of each of `rank` dims that make 2^log2 elements together.
+std::int64_t side_of(double log2, std::size_t rank) {
+  return static_cast<std::int64_t>(std::exp2(log2 / static_cast<double>(rank)));
+}
+
 /// Dims that a base must serve: all 1, all odd, all large, and each in turn huge beside ones.
 std::vector<std::vector<std::int64_t>> hard_dims(std::size_t rank) {
   // Beyond 32 bits; 8 GiB of single bytes.
   constexpr std::int64_t kHuge = (std::int64_t{1} << 33) - 1;
-  // All large together: about 2^40 elements.
-  const auto large = static_cast<std::int64_t>(std::exp2(40.0 / static_cast<double>(rank))) + 1;
+  const std::int64_t large = side_of(40, rank) + 1;
   std::vector<std::vector<std::int64_t>> dims;
   for (const std::int64_t all : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1001}, large}) {
     dims.emplace_back(rank, all);
@@ -138,7 +142,7 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
   const OpInterface& interface = definition.interface;
   const DeviceFacts device = device_for(implementation.recipe.requires_arch);
   const auto plan_all = [&](const OpSpec& spec, const Config& config) {
-    for (const std::int64_t all : {1, 48, 257, 4096}) {
+    for (const std::int64_t all : {std::int64_t{1}, std::int64_t{48}, side_of(24, interface.dims.size())}) {
       const std::vector<std::int64_t> dims(interface.dims.size(), all);
       try {
         static_cast<void>(

@@ -82,8 +82,10 @@ std::optional<std::vector<Formula>> read_formulas(const Node& list, const std::s
                                                   Mistakes& mistakes) {
   if (!expect(list, Node::Kind::list, what, mistakes)) return std::nullopt;
   if (list.items.size() < least || list.items.size() > most) {
-    mistakes.add(list.place, fmt::format("{} must hold {} to {} formulas, and holds {}", what, least, most,
-                                         list.items.size()));
+    const std::string wanted = least != most ? fmt::format("{} to {} formulas", least, most)
+                               : most == 1   ? "1 formula"
+                                             : fmt::format("{} formulas", most);
+    mistakes.add(list.place, fmt::format("{} must hold {}, and holds {}", what, wanted, list.items.size()));
     return std::nullopt;
   }
   std::vector<Formula> formulas;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/reading/arguments.hpp"
+
+#include "spoiled.hpp"
+
+namespace tilewright::test {
+namespace {
+
+class ArgumentMistake : public testing::TestWithParam<Spoiled> {};
+
+TEST_P(ArgumentMistake, is_the_one_reported) { expect_mistake(GetParam()); }
+
+const Spoiled kSpoiled[] = {
+    {"role_unknown", "role = \"out\"", "role = \"output\"", "\"output\"",
+     "unknown role 'output'; known: in, out, inout, scalar"},
+    {"role_missing", "{ name = \"x\", role = \"in\", ", "{ name = \"x\", ", "{ name", "argument 'x' has no 'role'"},
+    {"shape_missing", "type = \"dtype\", shape = [\"rows\", \"cols\"] },", "type = \"dtype\" },", "{ name = \"x\"",
+     "argument 'x' has no 'shape'"},
+    {"shape_with_an_unknown_name", "shape = [\"rows\", \"cols\"]", "shape = [\"rows\", \"2 * colz\"]", "colz",
+     "unknown name 'colz' in `2 * colz`; did you mean 'cols'?"},
+    {"type_unknown", "type = \"f32\"", "type = \"fp32\"", "\"fp32\"",
+     "'type' in argument 'eps': unknown type 'fp32'; did you mean 'f32'?"},
+    {"align_no_power_of_two", "[\"rows\", \"cols\"] }", "[\"rows\", \"cols\"], align = 6 }", "6 }",
+     "'align' in argument 'x' must be a power of two from 1 to 1024: elements, not bytes"},
+    {"scalar_with_a_shape", "type = \"f32\", when", "type = \"f32\", shape = [\"1\"], when", "[\"1\"]",
+     "'shape' in argument 'eps': a scalar has none"},
+    {"when_with_a_dim", "when = \"act == 'gelu'\"", "when = \"rows > 1\"", "rows",
+     "unknown name 'rows' in `rows > 1`; only attributes and dtype can be used here"},
+    {"when_with_no_value_of_the_attribute", "act == 'gelu'", "act == 'gelo'", "'gelo'",
+     "'act' is never 'gelo' in `act == 'gelo'`; did you mean 'gelu'?"},
+    {"alias_of_nothing", "alias = [\"x\"]", "alias = [\"xx\"]", "\"xx\"",
+     "'y' may not be 'xx': there is no such argument; did you mean 'x'?"},
+    {"alias_of_itself", "alias = [\"x\"]", "alias = [\"y\"]", "\"y\"",
+     "'y' may not be 'y': only an argument with role \"in\" can be an alias"},
+    {"alias_of_another_shape", "shape = [\"rows\", \"cols\"] },", "shape = [\"cols\", \"rows\"] },", "\"x\"]",
+     "'y' may not be 'x': their shapes differ"},
+    {"alias_of_another_type", "\"dtype\", shape", "\"f32\", shape", "\"x\"]",
+     "'y' may not be 'x': their types differ"},
+    {"alias_on_an_input", "shape = [\"rows\", \"cols\"] },", "shape = [\"rows\", \"cols\"], alias = [\"y\"] },", "\"y\"",
+     "'x' has role \"in\": only an \"out\" argument may be an input's memory"},
+    {"name_twice", "name = \"y\"", "name = \"x\"", "\"x\"", "argument 'x' is there twice"},
+    {"name_no_identifier", "name = \"eps\"", "name = \"e-ps\"", "\"e-ps\"",
+     "argument 'e-ps' is not an identifier: letters, digits and _, no digit first"},
+    {"unknown_key", "alias = [\"x\"]", "aliases = [\"x\"]", "aliases",
+     "unknown key 'aliases' in argument 'y'; did you mean 'alias'?"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Definition, ArgumentMistake, testing::ValuesIn(kSpoiled), name_of);
+
+}  // namespace
+}  // namespace tilewright::test

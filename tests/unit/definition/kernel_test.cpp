@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spoiled.hpp"
+
+namespace tilewright::test {
+namespace {
+
+class KernelMistake : public testing::TestWithParam<Spoiled> {};
+
+TEST_P(KernelMistake, is_the_one_reported) { expect_mistake(GetParam()); }
+
+const Spoiled kSpoiled[] = {
+    {"entry_not_in_the_source", "entry = \"mini_mapped\"", "entry = \"mini_maped\"", "\"mini_maped\"",
+     "there is no kernel 'mini_maped' in mini.cu; did you mean 'mini_mapped'?"},
+    {"params_missing", "params = [\"map:x\", \"ptr:y\"]\n", "", "[[implementation.kernel]]\nentry = \"mini_mapped\"",
+     "kernel 'mini_mapped' has no 'params'"},
+    {"params_too_few", "\"dim:rows\", \"dim:cols\"]\ngrid", "\"dim:rows\"]\ngrid", "\"mini_simple\"",
+     "kernel 'mini_simple' takes 6 parameters in mini.cu, and 'params' gives it 5"},
+    {"param_without_a_kind", "\"ptr:y\", \"scalar:eps\"", "\"y\", \"scalar:eps\"", "\"y\"",
+     "'y' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"; did you mean 'ptr'?"},
+    {"param_of_an_unknown_kind", "\"ptr:y\", \"scalar:eps\"", "\"pointer:y\", \"scalar:eps\"", "\"pointer:y\"",
+     "'pointer:y' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"; known: ptr, dim, scalar, map, workspace"},
+    {"ptr_of_a_scalar", "\"scalar:eps\"", "\"ptr:eps\"", "\"ptr:eps\"",
+     "'ptr:eps': the op has no tensor 'eps'; did you mean 'x'?"},
+    {"scalar_of_a_tensor", "\"scalar:eps\"", "\"scalar:x\"", "\"scalar:x\"",
+     "'scalar:x': the op has no scalar 'x'; known: eps"},
+    {"dim_unknown", "\"dim:rows\", \"dim:cols\"", "\"dim:rows\", \"dim:col\"", "\"dim:col\"",
+     "'dim:col': the op has no dim 'col'; did you mean 'cols'?"},
+    {"workspace_not_defined", "\"workspace:sums\"", "\"workspace:sum\"", "\"workspace:sum\"",
+     "'workspace:sum': no workspace of that name is defined; did you mean 'sums'?"},
+    {"workspace_that_nobody_takes", "zero = \"each\" }\n", "zero = \"each\" }\nworkspace.more = { bytes = 4 }\n", "more",
+     "workspace 'more' is defined, and no kernel takes it"},
+    {"workspace_without_bytes", "bytes = \"rows * 4\", zero", "zero", "{ zero", "workspace 'sums' has no 'bytes'"},
+    {"workspace_zeroed_at_unknown_times", "\"each\"", "\"always\"", "\"always\"",
+     "'zero' in workspace 'sums': unknown 'always'; known: never, once, each"},
+    {"map_not_defined", "params = [\"map:x\"", "params = [\"map:xx\"", "\"map:xx\"",
+     "'map:xx': no tensor map of that name is defined; did you mean 'x'?"},
+    {"map_that_nobody_takes", "swizzle = 64 }\n", "swizzle = 64 }\nmap.z = { arg = \"y\", dims = [8], box = [8] }\n", "z = {",
+     "tensor map 'z' is defined, and no kernel takes it"},
+    {"map_of_an_unknown_argument", "{ arg = \"x\"", "{ arg = \"eps\"", "\"eps\"",
+     "tensor map 'x': the op has no tensor 'eps'; did you mean 'x'?"},
+    {"map_with_another_rank_of_its_box", "box = [\"block\", 1]", "box = [\"block\"]", "[\"block\"]",
+     "'box' in tensor map 'x' must hold 2 formulas, and holds 1"},
+    {"map_with_too_many_strides", "swizzle = 64", "strides = [16, 32], swizzle = 64", "[16, 32]",
+     "'strides' in tensor map 'x' must hold 1 formula, and holds 2"},
+    {"map_with_too_many_dims", "dims = [\"cols\", \"rows\"], box = [\"block\", 1]",
+     "dims = [8, 1, 1, 1, 1, 1], box = [8]", "[8, 1,",
+     "'dims' in tensor map 'x' must hold 1 to 5 formulas, and holds 6"},
+    {"grid_of_four", "grid = [\"min(rows, 1024)\"]", "grid = [1, 2, 3, 4]", "[1, 2",
+     "'grid' in kernel 'mini_mapped' must hold 1 to 3 formulas, and holds 4"},
+    {"grid_missing", "grid = [\"min(rows, 1024)\"]\n", "", "[[implementation.kernel]]\nentry = \"mini_mapped\"",
+     "kernel 'mini_mapped' has no 'grid'"},
+    {"block_with_a_fact_of_launching", "block = [\"num_warps * 32\"]", "block = [\"max_active_clusters\"]",
+     "max_active_clusters",
+     "unknown name 'max_active_clusters' in `max_active_clusters`; only a kernel's grid can use it"},
+    {"shared_bytes_with_an_unknown_name", "\"num_warps * 4\"", "\"numwarps * 4\"", "numwarps",
+     "unknown name 'numwarps' in `numwarps * 4`; did you mean 'num_warps'?"},
+    {"when_that_does_not_parse", "when = \"rows > 0\"", "when = \"rows > \"", "\"\nparams",
+     "expected a value, found the end in `rows > `"},
+    {"attributes_with_an_unknown_key", "{ cluster = [2] }", "{ cluster = [2], pld = true }", "pld",
+     "unknown key 'pld' in 'attributes' of kernel 'mini_mapped'; did you mean 'pdl'?"},
+    {"pdl_of_another_type", "{ cluster = [2] }", "{ pdl = 1 }", "1 }",
+     "'pdl' in 'attributes' of kernel 'mini_mapped' must be true or false, and is an integer"},
+    {"unknown_key", "shared_bytes = ", "shared_byte = ", "shared_byte",
+     "unknown key 'shared_byte' in kernel 'mini_simple'; did you mean 'shared_bytes'?"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Definition, KernelMistake, testing::ValuesIn(kSpoiled), name_of);
+
+}  // namespace
+}  // namespace tilewright::test

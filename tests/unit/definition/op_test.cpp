@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/reading/op.hpp"
+
+#include "spoiled.hpp"
+
+namespace tilewright::test {
+namespace {
+
+class OpMistake : public testing::TestWithParam<Spoiled> {};
+
+TEST_P(OpMistake, is_the_one_reported) { expect_mistake(GetParam()); }
+
+const Spoiled kSpoiled[] = {
+    {"name_missing", "name = \"mini\"\n", "", "[op]", "[op] has no 'name'"},
+    {"name_other_than_the_file", "\"mini\"", "\"maxi\"", "\"maxi\"",
+     "the op is called 'maxi' and its file mini.toml: they must agree"},
+    {"name_no_identifier", "\"mini\"", "\"mi-ni\"", "\"mi-ni\"",
+     "op 'mi-ni' is not an identifier: letters, digits and _, no digit first"},
+    {"unknown_key", "summary = ", "sumary = \"x\"\nsummary = ", "sumary",
+     "unknown key 'sumary' in [op]; did you mean 'summary'?"},
+    {"unknown_table", "[op]\n", "[opp]\n[op]\n", "opp",
+     "unknown key 'opp' in the definition; did you mean 'op'?"},
+    {"summary_of_another_type", "\"y = x\"", "7", "7", "'summary' in [op] must be a text, and is an integer"},
+    {"dims_of_another_type", "dims = [\"rows\", \"cols\"]", "dims = \"rows\"", "\"rows\"",
+     "'dims' in [op] must be a list, and is a text"},
+    {"dim_that_is_a_word_of_cpp", "dims = [\"rows\"", "dims = [\"new\", \"rows\"", "\"new\"",
+     "dim 'new' is a word of C++; choose another name"},
+    {"dim_twice", "dims = [\"rows\", \"cols\"]", "dims = [\"rows\", \"cols\", \"rows\"]", "\"rows\"]",
+     "dim 'rows' is there twice"},
+    {"dim_called_as_a_device_fact", "dims = [\"rows\"", "dims = [\"l2_bytes\", \"rows\"", "\"l2_bytes\"",
+     "dim 'l2_bytes' clashes: that is a device fact in formulas; choose another name"},
+    {"dtype_unknown", "dtypes = [\"f32\", \"bf16\"]", "dtypes = [\"f32\", \"bf16\", \"f17\"]", "\"f17\"",
+     "'dtypes' in [op]: unknown type 'f17'; did you mean 'f16'?"},
+    {"dtype_twice", "dtypes = [\"f32\", \"bf16\"]", "dtypes = [\"f32\", \"bf16\", \"f32\"]", "\"f32\"]",
+     "dtype 'f32' is there twice"},
+    {"attribute_called_as_a_dim", "attributes = { act", "attributes = { rows = [\"a\"], act", "rows",
+     "attribute 'rows' clashes: there is a dim of that name"},
+    {"attribute_without_values", "[\"none\", \"gelu\"] }", "[\"none\", \"gelu\"], b = [] }", "[] }",
+     "attribute 'b' has no values; the first is its default"},
+    {"attribute_value_twice", "[\"none\", \"gelu\"]", "[\"none\", \"gelu\", \"none\"]", "\"none\"]",
+     "value 'none' of attribute 'act' is there twice"},
+    {"attribute_value_that_no_key_holds", "[\"none\", \"gelu\"]", "[\"none\", \"gelu\", \"a,b\"]", "\"a,b\"",
+     "attribute value 'a,b' must be 1 to 63 letters, digits, _ - . or +"},
+    {"bytes_with_an_unknown_name", "2 * rows * cols", "2 * rows * colz", "colz",
+     "unknown name 'colz' in `2 * rows * colz * sizeof(dtype)`; did you mean 'cols'?"},
+    {"bytes_with_a_parameter", "2 * rows * cols", "2 * sm_count * cols", "sm_count",
+     "unknown name 'sm_count' in `2 * sm_count * cols * sizeof(dtype)`; only dims, attributes and dtype can be used "
+     "here"},
+    {"flops_that_do_not_parse", "\"rows * cols\"", "\"rows * * cols\"", "* cols",
+     "expected a value, found '*' in `rows * * cols`"},
+    {"flops_that_are_no_formula", "flops = \"rows * cols\"", "flops = []", "[]",
+     "'flops' in [op] must be a formula in quotes, and is a list"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Definition, OpMistake, testing::ValuesIn(kSpoiled), name_of);
+
+}  // namespace
+}  // namespace tilewright::test

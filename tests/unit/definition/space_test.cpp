@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/space.hpp"
+
+#include <gmock/gmock.h>
+
+#include "cache/error.hpp"
+#include "helpers.hpp"
+
+namespace tilewright::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+DeviceFacts hopper() {
+  DeviceFacts facts = emulator_facts();
+  facts.name = "a Hopper";
+  facts.compute_capability = 90;
+  facts.sm_count = 132;
+  return facts;
+}
+
+DeviceFacts ampere() {
+  DeviceFacts facts = hopper();
+  facts.compute_capability = 80;
+  return facts;
+}
+
+class Space : public testing::Test {
+ protected:
+  [[nodiscard]] Expansion expand_for(const char* key, const DeviceFacts& device) const {
+    return expand(mix_, parse_problem(key, mix_.interface), device);
+  }
+
+  const OpDefinition mix_ = load_mix();
+  /// block_m 2 × block_k 2 × split_k 3 × cluster 2 × static_dims 2, and plain's two.
+  static constexpr std::size_t kTotal = 2 * 2 * 3 * 2 * 2 + 2;
+};
+
+TEST_F(Space, counts_every_config_as_legal_or_forbidden_by_one_rule) {
+  for (const DeviceFacts& device : {hopper(), ampere(), emulator_facts()}) {
+    for (const char* key : {"mix{m=512,n=4096,k=4096}", "mix{m=1,n=1,k=1}", "mix{m=17,n=32,k=64}"}) {
+      const Expansion expansion = expand_for(key, device);
+      std::size_t forbidden = 0;
+      for (const auto& [rule, count] : expansion.forbidden) forbidden += count;
+      EXPECT_EQ(expansion.total, kTotal);
+      EXPECT_EQ(expansion.legal.size() + forbidden, kTotal) << key;
+    }
+  }
+}
+
+TEST_F(Space, has_only_what_the_architecture_can_run) {
+  const Expansion expansion = expand_for("mix{m=512,n=4096,k=4096}", ampere());
+  EXPECT_THAT(expansion.forbidden, ElementsAre(Pair("needs sm_90a", kTotal - 2)));
+  std::vector<std::string> legal;
+  for (const Candidate& candidate : expansion.legal) legal.push_back(candidate.config.text());
+  EXPECT_THAT(legal, ElementsAre("plain{num_warps=4}", "plain{num_warps=8}"));
+}
+
+TEST_F(Space, counts_what_each_constraint_forbids) {
+  // k = 64 takes block_k · split_k up to 64 (3 of 6), m = 17 no cluster of 2; n is a multiple of 8.
+  const Expansion expansion = expand_for("mix{m=17,n=32,k=64}", hopper());
+  EXPECT_EQ(expansion.forbidden.at("constraint `k % (block_k * split_k) == 0`"), 3U * 2 * 2 * 2);
+  EXPECT_EQ(expansion.forbidden.at("constraint `m % cluster == 0 or cluster == 1`"), 3U * 2 * 2);
+}
+
+TEST_F(Space, keeps_the_definitions_order_with_the_last_parameter_fastest) {
+  const Expansion expansion = expand_for("mix{m=4096,n=4096,k=4096}", hopper());
+  ASSERT_GE(expansion.legal.size(), 4U);
+  EXPECT_EQ(expansion.legal[0].config.text(), "tma{block_m=64,block_k=32,split_k=1,cluster=1,static_dims=0}");
+  EXPECT_EQ(expansion.legal[1].config.text(), "tma{block_m=64,block_k=32,split_k=1,cluster=1,static_dims=1}");
+  EXPECT_EQ(expansion.legal[2].config.text(), "tma{block_m=64,block_k=32,split_k=1,cluster=2,static_dims=0}");
+  EXPECT_EQ(expansion.legal.back().config.text(), "plain{num_warps=8}");
+  EXPECT_EQ(expansion.legal[0].implementation, &mix_.implementation("tma"));
+  EXPECT_EQ(expansion.legal.back().implementation, &mix_.implementation("plain"));
+}
+
+TEST_F(Space, always_holds_the_base) {
+  for (const char* key : {"mix{m=1,n=1,k=1}", "mix{m=12345,n=3,k=7}"}) {
+    bool has_base = false;
+    for (const Candidate& candidate : expand_for(key, ampere()).legal) has_base = has_base || candidate.config == mix_.base;
+    EXPECT_TRUE(has_base) << key;
+  }
+}
+
+std::string refusal(const OpDefinition& definition, const char* text) {
+  try {
+    return resolve_config(definition, Config::parse(text)).config.text();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(Space, resolves_a_config_into_the_definitions_order) {
+  const Candidate candidate =
+      resolve_config(mix_, Config::parse("tma{static_dims=1,cluster=2,split_k=4,block_k=64,block_m=128}"));
+  EXPECT_EQ(candidate.config.text(), "tma{block_m=128,block_k=64,split_k=4,cluster=2,static_dims=1}");
+  EXPECT_EQ(candidate.implementation, &mix_.implementation("tma"));
+}
+
+TEST_F(Space, refuses_configs_that_it_does_not_hold) {
+  EXPECT_EQ(refusal(mix_, "tmaa{}"), "mix has no implementation 'tmaa'; did you mean 'tma'?");
+  EXPECT_EQ(refusal(mix_, "plain{num_warp=4}"), "plain has no parameter 'num_warp'; did you mean 'num_warps'?");
+  EXPECT_EQ(refusal(mix_, "plain{}"), "plain{} has no value for 'num_warps'; its values: 4, 8");
+  EXPECT_EQ(refusal(mix_, "plain{num_warps=5}"), "num_warps=5 is not in the space of plain; its values: 4, 8");
+  EXPECT_THROW(static_cast<void>(resolve_config(mix_, {"plain", {{"num_warps", 4}, {"num_warps", 8}}})), UsageError);
+}
+
+}  // namespace
+}  // namespace tilewright::test
