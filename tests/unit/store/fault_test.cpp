@@ -51,12 +51,13 @@ TEST(Fault, a_truncated_cache_is_damaged_wherever_it_was_cut) {
   make_export(path);
   const std::string whole = read_file(path);
   ASSERT_GT(whole.size(), 50'000u);
-  for (const std::size_t size : {whole.size() - 1, whole.size() - 4096, whole.size() / 2, std::size_t{4096}}) {
+  for (const std::size_t size :
+       {whole.size() - 1, whole.size() - 4096, whole.size() / 2, std::size_t{4096}, std::size_t{50}}) {
     write_file(path, whole.substr(0, size));
     expect_refused(folder, path, "is damaged", ".recover");
   }
-  // Too short for a header: not even known to be a database.
-  write_file(path, whole.substr(0, 50));
+  // Not even the words that every database begins with.
+  write_file(path, whole.substr(0, 10));
   expect_refused(folder, path, "is not a cache", "mv ");
 }
 
@@ -192,15 +193,20 @@ TEST(Fault, damage_inside_is_named_by_check_and_by_whoever_reads_it) {
   const fs::path path = folder / "c.db";
   make_export(path);
   Store(path, quick(StoreAccess::read)).check();
-  // The last page, whatever it holds, becomes noise.
+  // The page that holds the trials becomes noise.
+  const int page = SQLite::Database(path.string())
+                       .execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'trials'")
+                       .getInt();
   std::string bytes = read_file(path);
-  for (std::size_t i = bytes.size() - 4096; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
+  const std::size_t begin = 4096 * static_cast<std::size_t>(page - 1);
+  for (std::size_t i = begin; i < begin + 4096; ++i) bytes[i] = static_cast<char>(i * 31);
   write_file(path, bytes);
   const Store store(path, quick(StoreAccess::read));
   const auto before = folder.content();
   const std::string text = refusal([&] { store.check(); });
   EXPECT_THAT(text, AllOf(StartsWith("cannot check the cache: the cache " + path.string() + " is damaged ("),
                           HasSubstr("mv " + path.string()), HasSubstr("sweep again")));
+  EXPECT_THAT(refusal([&] { (void)store.list_winners({}); }), HasSubstr("is damaged"));
   EXPECT_EQ(folder.content(), before);
 }
 
