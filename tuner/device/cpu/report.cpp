@@ -73,19 +73,19 @@ std::string thread_name(const Fiber& fiber) {
 std::string waited_for(const Fiber& fiber) {
   switch (fiber.waiting) {
     case Waiting::nothing:
-      return "have not started";
+      return "not started";
     case Waiting::warp:
-      return fmt::format("wait in a warp function{} for the lanes of mask {:#010x}", place(fiber.site),
+      return fmt::format("waiting in a warp function{} for the lanes of mask {:#010x}", place(fiber.site),
                          fiber.waited_number);
     case Waiting::barrier:
-      return fmt::format("wait at {}{}",
+      return fmt::format("waiting at {}{}",
                          fiber.waited_number == 0 ? "__syncthreads()" : fmt::format("barrier {}", fiber.waited_number),
                          place(fiber.site));
     case Waiting::mbarrier:
-      return fmt::format("wait on the mbarrier at {} for the end of its phase {}{}", fmt::ptr(fiber.waited_object),
+      return fmt::format("waiting on the mbarrier at {} for the end of its phase {}{}", fmt::ptr(fiber.waited_object),
                          fiber.waited_number, place(fiber.site));
     case Waiting::cluster:
-      return fmt::format("wait at the cluster's barrier{}", place(fiber.site));
+      return fmt::format("waiting at the cluster's barrier{}", place(fiber.site));
   }
   return {};
 }
@@ -138,7 +138,7 @@ std::string Execution::describe_waiting() const {
       const bool living = (warp.living >> fiber.lane & 1u) != 0;
       const bool late = failure_ && failure_->timed_out && failure_->thread == &fiber;
       const bool can_run = late || ((warp.runnable | warp.next_round) >> fiber.lane & 1u) != 0;
-      groups[!living ? "have exited" : can_run ? "can run" : waited_for(fiber)].add(number);
+      groups[!living ? "exited" : can_run ? "able to run" : waited_for(fiber)].add(number);
     }
     if (blocks_.size() > 1) {
       text += fmt::format("\n  block ({},{},{}):", block.index.x, block.index.y, block.index.z);
