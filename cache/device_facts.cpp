@@ -53,9 +53,9 @@ Arch parse_arch(std::string_view text) {
 
 std::string DeviceFacts::fingerprint() const {
   if (is_cpu()) return "cpu";
-  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  constexpr std::int64_t kGib = std::int64_t{1} << 30;
   return fmt::format("{} (sm_{}, {} SMs, {} GiB, {}-bit)", name, compute_capability, sm_count,
-                     (memory_bytes + gib / 2) / gib, memory_bus_bits);
+                     (memory_bytes + kGib / 2) / kGib, memory_bus_bits);
 }
 
 std::string DeviceFacts::arch() const {
@@ -78,12 +78,12 @@ std::optional<std::int64_t> DeviceFacts::find(std::string_view fact_name) const 
 }
 
 const std::vector<std::string>& DeviceFacts::names() {
-  static const std::vector<std::string> names = [] {
+  static const std::vector<std::string> kNames = [] {
     std::vector<std::string> all;
     for (const Fact& fact : kFacts) all.emplace_back(fact.name);
     return all;
   }();
-  return names;
+  return kNames;
 }
 
 DeviceFacts emulator_facts() {

@@ -51,7 +51,8 @@ std::vector<DeviceFacts> relatives(const Store& store, const DeviceFacts& device
       found.push_back(std::move(other));
     }
   }
-  std::ranges::stable_sort(found, {}, [&](const DeviceFacts& other) { return std::abs(other.sm_count - device.sm_count); });
+  std::ranges::stable_sort(found, {},
+                           [&](const DeviceFacts& other) { return std::abs(other.sm_count - device.sm_count); });
   return found;
 }
 
@@ -59,10 +60,14 @@ std::vector<DeviceFacts> relatives(const Store& store, const DeviceFacts& device
 
 std::string_view name(Fit fit) noexcept {
   switch (fit) {
-    case Fit::exact: return "exact";
-    case Fit::nearest: return "nearest";
-    case Fit::base_default: return "default";
-    case Fit::none: break;
+    case Fit::exact:
+      return "exact";
+    case Fit::nearest:
+      return "nearest";
+    case Fit::base_default:
+      return "default";
+    case Fit::none:
+      break;
   }
   return "none";
 }

@@ -105,12 +105,12 @@ class Planner {
   /// Evaluates up to three formulas, each of which must lie in 1…limit.
   bool set_extent(const std::string& what, const std::vector<Formula>& formulas, const Scope& scope,
                   const Limits& limits, Extent& extent) {
-    constexpr std::string_view axes = "xyz";
+    constexpr std::string_view kAxes = "xyz";
     if (formulas.size() > extent.size()) wrong_recipe(fmt::format("{} has more than three formulas", what));
     for (std::size_t i = 0; i < formulas.size(); ++i) {
       const std::int64_t value = formulas[i].integer(scope);
       if (value < 1 || value > limits[i]) {
-        return refuse(fmt::format("{} in {}", what, axes[i]), fmt::format("is {}, not 1 to {}", value, limits[i]),
+        return refuse(fmt::format("{} in {}", what, kAxes[i]), fmt::format("is {}, not 1 to {}", value, limits[i]),
                       formulas[i], scope);
       }
       extent[i] = static_cast<std::uint32_t>(value);

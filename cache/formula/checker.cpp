@@ -24,7 +24,7 @@ class Checker {
   /// `unknown` has been reported, or is a branch of what has been: nothing more is said of it.
   enum class Kind { number, text, unknown };
 
-  // NOLINTNEXTLINE(misc-no-recursion): the parser bounds the depth
+  // Recursion is safe: the parser bounds the depth.
   Kind kind_of(std::size_t index) {
     const Node& node = syntax_.nodes[index];
     switch (node.op) {
@@ -59,7 +59,6 @@ class Checker {
     }
   }
 
-  // NOLINTNEXTLINE(misc-no-recursion)
   void need_number(std::size_t index) {
     if (kind_of(index) != Kind::text) return;
     const Node& node = syntax_.nodes[index];
@@ -67,7 +66,6 @@ class Checker {
                                      : "text where a number is needed");
   }
 
-  // NOLINTNEXTLINE(misc-no-recursion)
   void compare(const Node& node) {
     const Kind left = kind_of(node.operands[0]);
     const Kind right = kind_of(node.operands[1]);

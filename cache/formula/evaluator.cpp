@@ -16,7 +16,7 @@ class Evaluator {
   Evaluator(const SourceText& source, const Syntax& syntax, const Scope& scope)
       : source_(source), syntax_(syntax), scope_(scope) {}
 
-  // NOLINTNEXTLINE(misc-no-recursion): the parser bounds the depth
+  // Recursion is safe: the parser bounds the depth.
   Value value(std::size_t index) const {
     const Node& node = syntax_.nodes[index];
     switch (node.op) {
@@ -31,7 +31,6 @@ class Evaluator {
     }
   }
 
-  // NOLINTNEXTLINE(misc-no-recursion)
   std::int64_t number(std::size_t index) const {
     const Node& node = syntax_.nodes[index];
     switch (node.op) {

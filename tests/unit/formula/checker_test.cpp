@@ -14,9 +14,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const std::vector<KnownName>& known() {
-  static const std::vector<KnownName> names{
+  static const std::vector<KnownName> kNames{
       {"rows", {}}, {"cols", {}}, {"act", {"none", "gelu"}}, {"bias", {"no", "yes"}}, {"dtype", {"f32", "bf16"}}};
-  return names;
+  return kNames;
 }
 
 std::vector<std::string> mistakes_in(const std::string& text) {

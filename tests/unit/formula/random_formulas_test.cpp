@@ -26,7 +26,6 @@ class Generator {
 
   std::size_t below(std::size_t count) { return engine_() % count; }
 
-  // NOLINTNEXTLINE(misc-no-recursion): the depth is an argument
   Sample expression(int depth) {
     if (depth == 0) return literal();
     const Sample a = expression(depth - 1);
@@ -60,20 +59,20 @@ class Generator {
   }
 
   std::string nonsense() {
-    static const std::vector<std::string> pieces{
+    static const std::vector<std::string> kPieces{
         "(",   ")",    ",",   "+",   "-", "*",      "/",      "%",     "<",   "<=",   "==",        "!=",
         "and", "or",   "not", "m",   "n", "'a'",    "'",      "0",     "1",   "12",   "min",       "max",
         "=",   "\xc3", "$",   "act", " ", "select", "sizeof", "dtype", "f32", "log2", "pow2_ceil", "round_up"};
     std::string text;
-    for (std::size_t i = below(12); i-- > 0;) text += pieces[below(pieces.size())];
+    for (std::size_t i = below(12); i-- > 0;) text += kPieces[below(kPieces.size())];
     return text;
   }
 
  private:
   static std::optional<Wide> in_range(Wide value) {
-    constexpr Wide least = std::numeric_limits<std::int64_t>::min();
-    constexpr Wide most = std::numeric_limits<std::int64_t>::max();
-    return value < least || value > most ? std::nullopt : std::optional<Wide>(value);
+    constexpr Wide kLeast = std::numeric_limits<std::int64_t>::min();
+    constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+    return value < kLeast || value > kMost ? std::nullopt : std::optional<Wide>(value);
   }
 
   template <class Apply>
@@ -84,9 +83,9 @@ class Generator {
   }
 
   Sample literal() {
-    static constexpr std::int64_t values[] = {
+    static constexpr std::int64_t kValues[] = {
         0, 1, 2, 3, 7, 1001, std::int64_t{1} << 31, std::numeric_limits<std::int64_t>::max()};
-    const std::int64_t value = values[below(std::size(values))];
+    const std::int64_t value = kValues[below(std::size(kValues))];
     return {std::to_string(value), value};
   }
 
@@ -96,8 +95,8 @@ class Generator {
 TEST(RandomFormulas, agree_with_arithmetic_of_128_bits_or_are_refused_where_64_do_not_hold_it) {
   Generator generator(20240607);
   int refused = 0;
-  constexpr int count = 3000;
-  for (int i = 0; i < count; ++i) {
+  constexpr int kCount = 3000;
+  for (int i = 0; i < kCount; ++i) {
     const Sample sample = generator.expression(static_cast<int>(generator.below(5)));
     const Formula formula = Formula::parse(sample.text);
     if (sample.value) {
@@ -108,8 +107,8 @@ TEST(RandomFormulas, agree_with_arithmetic_of_128_bits_or_are_refused_where_64_d
     }
   }
   // Both outcomes were tried.
-  EXPECT_GT(refused, count / 20);
-  EXPECT_LT(refused, count * 19 / 20);
+  EXPECT_GT(refused, kCount / 20);
+  EXPECT_LT(refused, kCount * 19 / 20);
 }
 
 TEST(RandomFormulas, nonsense_is_refused_within_its_text_and_what_is_understood_is_understood_again) {
