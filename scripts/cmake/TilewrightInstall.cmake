@@ -7,7 +7,7 @@ set(TILEWRIGHT_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tilewright")
 install(TARGETS tilewright_launch EXPORT tilewright
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/cache/launch/include/" OPTIONAL
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/cache/launch/include/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT tilewright NAMESPACE tilewright::
   FILE tilewright-targets.cmake DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
