@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// y[r][c] = act(x[r][c] + 1), a row a block. Three of its four variants are wrong on purpose.
+
+#include "device/config.cuh"
+#include "device/convert.cuh"
+
+namespace shift {
+
+template <class Config>
+__device__ float shifted(float x) {
+  const float sum = x + 1.0f;
+  return Config::act == "relu" && sum < 0.0f ? 0.0f : sum;
+}
+
+}  // namespace shift
+
+template <class Config>
+__global__ void shift_rowwise(const typename Config::dtype* x, typename Config::dtype* y, long long rows,
+                              long long cols) {
+  using T = typename Config::dtype;
+  static_assert(Config::variant != 2, "variant 2 does not compile");
+  if (Config::variant == 3) __trap();
+  const long long last = Config::variant == 1 ? cols - 1 : cols;
+  for (long long c = threadIdx.x; c < last; c += Config::width) {
+    y[blockIdx.x * cols + c] =
+        tilewright::from_float<T>(shift::shifted<Config>(tilewright::to_float(x[blockIdx.x * cols + c])));
+  }
+}
+
+template <class Config>
+__global__ void shift_reference(const typename Config::dtype* x, double* y, long long rows, long long cols) {
+  const long long stride = 1LL * gridDim.x * blockDim.x;
+  for (long long i = 1LL * blockIdx.x * blockDim.x + threadIdx.x; i < rows * cols; i += stride) {
+    y[i] = shift::shifted<Config>(tilewright::to_float(x[i]));
+  }
+}

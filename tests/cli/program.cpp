@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+namespace tilewright::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kNobody = 65534;
+
+/// What happens in the child between fork and exec: system calls alone.
+[[noreturn]] void become(const std::vector<std::string>& command, const RunOptions& options, int out, int err) {
+  dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  if (!options.standard_output.empty()) {
+    const int file = open(options.standard_output.c_str(), O_WRONLY | O_CREAT, 0600);
+    dup2(file, STDOUT_FILENO);
+  }
+  for (const auto& [name, value] : options.environment) {
+    value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
+  }
+  if (options.most_file_bytes != 0) {
+    // Writing beyond the limit fails with an error, as on a full disk, and not with a signal.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{options.most_file_bytes, options.most_file_bytes};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  if (options.as_nobody && (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(126);
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(words.front(), words.data());
+  _exit(127);
+}
+
+/// Reads both pipes to their ends.
+void collect(int out, int err, Outcome& outcome) {
+  std::array<pollfd, 2> sources{{{out, POLLIN, 0}, {err, POLLIN, 0}}};
+  std::array<std::string*, 2> texts{&outcome.out, &outcome.err};
+  std::array<char, 4096> buffer{};
+  for (int open_ends = 2; open_ends > 0;) {
+    poll(sources.data(), sources.size(), -1);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      if (sources[i].fd < 0 || sources[i].revents == 0) continue;
+      const ssize_t count = read(sources[i].fd, buffer.data(), buffer.size());
+      if (count > 0) {
+        texts[i]->append(buffer.data(), static_cast<std::size_t>(count));
+      } else {
+        sources[i].fd = -1;
+        --open_ends;
+      }
+    }
+  }
+}
+
+Outcome run_command(const std::vector<std::string>& command, const RunOptions& options) {
+  std::array<int, 2> out{};
+  std::array<int, 2> err{};
+  if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) return {};
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = fork();
+  if (child == 0) become(command, options, out[1], err[1]);
+  close(out[1]);
+  close(err[1]);
+  Outcome outcome;
+  std::jthread interrupter;
+  if (options.interrupt_after) {
+    interrupter = std::jthread([child, after = *options.interrupt_after] {
+      std::this_thread::sleep_for(after);
+      kill(child, SIGINT);
+    });
+  }
+  collect(out[0], err[0], outcome);
+  close(out[0]);
+  close(err[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  outcome.seconds = std::chrono::steady_clock::now() - start;
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+/// Holds a lock file while it lives: tests run in parallel.
+class FileLock {
+ public:
+  explicit FileLock(const fs::path& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    flock(descriptor_, LOCK_EX);
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock() { close(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+CliTest::CliTest() {
+  std::string pattern = (fs::temp_directory_path() / "tilewright-cli-XXXXXX").string();
+  folder = mkdtemp(pattern.data());
+  // The user nobody must be able to look into it.
+  fs::permissions(folder, fs::perms::all);
+}
+
+CliTest::~CliTest() { fs::remove_all(folder); }
+
+Outcome CliTest::run(const std::vector<std::string>& arguments, const RunOptions& options) const {
+  std::vector<std::string> command{TILEWRIGHT_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  RunOptions all = options;
+  const std::map<std::string, std::string> own{
+      {"XDG_CACHE_HOME", folder.string()}, {"TILEWRIGHT_CACHE", ""}, {"COLUMNS", "200"}};
+  all.environment.insert(own.begin(), own.end());
+  return run_command(command, all);
+}
+
+Outcome CliTest::run_on_ops(std::vector<std::string> arguments, const RunOptions& options) const {
+  for (const char* word : {"--ops", TILEWRIGHT_TEST_OPS, "--cache"}) arguments.emplace_back(word);
+  arguments.push_back(cache());
+  return run(arguments, options);
+}
+
+nlohmann::json CliTest::json_of(std::vector<std::string> arguments, int expected_code) const {
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const Outcome outcome = run_on_ops(std::move(arguments));
+  EXPECT_EQ(outcome.code, expected_code) << outcome.err;
+  return nlohmann::json::parse(outcome.out, nullptr, false);
+}
+
+void CliTest::use_swept_cache() const {
+  const fs::path shared = fs::path(TILEWRIGHT_TEST_STATE) / "swept.db";
+  fs::create_directories(shared.parent_path());
+  const FileLock lock(shared.parent_path() / "lock");
+  // Trials and binaries that fit are reused and others made: right whatever has changed since it was made.
+  std::vector<std::string> words{TILEWRIGHT_PROGRAM};
+  words.insert(words.end(), kSweep.begin(), kSweep.end());
+  for (const std::string& word :
+       {std::string("--ops"), std::string(TILEWRIGHT_TEST_OPS), std::string("--cache"), shared.string()}) {
+    words.push_back(word);
+  }
+  const Outcome outcome = run_command(words, {});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  fs::copy_file(shared, cache(), fs::copy_options::overwrite_existing);
+  const fs::path log = shared.string() + "-wal";
+  if (fs::exists(log)) fs::copy_file(log, cache() + "-wal", fs::copy_options::overwrite_existing);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool nobody_can_run_the_program() {
+  if (geteuid() != 0) return true;
+  return run_command({TILEWRIGHT_PROGRAM, "--version"}, {.environment = {}, .as_nobody = true}).code == 0;
+}
+
+}  // namespace tilewright::testing

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Runs the real program as its users do, with a cache of the test's own.
+namespace tilewright::testing {
+
+struct Outcome {
+  /// The exit code; 128 + N when signal N ended it.
+  int code = -1;
+  std::string out;
+  std::string err;
+  std::chrono::duration<double> seconds{};
+};
+
+struct RunOptions {
+  /// Added to the environment; an empty value takes the variable away.
+  std::map<std::string, std::string> environment = {};
+  /// Files may grow to so many bytes: what a full disk does. 0: no limit.
+  std::size_t most_file_bytes = 0;
+  /// As the user nobody, where the test runs as root: root may write what is read-only.
+  bool as_nobody = false;
+  /// Ctrl-C after so long.
+  std::optional<std::chrono::milliseconds> interrupt_after = std::nullopt;
+  /// Where standard output goes: a file's path, "" to be read, "closed" for none.
+  std::string standard_output = {};
+};
+
+/// A folder for one test, and the program.
+class CliTest : public ::testing::Test {
+ protected:
+  CliTest();
+  ~CliTest() override;
+
+  Outcome run(const std::vector<std::string>& arguments, const RunOptions& options = {}) const;
+  /// With `--ops`, the test's ops, and `--cache`, the test's cache.
+  Outcome run_on_ops(std::vector<std::string> arguments, const RunOptions& options = {}) const;
+  /// As run_on_ops, with `--format json`; the JSON.
+  nlohmann::json json_of(std::vector<std::string> arguments, int expected_code = 0) const;
+  /// Copies a cache in which `shift` has been swept on the emulator. It is made once for all tests, so that each costs
+  /// a copy and not a dozen runs of a compiler.
+  void use_swept_cache() const;
+
+  [[nodiscard]] std::string cache() const { return (folder / "cache.db").string(); }
+
+  std::filesystem::path folder;
+};
+
+/// The command that makes the swept cache.
+inline const std::vector<std::string> kSweep{"sweep", "shift", "--device", "cpu", "--budget-ms", "10", "--no-ceilings"};
+
+[[nodiscard]] bool contains(const std::string& text, const std::string& part);
+/// True where dropping to the user nobody leaves the program runnable.
+[[nodiscard]] bool nobody_can_run_the_program();
+
+}  // namespace tilewright::testing

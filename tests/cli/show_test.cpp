@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/demo_cache.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+using ShowVerb = CliTest;
+
+const std::string kConfig = "rowwise{variant=0,width=32}";
+
+/// True where NVRTC and the CUDA headers are: what needs them is skipped, visibly, where they are not.
+bool has_nvrtc(const nlohmann::json& doctor) {
+  int found = 0;
+  for (const auto& row : doctor["rows"]) {
+    if ((row["part"] == "NVRTC" || row["part"] == "CUDA headers") && row["found"] == true) ++found;
+  }
+  return found == 2;
+}
+
+TEST_F(ShowVerb, prints_the_generated_source_of_a_config) {
+  const Outcome outcome = run_on_ops({"show", "shift", "--config", kConfig, "--shape", "rows=4,cols=7", "--source"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "static constexpr int width = 32;")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "shift.cu\"")) << outcome.out;
+}
+
+TEST_F(ShowVerb, takes_dtype_and_attributes_as_words) {
+  const Outcome outcome = run_on_ops({"show", "shift", "dtype=bf16", "act=relu", "--config", kConfig, "--source"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "using dtype = __nv_bfloat16;")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "act{\"relu\"}")) << outcome.out;
+}
+
+TEST_F(ShowVerb, compiles_for_a_gpu_with_no_gpu) {
+  if (!has_nvrtc(json_of({"doctor"}))) GTEST_SKIP() << "there is no NVRTC on this machine";
+  const auto json = json_of({"show", "shift", "rows=4", "cols=7", "--config", kConfig});
+  ASSERT_EQ(json["rows"].size(), 1U);
+  EXPECT_EQ(json["rows"][0]["kernel"], "shift_rowwise");
+  EXPECT_EQ(json["rows"][0]["grid"], "4x1x1");
+  EXPECT_EQ(json["rows"][0]["block"], "32x1x1");
+  EXPECT_GT(json["rows"][0]["registers"].get<int>(), 0);
+  const Outcome ptx = run_on_ops({"show", "shift", "--config", kConfig, "--arch", "sm_80", "--ptx"});
+  EXPECT_EQ(ptx.code, 0) << ptx.err;
+  EXPECT_TRUE(contains(ptx.out, ".target sm_80")) << ptx.out.substr(0, 500);
+}
+
+TEST_F(ShowVerb, prints_the_log_of_a_config_that_does_not_compile_and_fails) {
+  const Outcome outcome =
+      run_on_ops({"show", "shift", "--config", "rowwise{variant=2,width=64}", "--arch", "cpu", "--log"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.out, "variant 2 does not compile")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.err, "does not compile for cpu")) << outcome.err;
+}
+
+TEST_F(ShowVerb, tells_the_evidence_of_a_winner_in_words) {
+  fill_demo_cache(cache(), 3);
+  const Outcome outcome = run_on_ops({"show", "demo", "rows=2", "cols=64"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* said : {"is served by plain{vec=4}", "exhaustive among 3 configs, 1 of which failed",
+                           "runner-up plain{vec=2}: 25.0 % slower", "95 % interval 1.980 µs to 2.020 µs", "2.00x",
+                           "Fictional H999", "SM clock 1980 MHz", "CUDA driver 13.0"}) {
+    EXPECT_TRUE(contains(outcome.out, said)) << said << "\n" << outcome.out;
+  }
+}
+
+TEST_F(ShowVerb, says_when_the_evidence_is_of_another_shape) {
+  fill_demo_cache(cache(), 3);
+  const Outcome outcome = run_on_ops({"show", "demo{rows=9,cols=9}"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "measured on demo[dtype=f32,act=none]{rows=3,cols=64}")) << outcome.out;
+}
+
+TEST_F(ShowVerb, explains_what_it_cannot_show) {
+  const std::pair<std::vector<std::string>, std::string> mistakes[] = {
+      {{"show", "shift", "--config", "rowise{variant=0,width=32}", "--source"}, "did you mean 'rowwise'?"},
+      {{"show", "shift", "--config", "rowwise{variant=0,widht=32}", "--source"}, "did you mean 'width'?"},
+      {{"show", "shift", "--config", "rowwise{variant=0,width=33}", "--source"}, "width"},
+      {{"show", "shift", "--config", "rowwise{variant=0}", "--source"}, "width"},
+      {{"show", "shift", "--config", "rowwise{variant=0", "--source"}, "rowwise{variant=0"},
+      {{"show", "shift", "--config", "rowwise{variant=1,width=32}", "--source"}, "variant == 0 or width == 64"},
+      {{"show", "shift", "--config", kConfig, "--arch", "sm90"}, "'sm90' is no architecture"},
+      {{"show", "shift", "--config", kConfig, "--arch", "cpu", "--ptx"}, "--arch sm_90a"},
+      {{"show", "shift", "--config", kConfig, "--shape", "rows=2"}, "cols"},
+      {{"show", "shift", "--ptx"}, "--config"},
+  };
+  for (const auto& [words, expected] : mistakes) {
+    const Outcome outcome = run_on_ops(words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, expected)) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::testing
