@@ -13,6 +13,7 @@
 #include "cache/driver/stream.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/device/cuda_rounds.hpp"
+#include "tuner/device/tensor_tools.hpp"
 
 namespace tilewright {
 namespace {
@@ -207,6 +208,14 @@ class CudaDevice : public Device {
                        launch, {});
   }
 
+  [[nodiscard]] TensorTools& tools() override {
+    if (tools_) return *tools_;
+    // Without a compiler the host must do it: slow for large tensors, and right.
+    if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) return Device::tools();
+    tools_ = make_kernel_tools(*this);
+    return *tools_;
+  }
+
  private:
   struct RoundPlan {
     MeasureMode mode = MeasureMode::cold;
@@ -252,6 +261,8 @@ class CudaDevice : public Device {
   CacheFlush flush_;
   std::optional<NvrtcCompiler> compiler_;
   std::shared_ptr<const cuda::Module> empty_module_;
+  // Last, since what it holds is of this device.
+  std::unique_ptr<TensorTools> tools_;
 };
 
 }  // namespace

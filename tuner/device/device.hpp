@@ -69,9 +69,14 @@ struct RoundsRequest {
   std::span<const Restore> restore;
 };
 
+class TensorTools;
+
 class Device {
  public:
-  virtual ~Device() = default;
+  Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device();
   [[nodiscard]] virtual const DeviceFacts& facts() const noexcept = 0;
   /// "cuda:0" or "cpu".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
@@ -107,6 +112,12 @@ class Device {
   [[nodiscard]] virtual std::unique_ptr<Rounds> copy_rounds(MeasureMode mode, int launches,
                                                             std::span<const Address> destinations,
                                                             std::span<const Address> sources, std::size_t bytes) = 0;
+
+  /// Fills, sums and compares tensors where they are (device/tensor_tools.hpp). On the host unless a device knows better.
+  [[nodiscard]] virtual TensorTools& tools();
+
+ private:
+  std::unique_ptr<TensorTools> host_tools_;
 };
 
 /// "auto" (the first GPU, else the emulator), "cpu", "cuda" or "cuda:N". Throws UsageError for another word and

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work on whole tensors around a measurement, where the tensors are: random inputs, sums that show whether something was
+// written, comparison with a reference. Not an op: launched by the tuner itself (tuner/device/kernel_tools.cpp).
+//
+// Every kernel strides over its elements with the whole grid, so any grid is right. Those that answer write one tally a
+// block, which the host merges in the order of the blocks: the same numbers at each run. Loops are not unrolled: the
+// file is compiled in every process that tunes, and its time to compile counts more than its speed.
+
+#include "device/config.cuh"
+#include "utility/elements.cuh"
+
+namespace tilewright::utility {
+
+inline constexpr int kThreads = 256;
+
+// Merges the tallies of a block's threads in a tree; the block's own is in `slots[0]` afterwards.
+template <class Tally>
+__device__ inline void merge_block(Tally mine, Tally* slots) {
+  slots[threadIdx.x] = mine;
+#pragma unroll 1
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < half) merge(slots[threadIdx.x], slots[threadIdx.x + half]);
+  }
+}
+
+__device__ inline i64 first_index() { return i64{blockIdx.x} * kThreads + threadIdx.x; }
+__device__ inline i64 stride() { return i64{gridDim.x} * kThreads; }
+
+}  // namespace tilewright::utility
+
+template <class Config>
+__global__ void __launch_bounds__(256) fill_random(void* to, long long type, long long count, long long fill,
+                                                   unsigned long long key, float factor) {
+  using namespace tilewright::utility;
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) {
+    const float value = static_cast<float>(random_integer(static_cast<Fill>(fill), key, i)) * factor;
+    write_element(to, static_cast<Type>(type), i, value);
+  }
+}
+
+// Doubles of any type's elements.
+template <class Config>
+__global__ void __launch_bounds__(256) widen(const void* from, double* to, long long type, long long count) {
+  using namespace tilewright::utility;
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) to[i] = read_element(from, static_cast<Type>(type), i);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(256) tally_words(const unsigned long long* words, unsigned long long* tallies,
+                                                   long long count) {
+  using namespace tilewright::utility;
+  __shared__ WordTally slots[kThreads];
+  WordTally mine{0, 0};
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) add_word(mine, words[i], i);
+  merge_block(mine, slots);
+  if (threadIdx.x == 0) reinterpret_cast<WordTally*>(tallies)[blockIdx.x] = slots[0];
+}
+
+template <class Config>
+__global__ void __launch_bounds__(256) compare(const void* result, const double* reference,
+                                               unsigned long long* differences, long long type, long long count,
+                                               double absolute, double relative, double overflow) {
+  using namespace tilewright::utility;
+  __shared__ Difference slots[kThreads];
+  const Bounds bounds{absolute, relative, overflow};
+  const Type element = static_cast<Type>(type);
+  Difference mine = no_difference();
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) {
+    add_element(mine, read_element(result, element, i), reference[i], is_poison(result, element, i), bounds, i);
+  }
+  merge_block(mine, slots);
+  if (threadIdx.x == 0) reinterpret_cast<Difference*>(differences)[blockIdx.x] = slots[0];
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/device/tensor_tools.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tuner/device/cpu_device.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32,
+                            DType::i64, DType::u32, DType::u64,  DType::u8};
+// More than one piece of the host's, and more than one block's share of the kernels', with a remainder.
+constexpr std::int64_t kCount = 70'001;
+
+class Tools : public ::testing::Test {
+ protected:
+  template <class T>
+  std::vector<T> read(const DeviceBuffer& buffer, std::size_t count) {
+    std::vector<T> values(count);
+    device_->download(std::as_writable_bytes(std::span<T>(values)), buffer.address());
+    return values;
+  }
+  std::unique_ptr<DeviceBuffer> make(std::size_t bytes) {
+    auto buffer = device_->allocate(bytes, "test");
+    device_->fill(buffer->address(), 0, bytes);
+    return buffer;
+  }
+  std::unique_ptr<Device> device_ = open_cpu_device();
+};
+
+TEST_F(Tools, on_the_host_fill_element_by_element_and_nothing_beyond) {
+  for (const DType type : kTypes) {
+    const std::size_t bytes = kCount * size_of(type);
+    const auto buffer = make(bytes + 8);
+    const RandomFill fill{utility::kNormal, 20.0, 7};
+    device_->tools().fill_random(buffer->address(), type, kCount, fill);
+    const auto content = read<std::byte>(*buffer, bytes + 8);
+    for (const std::int64_t i : {std::int64_t{0}, std::int64_t{65'535}, std::int64_t{65'536}, kCount - 1}) {
+      std::uint64_t expected = 0, stored = 0;
+      utility::write_element(&expected, utility_type(type), 0, fill.value(i));
+      std::memcpy(&stored, content.data() + static_cast<std::size_t>(i) * size_of(type), size_of(type));
+      EXPECT_EQ(stored, expected) << name(type) << " " << i;
+    }
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(content[bytes + i], std::byte{0}) << name(type);
+  }
+}
+
+TEST_F(Tools, on_the_host_widen_every_type_exactly) {
+  for (const DType type : kTypes) {
+    const auto from = make(kCount * size_of(type)), to = make(kCount * sizeof(double));
+    device_->tools().fill_random(from->address(), type, kCount, {utility::kUniform, 100.0, 3});
+    device_->tools().widen(to->address(), from->address(), type, kCount);
+    const auto narrow = read<std::byte>(*from, kCount * size_of(type));
+    const auto wide = read<double>(*to, kCount);
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(wide[static_cast<std::size_t>(i)], utility::read_element(narrow.data(), utility_type(type), i));
+    }
+  }
+}
+
+TEST_F(Tools, on_the_host_compare_finds_the_one_wrong_element) {
+  const auto values = make(kCount * sizeof(float)), reference = make(kCount * sizeof(double));
+  TensorTools& tools = device_->tools();
+  tools.fill_random(values->address(), DType::f32, kCount, {});
+  tools.widen(reference->address(), values->address(), DType::f32, kCount);
+  const utility::Bounds exact{0.0, 0.0, std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(tools.compare(values->address(), DType::f32, reference->address(), kCount, exact).wrong, 0u);
+  const float changed = 1000.0f;
+  device_->upload(values->address() + 4 * 66'000, std::as_bytes(std::span(&changed, 1)));
+  const auto difference = tools.compare(values->address(), DType::f32, reference->address(), kCount, exact);
+  EXPECT_EQ(difference.wrong, 1u);
+  EXPECT_EQ(difference.first_wrong, 66'000u);
+  EXPECT_NEAR(difference.max_absolute, 1000, 6);
+}
+
+TEST_F(Tools, on_the_host_tallies_notice_one_changed_byte_and_count_poison) {
+  const auto buffer = make(800'000);
+  device_->tools().fill_random(buffer->address(), DType::u64, 100'000, {utility::kUniform, 1e6, 1});
+  const auto before = device_->tools().tally_words(buffer->address(), 100'000);
+  EXPECT_EQ(before.poison, 0u);
+  device_->fill(buffer->address() + 777'777, 0xaa, 1);
+  EXPECT_NE(device_->tools().tally_words(buffer->address(), 100'000).sum, before.sum);
+  device_->fill(buffer->address() + 8, 0xff, 16);
+  EXPECT_EQ(device_->tools().tally_words(buffer->address(), 100'000).poison, 2u);
+}
+
+// The kernels that a GPU runs, on the emulator: one compile for all that they do.
+TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
+  const auto kernels = make_kernel_tools(*device_);
+  TensorTools& host = device_->tools();
+  for (const DType type : kTypes) {
+    const std::size_t bytes = (kCount * size_of(type) + 7) / 8 * 8;
+    const auto a = make(bytes), b = make(bytes), wide_a = make(kCount * 8), wide_b = make(kCount * 8);
+    for (const RandomFill& fill : {RandomFill{utility::kNormal, 50.0, 9}, RandomFill{utility::kUniform, 50.0, 11}}) {
+      kernels->fill_random(a->address(), type, kCount, fill);
+      host.fill_random(b->address(), type, kCount, fill);
+      ASSERT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
+    }
+    kernels->widen(wide_a->address(), a->address(), type, kCount);
+    host.widen(wide_b->address(), b->address(), type, kCount);
+    ASSERT_EQ(read<double>(*wide_a, kCount), read<double>(*wide_b, kCount)) << name(type);
+
+    const auto words = static_cast<std::int64_t>(bytes / 8);
+    EXPECT_EQ(kernels->tally_words(a->address(), words).sum, host.tally_words(a->address(), words).sum);
+
+    // Other data than the reference, some of it poison.
+    host.fill_random(b->address(), type, kCount, {utility::kNormal, 50.0, 10});
+    device_->fill(b->address() + 24, 0xff, 16);
+    const utility::Bounds bounds{1.0, 0.5, std::numeric_limits<double>::infinity()};
+    const auto by_kernel = kernels->compare(b->address(), type, wide_a->address(), kCount, bounds);
+    const auto by_host = host.compare(b->address(), type, wide_a->address(), kCount, bounds);
+    EXPECT_EQ(by_kernel.wrong, by_host.wrong) << name(type);
+    EXPECT_GT(by_kernel.wrong, 0u);
+    EXPECT_EQ(by_kernel.unwritten, by_host.unwritten) << name(type);
+    EXPECT_EQ(by_kernel.first_wrong, by_host.first_wrong) << name(type);
+    EXPECT_EQ(by_kernel.max_absolute, by_host.max_absolute) << name(type);
+    EXPECT_EQ(by_kernel.max_relative, by_host.max_relative) << name(type);
+    EXPECT_NEAR(by_kernel.error_squares / by_host.error_squares, 1, 1e-12) << name(type);
+    EXPECT_NEAR(by_kernel.reference_squares / by_host.reference_squares, 1, 1e-12) << name(type);
+  }
+}
+
+TEST_F(Tools, by_kernels_serve_tensors_of_one_element) {
+  const auto kernels = make_kernel_tools(*device_);
+  const auto value = make(8), reference = make(8);
+  kernels->fill_random(value->address(), DType::f32, 1, {utility::kUniform, 1.0, 5});
+  kernels->widen(reference->address(), value->address(), DType::f32, 1);
+  const utility::Bounds exact{0.0, 0.0, std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(kernels->compare(value->address(), DType::f32, reference->address(), 1, exact).wrong, 0u);
+  EXPECT_EQ(read<float>(*value, 1)[0], (RandomFill{utility::kUniform, 1.0, 5}.value(0)));
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "tuner/device/tensor_tools.hpp"
+
+namespace tilewright {
+
+static_assert(utility_type(DType::f32) == utility::kF32 && utility_type(DType::bf16) == utility::kBf16 &&
+                  utility_type(DType::f64) == utility::kF64 && utility_type(DType::i64) == utility::kI64 &&
+                  utility_type(DType::u8) == utility::kU8,
+              "elements.cuh numbers the types as DType does");
+
+namespace {
+
+// Elements handled at a time.
+constexpr std::int64_t kPiece = std::int64_t{1} << 16;
+
+class HostTools : public TensorTools {
+ public:
+  explicit HostTools(Device& device) : device_(device) {}
+
+  void fill_random(Address to, DType type, std::int64_t count, const RandomFill& fill) override {
+    std::vector<std::byte> piece;
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    for (std::int64_t first = 0; first < count; first += kPiece) {
+      const std::int64_t here = std::min(kPiece, count - first);
+      piece.resize(static_cast<std::size_t>(here * size));
+      for (std::int64_t i = 0; i < here; ++i) {
+        utility::write_element(piece.data(), utility_type(type), i, fill.value(first + i));
+      }
+      device_.upload(to + static_cast<Address>(first * size), piece);
+    }
+  }
+
+  void widen(Address to, Address from, DType type, std::int64_t count) override {
+    std::vector<double> wide;
+    for_pieces(from, size_of(type), count,
+               [&](const std::vector<std::byte>& piece, std::int64_t first, std::int64_t here) {
+                 wide.resize(static_cast<std::size_t>(here));
+                 for (std::int64_t i = 0; i < here; ++i) {
+                   wide[static_cast<std::size_t>(i)] = utility::read_element(piece.data(), utility_type(type), i);
+                 }
+                 device_.upload(to + static_cast<Address>(first) * sizeof(double),
+                                std::as_bytes(std::span<const double>(wide)));
+               });
+  }
+
+  utility::WordTally tally_words(Address words, std::int64_t count) override {
+    utility::WordTally tally{0, 0};
+    for_pieces(words, sizeof(utility::u64), count,
+               [&](const std::vector<std::byte>& piece, std::int64_t first, std::int64_t here) {
+                 const auto* const values = reinterpret_cast<const utility::u64*>(piece.data());
+                 for (std::int64_t i = 0; i < here; ++i) utility::add_word(tally, values[i], first + i);
+               });
+    return tally;
+  }
+
+  utility::Difference compare(Address result, DType type, Address reference, std::int64_t count,
+                              const utility::Bounds& bounds) override {
+    utility::Difference difference = utility::no_difference();
+    std::vector<double> expected;
+    for_pieces(result, size_of(type), count,
+               [&](const std::vector<std::byte>& piece, std::int64_t first, std::int64_t here) {
+                 expected.resize(static_cast<std::size_t>(here));
+                 device_.download(std::as_writable_bytes(std::span<double>(expected)),
+                                  reference + static_cast<Address>(first) * sizeof(double));
+                 const utility::Type element = utility_type(type);
+                 for (std::int64_t i = 0; i < here; ++i) {
+                   utility::add_element(difference, utility::read_element(piece.data(), element, i),
+                                        expected[static_cast<std::size_t>(i)],
+                                        utility::is_poison(piece.data(), element, i), bounds, first + i);
+                 }
+               });
+    return difference;
+  }
+
+ private:
+  // Calls `work(bytes, index of the first element, elements)` for each piece of a tensor.
+  template <class Work>
+  void for_pieces(Address from, std::size_t size, std::int64_t count, const Work& work) {
+    std::vector<std::byte> piece;
+    for (std::int64_t first = 0; first < count; first += kPiece) {
+      const std::int64_t here = std::min(kPiece, count - first);
+      piece.resize(static_cast<std::size_t>(here) * size);
+      device_.download(piece, from + static_cast<Address>(first) * size);
+      work(piece, first, here);
+    }
+  }
+
+  Device& device_;
+};
+
+}  // namespace
+
+float RandomFill::factor() const noexcept { return static_cast<float>(scale * utility::unit(fill)); }
+
+float RandomFill::value(std::int64_t index) const noexcept {
+  return static_cast<float>(utility::random_integer(fill, key, index)) * factor();
+}
+
+std::unique_ptr<TensorTools> make_host_tools(Device& device) { return std::make_unique<HostTools>(device); }
+
+Device::Device() = default;
+Device::~Device() = default;
+
+TensorTools& Device::tools() {
+  if (!host_tools_) host_tools_ = make_host_tools(*this);
+  return *host_tools_;
+}
+
+}  // namespace tilewright
