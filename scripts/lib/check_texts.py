@@ -10,7 +10,7 @@ MAX_LINES = 400
 CODE = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".py", ".cmake", ".sql"}
 # Spelled so that this file does not find itself.
 MARKS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
-MACHINE_PATHS = re.compile(r"(?<![\w.$}/-])/(root|home|work|mnt)/[\w.]")
+MACHINE_PATHS = re.compile(r"(?<![\w.$}/-])/(root|work|mnt|home/(?!me\b|user\b))[/\w.]")
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
