@@ -14,6 +14,7 @@
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winner_lines.hpp"
+#include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/sweep.hpp"
 
 namespace tilewright::cli {
@@ -146,10 +147,16 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   SweepSummary summary;
   {
     Progress progress(console, quiet);
+    const DeviceLock lock(device->gpu_uuid(), std::filesystem::temp_directory_path(), interrupted,
+                          [&](const std::string& line) { progress.note(line); });
     summary = run_sweep(request, catalogue, *device, store, progress, interrupted);
   }
   if (!quiet) console.say(summary_text(summary, store));
   Table table = table_of(store, request, *device);
+  if (request.max_configs > 0) {
+    table.notes.push_back(fmt::format("Of each problem's configs {} were considered; --max-configs 0 takes them all.",
+                                      request.max_configs));
+  }
   if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
   if (summary.without_winner > 0) {
     table.notes.push_back(fmt::format("{} problems have no winner.", summary.without_winner));

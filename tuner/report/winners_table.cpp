@@ -2,135 +2,105 @@
 #include "tuner/report/winners_table.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <utility>
 
-#include "tuner/report/units.hpp"
+#include "tuner/report/sources.hpp"
 
 namespace tilewright {
 namespace {
 
-using CellOf = std::function<Cell(const WinnerLine&)>;
+using Sources = std::vector<Source<WinnerLine>>;
 
-/// A column and where its cells come from, so that the two cannot get out of step.
-struct Source {
-  Column column;
-  CellOf cell;
-};
+const Winner& winner(const WinnerLine& line) { return line.row.winner; }
 
-const Timing* timing(const WinnerLine& line) {
-  const auto& found = line.row.winner.trial.timing;
-  return found ? &*found : nullptr;
-}
-
-Cell timing_cell(const WinnerLine& line, double Timing::*member) {
-  const Timing* found = timing(line);
-  return found != nullptr ? Cell(found->*member) : Cell();
-}
-
-template <class Number>
-Cell optional_cell(const std::optional<Number>& number) {
-  return number ? Cell(*number) : Cell();
-}
-
-/// Half the width of the 95 % interval, as a share of the median.
-Cell half_width(const WinnerLine& line) {
-  const Timing* found = timing(line);
-  if (found == nullptr || found->median_ns <= 0) return {};
-  return (found->high_ns - found->low_ns) / 2 / found->median_ns;
+/// Positive, or 0 where there is none.
+double median(const WinnerLine& line) {
+  const auto& timing = winner(line).trial.timing;
+  return timing ? timing->median_ns : 0;
 }
 
 /// Amount a nanosecond is 10^9 a second: GB/s for bytes, GFLOP/s for operations.
 Cell giga_per_second(const WinnerLine& line, const std::optional<std::int64_t>& amount) {
-  const Timing* found = timing(line);
-  if (found == nullptr || !amount || found->median_ns <= 0) return {};
-  return static_cast<double>(*amount) / found->median_ns;
+  if (!amount || median(line) <= 0) return {};
+  return static_cast<double>(*amount) / median(line);
 }
+
+double ceiling_ns(const WinnerLine& line) { return line.ceiling ? line.ceiling->best_ns() : 0; }
 
 Cell share_of_copy(const WinnerLine& line) {
-  const Timing* found = timing(line);
-  if (found == nullptr || !line.ceiling || line.ceiling->best_ns() <= 0 || found->median_ns <= 0) return {};
-  return line.ceiling->best_ns() / found->median_ns;
+  if (ceiling_ns(line) <= 0 || median(line) <= 0) return {};
+  return ceiling_ns(line) / median(line);
 }
 
-Cell speedup(const WinnerLine& line) {
-  const Timing* found = timing(line);
-  if (found == nullptr || !line.row.winner.base_ns || found->median_ns <= 0) return {};
-  return *line.row.winner.base_ns / found->median_ns;
+bool launch_bound(const WinnerLine& line) {
+  const auto& timing = winner(line).trial.timing;
+  return timing && timing->launch_bound();
 }
 
-bool launch_bound(const WinnerLine& line) { return timing(line) != nullptr && timing(line)->launch_bound(); }
-
-void add_problem_columns(std::vector<Source>& sources, const Problem& first) {
-  sources.push_back({{"shape_key", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return Cell(line.row.problem.key()); }});
-  sources.push_back(
-      {{"op", "", Unit::none, Shown::programs}, [](const WinnerLine& line) { return Cell(line.row.problem.spec.op); }});
-  sources.push_back({{"dtype", "dtype", Unit::none, Shown::everywhere, true},
+void add_problem(Sources& sources, const Problem& first) {
+  sources.push_back({data_column("shape_key"), [](const WinnerLine& line) { return Cell(line.row.problem.key()); }});
+  sources.push_back({data_column("op"), [](const WinnerLine& line) { return Cell(line.row.problem.spec.op); }});
+  sources.push_back({common_column("dtype", "dtype"),
                      [](const WinnerLine& line) { return Cell(std::string(name(line.row.problem.spec.dtype))); }});
-  for (const auto& [attribute, value] : first.spec.attributes) {
+  for (const auto& pair : first.spec.attributes) {
+    sources.push_back({common_column(pair.first, pair.first), [attribute = pair.first](const WinnerLine& line) {
+                         const std::string* found = line.row.problem.spec.attribute(attribute);
+                         return found != nullptr ? Cell(*found) : Cell();
+                       }});
+  }
+  for (const auto& pair : first.dims) {
+    sources.push_back({column(pair.first, pair.first),
+                       [dim = pair.first](const WinnerLine& line) { return Cell(line.row.problem.dim(dim)); }});
+  }
+}
+
+void add_time(Sources& sources) {
+  Column config = column("winner", "winner");
+  config.breakable = true;
+  sources.push_back({config, [](const WinnerLine& line) { return Cell(winner(line).trial.config.text()); }});
+  sources.push_back({column("time_ns", "time", Unit::nanoseconds),
+                     [](const WinnerLine& line) { return time_cell(winner(line), &Timing::median_ns); }});
+  sources.push_back({people_column("half_interval_share", "±", Unit::share),
+                     [](const WinnerLine& line) { return half_interval_cell(winner(line)); }});
+  for (const auto& [name, member] :
+       {std::pair("time_low_ns", &Timing::low_ns), std::pair("time_high_ns", &Timing::high_ns),
+        std::pair("floor_ns", &Timing::floor_ns)}) {
     sources.push_back(
-        {{attribute, attribute, Unit::none, Shown::everywhere, true}, [attribute = attribute](const WinnerLine& line) {
-           const std::string* found = line.row.problem.spec.attribute(attribute);
-           return found != nullptr ? Cell(*found) : Cell();
-         }});
+        {data_column(name), [member = member](const WinnerLine& line) { return time_cell(winner(line), member); }});
   }
-  for (const auto& [dim, extent] : first.dims) {
-    sources.push_back({{dim, dim}, [dim = dim](const WinnerLine& line) { return Cell(line.row.problem.dim(dim)); }});
-  }
+  sources.push_back({data_column("launch_bound"), [](const WinnerLine& line) { return Cell(launch_bound(line)); }});
 }
 
-void add_time_columns(std::vector<Source>& sources) {
-  sources.push_back({{"winner", "winner", Unit::none, Shown::everywhere, false, true},
-                     [](const WinnerLine& line) { return Cell(line.row.winner.trial.config.text()); }});
-  sources.push_back({{"time_ns", "time", Unit::nanoseconds},
-                     [](const WinnerLine& line) { return timing_cell(line, &Timing::median_ns); }});
-  sources.push_back({{"half_interval_share", "±", Unit::share, Shown::people}, half_width});
-  sources.push_back({{"time_low_ns", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return timing_cell(line, &Timing::low_ns); }});
-  sources.push_back({{"time_high_ns", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return timing_cell(line, &Timing::high_ns); }});
-  sources.push_back({{"floor_ns", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return timing_cell(line, &Timing::floor_ns); }});
-  sources.push_back({{"launch_bound", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return Cell(launch_bound(line)); }});
-}
-
-void add_ceiling_columns(std::vector<Source>& sources) {
+void add_ceiling(Sources& sources) {
+  sources.push_back({data_column("bytes"), [](const WinnerLine& line) { return cell_of(line.bytes); }});
+  sources.push_back({column("gb_per_s", "GB/s", Unit::rate),
+                     [](const WinnerLine& line) { return giga_per_second(line, line.bytes); }});
   sources.push_back(
-      {{"bytes", "", Unit::none, Shown::programs}, [](const WinnerLine& line) { return optional_cell(line.bytes); }});
-  sources.push_back(
-      {{"gb_per_s", "GB/s", Unit::rate}, [](const WinnerLine& line) { return giga_per_second(line, line.bytes); }});
-  sources.push_back({{"gflop_per_s", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return giga_per_second(line, line.flops); }});
-  sources.push_back({{"copy_ceiling_ns", "", Unit::none, Shown::programs}, [](const WinnerLine& line) {
-                       return line.ceiling && line.ceiling->best_ns() > 0 ? Cell(line.ceiling->best_ns()) : Cell();
-                     }});
-  sources.push_back({{"share_of_copy", "of copy", Unit::share}, share_of_copy});
-  sources.push_back({{"base_ns", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return optional_cell(line.row.winner.base_ns); }});
-  sources.push_back({{"speedup_over_base", "vs base", Unit::ratio}, speedup});
+      {data_column("gflop_per_s"), [](const WinnerLine& line) { return giga_per_second(line, line.flops); }});
+  sources.push_back({data_column("copy_ceiling_ns"),
+                     [](const WinnerLine& line) { return ceiling_ns(line) > 0 ? Cell(ceiling_ns(line)) : Cell(); }});
+  sources.push_back({column("share_of_copy", "of copy", Unit::share), share_of_copy});
+  sources.push_back({data_column("base_ns"), [](const WinnerLine& line) { return cell_of(winner(line).base_ns); }});
+  sources.push_back({column("speedup_over_base", "vs base", Unit::ratio),
+                     [](const WinnerLine& line) { return speedup_cell(winner(line)); }});
 }
 
-void add_evidence_columns(std::vector<Source>& sources) {
-  sources.push_back({{"runner_up", "", Unit::none, Shown::programs}, [](const WinnerLine& line) {
-                       const auto& second = line.row.winner.runner_up;
-                       return second ? Cell(second->text()) : Cell();
-                     }});
-  sources.push_back({{"runner_up_ratio", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return optional_cell(line.row.winner.runner_up_ratio); }});
-  sources.push_back({{"mode", "mode", Unit::none, Shown::everywhere, true},
-                     [](const WinnerLine& line) { return Cell(std::string(name(line.row.mode))); }});
-  sources.push_back({{"match", "match", Unit::none, Shown::everywhere, true},
-                     [](const WinnerLine& line) { return Cell(line.match.text()); }});
-  sources.push_back({{"device", "device", Unit::none, Shown::everywhere, true},
-                     [](const WinnerLine& line) { return Cell(line.row.device.fingerprint()); }});
-  sources.push_back({{"timed_by", "", Unit::none, Shown::programs}, [](const WinnerLine& line) {
+void add_evidence(Sources& sources) {
+  sources.push_back({data_column("runner_up"), [](const WinnerLine& line) { return runner_up_cell(winner(line)); }});
+  sources.push_back(
+      {data_column("runner_up_ratio"), [](const WinnerLine& line) { return cell_of(winner(line).runner_up_ratio); }});
+  sources.push_back(
+      {common_column("mode", "mode"), [](const WinnerLine& line) { return Cell(std::string(name(line.row.mode))); }});
+  sources.push_back({common_column("match", "match"), [](const WinnerLine& line) { return Cell(line.match.text()); }});
+  sources.push_back(
+      {common_column("device", "device"), [](const WinnerLine& line) { return Cell(line.row.device.fingerprint()); }});
+  sources.push_back({data_column("timed_by"), [](const WinnerLine& line) {
                        return Cell(std::string(line.row.device.is_cpu() ? "emulator" : "gpu"));
                      }});
-  sources.push_back({{"gpu_uuid", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return Cell(line.row.winner.trial.gpu_uuid); }});
-  sources.push_back({{"measured_at", "", Unit::none, Shown::programs},
-                     [](const WinnerLine& line) { return Cell(line.row.winner.trial.measured_at); }});
+  sources.push_back(
+      {data_column("gpu_uuid"), [](const WinnerLine& line) { return Cell(winner(line).trial.gpu_uuid); }});
+  sources.push_back(
+      {data_column("measured_at"), [](const WinnerLine& line) { return Cell(winner(line).trial.measured_at); }});
 }
 
 std::vector<std::string> notes_of(const std::vector<WinnerLine>& lines) {
@@ -156,17 +126,12 @@ const std::string& emulator_note() {
 Table winners_table(std::string title, const std::vector<WinnerLine>& lines) {
   Table table;
   table.title = std::move(title);
-  std::vector<Source> sources;
-  add_problem_columns(sources, lines.empty() ? Problem{} : lines.front().row.problem);
-  add_time_columns(sources);
-  add_ceiling_columns(sources);
-  add_evidence_columns(sources);
-  for (const Source& source : sources) table.columns.push_back(source.column);
-  for (const WinnerLine& line : lines) {
-    std::vector<Cell> cells;
-    for (const Source& source : sources) cells.push_back(source.cell(line));
-    table.rows.push_back(std::move(cells));
-  }
+  Sources sources;
+  add_problem(sources, lines.empty() ? Problem{} : lines.front().row.problem);
+  add_time(sources);
+  add_ceiling(sources);
+  add_evidence(sources);
+  fill(table, sources, lines);
   table.notes = notes_of(lines);
   return table;
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cache/store/records.hpp"
+#include "tuner/report/table.hpp"
+
+/// Columns that know where their cells come from, so that the two cannot get out of step.
+namespace tilewright {
+
+template <class Line>
+struct Source {
+  Column column;
+  std::function<Cell(const Line&)> cell;
+};
+
+/// Sets the columns of `table` and makes a row of each line.
+template <class Line>
+void fill(Table& table, const std::vector<Source<Line>>& sources, const std::vector<Line>& lines) {
+  for (const Source<Line>& source : sources) table.columns.push_back(source.column);
+  for (const Line& line : lines) {
+    std::vector<Cell> cells;
+    for (const Source<Line>& source : sources) cells.push_back(source.cell(line));
+    table.rows.push_back(std::move(cells));
+  }
+}
+
+/// A column for people and programs.
+[[nodiscard]] inline Column column(std::string name, std::string heading, Unit unit = Unit::none) {
+  return {std::move(name), std::move(heading), unit, Shown::everywhere, false, false};
+}
+/// A column in JSON and CSV alone.
+[[nodiscard]] inline Column data_column(std::string name) {
+  return {std::move(name), "", Unit::none, Shown::programs, false, false};
+}
+/// A column in text and Markdown alone.
+[[nodiscard]] inline Column people_column(std::string name, std::string heading, Unit unit = Unit::none) {
+  return {std::move(name), std::move(heading), unit, Shown::people, false, false};
+}
+/// A column that text tells once when all rows agree and the table is too wide.
+[[nodiscard]] inline Column common_column(std::string name, std::string heading) {
+  return {std::move(name), std::move(heading), Unit::none, Shown::everywhere, true, false};
+}
+
+template <class Value>
+[[nodiscard]] Cell cell_of(const std::optional<Value>& value) {
+  if (!value) return {};
+  return Cell(*value);
+}
+
+/// Cells of a winner; empty where what they are made of is not known.
+[[nodiscard]] Cell time_cell(const Winner& winner, double Timing::*member);
+/// Half the width of the 95 % interval, as a share of the median.
+[[nodiscard]] Cell half_interval_cell(const Winner& winner);
+/// The base's median over the winner's.
+[[nodiscard]] Cell speedup_cell(const Winner& winner);
+[[nodiscard]] Cell runner_up_cell(const Winner& winner);
+
+}  // namespace tilewright
