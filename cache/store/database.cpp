@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -68,8 +69,9 @@ void make_folder(const fs::path& path) {
     fs::permissions(made, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, error);
   }
   if (!fs::is_directory(folder)) {
-    throw fault(kOpening, path, fmt::format("needs the folder {}, which cannot be made ({})", folder.string(),
-                                            error ? error.message() : "something else stands there"),
+    throw fault(kOpening, path,
+                fmt::format("needs the folder {}, which cannot be made ({})", folder.string(),
+                            error ? error.message() : "something else stands there"),
                 "Make it by hand (mkdir -p), or name a cache elsewhere with TILEWRIGHT_CACHE=FILE");
   }
 }
@@ -82,6 +84,30 @@ void make_folder(const fs::path& path) {
               "(sqlite3 FILE \"VACUUM INTO 'COPY'\")");
 }
 
+std::unique_ptr<SQLite::Database> open_by(ReadPlan plan, const fs::path& path, int timeout) {
+  if (plan == ReadPlan::immutable) {
+    return std::make_unique<SQLite::Database>(immutable_uri(path),
+                                              SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, timeout);
+  }
+  const int access = plan == ReadPlan::follower ? SQLite::OPEN_READONLY : SQLite::OPEN_READWRITE;
+  auto database = std::make_unique<SQLite::Database>(path.string(), access | SQLite::OPEN_NOMUTEX, timeout);
+  if (plan == ReadPlan::shared) database->exec("PRAGMA query_only = ON");
+  return database;
+}
+
+void require_readable(SQLite::Database& database, const fs::path& path, std::span<const Migration> steps) {
+  if (recognise(database, path, steps) == FileKind::empty) {
+    throw fault(kOpening, path, "is empty",
+                "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
+                "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"");
+  }
+  if (const int schema = stored_schema(database); schema < steps.back().version) {
+    throw fault(kOpening, path,
+                fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
+                "Bring it forward by opening it once for writing: run `tilewright sweep` with it");
+  }
+}
+
 }  // namespace
 
 ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept {
@@ -91,74 +117,74 @@ ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept {
 }
 
 Database::Database(fs::path path, const StoreOptions& options, const Surroundings& surroundings)
-    : path_(std::move(path)), busy_timeout_(options.busy_timeout) {
+    : path_(std::move(path)), busy_timeout_(options.busy_timeout), surroundings_(surroundings) {
   try {
     if (options.access == StoreAccess::read) {
-      open_for_reading(surroundings);
+      open_for_reading();
     } else {
-      open_for_writing(surroundings);
+      open_for_writing();
+      identity_ = identity_of(path_);
     }
   } catch (const SQLite::Exception& refusal) {
     throw fault(kOpening, path_, refusal, busy_timeout_);
   }
-  identity_ = identity_of(path_);
 }
 
-void Database::open_for_reading(const Surroundings& surroundings) {
+void Database::reopen() {
+  statements_.clear();
+  handle_.reset();
+  ++generation_;
+  try {
+    open_for_reading();
+  } catch (const SQLite::Exception& refusal) {
+    throw fault(kOpening, path_, refusal, busy_timeout_);
+  }
+}
+
+void Database::open_for_reading() {
   if (!file_is_there(path_)) {
     throw fault(kOpening, path_, "does not exist",
                 "Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE");
   }
-  const auto network = surroundings.network.value_or(network_filesystem_of(path_));
+  // Before the plan: a change after this moment is a change of what is about to be opened.
+  identity_ = identity_of(path_);
+  const auto network = surroundings_.network.value_or(network_filesystem_of(path_));
   const ReadPlan plan =
       plan_reading(fs::exists(wal_of(path_)), can_write(path_) && can_write(folder_of(path_)), network.has_value());
   if (network && plan == ReadPlan::follower) refuse_network(path_, *network);
   immutable_ = plan == ReadPlan::immutable;
-  const int timeout = static_cast<int>(busy_timeout_.count());
-  switch (plan) {
-    case ReadPlan::immutable:
-      handle_ = std::make_unique<SQLite::Database>(
-          immutable_uri(path_), SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, timeout);
-      break;
-    case ReadPlan::follower:
-      handle_ =
-          std::make_unique<SQLite::Database>(path_.string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, timeout);
-      break;
-    case ReadPlan::shared:
-      handle_ =
-          std::make_unique<SQLite::Database>(path_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, timeout);
-      handle_->exec("PRAGMA query_only = ON");
-      break;
-  }
-  if (recognise(*handle_, path_, surroundings.migrations) == FileKind::empty) {
-    throw fault(kOpening, path_, "is empty",
-                "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
-                "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"");
-  }
-  if (const int schema = stored_schema(*handle_); schema < surroundings.migrations.back().version) {
+  try {
+    handle_ = open_by(plan, path_, static_cast<int>(busy_timeout_.count()));
+    require_readable(*handle_, path_, surroundings_.migrations);
+  } catch (const SQLite::Exception& refusal) {
+    if (plan != ReadPlan::follower || refusal.getErrorCode() != SQLITE_CANTOPEN || !can_read(path_)) throw;
+    // The writer may have gone, and the log with it, since the plan was made.
+    if (!fs::exists(wal_of(path_))) return open_for_reading();
     throw fault(kOpening, path_,
-                fmt::format("has schema {} and this program reads schema {}", schema,
-                            surroundings.migrations.back().version),
-                "Bring it forward by opening it once for writing: run `tilewright sweep` with it");
+                fmt::format("has a log ({}-wal) that cannot be read without writing in the folder {}",
+                            path_.filename().string(), folder_of(path_).string()),
+                "Copy the cache where it may be written (sqlite3 FILE \"VACUUM INTO 'COPY'\") and name the copy with "
+                "TILEWRIGHT_CACHE=FILE",
+                refusal.getExtendedErrorCode());
   }
 }
 
-void Database::open_for_writing(const Surroundings& surroundings) {
+void Database::open_for_writing() {
   const bool there = file_is_there(path_);
-  if (const auto network = surroundings.network.value_or(network_filesystem_of(path_))) {
+  if (const auto network = surroundings_.network.value_or(network_filesystem_of(path_))) {
     refuse_network(path_, *network);
   }
   if (!there) make_folder(path_);
   // Asked beforehand: SQLite opens what it may not write for reading, and says so only at the first write.
   if ((there && !can_write(path_)) || !can_write(folder_of(path_))) throw not_writable(kOpening, path_);
-  handle_ = std::make_unique<SQLite::Database>(
-      path_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
-      static_cast<int>(busy_timeout_.count()));
-  const FileKind kind = recognise(*handle_, path_, surroundings.migrations);
+  handle_ = std::make_unique<SQLite::Database>(path_.string(),
+                                               SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
+                                               static_cast<int>(busy_timeout_.count()));
+  const FileKind kind = recognise(*handle_, path_, surroundings_.migrations);
   // A new file gets its tables before it becomes a WAL file, so that even a copy of the file alone is a cache.
-  if (kind == FileKind::empty) migrate(*handle_, path_, surroundings.migrations);
+  if (kind == FileKind::empty) migrate(*handle_, path_, surroundings_.migrations);
   switch_to_wal();
-  migrate(*handle_, path_, surroundings.migrations);
+  migrate(*handle_, path_, surroundings_.migrations);
   // In WAL mode NORMAL survives the death of any program; a power cut can cost the last commits, never the file.
   handle_->exec("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
 }

@@ -66,15 +66,23 @@ class Database {
 
   /// True when what is open is no longer what the path names, so that only opening again shows it.
   [[nodiscard]] bool outdated() const noexcept;
+  /// True when the file was opened as immutable and is not: whatever was read since may be a mixture of two states.
+  [[nodiscard]] bool promise_broken() const noexcept { return immutable_ && outdated(); }
+  /// Opens the file for reading anew, in the way that fits it now. No Query may be alive. Throws as the constructor does.
+  void reopen();
+  /// How often reopen() was called.
+  [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
 
  private:
-  void open_for_reading(const Surroundings& surroundings);
-  void open_for_writing(const Surroundings& surroundings);
+  void open_for_reading();
+  void open_for_writing();
   void switch_to_wal();
 
   std::filesystem::path path_;
   std::chrono::milliseconds busy_timeout_;
+  Surroundings surroundings_;
   bool immutable_ = false;
+  std::int64_t generation_ = 0;
   std::optional<FileIdentity> identity_;
   std::unique_ptr<SQLite::Database> handle_;
   StatementCache statements_;  // after handle_: statements go first

@@ -43,9 +43,10 @@ CacheError not_writable(std::string_view doing, const std::filesystem::path& pat
 }
 
 std::string name_another_file(const std::filesystem::path& path) {
-  return fmt::format("It was left as it is. Name another file with TILEWRIGHT_CACHE=FILE, or move this one away "
-                     "(mv {0} {0}.old)",
-                     path.string());
+  return fmt::format(
+      "It was left as it is. Name another file with TILEWRIGHT_CACHE=FILE, or move this one away "
+      "(mv {0} {0}.old)",
+      path.string());
 }
 
 CacheError fault(std::string_view doing, const std::filesystem::path& path, const SQLite::Exception& refusal,
@@ -72,8 +73,8 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
     case SQLITE_PERM:
       return not_writable(doing, path, code);
     case SQLITE_CANTOPEN:
-      return fault(doing, path, fmt::format("or one of its companion files (-wal, -shm) cannot be opened ({})",
-                                            refusal.what()),
+      return fault(doing, path,
+                   fmt::format("or one of its companion files (-wal, -shm) cannot be opened ({})", refusal.what()),
                    fmt::format("Check the rights of the file and of its folder (ls -la {}), or name another cache with "
                                "TILEWRIGHT_CACHE=FILE",
                                folder_of(path).string()),

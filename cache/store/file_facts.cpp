@@ -64,6 +64,10 @@ bool can_write(const std::filesystem::path& path) noexcept {
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
+bool can_read(const std::filesystem::path& path) noexcept {
+  return ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0;
+}
+
 bool writable_by_others(const std::filesystem::path& path) noexcept try {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return false;

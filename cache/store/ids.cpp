@@ -100,9 +100,8 @@ std::int64_t add_config(Database& database, std::int64_t implementation, const C
 }
 
 std::int64_t add_versions(Database& database, const Versions& versions) {
-  if (const auto id =
-          find(database, "SELECT id FROM versions WHERE driver = ? AND compiler = ? AND tilewright = ?",
-               versions.driver, versions.compiler, versions.tilewright)) {
+  if (const auto id = find(database, "SELECT id FROM versions WHERE driver = ? AND compiler = ? AND tilewright = ?",
+                           versions.driver, versions.compiler, versions.tilewright)) {
     return *id;
   }
   database.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (?, ?, ?)", versions.driver,

@@ -133,9 +133,9 @@ struct Trial {
 
 /// Why a row stands in the table of winners.
 enum class WinnerRole : std::uint8_t {
-  best,      ///< fastest of all; serves exactly this problem
-  dynamic,   ///< fastest of those without specialised dims; may serve other shapes
-  base,      ///< the op's fallback; serves every shape
+  best,     ///< fastest of all; serves exactly this problem
+  dynamic,  ///< fastest of those without specialised dims; may serve other shapes
+  base,     ///< the op's fallback; serves every shape
 };
 [[nodiscard]] std::string_view name(WinnerRole role) noexcept;
 [[nodiscard]] std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept;

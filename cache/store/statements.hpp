@@ -76,6 +76,8 @@ class StatementCache {
  public:
   /// `sql` must be a literal: its address is the key.
   [[nodiscard]] SQLite::Statement& get(const SQLite::Database& database, const char* sql);
+  /// Forgets all; none may be in use.
+  void clear() noexcept { statements_.clear(); }
 
  private:
   std::unordered_map<const char*, std::unique_ptr<SQLite::Statement>> statements_;

@@ -55,8 +55,8 @@ const std::filesystem::path& Store::path() const noexcept { return impl_->databa
 void Store::put_interface(const OpInterface& interface) {
   impl_->writing("store an interface", [&, &database = impl_->database] {
     const std::string hash = interface.hash();
-    Query newest =
-        database.query("SELECT hash, sequence FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1", interface.op);
+    Query newest = database.query("SELECT hash, sequence FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1",
+                                  interface.op);
     const bool any = newest.next();
     if (any && newest.text(0) == hash) return;
     // An interface that comes back (a definition that was reverted) is the newest again.
@@ -88,8 +88,7 @@ void Store::put_device(const DeviceFacts& device) {
 
 std::optional<OpInterface> Store::interface_of(const std::string& op) const {
   return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
-    Query query =
-        database.query("SELECT definition FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1", op);
+    Query query = database.query("SELECT definition FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1", op);
     if (!query.next()) return std::nullopt;
     return decode_interface(query.text(0));
   });
@@ -104,12 +103,12 @@ std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) con
 }
 
 std::optional<StoredImplementation> Store::implementation_by_hash(const std::string& hash) const {
-  return impl_->reading("read an implementation",
-                        [&, &database = impl_->database]() -> std::optional<StoredImplementation> {
-                          Query query = database.query("SELECT recipe FROM implementations WHERE hash = ? LIMIT 1", hash);
-                          if (!query.next()) return std::nullopt;
-                          return StoredImplementation{hash, decode_recipe(query.text(0))};
-                        });
+  return impl_->reading(
+      "read an implementation", [&, &database = impl_->database]() -> std::optional<StoredImplementation> {
+        Query query = database.query("SELECT recipe FROM implementations WHERE hash = ? LIMIT 1", hash);
+        if (!query.next()) return std::nullopt;
+        return StoredImplementation{hash, decode_recipe(query.text(0))};
+      });
 }
 
 std::vector<DeviceFacts> Store::devices() const {
@@ -156,7 +155,8 @@ void Store::put_build(const Build& build, std::span<const std::byte> binary) {
     if (build.ok) binary_id = add_binary(database, hash, binary.size(), frame);
     // A build that succeeded stays: trials point at it. One that failed may do better the next time.
     database.run(
-        "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, "
+        "?) "
         "ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels, "
         "log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds "
         "WHERE builds.ok = 0",
@@ -181,7 +181,8 @@ std::int64_t Store::data_version() const {
   return impl_->reading("look for changes", [&, &database = impl_->database] {
     Query query = database.query("PRAGMA data_version");
     query.next();
-    return query.integer(0);
+    // A file that was opened anew counts from the start again.
+    return query.integer(0) + (database.generation() << 32);
   });
 }
 

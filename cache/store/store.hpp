@@ -141,7 +141,7 @@ class Store {
   /// Counts commits by other connections and other processes: changes exactly when the file's content did.
   [[nodiscard]] std::int64_t data_version() const;
   /// True when data_version() cannot tell, and only a new Store on path() shows what is there: another file has taken the
-  /// place of the one that is open (an export renamed over it), or it was opened as unchanging and has changed.
+  /// place of the one that is open (an export renamed over it). Ask this before data_version().
   [[nodiscard]] bool outdated() const noexcept;
 
  private:

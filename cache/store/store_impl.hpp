@@ -20,16 +20,25 @@ struct Store::Impl {
   Impl(const std::filesystem::path& path, const StoreOptions& options)
       : database(path, options), writable(options.access == StoreAccess::write) {}
 
-  /// Runs `work`; `doing` completes "cannot …".
+  /// Runs `work`; `doing` completes "cannot …". What was read from a file that was opened as unchanging, and has changed,
+  /// is thrown away whether it looks right or not, and read again from the file as it is now.
   template <class Work>
   auto reading(const char* doing, Work work) {
-    try {
-      return work();
-    } catch (const SQLite::Exception& refusal) {
-      throw fault(doing, database.path(), refusal, database.busy_timeout());
-    } catch (const BadRow& row) {
-      throw damage(doing, database.path(), row.what());
+    for (int tries_left = 3; tries_left > 0; --tries_left) {
+      if (database.promise_broken()) database.reopen();
+      try {
+        auto result = work();
+        if (!database.promise_broken()) return result;
+      } catch (const SQLite::Exception& refusal) {
+        if (!database.promise_broken()) throw fault(doing, database.path(), refusal, database.busy_timeout());
+      } catch (const BadRow& row) {
+        if (!database.promise_broken()) throw damage(doing, database.path(), row.what());
+      } catch (const CacheError&) {
+        if (!database.promise_broken()) throw;
+      }
     }
+    throw fault(doing, database.path(), "changes all the time in a folder that this user may not write",
+                "Wait until it is written, then run the same again");
   }
 
   /// The same inside one write transaction, committed when `work` returns and rolled back when it throws.
@@ -44,6 +53,7 @@ struct Store::Impl {
       if constexpr (std::is_void_v<decltype(work())>) {
         work();
         transaction.commit();
+        return true;
       } else {
         auto result = work();
         transaction.commit();

@@ -42,7 +42,8 @@ struct TrialIds {
 std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& trial) {
   const DeviceReadings& readings = trial.readings;
   database.run(
-      "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, sweep, measured_at, gpu_uuid, "
+      "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, sweep, measured_at, "
+      "gpu_uuid, "
       "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, "
       "compared, max_absolute, max_relative, norm_relative, "
       "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons) "

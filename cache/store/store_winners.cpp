@@ -18,8 +18,8 @@ constexpr const char* kPutting = "store winners";
 /// A winner is served on the word of its trial, so the trial must be of this very problem, and have succeeded.
 void require_trial_of(Database& database, const Winner& winner, std::int64_t problem, std::int64_t device,
                       MeasureMode mode) {
-  Query query = database.query("SELECT problem = ? AND device = ? AND mode = ?, status FROM trials WHERE id = ?", problem,
-                               device, name(mode), winner.trial.id);
+  Query query = database.query("SELECT problem = ? AND device = ? AND mode = ?, status FROM trials WHERE id = ?",
+                               problem, device, name(mode), winner.trial.id);
   const char* wrong = nullptr;
   if (!query.next()) {
     wrong = "which is not stored";
@@ -70,7 +70,8 @@ class RowReader {
   const Spec& spec(std::int64_t id) {
     if (const auto known = specs_.find(id); known != specs_.end()) return known->second;
     Query query = database_.query(
-        "SELECT s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface WHERE s.id = ?",
+        "SELECT s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface WHERE s.id = "
+        "?",
         id);
     if (!query.next()) throw BadRow(fmt::format("winners: there is no spec {}", id));
     return specs_.emplace(id, Spec{decode_spec(query.text(0), query.text(1), query.text(2)), query.text(3)})
@@ -112,7 +113,8 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
       std::optional<std::string> runner_up;
       if (winner.runner_up) runner_up = winner.runner_up->text();
       database.run(
-          "INSERT INTO winners (problem, device, mode, role, position, spec, trial, runner_up, runner_up_ratio, base_ns, "
+          "INSERT INTO winners (problem, device, mode, role, position, spec, trial, runner_up, runner_up_ratio, "
+          "base_ns, "
           "configs_considered, configs_failed, strategy) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           problem.problem, device, name(mode), name(winner.role), positions[winner.role]++, problem.spec,
           winner.trial.id, runner_up, winner.runner_up_ratio, winner.base_ns, winner.configs_considered,
@@ -175,10 +177,10 @@ std::optional<Store::WinnerRow> Store::newest_of_spec(const ProblemKey& key, Mea
 
 std::vector<Store::WinnerRow> Store::list_winners(const WinnerFilter& filter) const {
   // Two texts, since no index helps "all ops or this one". CROSS JOIN fixes the order: specs first, they are few.
-  static const std::string kRest =
-      fmt::format("{} WHERE (?1 = '' OR s.op = ?1) AND (?2 IS NULL OR w.device = ?2) AND (?3 IS NULL OR w.mode = ?3) "
-                  "AND (?4 IS NULL OR w.role = ?4)",
-                  RowReader::joins());
+  static const std::string kRest = fmt::format(
+      "{} WHERE (?1 = '' OR s.op = ?1) AND (?2 IS NULL OR w.device = ?2) AND (?3 IS NULL OR w.mode = ?3) "
+      "AND (?4 IS NULL OR w.role = ?4)",
+      RowReader::joins());
   static const std::string kOfOp = fmt::format(
       "SELECT {} FROM specs s CROSS JOIN winners w ON w.spec = s.id {} AND s.op = ?1", RowReader::columns(), kRest);
   static const std::string kOfAll =
@@ -195,8 +197,7 @@ std::vector<Store::WinnerRow> Store::list_winners(const WinnerFilter& filter) co
     if (filter.mode) mode = name(*filter.mode);
     if (filter.role) role = name(*filter.role);
     RowReader reader(database);
-    Query query =
-        database.query(filter.op.empty() ? kOfAll.c_str() : kOfOp.c_str(), filter.op, device, mode, role);
+    Query query = database.query(filter.op.empty() ? kOfAll.c_str() : kOfOp.c_str(), filter.op, device, mode, role);
     while (query.next()) rows.push_back(reader.read(query));
     std::ranges::stable_sort(rows, before);
     return rows;
@@ -206,14 +207,15 @@ std::vector<Store::WinnerRow> Store::list_winners(const WinnerFilter& filter) co
 Store::Counts Store::counts() const {
   return impl_->reading("count the rows", [&, &database = impl_->database] {
     Query query = database.query(
-        "SELECT (SELECT count(*) FROM devices), (SELECT count(*) FROM interfaces), (SELECT count(*) FROM implementations), "
+        "SELECT (SELECT count(*) FROM devices), (SELECT count(*) FROM interfaces), (SELECT count(*) FROM "
+        "implementations), "
         "(SELECT count(*) FROM problems), (SELECT count(*) FROM configs), (SELECT count(*) FROM trials), "
         "(SELECT count(*) FROM winners), (SELECT count(*) FROM builds), (SELECT count(*) FROM binaries), "
         "(SELECT coalesce(sum(length(data)), 0) FROM binaries), (SELECT count(*) FROM sweeps), "
         "(SELECT count(*) FROM requests), (SELECT user_version FROM pragma_user_version)");
     query.next();
-    return Counts{query.integer(0), query.integer(1), query.integer(2),  query.integer(3), query.integer(4),
-                  query.integer(5), query.integer(6), query.integer(7),  query.integer(8), query.integer(9),
+    return Counts{query.integer(0),  query.integer(1),  query.integer(2), query.integer(3), query.integer(4),
+                  query.integer(5),  query.integer(6),  query.integer(7), query.integer(8), query.integer(9),
                   query.integer(10), query.integer(11), query.small(12)};
   });
 }
@@ -227,11 +229,12 @@ void Store::check() const {
     }
     Query references = database.query("PRAGMA foreign_key_check");
     if (references.next()) {
-      throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist", references.integer(1),
-                               references.text(0), references.text(2)));
+      throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist",
+                               references.integer(1), references.text(0), references.text(2)));
     }
     Query binaries = database.query("SELECT hash, size, data FROM binaries");
     while (binaries.next()) (void)decompress_binary(binaries.blob(2), binaries.integer(1), binaries.text(0));
+    return true;
   });
 }
 

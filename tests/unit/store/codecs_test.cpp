@@ -20,8 +20,8 @@ TEST(Codecs, spec_and_dims_make_up_the_shape_key) {
 }
 
 TEST(Codecs, dims_that_are_no_dims_are_refused) {
-  for (const char* text : {"rows", "rows=", "rows=x", "rows=0", "rows=-1", "rows=1;cols=2", "rows=1,cols",
-                           "rows=99999999999999999999"}) {
+  for (const char* text :
+       {"rows", "rows=", "rows=x", "rows=0", "rows=-1", "rows=1;cols=2", "rows=1,cols", "rows=99999999999999999999"}) {
     EXPECT_THROW((void)decode_dims(text), BadRow) << text;
   }
   EXPECT_TRUE(decode_dims("").empty());

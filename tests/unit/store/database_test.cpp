@@ -210,6 +210,66 @@ TEST(Database, a_file_opened_as_unchanging_is_outdated_when_it_changes) {
   EXPECT_TRUE(reader.outdated());
 }
 
+TEST(Database, one_who_may_not_write_reads_right_answers_while_the_owner_starts_and_ends_writing) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs a second user, whom only root may become";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "c.db";
+  { Store store = prepared_store(path); }
+  int to_reader[2], to_owner[2];
+  ASSERT_EQ(::pipe(to_reader), 0);
+  ASSERT_EQ(::pipe(to_owner), 0);
+  char turn = 0;
+  // Opened as unchanging, since there is no -wal; then the owner writes, then ends, then writes a second time.
+  const pid_t reader = in_child([&] {
+    if (::setgid(65534) != 0 || ::setuid(65534) != 0) return 98;
+    const Store store(path, kRead);
+    std::int64_t version = store.data_version();
+    for (int winners = 0; winners < 4; ++winners) {
+      if (store.counts().winners != winners) return 10 + winners;
+      if (winners > 0 && store.data_version() == version) return 20 + winners;
+      version = store.data_version();
+      store.check();
+      if (::write(to_owner[1], "x", 1) != 1 || ::read(to_reader[0], &turn, 1) != 1) return 97;
+    }
+    return 0;
+  });
+  ::close(to_owner[1]);  // so that a reader that ends early is seen and not waited for
+  const auto readers_turn_ends = [&] { return ::read(to_owner[0], &turn, 1) == 1; };
+  const auto readers_turn_begins = [&] { return ::write(to_reader[1], "x", 1) == 1; };
+  EXPECT_TRUE(readers_turn_ends());
+  {
+    Store owner(path);
+    put_winner(owner, softmax_key(8, 1), onchip_config(4));
+    EXPECT_TRUE(readers_turn_begins() && readers_turn_ends());
+    put_winner(owner, softmax_key(8, 2), onchip_config(4));
+  }
+  EXPECT_TRUE(readers_turn_begins() && readers_turn_ends());
+  Store owner(path);
+  put_winner(owner, softmax_key(8, 3), onchip_config(4));
+  EXPECT_TRUE(readers_turn_begins() && readers_turn_ends() && readers_turn_begins());
+  EXPECT_EQ(wait_for(reader), 0);
+}
+
+TEST(Database, a_copied_log_in_a_read_only_folder_is_refused_with_the_way_out) {
+  const TemporaryFolder folder;
+  {
+    Store store = prepared_store(folder / "c.db");
+    fs::copy_file(folder / "c.db", folder / "copy.db");
+    fs::copy_file(folder / "c.db-wal", folder / "copy.db-wal");
+  }
+  fs::permissions(folder.path(), fs::perms(0555));
+  const auto before = folder.content();
+  EXPECT_EQ(as_nobody([&] {
+              const std::string text = refusal([&] { const Store store(folder / "copy.db", kRead); });
+              return text.find("has a log (copy.db-wal) that cannot be read") != text.npos &&
+                             text.find("VACUUM INTO") != text.npos
+                         ? 0
+                         : 1;
+            }),
+            0);
+  EXPECT_EQ(folder.content(), before);
+}
+
 TEST(Database, statements_are_prepared_once_and_do_not_hold_a_snapshot) {
   const TemporaryFolder folder;
   Database database(folder / "c.db", kWrite);

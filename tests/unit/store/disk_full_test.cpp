@@ -76,7 +76,8 @@ TEST(DiskFull, on_a_small_file_system_what_was_stored_before_stays_and_more_room
       const int kept = fill(store, text);
       if (kept < 5 || text.find("disk is full") == text.npos) return 1;
       // The very store goes on reading, and so does a second one.
-      if (store.counts().trials != kept || Store(folder / "c.db", {StoreAccess::read}).counts().trials != kept) return 2;
+      if (store.counts().trials != kept || Store(folder / "c.db", {StoreAccess::read}).counts().trials != kept)
+        return 2;
       store.check();
     }
     {

@@ -101,8 +101,9 @@ TEST(Fault, an_empty_name_is_refused) {
 TEST(Fault, a_reader_of_nothing_is_told_how_to_make_a_cache) {
   const TemporaryFolder folder;
   const std::string text = refusal([&] { const Store store(folder / "x/c.db", quick(StoreAccess::read)); });
-  EXPECT_EQ(text, "cannot open the cache: the cache " + (folder / "x/c.db").string() +
-                      " does not exist. Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE.");
+  EXPECT_EQ(text,
+            "cannot open the cache: the cache " + (folder / "x/c.db").string() +
+                " does not exist. Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE.");
   EXPECT_FALSE(fs::exists(folder / "x"));
 }
 
@@ -194,9 +195,8 @@ TEST(Fault, damage_inside_is_named_by_check_and_by_whoever_reads_it) {
   make_export(path);
   Store(path, quick(StoreAccess::read)).check();
   // The page that holds the trials becomes noise.
-  const int page = SQLite::Database(path.string())
-                       .execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'trials'")
-                       .getInt();
+  const int page =
+      SQLite::Database(path.string()).execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'trials'").getInt();
   std::string bytes = read_file(path);
   const std::size_t begin = 4096 * static_cast<std::size_t>(page - 1);
   for (std::size_t i = begin; i < begin + 4096; ++i) bytes[i] = static_cast<char>(i * 31);

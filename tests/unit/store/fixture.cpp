@@ -125,8 +125,8 @@ Versions versions() { return {13000, "NVRTC 13.0", "0.1.0"}; }
 Trial full_trial(const Config& config, double median_ns) {
   Trial trial;
   trial.config = config;
-  trial.timing = Timing{median_ns, median_ns * 0.99, median_ns * 1.01, median_ns * 0.98, {median_ns, median_ns * 1.5},
-                        20,        3,                900};
+  trial.timing =
+      Timing{median_ns, median_ns * 0.99, median_ns * 1.01, median_ns * 0.98, {median_ns, median_ns * 1.5}, 20, 3, 900};
   trial.accuracy = Accuracy{1e-3, 2e-3, 3e-4};
   trial.readings = {1980, 3201, 41, 350'000, 0x8000'0000'0000'0004u};
   trial.gpu_uuid = "GPU-1234";

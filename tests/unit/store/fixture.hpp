@@ -56,8 +56,8 @@ void write_file(const std::filesystem::path& path, std::string_view text);
 /// An open cache with the interface, implementation and devices above.
 [[nodiscard]] Store prepared_store(const std::filesystem::path& path);
 /// Puts a trial and makes it the winner of a role.
-std::int64_t put_winner(Store& store, const ProblemKey& key, const Config& config,
-                        WinnerRole role = WinnerRole::best, MeasureMode mode = MeasureMode::cold);
+std::int64_t put_winner(Store& store, const ProblemKey& key, const Config& config, WinnerRole role = WinnerRole::best,
+                        MeasureMode mode = MeasureMode::cold);
 /// A cache with one trial and one winner of softmax_key(8, 100), as one file in journal mode DELETE: what an export is.
 void make_export(const std::filesystem::path& path);
 

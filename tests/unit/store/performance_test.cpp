@@ -77,11 +77,12 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_for_exact_defaul
 TEST_F(PerformanceTest, opening_and_one_answer_fit_into_a_query_of_20_ms) {
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
-    best = std::min(best, milliseconds([&] {
-                      const Store store(path(), {StoreAccess::read});
-                      const ProblemKey key = nth(4242);
-                      ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
-                    }));
+    best =
+        std::min(best, milliseconds([&] {
+                   const Store store(path(), {StoreAccess::read});
+                   const ProblemKey key = nth(4242);
+                   ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
+                 }));
   }
   EXPECT_LT(best, 10.0);
 }

@@ -103,7 +103,8 @@ TEST_F(StoreWinners, a_list_is_ordered_by_op_spec_and_dims_as_numbers) {
   put_winner(store, softmax_key(256, 200), onchip_config(4));
   put_winner(store, softmax_key(256, 200, h200(), DType::f32), onchip_config(4));
   const ProblemKey gemm{{OpSpec{"gemm", DType::f16, {{"act", "gelu"}}}, {{"m", 1}, {"n", 2}}},
-                        gemm_interface().hash(), h200().fingerprint()};
+                        gemm_interface().hash(),
+                        h200().fingerprint()};
   const std::int64_t id = store.put_trial(gemm, "gemm-1", full_trial(onchip_config(4)));
   store.put_winners(gemm, MeasureMode::cold, {winner_of(id)});
   EXPECT_THAT(keys({}), ElementsAre("gemm[dtype=f16,act=gelu]{m=1,n=2}", "softmax[dtype=f32]{rows=256,cols=200}",
@@ -139,9 +140,10 @@ TEST_F(StoreWinners, a_list_is_filtered_by_op_device_mode_and_role_together) {
   EXPECT_EQ(count({.fingerprint = "GTX fictional"}), 0u);
   EXPECT_EQ(count({.mode = MeasureMode::cold}), 3u);
   EXPECT_EQ(count({.role = WinnerRole::base}), 1u);
-  EXPECT_EQ(count({.op = "softmax", .fingerprint = h200().fingerprint(), .mode = MeasureMode::cold,
-                   .role = WinnerRole::best}),
-            1u);
+  EXPECT_EQ(
+      count(
+          {.op = "softmax", .fingerprint = h200().fingerprint(), .mode = MeasureMode::cold, .role = WinnerRole::best}),
+      1u);
 }
 
 TEST_F(StoreWinners, the_base_of_a_spec_is_the_one_with_the_newest_trial) {
