@@ -40,6 +40,15 @@ std::vector<std::string> words(const char* text) {
   return result;
 }
 
+/// The string that a macro of `-dM` stands for, up to its first space; empty when it is not defined.
+std::string macro(std::string_view definitions, std::string_view name) {
+  const std::string start = fmt::format("#define {} \"", name);
+  const std::size_t at = definitions.find(start);
+  if (at == std::string_view::npos) return {};
+  definitions.remove_prefix(at + start.size());
+  return std::string(definitions.substr(0, definitions.find_first_of(" \"")));
+}
+
 bool on_path(const std::string& program) {
   std::istringstream folders(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -128,28 +137,20 @@ HostCompiler::HostCompiler(HostCompilerSettings settings) : settings_(std::move(
   if (settings_.command.empty()) settings_.command = find_compiler();
   if (settings_.kernels.empty()) settings_.kernels = kernels_dir();
   settings_.kernels = fs::absolute(settings_.kernels);
+  // What the compiler defines tells which it is; --version is prose.
   std::vector<std::string> command = settings_.command;
-  command.push_back("--version");
+  command.insert(command.end(), {"-dM", "-E", "-x", "c++", "/dev/null"});
   const SubprocessResult result = run_subprocess(command, std::chrono::seconds(30));
-  const std::string first_line = result.output.substr(0, result.output.find('\n'));
-  is_clang_ = result.output.find("clang") != std::string::npos;
-  const bool is_gcc = result.output.find("Free Software Foundation") != std::string::npos;
-  if (result.exit_code != 0 || (!is_clang_ && !is_gcc)) {
-    throw Error(
-        fmt::format("{} is not a C++ compiler that the emulator can use (g++ or clang++): `{}` ended with {} and "
-                    "said: {}. Set CXX to another.",
-                    settings_.command.front(), fmt::join(command, " "), result.exit_code, first_line));
+  const std::string clang = macro(result.output, "__clang_version__");
+  const std::string gcc = macro(result.output, "__VERSION__");
+  if (result.exit_code != 0 || (clang.empty() && gcc.empty())) {
+    throw Error(fmt::format(
+        "{} is not a C++ compiler that the emulator can use (g++ or clang++): `{}` ended with code {} "
+        "and said: {}. Set CXX to another.",
+        settings_.command.front(), fmt::join(command, " "), result.exit_code, result.output.substr(0, 200)));
   }
-  // "g++ (Debian 12.2.0-14) 12.2.0", "Debian clang version 14.0.6".
-  const std::vector<std::string> said = words(first_line.c_str());
-  version_ = is_clang_ ? "clang++" : "g++";
-  if (is_clang_) {
-    for (std::size_t i = 0; i + 1 < said.size(); ++i) {
-      if (said[i] == "version") version_ += " " + said[i + 1];
-    }
-  } else {
-    version_ += " " + said.back();
-  }
+  is_clang_ = !clang.empty();
+  version_ = is_clang_ ? "clang++ " + clang : "g++ " + gcc;
   for (const std::string& flag : settings_.flags) version_ += " " + flag;
 }
 
@@ -165,11 +166,9 @@ std::vector<std::string> HostCompiler::command_line(const CompileRequest& reques
   // Templates' static variables must stay the module's own: every module has the same names.
   if (!is_clang_) add({"-fno-gnu-unique"});
   if (kAddressSanitizer) add({"-fsanitize=address"});
-  // Without these the module's bytes would differ from one compile to the next.
-  add({"-ffile-prefix-map=" + source.parent_path().string() + "=."});
   add({"-include", (settings_.kernels / "emulator/prelude.h").string()});
   add({"-I" + (settings_.kernels / "emulator").string()});
-  for (const fs::path& folder : request.include_dirs) line.push_back("-I" + folder.string());
+  for (const fs::path& folder : request.include_dirs) line.push_back("-I" + fs::absolute(folder).string());
   add({"-I" + settings_.kernels.string()});
   line.insert(line.end(), settings_.flags.begin(), settings_.flags.end());
   line.insert(line.end(), request.options.begin(), request.options.end());
@@ -187,10 +186,12 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   }
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder folder;
-  const fs::path source = folder.path() / (fs::path(request.name).stem().string() + ".generated.cu");
-  const fs::path output = folder.path() / "module.so";
-  write_source(source, request);
-  const SubprocessResult process = run_subprocess(command_line(request, source, output), settings_.limit);
+  // Named relative to the folder that the compiler runs in: an absolute name would stand in the module's bytes.
+  const fs::path source = fs::path(request.name).stem().string() + ".generated.cu";
+  const fs::path output = "module.so";
+  write_source(folder.path() / source, request);
+  const SubprocessResult process =
+      run_subprocess(command_line(request, source, output), settings_.limit, folder.path());
 
   CompileResult result;
   result.compiler = version_;
@@ -203,7 +204,7 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
                             process.output));
   } else if (process.exit_code == 0) {
     result.ok = true;
-    result.binary = read_bytes(output);
+    result.binary = read_bytes(folder.path() / output);
     for (const std::string& entry : request.entries) result.kernels.push_back({entry, entry, {}});
   }
   result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -54,7 +54,7 @@ std::vector<char*> english_environment() {
 }
 
 /// Starts the program in a process group of its own, so that the limit can end its children too.
-pid_t start(const std::vector<std::string>& command, int output) {
+pid_t start(const std::vector<std::string>& command, const std::filesystem::path& folder, int output) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -64,6 +64,7 @@ pid_t start(const std::vector<std::string>& command, int output) {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
@@ -87,13 +88,14 @@ int wait_for(pid_t child) {
 
 }  // namespace
 
-SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit) {
+SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit,
+                                const std::filesystem::path& folder) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(command, "making a pipe", errno);
   FileDescriptor read_end(ends[0]);
   FileDescriptor write_end(ends[1]);
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  const pid_t child = start(command, write_end.get());
+  const pid_t child = start(command, folder, write_end.get());
   write_end.close();
 
   SubprocessResult result;

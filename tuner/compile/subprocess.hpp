@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct SubprocessResult {
   std::string output;
 };
 
-/// Runs `command` (the program, looked up on the PATH, and its arguments) with no input, in English (LC_ALL=C). Throws
-/// Error when it cannot be started.
-[[nodiscard]] SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit);
+/// Runs `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is) with
+/// no input, in English (LC_ALL=C). Throws Error when it cannot be started.
+[[nodiscard]] SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit,
+                                              const std::filesystem::path& folder = {});
 
 }  // namespace tilewright

@@ -80,7 +80,7 @@ void Execution::end_barrier_if_complete(Block& block, unsigned id) noexcept {
   for (unsigned i = 0; i < block.warp_count; ++i) {
     Warp& warp = block.warps[i];
     const unsigned released = std::exchange(warp.at_barrier[id], 0);
-    warp.next_round |= released;
+    wake_later(warp, released);
     if (barrier.operation == BarrierOp::kSync) continue;
     for (unsigned left = released; left != 0; left &= left - 1) {
       warp.lanes[static_cast<std::size_t>(std::countr_zero(left))]->result = result;
@@ -111,7 +111,7 @@ void Execution::end_cluster_barrier_if_complete() noexcept {
   if (cluster_arrived_ == 0 || cluster_arrived_ < living_) return;
   cluster_arrived_ = 0;
   ++cluster_phase_;
-  for (Warp& warp : warps_) warp.next_round |= std::exchange(warp.at_cluster_barrier, 0);
+  for (Warp& warp : warps_) wake_later(warp, std::exchange(warp.at_cluster_barrier, 0));
 }
 
 void* Execution::map_shared(const void* address, unsigned rank, Site site) noexcept {

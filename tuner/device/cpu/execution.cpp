@@ -60,6 +60,7 @@ Execution::Execution(Window& window, const EmulatorModule& module, const Entry& 
     block.threads = threads;
     block.warps = &warps_[rank * warps];
     block.warp_count = warps;
+    block.ready.reserve(warps);
     for (unsigned number = 0; number < threads; ++number, ++fiber) {
       Warp& warp = block.warps[number / kWarpLanes];
       fiber->index = unflatten(number, view_.block);
@@ -73,7 +74,6 @@ Execution::Execution(Window& window, const EmulatorModule& module, const Entry& 
       warp.lanes[fiber->lane] = &*fiber;
     }
   }
-  round_.reserve(warps_.size());
 }
 
 // --- The launcher's side.
@@ -103,6 +103,7 @@ void Execution::prepare_cluster(std::uint64_t cluster) {
     block.living = block.threads;
     block.barriers.fill({});
     block.open_barriers = 0;
+    block.ready.clear();
     std::memset(block.shared, kPoison, block.shared_bytes);
     std::memset(block.shared + block.shared_bytes, static_cast<int>(kGuard), kGuardBytes);
     if (blocks_.size() > 1) block.saved_static.assign(static_shared_.size(), std::byte{kPoison});
@@ -117,7 +118,8 @@ void Execution::prepare_cluster(std::uint64_t cluster) {
       const unsigned lanes = std::min<unsigned>(kWarpLanes, block.threads - i * kWarpLanes);
       warp.living = lanes == kWarpLanes ? ~0u : (1u << lanes) - 1;
       warp.runnable = 0;
-      warp.next_round = warp.living;
+      warp.later = 0;
+      wake_later(warp, warp.living);
       warp.meetings = 0;
       warp.at_barrier.fill(0);
       warp.at_cluster_barrier = 0;
@@ -129,9 +131,8 @@ void Execution::prepare_cluster(std::uint64_t cluster) {
   cluster_arrived_ = 0;
   barrier_copies_.clear();
   mbarrier_waiters_.clear();
-  round_.clear();
-  next_in_round_ = 0;
   warp_ = nullptr;
+  block_ = &blocks_.front();
 }
 
 EmulatedOutcome Execution::run_cluster(std::uint64_t cluster) {
@@ -195,17 +196,25 @@ bool Execution::is_late(Fiber& next) noexcept {
   return true;
 }
 
-bool Execution::begin_round() noexcept {
-  round_.clear();
-  next_in_round_ = 0;
-  warp_ = nullptr;
-  for (Warp& warp : warps_) {
-    if (warp.next_round == 0) continue;
-    warp.runnable = std::exchange(warp.next_round, 0);
-    round_.push_back(&warp);
+bool Execution::begin_turn() noexcept {
+  // Three times of four the same block goes on, if it can.
+  if (blocks_.size() > 1 && (block_->ready.empty() || random_.below(4) == 0)) {
+    const auto count = static_cast<std::uint32_t>(blocks_.size());
+    const std::uint32_t first = random_.below(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Block& block = blocks_[(first + i) % count];
+      if (block.ready.empty()) continue;
+      block_ = &block;
+      break;
+    }
   }
-  random_.shuffle(round_);
-  return !round_.empty();
+  std::vector<Warp*>& ready = block_->ready;
+  if (ready.empty()) return false;
+  std::swap(ready[random_.below(static_cast<std::uint32_t>(ready.size()))], ready.back());
+  warp_ = ready.back();
+  ready.pop_back();
+  warp_->runnable = std::exchange(warp_->later, 0);
+  return true;
 }
 
 void Execution::give_static_shared(Block& to) noexcept {
@@ -216,7 +225,7 @@ void Execution::give_static_shared(Block& to) noexcept {
 
 void Execution::yield(Fiber& self) noexcept {
   self.credit = kAtomicsPerTurn;
-  wake_later(self);
+  wake_later(*self.warp, 1u << self.lane);
   leave(self);
 }
 

@@ -14,10 +14,11 @@
 #include "tuner/device/cpu/random.hpp"
 #include "tuner/device/cpu/window.hpp"
 
-/// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, and when the warp
-/// has none left, another warp. Rounds: a thread that a block barrier, an mbarrier or a yield lets go on does so in the
-/// next round, whose warps are shuffled. Within a warp the next lane is drawn, too. Switches go straight from fiber to
-/// fiber. Code that runs on a fiber never throws: `fail` ends the launch instead.
+/// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, and when the warp has
+/// none left, another warp has its turn. A lane that a barrier, an mbarrier or a yield lets go on does so at its warp's
+/// next turn. Lanes, warps and blocks are drawn, and mostly the same block goes on, so that some run far ahead of the
+/// others: what is not ordered by a barrier happens in a wrong order soon. Switches go straight from fiber to fiber. Code
+/// that runs on a fiber never throws: `fail` ends the launch instead.
 namespace tilewright::emulator {
 
 class Execution {
@@ -76,12 +77,12 @@ class Execution {
 
   // Scheduling.
   [[nodiscard]] Fiber* pick() noexcept;
-  [[nodiscard]] bool begin_round() noexcept;
+  [[nodiscard]] bool begin_turn() noexcept;
   [[nodiscard]] bool is_late(Fiber& next) noexcept;
   void leave(Fiber& self) noexcept;
   void enter(Fiber& next) noexcept;
   void give_static_shared(Block& to) noexcept;
-  void wake_later(Fiber& fiber) noexcept { fiber.warp->next_round |= 1u << fiber.lane; }
+  static void wake_later(Warp& warp, unsigned lanes) noexcept;
 
   // Completion.
   static void end_meeting(Warp& warp, unsigned index) noexcept;
@@ -110,9 +111,8 @@ class Execution {
   std::vector<Block> blocks_;  // of one cluster
   std::vector<Warp> warps_;
   std::unique_ptr<std::byte[]> shared_;
-  std::vector<Warp*> round_;
-  std::size_t next_in_round_ = 0;
-  Warp* warp_ = nullptr;
+  Warp* warp_ = nullptr;  // whose turn it is
+  Block* block_ = nullptr;
 
   unsigned living_ = 0;
   unsigned cluster_arrived_ = 0;

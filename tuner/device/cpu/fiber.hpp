@@ -53,9 +53,9 @@ struct Warp {
   std::array<Fiber*, kWarpLanes> lanes{};
   Block* block = nullptr;
   unsigned living = 0;
-  /// Can run in this round; can run from the next round on.
+  /// Can run while this warp has its turn; can run from its next turn on.
   unsigned runnable = 0;
-  unsigned next_round = 0;
+  unsigned later = 0;
   unsigned meetings = 0;
   std::array<Meeting, kMeetings> meeting{};
   std::array<unsigned, kBarriers> at_barrier{};
@@ -77,6 +77,8 @@ struct Block : BlockView {
   /// Those of the launch's warps that are this block's.
   Warp* warps = nullptr;
   unsigned warp_count = 0;
+  /// Warps with lanes that wait for a turn.
+  std::vector<Warp*> ready;
   std::array<BlockBarrier, kBarriers> barriers{};
   unsigned open_barriers = 0;  // those that some thread has reached
   /// Static shared memory while another block of the cluster has the thread-local one.

@@ -136,7 +136,7 @@ void Execution::settle_mbarrier(std::uint64_t& word) noexcept {
 void Execution::wake_mbarrier_waiters(const std::uint64_t& word) noexcept {
   std::erase_if(mbarrier_waiters_, [&](Fiber* fiber) {
     if (fiber->waited_object != &word) return false;
-    wake_later(*fiber);
+    wake_later(*fiber->warp, 1u << fiber->lane);
     return true;
   });
 }

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 /// The order of threads comes from here alone, so that a launch with the same seed runs the same way: xorshift64*.
 namespace tilewright::emulator {
@@ -25,11 +23,6 @@ class Random {
   /// Below `bound`, which is positive.
   std::uint32_t below(std::uint32_t bound) noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{next()} * bound >> 32);
-  }
-
-  template <class T>
-  void shuffle(std::vector<T>& items) noexcept {
-    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
   }
 
  private:

@@ -137,7 +137,7 @@ std::string Execution::describe_waiting() const {
       const Fiber& fiber = *warp.lanes[number % kWarpLanes];
       const bool living = (warp.living >> fiber.lane & 1u) != 0;
       const bool late = failure_ && failure_->timed_out && failure_->thread == &fiber;
-      const bool can_run = late || ((warp.runnable | warp.next_round) >> fiber.lane & 1u) != 0;
+      const bool can_run = late || ((warp.runnable | warp.later) >> fiber.lane & 1u) != 0;
       groups[!living ? "exited" : can_run ? "able to run" : waited_for(fiber)].add(number);
     }
     if (blocks_.size() > 1) {

@@ -16,12 +16,15 @@ namespace tilewright::emulator {
   return *reinterpret_cast<WindowHeader*>(stack & ~(kWindowBytes - 1))->execution;
 }
 
+inline void Execution::wake_later(Warp& warp, unsigned lanes) noexcept {
+  if (lanes == 0) return;
+  if (warp.later == 0) warp.block->ready.push_back(&warp);
+  warp.later |= lanes;
+}
+
 /// The next thread to run, taken from its warp's runnable lanes; null when none can, or when time is up.
 [[gnu::always_inline]] inline Fiber* Execution::pick() noexcept {
-  while (warp_ == nullptr || warp_->runnable == 0) {
-    if (next_in_round_ == round_.size() && !begin_round()) return nullptr;
-    warp_ = round_[next_in_round_++];
-  }
+  if ((warp_ == nullptr || warp_->runnable == 0) && !begin_turn()) return nullptr;
   const int turn = static_cast<int>(random_.next() & 31);
   const int lane = (std::countr_zero(std::rotr(warp_->runnable, turn)) + turn) & 31;
   warp_->runnable &= ~(1u << lane);
