@@ -4,27 +4,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cache/plan.hpp"
 #include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/device/tensor_tools.hpp"
 
 /// The arguments of a problem in device memory: random inputs, poisoned outputs, guard zones around both. Verify and
-/// bench use the same ones.
+/// bench use the same ones. An input's element depends on seed, argument and index alone, so that it can be made again.
 namespace tilewright {
 
-/// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed pattern.
+/// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the place
+/// of an input has no buffer of its own.
 struct GuardedTensor {
   std::unique_ptr<DeviceBuffer> buffer;
   Address address = 0;
   std::size_t bytes = 0;
 };
 
-/// One argument set. The address order is the plan's.
+/// One argument set, in the plan's order. Belongs to the device's thread.
 class ArgumentSet {
  public:
+  /// At least so many bytes of guard on each side.
+  static constexpr std::size_t kGuardBytes = 4096;
+
   /// `misalign_elements` shifts every tensor by that many elements past a 256-byte boundary; `in_place` puts each
   /// output that may alias an input there.
   struct Options {
@@ -40,20 +46,43 @@ class ArgumentSet {
   [[nodiscard]] const std::vector<std::uint64_t>& values() const noexcept { return values_; }
   /// Bytes of all tensors.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
   /// Fills outputs with NaN patterns, restores inout arguments and in-place inputs.
   void poison_outputs();
-  /// Empty when all guards and all pure inputs are as they were; else what was written, in words.
+  /// Empty when all guards and all pure inputs are as they were; else what was written, in words. Inputs count from the
+  /// first call of poison_outputs on.
   [[nodiscard]] std::string damage() const;
+  /// Makes guards and inputs again what they were.
+  void repair();
   /// The bytes of one tensor now.
   [[nodiscard]] std::vector<std::byte> read(std::size_t arg) const;
+  /// Elements of an argument's tensor.
+  [[nodiscard]] std::int64_t elements(std::size_t arg) const;
+  /// What an input or inout tensor is filled with.
+  [[nodiscard]] const RandomFill& fill_of(std::size_t arg) const { return fills_.at(arg); }
 
  private:
+  void allocate(std::size_t arg, int misalign_elements);
+  void fill_guards(std::size_t arg);
+  void fill_input(std::size_t arg);
+  [[nodiscard]] bool is_pure_input(std::size_t arg) const;
+  [[nodiscard]] utility::WordTally tally(std::size_t arg) const;
+  [[nodiscard]] std::string guard_damage(std::size_t arg) const;
+  [[nodiscard]] std::string input_damage(std::size_t arg) const;
+
   Device& device_;
   std::vector<PlannedArg> args_;
   std::vector<std::uint64_t> values_;
   std::vector<GuardedTensor> tensors_;
-  std::vector<std::vector<std::byte>> originals_;
+  std::vector<RandomFill> fills_;
+  /// Inputs that an output stands in the place of.
+  std::vector<bool> overwritten_;
+  /// Of pure inputs with their guards; empty until they are watched.
+  std::vector<std::uint64_t> sums_;
   std::size_t bytes_ = 0;
 };
+
+/// "y[3][17]": an element by its index in row-major order.
+[[nodiscard]] std::string element_name(const PlannedArg& arg, std::int64_t index);
 
 }  // namespace tilewright

@@ -19,15 +19,24 @@ struct Verdict {
   Accuracy accuracy;
 };
 
-/// Holds a problem's inputs and its reference output; made once a problem, used for every config.
+/// The greatest norm-wise error that an output of this type may have: twice its unit roundoff. Where the type is no
+/// narrower than what kernels accumulate in (f32, f64), the sums' own rounding is larger than the output's, and the
+/// op's relative tolerance bounds it. Infinite for integers, which the element-wise check judges alone.
+[[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;
+
+/// Holds a problem's inputs and its reference output; made once a problem, used for every config. Belongs to the
+/// device's thread.
 class Verifier {
  public:
   /// Runs the op's reference kernel on the device. `reference` is its binary (compile/source.hpp's generate_reference).
+  /// Throws Error when the reference itself is at fault: it leaves elements unwritten, or writes elsewhere.
   Verifier(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
            ArgumentSet::Options options = {});
   ~Verifier();
 
   /// Poisons the outputs, runs, compares. A DeviceError of the run propagates: it is the caller's to call it a crash.
+  /// Whatever a config destroyed is made anew before the next one runs. Throws UsageError when an argument is not
+  /// aligned as the config needs (Options::misalign_elements).
   [[nodiscard]] Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces = {});
 
  private:

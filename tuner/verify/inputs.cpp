@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/verify/inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+// Elements compared at a time where damage is looked for.
+constexpr std::int64_t kPiece = std::int64_t{1} << 16;
+
+// What a guard holds: NaN in every floating-point type, so that reading one shows, too; a value that no index has in the
+// others.
+std::uint8_t guard_byte(DType type) { return unit_roundoff(type) > 0 ? 0xff : 0xa5; }
+
+// A scalar's value in the low bytes.
+std::uint64_t scalar_bits(DType type, double value) {
+  std::uint64_t bits = 0;
+  if (type == DType::f64) {
+    std::memcpy(&bits, &value, sizeof value);
+  } else if (unit_roundoff(type) > 0) {
+    utility::write_element(&bits, utility_type(type), 0, static_cast<float>(value));
+  } else {
+    const auto whole = static_cast<std::int64_t>(std::llround(value));
+    std::memcpy(&bits, &whole, size_of(type));
+  }
+  return bits;
+}
+
+RandomFill fill_for(const Sample& sample, std::uint64_t seed, std::size_t arg) {
+  RandomFill fill;
+  fill.fill = sample.fill == "uniform" ? utility::kUniform : utility::kNormal;
+  fill.scale = sample.scale;
+  fill.key = utility::random_bits(seed, arg);
+  return fill;
+}
+
+}  // namespace
+
+ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options)
+    : device_(device), args_(plan_args(definition.interface, problem)) {
+  values_.resize(args_.size());
+  tensors_.resize(args_.size());
+  overwritten_.resize(args_.size());
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    const auto sample = definition.samples.find(args_[i].name);
+    fills_.push_back(fill_for(sample == definition.samples.end() ? Sample{} : sample->second, options.seed, i));
+  }
+  const auto place_of = [&](const PlannedArg& arg) -> std::optional<std::size_t> {
+    if (!options.in_place || arg.role != ArgRole::out) return std::nullopt;
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+      const bool may = std::find(arg.alias.begin(), arg.alias.end(), args_[i].name) != arg.alias.end();
+      if (may && !overwritten_[i] && args_[i].bytes == arg.bytes && args_[i].type == arg.type) return i;
+    }
+    return std::nullopt;
+  };
+  // Outputs last: those in place take the address of an input that is there.
+  for (const bool outputs : {false, true}) {
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+      if (args_[i].role == ArgRole::scalar) {
+        values_[i] = scalar_bits(args_[i].type, fills_[i].scale);
+      } else if ((args_[i].role == ArgRole::out) == outputs) {
+        if (const auto place = place_of(args_[i])) {
+          overwritten_[*place] = true;
+          tensors_[i].address = tensors_[*place].address;
+          tensors_[i].bytes = args_[i].bytes;
+        } else {
+          allocate(i, options.misalign_elements);
+        }
+        values_[i] = tensors_[i].address;
+      }
+    }
+  }
+}
+
+void ArgumentSet::allocate(std::size_t arg, int misalign_elements) {
+  const PlannedArg& planned = args_[arg];
+  GuardedTensor& tensor = tensors_[arg];
+  const std::size_t shift = static_cast<std::size_t>(misalign_elements) * size_of(planned.type);
+  const std::size_t before = kGuardBytes + shift;
+  const std::size_t whole = (before + planned.bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
+  tensor.buffer = device_.allocate(whole, "argument " + planned.name);
+  tensor.address = tensor.buffer->address() + before;
+  tensor.bytes = planned.bytes;
+  bytes_ += planned.bytes;
+  fill_guards(arg);
+  if (planned.role == ArgRole::out) {
+    device_.fill(tensor.address, 0xff, tensor.bytes);
+  } else {
+    fill_input(arg);
+  }
+}
+
+void ArgumentSet::fill_guards(std::size_t arg) {
+  const GuardedTensor& tensor = tensors_[arg];
+  const std::uint8_t byte = guard_byte(args_[arg].type);
+  const Address begin = tensor.buffer->address(), end = begin + tensor.buffer->bytes();
+  device_.fill(begin, byte, tensor.address - begin);
+  device_.fill(tensor.address + tensor.bytes, byte, end - tensor.address - tensor.bytes);
+}
+
+void ArgumentSet::fill_input(std::size_t arg) {
+  device_.tools().fill_random(tensors_[arg].address, args_[arg].type, elements(arg), fills_[arg]);
+}
+
+std::int64_t ArgumentSet::elements(std::size_t arg) const {
+  return static_cast<std::int64_t>(args_.at(arg).bytes / size_of(args_.at(arg).type));
+}
+
+bool ArgumentSet::is_pure_input(std::size_t arg) const { return args_[arg].role == ArgRole::in && !overwritten_[arg]; }
+
+utility::WordTally ArgumentSet::tally(std::size_t arg) const {
+  const DeviceBuffer& buffer = *tensors_[arg].buffer;
+  return device_.tools().tally_words(buffer.address(),
+                                     static_cast<std::int64_t>(buffer.bytes() / sizeof(utility::u64)));
+}
+
+void ArgumentSet::poison_outputs() {
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (args_[i].role == ArgRole::inout || overwritten_[i]) fill_input(i);
+    if (args_[i].role == ArgRole::out && tensors_[i].buffer) device_.fill(tensors_[i].address, 0xff, tensors_[i].bytes);
+  }
+  if (!sums_.empty()) return;
+  sums_.resize(args_.size());
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (is_pure_input(i)) sums_[i] = tally(i).sum;
+  }
+}
+
+std::string ArgumentSet::damage() const {
+  std::string text;
+  const auto add = [&](const std::string& found) {
+    if (!found.empty()) text += (text.empty() ? "" : "; ") + found;
+  };
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (!tensors_[i].buffer) continue;
+    // One sum tells of an input and its guards together; only when it differs is it worth looking where.
+    if (is_pure_input(i) && !sums_.empty() && tally(i).sum == sums_[i]) continue;
+    add(guard_damage(i));
+    if (is_pure_input(i) && !sums_.empty()) add(input_damage(i));
+  }
+  return text;
+}
+
+std::string ArgumentSet::guard_damage(std::size_t arg) const {
+  const GuardedTensor& tensor = tensors_[arg];
+  const auto expected = static_cast<std::byte>(guard_byte(args_[arg].type));
+  const Address begin = tensor.buffer->address(), end = begin + tensor.buffer->bytes();
+  const Address tensor_end = tensor.address + tensor.bytes;
+  const auto is_changed = [&](std::byte byte) { return byte != expected; };
+  std::vector<std::byte> guard(end - tensor_end);
+  device_.download(guard, tensor_end);
+  if (const auto first = std::find_if(guard.begin(), guard.end(), is_changed); first != guard.end()) {
+    return fmt::format("it wrote past the end of {}: {} bytes, the first {} bytes behind it", args_[arg].name,
+                       std::count_if(first, guard.end(), is_changed), first - guard.begin());
+  }
+  guard.resize(tensor.address - begin);
+  device_.download(guard, begin);
+  if (const auto last = std::find_if(guard.rbegin(), guard.rend(), is_changed); last != guard.rend()) {
+    return fmt::format("it wrote before the start of {}: {} bytes, the last {} bytes before it", args_[arg].name,
+                       std::count_if(last, guard.rend(), is_changed), last - guard.rbegin() + 1);
+  }
+  return {};
+}
+
+std::string ArgumentSet::input_damage(std::size_t arg) const {
+  const utility::Type type = utility_type(args_[arg].type);
+  const std::size_t size = size_of(args_[arg].type);
+  std::vector<std::byte> piece;
+  for (std::int64_t first = 0; first < elements(arg); first += kPiece) {
+    const std::int64_t here = std::min(kPiece, elements(arg) - first);
+    piece.resize(static_cast<std::size_t>(here) * size);
+    device_.download(piece, tensors_[arg].address + static_cast<Address>(first) * size);
+    for (std::int64_t i = 0; i < here; ++i) {
+      std::uint64_t original = 0;
+      utility::write_element(&original, type, 0, fills_[arg].value(first + i));
+      if (std::memcmp(&original, piece.data() + static_cast<std::size_t>(i) * size, size) == 0) continue;
+      return fmt::format("it changed its input {}: {} was {:.9g} and is {:.9g}", args_[arg].name,
+                         element_name(args_[arg], first + i), utility::read_element(&original, type, 0),
+                         utility::read_element(piece.data(), type, i));
+    }
+  }
+  return {};
+}
+
+void ArgumentSet::repair() {
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (!tensors_[i].buffer) continue;
+    fill_guards(i);
+    if (args_[i].role == ArgRole::in) fill_input(i);
+  }
+}
+
+std::vector<std::byte> ArgumentSet::read(std::size_t arg) const {
+  std::vector<std::byte> bytes(tensors_.at(arg).bytes);
+  device_.download(bytes, tensors_[arg].address);
+  return bytes;
+}
+
+std::string element_name(const PlannedArg& arg, std::int64_t index) {
+  std::string indices;
+  for (auto extent = arg.shape.rbegin(); extent != arg.shape.rend(); ++extent) {
+    indices = fmt::format("[{}]", index % *extent) + indices;
+    index /= *extent;
+  }
+  return arg.name + indices;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/verify/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tilewright {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// From here on the type rounds to infinity: half a step beyond its greatest number.
+double overflow_of(DType type) {
+  switch (type) {
+    case DType::f16:
+      return 65520.0;
+    case DType::bf16:
+      return std::ldexp(511.0, 119);
+    case DType::f32:
+      return std::ldexp(33554431.0, 103);
+    default:
+      return kInfinity;
+  }
+}
+
+bool is_output(const PlannedArg& arg) { return arg.role == ArgRole::out || arg.role == ArgRole::inout; }
+
+Tolerance tolerance_for(const OpDefinition& definition, DType output, DType op) {
+  for (const DType type : {output, op}) {
+    if (const auto found = definition.tolerance.find(type); found != definition.tolerance.end()) return found->second;
+  }
+  return {};
+}
+
+// The reference as an implementation: all arguments in the op's order, then all dims.
+ImplementationRecipe reference_recipe(const OpDefinition& definition, const std::vector<PlannedArg>& args) {
+  KernelRecipe kernel;
+  kernel.entry = definition.reference.entry;
+  kernel.when = Formula::parse("1");
+  for (const PlannedArg& arg : args) {
+    kernel.params.push_back(
+        {arg.role == ArgRole::scalar ? KernelParam::Kind::scalar : KernelParam::Kind::ptr, arg.name});
+  }
+  for (const std::string& dim : definition.interface.dims) kernel.params.push_back({KernelParam::Kind::dim, dim});
+  kernel.grid = {definition.reference.grid};
+  kernel.block = {Formula::parse("256")};
+  ImplementationRecipe recipe;
+  recipe.name = "reference";
+  recipe.kernels = {std::move(kernel)};
+  return recipe;
+}
+
+}  // namespace
+
+double norm_limit(DType type, const Tolerance& tolerance) noexcept {
+  const double rounding = unit_roundoff(type);
+  if (rounding <= 0) return kInfinity;
+  const bool is_accumulator = type == DType::f32 || type == DType::f64;
+  return is_accumulator ? std::max(2 * rounding, tolerance.relative) : 2 * rounding;
+}
+
+struct Verifier::Impl {
+  Device& device;
+  ArgumentSet set;
+  /// By argument; null for inputs and scalars. Doubles.
+  std::vector<std::unique_ptr<DeviceBuffer>> expected;
+  std::vector<Tolerance> tolerances;
+  /// False from before a run until its damage is known to be none.
+  bool intact = true;
+
+  Impl(Device& on, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
+       ArgumentSet::Options options)
+      : device(on), set(on, definition, problem, options), expected(set.args().size()) {
+    for (const PlannedArg& arg : set.args()) {
+      tolerances.push_back(tolerance_for(definition, arg.type, problem.spec.dtype));
+    }
+    run_reference(definition, problem, reference);
+  }
+
+  void run_reference(const OpDefinition& definition, const Problem& problem, const CompileResult& reference) {
+    const std::string who =
+        fmt::format("the reference of {} ({})", problem.key(), definition.reference.source.string());
+    set.poison_outputs();
+    LaunchArgs args{set.values(), {}};
+    for (std::size_t i = 0; i < set.args().size(); ++i) {
+      const PlannedArg& arg = set.args()[i];
+      if (!is_output(arg)) continue;
+      const auto bytes = static_cast<std::size_t>(set.elements(i)) * sizeof(double);
+      expected[i] = device.allocate(bytes, "expected " + arg.name);
+      device.fill(expected[i]->address(), 0xff, bytes);
+      if (arg.role == ArgRole::inout) {
+        device.tools().widen(expected[i]->address(), set.values()[i], arg.type, set.elements(i));
+      }
+      args.values[i] = expected[i]->address();
+    }
+    device
+        .load(reference.binary, kernel_facts(reference), definition.interface, reference_recipe(definition, set.args()),
+              {"reference", {}}, problem)
+        ->run(args);
+    if (const std::string damage = set.damage(); !damage.empty()) throw Error(who + " is wrong: " + damage);
+    for (std::size_t i = 0; i < set.args().size(); ++i) {
+      if (!expected[i]) continue;
+      const auto unwritten = device.tools().tally_words(expected[i]->address(), set.elements(i)).poison;
+      if (unwritten == 0) continue;
+      throw Error(fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, unwritten, set.elements(i),
+                              set.args()[i].name));
+    }
+  }
+
+  void require_alignment(const DeviceExecutable& executable) const {
+    const std::vector<PlannedArg>& args = executable.plan().args;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (args[i].role == ArgRole::scalar || set.values()[i] % args[i].alignment == 0) continue;
+      throw UsageError(fmt::format("cannot check a config at this address: {} must be a multiple of {} bytes",
+                                   args[i].name, args[i].alignment));
+    }
+  }
+
+  // What is wrong with one output; empty when nothing is. Adds its errors to the verdict's.
+  std::string judge(std::size_t index, Accuracy& accuracy) {
+    const PlannedArg& arg = set.args()[index];
+    const Tolerance& tolerance = tolerances[index];
+    const std::int64_t count = set.elements(index);
+    const utility::Difference difference =
+        device.tools().compare(set.values()[index], arg.type, expected[index]->address(), count,
+                               {tolerance.absolute, tolerance.relative, overflow_of(arg.type)});
+    const double norm =
+        difference.reference_squares > 0 ? std::sqrt(difference.error_squares / difference.reference_squares) : 0.0;
+    accuracy.max_absolute = std::max(accuracy.max_absolute, difference.max_absolute);
+    accuracy.max_relative = std::max(accuracy.max_relative, difference.max_relative);
+    accuracy.norm_relative = std::max(accuracy.norm_relative, norm);
+    if (difference.wrong > 0) return describe(index, difference);
+    const double limit = norm_limit(arg.type, tolerance);
+    if (norm <= limit) return {};
+    return fmt::format(
+        "{} is off by {:.3g} norm-wise, where {:.3g} is allowed, although each element is within its "
+        "tolerance",
+        arg.name, norm, limit);
+  }
+
+  std::string describe(std::size_t index, const utility::Difference& difference) {
+    const PlannedArg& arg = set.args()[index];
+    const auto first = static_cast<std::int64_t>(difference.first_wrong);
+    const std::string element = element_name(arg, first);
+    std::uint64_t stored = 0;
+    double reference = 0;
+    const std::size_t size = size_of(arg.type);
+    device.download(std::as_writable_bytes(std::span(&stored, 1)).first(size),
+                    set.values()[index] + static_cast<Address>(first) * size);
+    device.download(std::as_writable_bytes(std::span(&reference, 1)),
+                    expected[index]->address() + static_cast<Address>(first) * sizeof(double));
+    const std::int64_t count = set.elements(index);
+    const utility::Type type = utility_type(arg.type);
+    if (difference.unwritten > 0 && utility::is_poison(&stored, type, 0)) {
+      const std::string others = difference.wrong == difference.unwritten
+                                     ? ""
+                                     : fmt::format("; {} elements are off", difference.wrong - difference.unwritten);
+      return fmt::format("{} was never written ({} of {} elements{})", element, difference.unwritten, count, others);
+    }
+    const double within = tolerances[index].absolute + tolerances[index].relative * std::fabs(reference);
+    return fmt::format("{} is {:.9g}, expected {:.9g} ± {:.2g} ({} of {} elements are off)", element,
+                       utility::read_element(&stored, type, 0), reference, std::isfinite(within) ? within : 0.0,
+                       difference.wrong, count);
+  }
+
+  Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces) {
+    require_alignment(executable);
+    if (!intact) set.repair();
+    set.poison_outputs();
+    intact = false;
+    executable.run({set.values(), {workspaces.begin(), workspaces.end()}});
+    Verdict verdict;
+    verdict.reason = set.damage();
+    intact = verdict.reason.empty();
+    for (std::size_t i = 0; i < set.args().size(); ++i) {
+      if (!expected[i]) continue;
+      const std::string wrong = judge(i, verdict.accuracy);
+      if (!wrong.empty() && verdict.reason.empty()) verdict.reason = wrong;
+    }
+    verdict.right = verdict.reason.empty();
+    return verdict;
+  }
+};
+
+Verifier::Verifier(Device& device, const OpDefinition& definition, const Problem& problem,
+                   const CompileResult& reference, ArgumentSet::Options options)
+    : impl_(std::make_unique<Impl>(device, definition, problem, reference, options)) {}
+
+Verifier::~Verifier() = default;
+
+Verdict Verifier::check(DeviceExecutable& executable, std::span<const Address> workspaces) {
+  return impl_->check(executable, workspaces);
+}
+
+}  // namespace tilewright
