@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/verify/twice_op.hpp"
+
+#include <fmt/format.h>
+
+#include "tuner/compile/host_compiler.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr const char* kEntries[] = {"good",      "last_column",  "past_end",     "before_start", "changes_input",
+                                    "unwritten", "off_by_some",  "slightly",     "nan_for_one",  "deadlock",
+                                    "reference", "no_reference", "bad_reference"};
+
+// Every kernel has the same parameters; the references take doubles for y.
+constexpr const char* kKernels = R"(
+template <class Config>
+__device__ void each(long long rows, long long cols, auto body) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < rows * cols; i += 256ll * gridDim.x) body(i);
+}
+#define KERNEL(name, ...)                                                                                          \
+  template <class Config>                                                                                          \
+  __global__ void name(typename Config::dtype* x, typename Config::dtype* y, float factor, long long rows,         \
+                       long long cols) {                                                                           \
+    using T = typename Config::dtype;                                                                              \
+    using namespace tilewright;                                                                                    \
+    each<Config>(rows, cols, [&](long long i) { __VA_ARGS__ });                                                    \
+  }
+#define TWICE y[i] = from_float<T>(factor * to_float(x[i]));
+KERNEL(good, TWICE)
+KERNEL(last_column, y[i] = from_float<T>(i % cols == cols - 1 ? 0.0f : factor * to_float(x[i]));)
+KERNEL(past_end, TWICE if (i == 0) y[rows * cols + 2] = from_float<T>(1.0f);)
+KERNEL(before_start, TWICE if (i == 0) x[-3] = from_float<T>(1.0f);)
+KERNEL(changes_input, TWICE if (i == cols + 4) x[i] = from_float<T>(7.0f);)
+KERNEL(unwritten, if (i % cols != 5) { TWICE })
+KERNEL(off_by_some, y[i] = from_float<T>(factor * to_float(x[i]) + (i % 4 == 1 ? 1.0f : 0.0f));)
+KERNEL(slightly, y[i] = from_float<T>(factor * to_float(x[i]) * 1.03f);)
+KERNEL(nan_for_one, y[i] = i == 9 ? from_float<T>(kInfinity - kInfinity) : from_float<T>(factor * to_float(x[i]));)
+KERNEL(deadlock, x[i] = from_float<T>(5.0f); if (threadIdx.x == 0) __syncthreads();
+       if (threadIdx.x != 0) __syncwarp(); if (threadIdx.x == 0) __syncthreads();)
+#define REFERENCE(name, ...)                                                                                       \
+  template <class Config>                                                                                          \
+  __global__ void name(typename Config::dtype* x, double* y, float factor, long long rows, long long cols) {       \
+    using T = typename Config::dtype;                                                                              \
+    using namespace tilewright;                                                                                    \
+    each<Config>(rows, cols, [&](long long i) { __VA_ARGS__ });                                                    \
+  }
+REFERENCE(reference, y[i] = double{factor} * double{to_float(x[i])};)
+REFERENCE(no_reference, if (i > 2) y[i] = double{factor} * double{to_float(x[i])};)
+REFERENCE(bad_reference, y[i] = 0.0; x[i] = from_float<T>(3.0f);)
+)";
+
+Argument tensor(const char* name, ArgRole role) {
+  Argument made;
+  made.name = name;
+  made.role = role;
+  made.shape = {Formula::parse("rows"), Formula::parse("cols")};
+  return made;
+}
+
+}  // namespace
+
+TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols) {
+  OpInterface& interface = definition.interface;
+  interface.op = "twice";
+  interface.dims = {"rows", "cols"};
+  interface.dtypes = {dtype};
+  interface.args = {tensor("x", ArgRole::in), tensor("y", ArgRole::out)};
+  interface.args[1].alias = {"x"};
+  Argument factor;
+  factor.name = "factor";
+  factor.role = ArgRole::scalar;
+  factor.type = DType::f32;
+  interface.args.push_back(factor);
+  definition.samples["factor"] = {"value", 2.0};
+  definition.tolerance[dtype] = {1e-6, dtype == DType::f32 ? 1e-5 : 0.05};
+  definition.reference = {"twice.cu", "reference", Formula::parse("ceil_div(rows * cols, 256)")};
+  problem.spec.op = "twice";
+  problem.spec.dtype = dtype;
+  problem.dims = {{"rows", rows}, {"cols", cols}};
+
+  CompileRequest request;
+  request.source = fmt::format(
+      "#include \"device/config.cuh\"\n#include \"device/convert.cuh\"\n"
+      "namespace tilewright_generated {{ struct Config {{ using dtype = {}; }}; }}\n{}",
+      device_type(dtype), kKernels);
+  request.name = "twice.cu";
+  request.entries.assign(std::begin(kEntries), std::end(kEntries));
+  request.arch = "cpu";
+  request.include_dirs = {kernels_dir() / "emulator", kernels_dir()};
+  // Compiled in every test, run for a moment: its time to compile is what counts.
+  HostCompilerSettings quick = HostCompilerSettings::from_environment();
+  quick.flags.emplace_back("-O0");
+  compiled = HostCompiler(quick).compile(request);
+  if (!compiled.ok) throw Error(compiled.log);
+}
+
+std::unique_ptr<DeviceExecutable> TwiceOp::load(const std::string& entry) {
+  KernelRecipe kernel;
+  kernel.entry = entry;
+  kernel.when = Formula::parse("1");
+  kernel.params = {{KernelParam::Kind::ptr, "x"},
+                   {KernelParam::Kind::ptr, "y"},
+                   {KernelParam::Kind::scalar, "factor"},
+                   {KernelParam::Kind::dim, "rows"},
+                   {KernelParam::Kind::dim, "cols"}};
+  kernel.grid = {Formula::parse("1")};
+  kernel.block = {Formula::parse("256")};
+  ImplementationRecipe recipe;
+  recipe.name = entry;
+  recipe.kernels = {kernel};
+  return device->load(compiled.binary, kernel_facts(compiled), definition.interface, recipe, {entry, {}}, problem);
+}
+
+Verdict TwiceOp::check(const std::string& entry, ArgumentSet::Options options) {
+  Verifier verifier(*device, definition, problem, compiled, options);
+  return verifier.check(*load(entry));
+}
+
+}  // namespace tilewright::testing
