@@ -54,7 +54,7 @@ Arguments::Arguments(const Verb& verb, const std::vector<std::string>& words) : 
   positional.add(kWords, -1);
   const auto style = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
                      po::command_line_style::long_allow_next | po::command_line_style::allow_short |
-                     po::command_line_style::allow_dash_for_short;
+                     po::command_line_style::short_allow_next | po::command_line_style::allow_dash_for_short;
   const po::options_description description = describe(verb);
   try {
     const auto parsed = po::command_line_parser(words).options(description).positional(positional).style(style).run();
