@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/faults.hpp"
 
-#include <SQLiteCpp/Exception.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <SQLiteCpp/Exception.h>
+
 #include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "cache/error.hpp"
-
-namespace SQLite {
-class Exception;
-}
 
 /// How a fault of the cache reads: what was being done, to which file, why it failed, what to type next. One place, so
 /// that docs/cache.md and the tests can list every text. The functions build the exception; callers throw it.

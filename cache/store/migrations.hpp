@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <SQLiteCpp/Database.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
 
 #include "cache/store/schema.hpp"
-
-namespace SQLite {
-class Database;
-}
 
 /// Recognising a database and bringing it forward. `PRAGMA application_id` says whose file it is, `PRAGMA user_version`
 /// which schema; both are in the first page, so that refusing a file reads nothing else and writes nothing.

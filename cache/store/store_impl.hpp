@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <type_traits>
 
 #include "cache/store/codecs.hpp"
 #include "cache/store/database.hpp"

@@ -28,24 +28,24 @@ ProblemKey nth(int i) { return softmax_key(1 + i / 100, 1 + i % 100); }
 class PerformanceTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
+    folder = new TemporaryFolder;
     Store store = prepared_store(path());
-    put_ms_ = milliseconds([&] {
+    put_ms = milliseconds([&] {
       for (int i = 0; i < kWinners; ++i) {
         put_winner(store, nth(i), onchip_config(1 + i % 8), i % 2 == 0 ? WinnerRole::best : WinnerRole::base);
       }
     });
   }
-  static void TearDownTestSuite() { delete folder_; }
-  static std::filesystem::path path() { return *folder_ / "c.db"; }
+  static void TearDownTestSuite() { delete folder; }
+  static std::filesystem::path path() { return *folder / "c.db"; }
 
-  static inline TemporaryFolder* folder_ = nullptr;
-  static inline double put_ms_ = 0;
+  static inline TemporaryFolder* folder = nullptr;
+  static inline double put_ms = 0;
 };
 
 TEST_F(PerformanceTest, a_trial_and_its_winner_are_stored_in_well_under_a_millisecond_each) {
-  EXPECT_LT(put_ms_ / (2 * kWinners), 1.0);
-  RecordProperty("microseconds_per_put", std::to_string(1000 * put_ms_ / (2 * kWinners)));
+  EXPECT_LT(put_ms / (2 * kWinners), 1.0);
+  RecordProperty("microseconds_per_put", std::to_string(1000 * put_ms / (2 * kWinners)));
 }
 
 TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_for_exact_default_and_none) {

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 /// Sets environment variables for one test.
 class Environment {
  public:
-  explicit Environment(std::map<std::string, const char*> values) {
+  explicit Environment(const std::map<std::string, const char*>& values) {
     for (const auto& [variable, value] : values) {
       const char* before = ::getenv(variable.c_str());
       before_[variable] = before == nullptr ? std::optional<std::string>() : before;
