@@ -36,12 +36,12 @@ Tolerance tolerance_for(const OpDefinition& definition, DType output, DType op) 
   return {};
 }
 
-// The reference as an implementation: all arguments in the op's order, then all dims.
-ImplementationRecipe reference_recipe(const OpDefinition& definition, const std::vector<PlannedArg>& args) {
+// The reference as an implementation: all arguments of the op in its order, then all dims.
+ImplementationRecipe reference_recipe(const OpDefinition& definition) {
   KernelRecipe kernel;
   kernel.entry = definition.reference.entry;
   kernel.when = Formula::parse("1");
-  for (const PlannedArg& arg : args) {
+  for (const Argument& arg : definition.interface.args) {
     kernel.params.push_back(
         {arg.role == ArgRole::scalar ? KernelParam::Kind::scalar : KernelParam::Kind::ptr, arg.name});
   }
@@ -98,7 +98,7 @@ struct Verifier::Impl {
       args.values[i] = expected[i]->address();
     }
     device
-        .load(reference.binary, kernel_facts(reference), definition.interface, reference_recipe(definition, set.args()),
+        .load(reference.binary, kernel_facts(reference), definition.interface, reference_recipe(definition),
               {"reference", {}}, problem)
         ->run(args);
     if (const std::string damage = set.damage(); !damage.empty()) throw Error(who + " is wrong: " + damage);

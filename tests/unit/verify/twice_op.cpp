@@ -12,7 +12,7 @@ constexpr const char* kEntries[] = {"good",      "last_column",  "past_end",    
                                     "unwritten", "off_by_some",  "slightly",     "nan_for_one",  "deadlock",
                                     "reference", "no_reference", "bad_reference"};
 
-// Every kernel has the same parameters; the references take doubles for y.
+// Every kernel has the same parameters, one of them absent from all problems; the references take doubles for y.
 constexpr const char* kKernels = R"(
 template <class Config>
 __device__ void each(long long rows, long long cols, auto body) {
@@ -20,10 +20,11 @@ __device__ void each(long long rows, long long cols, auto body) {
 }
 #define KERNEL(name, ...)                                                                                          \
   template <class Config>                                                                                          \
-  __global__ void name(typename Config::dtype* x, typename Config::dtype* y, float factor, long long rows,         \
-                       long long cols) {                                                                           \
+  __global__ void name(typename Config::dtype* x, const float* absent, typename Config::dtype* y, float factor,    \
+                       long long rows, long long cols) {                                                           \
     using T = typename Config::dtype;                                                                              \
     using namespace tilewright;                                                                                    \
+    if (absent != nullptr) return;                                                                                 \
     each<Config>(rows, cols, [&](long long i) { __VA_ARGS__ });                                                    \
   }
 #define TWICE y[i] = from_float<T>(factor * to_float(x[i]));
@@ -40,9 +41,11 @@ KERNEL(deadlock, x[i] = from_float<T>(5.0f); if (threadIdx.x == 0) __syncthreads
        if (threadIdx.x != 0) __syncwarp(); if (threadIdx.x == 0) __syncthreads();)
 #define REFERENCE(name, ...)                                                                                       \
   template <class Config>                                                                                          \
-  __global__ void name(typename Config::dtype* x, double* y, float factor, long long rows, long long cols) {       \
+  __global__ void name(typename Config::dtype* x, const float* absent, double* y, float factor, long long rows,     \
+                       long long cols) {                                                                           \
     using T = typename Config::dtype;                                                                              \
     using namespace tilewright;                                                                                    \
+    if (absent != nullptr) return;                                                                                 \
     each<Config>(rows, cols, [&](long long i) { __VA_ARGS__ });                                                    \
   }
 REFERENCE(reference, y[i] = double{factor} * double{to_float(x[i])};)
@@ -65,8 +68,9 @@ TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols) {
   interface.op = "twice";
   interface.dims = {"rows", "cols"};
   interface.dtypes = {dtype};
-  interface.args = {tensor("x", ArgRole::in), tensor("y", ArgRole::out)};
-  interface.args[1].alias = {"x"};
+  interface.args = {tensor("x", ArgRole::in), tensor("absent", ArgRole::in), tensor("y", ArgRole::out)};
+  interface.args[1].when = Formula::parse("dtype == 'f64'");
+  interface.args[2].alias = {"x"};
   Argument factor;
   factor.name = "factor";
   factor.role = ArgRole::scalar;
@@ -99,11 +103,9 @@ std::unique_ptr<DeviceExecutable> TwiceOp::load(const std::string& entry) {
   KernelRecipe kernel;
   kernel.entry = entry;
   kernel.when = Formula::parse("1");
-  kernel.params = {{KernelParam::Kind::ptr, "x"},
-                   {KernelParam::Kind::ptr, "y"},
-                   {KernelParam::Kind::scalar, "factor"},
-                   {KernelParam::Kind::dim, "rows"},
-                   {KernelParam::Kind::dim, "cols"}};
+  kernel.params = {{KernelParam::Kind::ptr, "x"},    {KernelParam::Kind::ptr, "absent"},
+                   {KernelParam::Kind::ptr, "y"},    {KernelParam::Kind::scalar, "factor"},
+                   {KernelParam::Kind::dim, "rows"}, {KernelParam::Kind::dim, "cols"}};
   kernel.grid = {Formula::parse("1")};
   kernel.block = {Formula::parse("256")};
   ImplementationRecipe recipe;
