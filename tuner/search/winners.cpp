@@ -7,6 +7,9 @@
 namespace tilewright {
 namespace {
 
+// Intervals alone do not make a tie: on a noisy device they are wide, and the smaller median is still the better guess.
+constexpr double kMostATieMayCost = 1.01;
+
 using Trials = std::vector<const Trial*>;
 
 double median(const Trial& trial) { return trial.timing->median_ns; }
@@ -19,7 +22,9 @@ const Trial* fastest(const Trials& trials) {
   if (trials.empty()) return nullptr;
   const Trial& quickest = **std::min_element(trials.begin(), trials.end(),
                                              [](const Trial* a, const Trial* b) { return median(*a) < median(*b); });
-  const auto tied = [&](const Trial* other) { return other->timing->low_ns <= quickest.timing->high_ns; };
+  const auto tied = [&](const Trial* other) {
+    return other->timing->low_ns <= quickest.timing->high_ns && median(*other) <= kMostATieMayCost * median(quickest);
+  };
   const auto first = std::find_if(trials.begin(), trials.end(), tied);
   // A quickest trial whose own interval does not hold its median cannot come from `summarise`, but may from a file.
   return first == trials.end() ? &quickest : *first;

@@ -57,18 +57,24 @@ TEST(ChooseWinners, takes_the_smallest_median_when_no_interval_overlaps) {
 }
 
 TEST(ChooseWinners, breaks_a_tie_by_the_definitions_order_and_says_how_far_the_runner_up_is) {
-  // 10 ± 0.5 and 10.8 ± 0.5 overlap: the first listed wins although the second is quicker.
-  const auto winners = choose_winners({ok("a{}", 10.8), ok("b{}", 10.0), ok("c{}", 30.0)}, kBase, "s");
+  // 10 ± 0.5 and 10.08 ± 0.5 overlap and are within 1 %: the first listed wins although the second is quicker.
+  const auto winners = choose_winners({ok("a{}", 10.08), ok("b{}", 10.0), ok("c{}", 30.0)}, kBase, "s");
   const Winner* best = find(winners, WinnerRole::best);
   EXPECT_EQ(best->trial.config.text(), "a{}");
   ASSERT_TRUE(best->runner_up.has_value());
   EXPECT_EQ(best->runner_up->text(), "b{}");
-  EXPECT_DOUBLE_EQ(*best->runner_up_ratio, 10.0 / 10.8);
+  EXPECT_DOUBLE_EQ(*best->runner_up_ratio, 10.0 / 10.08);
+}
+
+TEST(ChooseWinners, takes_the_smaller_median_where_intervals_are_too_wide_to_tell) {
+  const auto winners = choose_winners({ok("a{}", 10.8, 5), ok("b{}", 10.0, 5)}, kBase, "s");
+  EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "b{}");
 }
 
 TEST(ChooseWinners, ties_only_with_the_fastest_not_along_a_chain_of_overlaps) {
   // c overlaps b and b overlaps a, but c does not overlap a, the fastest.
-  const auto winners = choose_winners({ok("c{}", 11.6), ok("b{}", 10.9), ok("a{}", 10.0)}, kBase, "s");
+  const auto winners =
+      choose_winners({ok("c{}", 10.08, 0.03), ok("b{}", 10.04, 0.03), ok("a{}", 10.0, 0.03)}, kBase, "s");
   EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "b{}");
 }
 
