@@ -12,6 +12,7 @@
 
 namespace tilewright::emulator {
 
+// Part of the name of every compiled module: raised when anything under kernels/emulator changes what a module does.
 inline constexpr unsigned kAbiVersion = 1;
 inline constexpr unsigned long long kWindowBytes = 1ull << 32;
 inline constexpr int kWarpLanes = 32;

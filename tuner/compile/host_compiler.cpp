@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "cache/error.hpp"
+#include "kernels/emulator/abi.h"
 #include "tuner/compile/subprocess.hpp"
 #include "tuner/kernels_dir.hpp"
 
@@ -151,6 +152,7 @@ HostCompiler::HostCompiler(HostCompilerSettings settings) : settings_(std::move(
   }
   is_clang_ = !clang.empty();
   version_ = is_clang_ ? "clang++ " + clang : "g++ " + gcc;
+  version_ += fmt::format(", emulator {}", emulator::kAbiVersion);
   for (const std::string& flag : settings_.flags) version_ += " " + flag;
 }
 
