@@ -15,7 +15,7 @@ std::string choice_text(const Problem& problem, const Served& served) {
   std::string text = fmt::format("{} is served by {}\n", problem.key(), winner.trial.config.text());
   text += fmt::format("  match: {}\n", served.match.text());
   if (served.match.fit != Fit::exact) {
-    text += fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
+    return text + fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
   }
   text += fmt::format("  chosen by {} among {} configs, {} of which failed\n", winner.strategy,
                       winner.configs_considered, winner.configs_failed);

@@ -67,7 +67,9 @@ std::vector<std::string> lift_common(std::vector<TextColumn>& columns, std::size
     const auto& cells = columns[i].cells;
     const bool equal = std::adjacent_find(cells.begin(), cells.end(), std::not_equal_to<>()) == cells.end();
     if (!columns[i].common || cells.empty() || !equal) continue;
-    said.insert(said.begin(), fmt::format("{}: {}", columns[i].heading, cells.front()));
+    // That nothing is known of a column needs no line.
+    const bool empty = cells.front().empty() || cells.front() == "-";
+    if (!empty) said.insert(said.begin(), fmt::format("{}: {}", columns[i].heading, cells.front()));
     columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return said;

@@ -18,6 +18,13 @@ std::function<Cell(const ServedLine&)> served(std::function<Cell(const Row&)> ce
   return [cell = std::move(cell)](const ServedLine& line) { return line.served.row ? cell(*line.served.row) : Cell(); };
 }
 
+/// A cell that is empty unless the winner is of the very problem: a fallback was not chosen among others.
+std::function<Cell(const ServedLine&)> exact(std::function<Cell(const Row&)> cell) {
+  return [cell = std::move(cell)](const ServedLine& line) {
+    return line.served.match.fit == Fit::exact ? cell(*line.served.row) : Cell();
+  };
+}
+
 std::vector<Source<ServedLine>> match_sources(const Problem& problem) {
   return {
       {column("shape_key", "problem"), [key = problem.key()](const ServedLine&) { return Cell(key); }},
@@ -46,10 +53,10 @@ std::vector<Source<ServedLine>> evidence_sources() {
       {column("mode", "mode"), served([](const Row& row) { return Cell(std::string(name(row.mode))); })},
       {column("measured_shape_key", "measured on"), served([](const Row& row) { return Cell(row.problem.key()); })},
       {column("speedup_over_base", "vs base", Unit::ratio),
-       served([](const Row& row) { return speedup_cell(row.winner); })},
-      {column("runner_up", "runner-up"), served([](const Row& row) { return runner_up_cell(row.winner); })},
+       exact([](const Row& row) { return speedup_cell(row.winner); })},
+      {column("runner_up", "runner-up"), exact([](const Row& row) { return runner_up_cell(row.winner); })},
       {column("runner_up_ratio", "its time", Unit::ratio),
-       served([](const Row& row) { return cell_of(row.winner.runner_up_ratio); })},
+       exact([](const Row& row) { return cell_of(row.winner.runner_up_ratio); })},
       {column("configs_considered", "configs"),
        served([](const Row& row) { return Cell(std::int64_t{row.winner.configs_considered}); })},
       {column("configs_failed", "of these failed"),

@@ -75,7 +75,9 @@ TEST(SelectCandidates, prefers_the_same_configs_whatever_else_is_legal) {
   // All of the first choice that are legal still are of the second.
   for (const std::string& config : many) {
     const bool legal = Config::parse(config).values[0].second % 3 != 0;
-    if (legal) EXPECT_EQ(few.count(config), 1U) << config;
+    if (legal) {
+      EXPECT_EQ(few.count(config), 1U) << config;
+    }
   }
 }
 

@@ -49,7 +49,9 @@ TEST_F(SweepResume, keeps_no_trial_that_an_interrupt_cut_short) {
   const SweepSummary summary = sweep(device, [&] { return stop; });
   EXPECT_TRUE(summary.interrupted);
   for (const Trial& trial : trials(device)) {
-    if (trial.timing) EXPECT_GE(open().trial(trial.id)->timing->rounds_ns.size(), 5U);
+    if (trial.timing) {
+      EXPECT_GE(open().trial(trial.id)->timing->rounds_ns.size(), 5U);
+    }
   }
   EXPECT_EQ(trials(device).size(), summary.measured);
 }

@@ -160,13 +160,16 @@ TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
 
 TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {
   FakeDevice device({.gpu = true, .memory = std::size_t{8} << 20});
-  use_shapes("n=200000");  // 1.6 MB a set, and twice the L2 would be 75 of them
+  use_shapes("n=200000");  // 1.6 MB a set, and twice the L2 would be some sixty of them
+  request.max_configs = 1;
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.problems, 1U);
   EXPECT_LE(device.most_used, std::size_t{8} << 20);
   EXPECT_EQ(device.used, 0U);
-  EXPECT_EQ(trial_of(device, Fault::none).timing->input_sets, trials(device).at(0).timing->input_sets);
-  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+  const Trial trial = trials(device).at(0);
+  EXPECT_EQ(trial.status, TrialStatus::ok) << trial.reason;
+  EXPECT_GE(trial.timing->input_sets, 1);
+  EXPECT_LE(trial.timing->input_sets, 4);
 }
 
 TEST_F(Sweep, frees_the_memory_of_a_problem_before_the_next) {

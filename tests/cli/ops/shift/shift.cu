@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[r][c] = act(x[r][c] + 1), a row a block. Three of its four variants are wrong on purpose.
+// y[r][c] = act(x[r][c] + 1), a row a block at a time. Three of its four variants are wrong on purpose.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -22,9 +22,10 @@ __global__ void shift_rowwise(const typename Config::dtype* x, typename Config::
   static_assert(Config::variant != 2, "variant 2 does not compile");
   if (Config::variant == 3) __trap();
   const long long last = Config::variant == 1 ? cols - 1 : cols;
-  for (long long c = threadIdx.x; c < last; c += Config::width) {
-    y[blockIdx.x * cols + c] =
-        tilewright::from_float<T>(shift::shifted<Config>(tilewright::to_float(x[blockIdx.x * cols + c])));
+  for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+    for (long long i = row * cols + threadIdx.x; i < row * cols + last; i += Config::width) {
+      y[i] = tilewright::from_float<T>(shift::shifted<Config>(tilewright::to_float(x[i])));
+    }
   }
 }
 
