@@ -27,6 +27,8 @@ bool parse(const char* code, LibraryRecord& library) {
     library.any_symbol = true;
     return true;
   }
+  // PTX, which the driver translates.
+  if (std::strncmp(code, ".version", 8) == 0) return library.any_symbol = true;
   if (std::strncmp(code, kMagic, std::strlen(kMagic)) != 0) return false;
   std::istringstream lines(code + std::strlen(kMagic));
   for (std::string line; std::getline(lines, line);) {
