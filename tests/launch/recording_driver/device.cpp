@@ -190,11 +190,8 @@ RECORDING_API Result cuCtxGetCurrent(Context* context) {
 }
 
 RECORDING_API Result cuCtxGetId(Context context, unsigned long long* id) {
-  if (context == nullptr && state().fast.load(std::memory_order_relaxed)) {
-    *id = 1;
-    return success;
-  }
-  const std::lock_guard lock(state().mutex);
+  std::unique_lock lock(state().mutex, std::defer_lock);
+  if (!state().fast.load(std::memory_order_relaxed)) lock.lock();
   const ContextRecord* record = context != nullptr ? reinterpret_cast<ContextRecord*>(context) : state().current();
   if (record == nullptr) return invalid_context;
   *id = record->id;

@@ -93,8 +93,9 @@ int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 /* Loads what tw_launch needs for this shape in the current context, so that its first launch is as quick as any other. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
-/* Picks up what was written to the cache since it was opened, or a file put in its place. Launches go on meanwhile; each
- * is served wholly from the old state or wholly from the new. When the new file cannot be used, the launcher keeps the
+/* Forgets how shapes are served if the cache has changed since it was opened or another file has taken its place, so that
+ * each is looked up again; without this call only shapes never launched before are. Launches go on meanwhile: each is
+ * served wholly from the old state or wholly from the new. When the new file cannot be used, the launcher keeps the
  * old state and the error says why. Kernels already loaded stay loaded until tw_close. */
 int tw_refresh(tw_launcher* launcher);
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch of a known shape allocates nothing: every way into the heap is counted in this program.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/launch/launch_fixture.hpp"
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int> allocations{0};
+
+void* count_and_allocate(std::size_t bytes) {
+  if (counting) ++allocations;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return count_and_allocate(bytes); }
+void* operator new[](std::size_t bytes) { return count_and_allocate(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+
+class AllocationTest : public LaunchFixture {
+ protected:
+  template <class Work>
+  static int counted(const Work& work) {
+    allocations = 0;
+    counting = true;
+    work();
+    counting = false;
+    return allocations;
+  }
+  const Launcher launcher_{filled_cache()};
+};
+
+TEST_F(AllocationTest, the_count_counts) {
+  int* kept = nullptr;
+  EXPECT_EQ(counted([&] { kept = new int(1); }), 1);
+  delete kept;
+  const Op scale = launcher_.op("scale[dtype=f16]");
+  EXPECT_GT(counted([&] {
+              scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
+            }),
+            0)
+      << "the first launch of a shape reads the cache";
+}
+
+TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
+  const Op scale = launcher_.op("scale[dtype=f16]");
+  scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
+  scale(nullptr, {9, 61}, fake_address(256), fake_address(2), 1.0);
+  // What the recording driver itself would keep of a launch is left out.
+  recording_.set_fast(true);
+  EXPECT_EQ(counted([&] {
+              for (int i = 0; i < 100; ++i) {
+                scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
+                scale(nullptr, {9, 61}, fake_address(256), fake_address(2), 1.0);
+              }
+            }),
+            0);
+  recording_.set_fast(false);
+}
+
+}  // namespace
+}  // namespace tilewright

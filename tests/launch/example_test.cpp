@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The example applications as they are built and installed: programs of their own that link libtilewright.so, run with the
+// recording driver against a cache of the real softmax definition. On a GPU, tests/gpu checks what they compute.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/launch/definition_cache.hpp"
+#include "tests/launch/recording_driver/recording.hpp"
+#include "tests/launch/sample_cache.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace tilewright::testing;
+
+struct Outcome {
+  int code = -1;
+  std::string text;
+};
+
+class ExampleTest : public ::testing::Test {
+ protected:
+  ExampleTest() {
+    const DeviceFacts device = recording_device("NVIDIA H200");
+    SampleCache cache(path_);
+    const OpDefinition softmax = load_definition(TILEWRIGHT_KERNELS "/softmax/softmax.toml", {TILEWRIGHT_KERNELS});
+    add_definition(cache, softmax);
+    add_first_legal(cache, softmax, "softmax[dtype=bf16]{rows=4096,cols=4096}", "onchip", device);
+    cache.add_winner(softmax.interface, "softmax[dtype=bf16]{rows=4096,cols=4096}", softmax.base.text(),
+                     {.role = WinnerRole::base, .device = device});
+    cache.add_winner(softmax.interface, "softmax[dtype=f32]{rows=4096,cols=4096}", softmax.base.text(),
+                     {.role = WinnerRole::base, .device = device});
+  }
+
+  /// The program's exit code, and all that it prints.
+  Outcome run(const std::string& command) const {
+    const std::string line = "TILEWRIGHT_LIBCUDA='" + Recording::path() +
+                             "' TILEWRIGHT_RECORDING_DEVICE='NVIDIA H200:90:132' TILEWRIGHT_RECORDING_LOG='" + log_ +
+                             "' TILEWRIGHT_CACHE='" + path_ + "' " + command + " 2>&1";
+    std::FILE* pipe = ::popen(line.c_str(), "r");
+    Outcome outcome;
+    char buffer[512];
+    while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) outcome.text += buffer;
+    const int status = ::pclose(pipe);
+    if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+    return outcome;
+  }
+  std::string launched() const {
+    std::ostringstream text;
+    text << std::ifstream(log_).rdbuf();
+    return text.str();
+  }
+
+  TemporaryFolder folder_;
+  const std::string path_ = (folder_.path() / "cache.db").string();
+  const std::string log_ = (folder_.path() / "launches").string();
+};
+
+TEST_F(ExampleTest, the_application_launches_the_winner_of_its_shape) {
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE " --no-check");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("softmax of 4096 x 4096 in bf16 on NVIDIA H200 (sm_90, 132 SMs"));
+  EXPECT_THAT(outcome.text, HasSubstr("served: onchip{"));
+  EXPECT_THAT(outcome.text, HasSubstr("(exact, fresh, same device)"));
+  EXPECT_THAT(outcome.text, HasSubstr("the result was not checked"));
+  EXPECT_THAT(launched(), HasSubstr("softmax_onchip grid="));
+  EXPECT_THAT(launched(), HasSubstr("params=4"));
+}
+
+TEST_F(ExampleTest, the_application_launches_the_base_for_another_shape) {
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE " --no-check 3 1001");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("served: online{"));
+  EXPECT_THAT(outcome.text, HasSubstr("(default, fresh, same device)"));
+  EXPECT_THAT(launched(), HasSubstr("softmax_online grid=3,1,1"));
+}
+
+TEST_F(ExampleTest, the_application_finds_a_wrong_result) {
+  // Here no kernel computes, so what it copies back is not a softmax.
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE " 4 512");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("WRONG"));
+}
+
+TEST_F(ExampleTest, the_application_says_what_is_wrong_with_its_cache) {
+  std::filesystem::remove(path_);
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE " --no-check");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("error: "));
+  EXPECT_THAT(outcome.text, HasSubstr(path_));
+}
+
+TEST_F(ExampleTest, the_c_application_queries_and_launches) {
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE_C);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  const auto json = nlohmann::json::parse(outcome.text.substr(0, outcome.text.find('\n')));
+  EXPECT_EQ(json["problem"], "softmax[dtype=f32]{rows=2,cols=4096}");
+  EXPECT_EQ(json["fit"], "default");
+  EXPECT_THAT(launched(), HasSubstr("softmax_online grid=2,1,1"));
+}
+
+}  // namespace
+}  // namespace tilewright

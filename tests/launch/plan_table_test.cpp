@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/plan_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "cache/launch/ready_plan.hpp"
+
+namespace tilewright::launch {
+namespace {
+
+/// A pointer to tell plans apart; never looked into.
+std::shared_ptr<const ReadyPlan> fake_plan(std::uintptr_t number) {
+  return {std::shared_ptr<const ReadyPlan>(), reinterpret_cast<const ReadyPlan*>(number)};
+}
+
+PlanKey key_of(std::int64_t rows, std::int64_t cols = 64, std::uint64_t context = 1, std::uint64_t alignment = 7) {
+  PlanKey key;
+  key.context = context;
+  key.alignment = alignment;
+  key.dims = {rows, cols};
+  return key;
+}
+
+TEST(PlanTable, finds_what_was_added_and_nothing_else) {
+  PlanTable table;
+  EXPECT_EQ(table.find(key_of(1)), nullptr);
+  table.insert(key_of(1), fake_plan(8));
+  EXPECT_EQ(table.find(key_of(1)), fake_plan(8).get());
+  EXPECT_EQ(table.find(key_of(2)), nullptr);
+  EXPECT_EQ(table.find(key_of(1, 65)), nullptr);
+  EXPECT_EQ(table.find(key_of(1, 64, 2)), nullptr) << "another context";
+  EXPECT_EQ(table.find(key_of(1, 64, 1, 6)), nullptr) << "another alignment";
+}
+
+TEST(PlanTable, keeps_everything_as_it_grows) {
+  PlanTable table;
+  constexpr std::int64_t kMany = 10'000;
+  for (std::int64_t i = 1; i <= kMany; ++i) table.insert(key_of(i * 256, i), fake_plan(static_cast<std::uintptr_t>(i)));
+  EXPECT_EQ(table.size(), static_cast<std::size_t>(kMany));
+  for (std::int64_t i = 1; i <= kMany; ++i) {
+    ASSERT_EQ(table.find(key_of(i * 256, i)), fake_plan(static_cast<std::uintptr_t>(i)).get()) << i;
+    ASSERT_EQ(table.find(key_of(i * 256, i + 1)), nullptr);
+  }
+}
+
+TEST(PlanTable, hashes_regular_shapes_apart) {
+  // Powers of two and multiples of 64 are what callers ask for: of 4096 such keys in 16384 buckets few may collide.
+  std::set<std::uint64_t> buckets;
+  for (std::int64_t i = 0; i < 64; ++i) {
+    for (std::int64_t j = 0; j < 64; ++j) buckets.insert(key_of(64 * (i + 1), 128 * (j + 1)).hash() % 16384);
+  }
+  EXPECT_GT(buckets.size(), 3400U) << "random keys fill about 3620 buckets";
+}
+
+TEST(PlanTable, readers_need_not_wait_for_a_writer) {
+  PlanTable table;
+  constexpr std::int64_t kMany = 4000;
+  std::atomic<std::int64_t> added{0};
+  std::thread reader([&] {
+    while (added < kMany) {
+      const std::int64_t known = added;
+      for (std::int64_t i = 1; i <= known; i += 37) {
+        ASSERT_EQ(table.find(key_of(i)), fake_plan(static_cast<std::uintptr_t>(i)).get()) << i << " of " << known;
+      }
+    }
+  });
+  for (std::int64_t i = 1; i <= kMany; ++i) {
+    table.insert(key_of(i), fake_plan(static_cast<std::uintptr_t>(i)));
+    added = i;
+  }
+  reader.join();
+}
+
+}  // namespace
+}  // namespace tilewright::launch

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an op says of itself and of what it is served.
+#include <nlohmann/json.hpp>
+
+#include "cache/match.hpp"
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace tilewright::testing;
+
+class QueryTest : public LaunchFixture {
+ protected:
+  Op scale(const std::string& device = {}) const {
+    return Launcher(LaunchOptions{.cache = cache_path(), .device = device}).op("scale[dtype=f16]");
+  }
+  const std::string path_ = filled_cache();
+};
+
+TEST_F(QueryTest, a_tuned_shape_is_exact_with_its_evidence) {
+  const ServedConfig served = scale().match({8, 64});
+  EXPECT_TRUE(served.is_served());
+  EXPECT_EQ(served.config, "wide{num_warps=2,vec=8,static_dims=1}");
+  EXPECT_EQ(served.fit, "exact");
+  EXPECT_EQ(served.freshness, "fresh");
+  EXPECT_EQ(served.device_fit, "same device");
+  EXPECT_EQ(served.match, "exact, fresh, same device");
+  EXPECT_EQ(served.device, recording_device().fingerprint());
+  EXPECT_EQ(served.tuned_for, "scale[dtype=f16,round=no]{rows=8,cols=64}");
+  EXPECT_DOUBLE_EQ(served.median_ns, 1000);
+  EXPECT_DOUBLE_EQ(served.low_ns, 990);
+  EXPECT_DOUBLE_EQ(served.high_ns, 1010);
+  EXPECT_DOUBLE_EQ(served.base_ns, 2000);
+  const auto json = nlohmann::json::parse(served.json);
+  EXPECT_EQ(json["role"], "best");
+  EXPECT_EQ(json["mode"], "cold");
+  EXPECT_EQ(json["driver"], 13000);
+  EXPECT_EQ(json["compiler"], "NVRTC 13.0");
+}
+
+TEST_F(QueryTest, a_shape_never_tuned_is_served_the_base_of_another) {
+  const ServedConfig served = scale().match({5, 7});
+  EXPECT_EQ(served.config, "plain{num_warps=8}");
+  EXPECT_EQ(served.fit, "default");
+  EXPECT_EQ(served.tuned_for, "scale[dtype=f16,round=no]{rows=8,cols=64}");
+}
+
+TEST_F(QueryTest, nothing_to_serve_is_an_answer_and_not_an_error) {
+  const ServedConfig served = Launcher(path_).op("scale[dtype=f32]").match({8, 64});
+  EXPECT_FALSE(served.is_served());
+  EXPECT_EQ(served.fit, "none");
+  EXPECT_EQ(served.match, "none");
+  EXPECT_THAT(nlohmann::json::parse(served.json)["why"], HasSubstr("no winner and no base"));
+}
+
+TEST_F(QueryTest, a_device_named_by_fingerprint_or_name_is_answered_for) {
+  const DeviceFacts other = recording_device("NVIDIA H200", 90, 132);
+  SampleCache(path_).add_winner(scale_interface(), "scale[dtype=f16]{rows=8,cols=64}",
+                                "wide{num_warps=8,vec=8,static_dims=0}", {.device = other});
+  EXPECT_EQ(scale("NVIDIA H200").match({8, 64}).config, "wide{num_warps=8,vec=8,static_dims=0}");
+  EXPECT_EQ(scale(other.fingerprint()).match({8, 64}).device, other.fingerprint());
+  EXPECT_EQ(scale("cuda:0").match({8, 64}).config, "wide{num_warps=2,vec=8,static_dims=1}");
+  EXPECT_EQ(scale("cpu").match({8, 64}).fit, "none") << "a GPU's winner does not serve the emulator";
+}
+
+TEST_F(QueryTest, a_device_that_is_none_is_refused_with_those_there_are) {
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { scale("NVIDIA H2000"); }),
+              HasSubstr("it has: Fictional GPU (sm_90, 132 SMs, 140 GiB, 6144-bit)"));
+  failure(TW_ERROR_USAGE, [&] { scale("cuda:x"); });
+  EXPECT_THAT(failure(TW_ERROR_USAGE,
+                      [&] {
+                        static_cast<void>(scale("cuda:7").match({8, 64}));
+                      }),
+              HasSubstr("there is no GPU cuda:7"));
+}
+
+TEST_F(QueryTest, a_winner_of_another_gpu_of_the_architecture_serves_and_says_so) {
+  const DeviceFacts other = recording_device("Fictional GPU XL", 90, 144);
+  SampleCache(path_).add_winner(scale_interface(), "scale[dtype=f32]{rows=2,cols=32}", "plain{num_warps=4}",
+                                {.device = other});
+  const ServedConfig served = Launcher(path_).op("scale[dtype=f32]").match({2, 32});
+  EXPECT_EQ(served.config, "plain{num_warps=4}");
+  EXPECT_EQ(served.device_fit, "same architecture");
+}
+
+TEST_F(QueryTest, a_winner_measured_with_another_driver_is_stale_and_served) {
+  SampleCache(path_).add_winner(scale_interface(), "scale[dtype=f32]{rows=2,cols=32}", "plain{num_warps=4}",
+                                {.versions = {12080, "NVRTC 12.8", "0.1.0"}});
+  const ServedConfig served = Launcher(path_).op("scale[dtype=f32]").match({2, 32});
+  EXPECT_EQ(served.freshness, "stale");
+  EXPECT_TRUE(served.is_served());
+}
+
+TEST_F(QueryTest, an_illegal_winner_gives_way_to_the_next) {
+  // Planted: an exact winner that the shape's own constraint forbids.
+  SampleCache cache(path_);
+  const std::string problem = "scale[dtype=f16]{rows=8,cols=63}";
+  cache.add_winner(scale_interface(), problem, "wide{num_warps=2,vec=8,static_dims=1}");
+  const ServedConfig served = scale().match({8, 63});
+  EXPECT_EQ(served.config, "plain{num_warps=8}");
+  EXPECT_EQ(served.fit, "default");
+}
+
+TEST_F(QueryTest, wrong_dims_are_an_error) {
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(scale().match({8})); }), HasSubstr("cols"));
+  failure(TW_ERROR_USAGE, [&] { static_cast<void>(scale().match({8, 0})); });
+}
+
+TEST_F(QueryTest, an_op_describes_its_call) {
+  const auto json = nlohmann::json::parse(scale().describe());
+  EXPECT_EQ(json["op"], "scale");
+  EXPECT_EQ(json["spec"], "scale[dtype=f16,round=no]");
+  EXPECT_EQ(json["interface"], scale_interface().hash());
+  EXPECT_EQ(json["dims"], (std::vector<std::string>{"rows", "cols"}));
+  ASSERT_EQ(json["args"].size(), 3U);
+  EXPECT_EQ(json["args"][1], (nlohmann::json{{"name", "y"}, {"role", "out"}, {"type", "f16"}, {"bytes", 2}}));
+  EXPECT_EQ(json["args"][2], (nlohmann::json{{"name", "factor"}, {"role", "scalar"}, {"type", "f32"}, {"bytes", 4}}));
+}
+
+TEST_F(QueryTest, unknown_ops_and_attributes_get_the_nearest_name) {
+  const Launcher launcher(path_);
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scael[dtype=f16]")); }),
+              HasSubstr("did you mean 'scale'"));
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scale[dtype=f17]")); }), HasSubstr("f16"));
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scale[round=maybe]")); }),
+              HasSubstr("round"));
+}
+
+TEST_F(QueryTest, an_op_is_refused_when_its_interface_is_not_the_expected_one) {
+  const Launcher launcher(path_);
+  const std::string hash = scale_interface().hash();
+  EXPECT_NO_THROW(static_cast<void>(launcher.op("scale@" + hash + "[dtype=f16]")));
+  EXPECT_NO_THROW(static_cast<void>(launcher.op("scale@" + hash)));
+  const std::string other(32, 'a');
+  EXPECT_THAT(failure(TW_ERROR_INTERFACE, [&] { static_cast<void>(launcher.op("scale@" + other + "[dtype=f16]")); }),
+              HasSubstr("written for scale with the interface " + other));
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scale@12[dtype=f16]")); }),
+              HasSubstr("'12'"));
+  EXPECT_THAT(
+      failure(TW_ERROR_INTERFACE, [&] { static_cast<void>(launcher.op("scale@" + reduce_interface().hash())); }),
+      HasSubstr("dims or arguments have changed"))
+      << "of another op";
+}
+
+TEST_F(QueryTest, an_older_interface_is_served_while_the_cache_has_it) {
+  OpInterface newer = scale_interface();
+  std::swap(newer.args[0], newer.args[1]);
+  SampleCache(path_).store().put_interface(newer);
+  const Launcher launcher(path_);
+  EXPECT_EQ(launcher.op("scale@" + scale_interface().hash() + "[dtype=f16]").match({8, 64}).fit, "exact");
+  EXPECT_EQ(launcher.op("scale[dtype=f16]").match({8, 64}).fit, "none") << "the newer has no winners yet";
+}
+
+TEST_F(QueryTest, equal_specs_are_one_op) {
+  const Launcher launcher(path_);
+  tw_op* first = nullptr;
+  tw_op* second = nullptr;
+  ASSERT_EQ(tw_op_get(launcher.get(), "scale[dtype=f16]", &first), TW_OK);
+  ASSERT_EQ(tw_op_get(launcher.get(), "scale[round=no,dtype=f16]", &second), TW_OK);
+  EXPECT_EQ(first, second);
+}
+
+/// Asks for nothing of CUDA; run where there is no driver.
+[[noreturn]] void query_without_a_driver(const std::string& path) {
+  ::setenv("TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
+  const Op op = Launcher(LaunchOptions{.cache = path, .device = "Fictional GPU"}).op("scale[dtype=f16]");
+  std::fprintf(stderr, "%s\n", op.match({8, 64}).match.c_str());
+  try {
+    op(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
+  } catch (const LaunchError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  try {
+    static_cast<void>(Launcher(path).op("scale[dtype=f16]").match({8, 64}));
+  } catch (const LaunchError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  std::exit(0);
+}
+
+TEST(QueryDeathTest, a_named_device_is_answered_for_without_a_driver) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  // The process of the death test runs the test from its start: the folder must be the same in both.
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "tilewright-query-without-driver";
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "cache.db").string();
+  {
+    SampleCache cache(path);
+    if (cache.store().counts().winners == 0) cache.add_scale();
+  }
+  EXPECT_EXIT(query_without_a_driver(path), ::testing::ExitedWithCode(0),
+              "exact, fresh, same device\n"
+              "the CUDA driver was not found: /nonexistent/libcuda.so.1.*\n"
+              "the CUDA driver was not found.*name the device to answer for in tw_options.device");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace tilewright::testing;
+
+class RefreshTest : public LaunchFixture {
+ protected:
+  unsigned threads() const {
+    recording_.reset();
+    scale_(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+    return recording_.launches().at(0).block[0];
+  }
+  void tune_with_16_warps(const std::string& path) const {
+    SampleCache(path).add_winner(scale_interface(), "scale[dtype=f16]{rows=16,cols=64}",
+                                 "wide{num_warps=16,vec=8,static_dims=1}");
+  }
+
+  const Launcher launcher_{filled_cache()};
+  const Op scale_ = launcher_.op("scale[dtype=f16]");
+};
+
+TEST_F(RefreshTest, a_new_winner_serves_after_a_refresh_and_not_before) {
+  EXPECT_EQ(threads(), 256U) << "the base";
+  tune_with_16_warps(cache_path());
+  EXPECT_EQ(threads(), 256U);
+  launcher_.refresh();
+  EXPECT_EQ(threads(), 512U);
+}
+
+TEST_F(RefreshTest, an_unchanged_cache_is_not_read_again) {
+  EXPECT_EQ(threads(), 256U);
+  launcher_.refresh();
+  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U) << "the plan was kept";
+}
+
+TEST_F(RefreshTest, a_file_renamed_over_the_cache_is_picked_up) {
+  const std::string newer = (folder_.path() / "newer.db").string();
+  {
+    SampleCache cache(newer);
+    cache.add_scale();
+  }
+  tune_with_16_warps(newer);
+  EXPECT_EQ(threads(), 256U);
+  std::filesystem::rename(newer, cache_path());
+  launcher_.refresh();
+  EXPECT_EQ(threads(), 512U);
+}
+
+TEST_F(RefreshTest, a_newer_file_that_cannot_be_used_leaves_the_old_one_in_use) {
+  const std::string newer = (folder_.path() / "newer.db").string();
+  std::ofstream(newer)
+      << "this is a text, and one that is long enough to be taken for something, but not for a cache\n";
+  std::filesystem::rename(newer, cache_path());
+  EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launcher_.refresh(); }), HasSubstr(cache_path()));
+  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(scale_.match({8, 64}).fit, "exact");
+}
+
+TEST_F(RefreshTest, a_cache_that_others_may_write_by_now_is_not_picked_up) {
+  EXPECT_EQ(threads(), 256U);
+  tune_with_16_warps(cache_path());
+  ASSERT_EQ(::chmod(cache_path().c_str(), 0666), 0);
+  EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launcher_.refresh(); }), HasSubstr("can be changed by other users"));
+  EXPECT_EQ(threads(), 256U);
+}
+
+}  // namespace
+}  // namespace tilewright

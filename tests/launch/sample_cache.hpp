@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cache/device_facts.hpp"
+#include "cache/store/store.hpp"
+#include "tests/launch/sample_op.hpp"
+
+/// A cache filled by hand with winners for the recording driver. Belongs to one thread.
+namespace tilewright::testing {
+
+/// A folder that is removed with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The recording driver's device as it is without settings; of another name if wanted.
+[[nodiscard]] DeviceFacts recording_device(const std::string& name = "Fictional GPU", int compute_capability = 90,
+                                           int sm_count = 132);
+
+/// What a winner is made of besides its problem and config.
+struct SampleWinner {
+  WinnerRole role = WinnerRole::best;
+  double median_ns = 1000;
+  Versions versions{13000, "NVRTC 13.0", "0.1.0"};
+  DeviceFacts device = recording_device();
+};
+
+class SampleCache {
+ public:
+  /// Opens or makes the cache.
+  explicit SampleCache(const std::filesystem::path& path);
+
+  /// Adds an op with an implementation and its binary; `key` identifies the build.
+  void add_op(const OpInterface& interface, const ImplementationRecipe& recipe, const std::vector<KernelFacts>& kernels,
+              const std::vector<std::byte>& binary);
+  /// Adds a winner of an op added before, beside those that the problem has.
+  void add_winner(const OpInterface& interface, const std::string& problem, const std::string& config,
+                  const SampleWinner& winner = {});
+
+  /// `scale` with its two implementations, and for rows=8, cols=64 in fp16: a specialised best that needs 16 bytes of
+  /// alignment, a dynamic one that needs 8, and a base.
+  void add_scale();
+  /// `reduce`, with a base that serves every shape.
+  void add_reduce();
+
+  [[nodiscard]] Store& store() noexcept { return store_; }
+
+ private:
+  Store store_;
+};
+
+}  // namespace tilewright::testing

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that kernels of one launch share: whose it is, how long it lives, when it is cleared.
+#include <thread>
+
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace tilewright::testing;
+
+class WorkspaceTest : public LaunchFixture {
+ protected:
+  struct Used {
+    cuda::Address partial, sums, counter;
+  };
+  /// The workspaces of the last launch of `reduce`.
+  Used used() const {
+    const auto launches = recording_.launches();
+    const recording_launch_record& first = launches.at(launches.size() - 2);
+    return {param<cuda::Address>(first, 1), param<cuda::Address>(first, 2), param<cuda::Address>(first, 3)};
+  }
+  Used launch(cuda::Stream stream, std::int64_t m) const {
+    reduce_(stream, {m, 256}, fake_address(256), fake_address(256));
+    return used();
+  }
+  unsigned char byte_at(cuda::Address address) const {
+    unsigned char byte = 1;
+    EXPECT_EQ(driver_.table().memcpy_dtoh(&byte, address, 1), cuda::kSuccess);
+    return byte;
+  }
+  void fill(cuda::Address address, std::size_t bytes) const {
+    EXPECT_EQ(driver_.table().memset_d8_async(address, 0xff, bytes, nullptr), cuda::kSuccess);
+  }
+
+  const Launcher launcher_{filled_cache()};
+  const Op reduce_ = launcher_.op("reduce");
+};
+
+TEST_F(WorkspaceTest, is_laid_out_without_overlap_and_kept_for_the_stream) {
+  const cuda::OwnedStream stream(driver_);
+  const Used first = launch(stream.get(), 64);
+  EXPECT_EQ(first.sums - first.partial, 512U) << "2 * 64 floats";
+  EXPECT_EQ(first.partial % 256, 0U);
+  EXPECT_EQ(byte_at(first.counter), 0) << "cleared when allocated";
+  const std::size_t live = recording_.live_allocations();
+  const Used second = launch(stream.get(), 64);
+  EXPECT_EQ(second.partial, first.partial);
+  EXPECT_EQ(second.counter, first.counter);
+  EXPECT_EQ(recording_.live_allocations(), live);
+}
+
+TEST_F(WorkspaceTest, is_cleared_as_the_definition_says) {
+  const Used first = launch(nullptr, 64);
+  fill(first.partial, 512);
+  fill(first.sums, 256);
+  fill(first.counter, 256);
+  launch(nullptr, 64);
+  EXPECT_EQ(byte_at(first.partial), 0xff) << "never";
+  EXPECT_EQ(byte_at(first.sums), 0) << "each time";
+  EXPECT_EQ(byte_at(first.counter), 0xff) << "once: the kernels leave it as they found it";
+}
+
+TEST_F(WorkspaceTest, of_two_streams_is_not_shared) {
+  const cuda::OwnedStream one(driver_);
+  const cuda::OwnedStream two(driver_);
+  EXPECT_NE(launch(one.get(), 64).partial, launch(two.get(), 64).partial);
+  EXPECT_NE(launch(one.get(), 64).partial, launch(nullptr, 64).partial);
+}
+
+TEST_F(WorkspaceTest, that_grows_leaves_the_old_memory_alone) {
+  const Used small = launch(nullptr, 64);
+  const std::size_t live = recording_.live_allocations();
+  const Used large = launch(nullptr, 6400);
+  EXPECT_NE(large.partial, small.partial);
+  EXPECT_EQ(recording_.live_allocations(), live + 1) << "a captured graph may still use the old one";
+  EXPECT_EQ(launch(nullptr, 64).partial, large.partial);
+}
+
+TEST_F(WorkspaceTest, is_freed_with_the_launcher) {
+  const std::size_t before = recording_.live_allocations();
+  {
+    const Launcher other(cache_path());
+    other.op("reduce")(nullptr, {64, 256}, fake_address(256), fake_address(256));
+    EXPECT_GT(recording_.live_allocations(), before);
+  }
+  EXPECT_EQ(recording_.live_allocations(), before);
+}
+
+TEST_F(WorkspaceTest, of_two_captured_graphs_is_not_shared) {
+  const cuda::OwnedStream stream(driver_);
+  const auto capture = [&] {
+    return cuda::CapturedGraph(driver_, stream.get(), [&](cuda::Stream capturing) {
+      reduce_(capturing, {64, 256}, fake_address(256), fake_address(256));
+    });
+  };
+  const cuda::CapturedGraph one = capture();
+  const cuda::CapturedGraph two = capture();
+  one.launch(stream.get());
+  const Used first = used();
+  EXPECT_EQ(byte_at(first.counter), 0) << "cleared at the capture and not in the graph";
+  two.launch(stream.get());
+  const Used second = used();
+  EXPECT_NE(first.partial, second.partial);
+  EXPECT_NE(first.counter, second.counter);
+  EXPECT_NE(launch(stream.get(), 64).partial, first.partial);
+  one.launch(stream.get());
+  EXPECT_EQ(used().partial, first.partial);
+}
+
+TEST_F(WorkspaceTest, of_the_caller_is_used_and_cleared) {
+  const cuda::OwnedStream stream(driver_);
+  const std::size_t bytes = reduce_.workspace_bytes({64, 256});
+  EXPECT_EQ(bytes, 512U + 256U + 256U);
+  const cuda::Buffer memory(driver_, bytes, "a test");
+  fill(memory.address(), bytes);
+  const std::size_t live = recording_.live_allocations();
+  launcher_.set_workspace(stream.get(), reinterpret_cast<void*>(memory.address()), bytes);
+  const Used given = launch(stream.get(), 64);
+  EXPECT_EQ(given.partial, memory.address());
+  EXPECT_EQ(given.counter, memory.address() + 768);
+  EXPECT_EQ(byte_at(given.partial), 0xff);
+  EXPECT_EQ(byte_at(given.sums), 0);
+  EXPECT_EQ(byte_at(given.counter), 0);
+  EXPECT_EQ(recording_.live_allocations(), live);
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { launch(stream.get(), 6400); }),
+              HasSubstr("bytes of workspace; tw_set_workspace gave 1024"));
+  launcher_.set_workspace(stream.get(), nullptr, 0);
+  EXPECT_NE(launch(stream.get(), 64).partial, memory.address());
+}
+
+TEST_F(WorkspaceTest, of_the_caller_must_be_aligned) {
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { launcher_.set_workspace(nullptr, fake_address(128), 4096); }),
+              HasSubstr("aligned to 256 bytes"));
+}
+
+TEST_F(WorkspaceTest, that_cannot_be_had_is_an_error_and_can_be_tried_again) {
+  recording_.fail("cuMemAlloc_v2", 2);
+  EXPECT_THAT(failure(TW_ERROR_DEVICE, [&] { launch(nullptr, 64); }), HasSubstr("of device memory for a workspace"));
+  EXPECT_NO_THROW(launch(nullptr, 64));
+}
+
+TEST_F(WorkspaceTest, is_not_needed_by_most_ops) {
+  EXPECT_EQ(launcher_.op("scale[dtype=f16]").workspace_bytes({8, 64}), 0U);
+  EXPECT_THAT(failure(TW_ERROR_NO_MATCH,
+                      [&] {
+                        static_cast<void>(launcher_.op("scale[dtype=f32]").workspace_bytes({8, 64}));
+                      }),
+              HasSubstr("no winner and no base"));
+}
+
+TEST_F(WorkspaceTest, launches_of_two_threads_on_one_stream_do_not_mix_their_kernels) {
+  const cuda::OwnedStream stream(driver_);
+  const auto work = [&] {
+    context_.make_current();
+    for (int i = 0; i < 200; ++i) reduce_(stream.get(), {64, 256}, fake_address(256), fake_address(256));
+  };
+  std::thread one(work);
+  std::thread two(work);
+  one.join();
+  two.join();
+  const auto launches = recording_.launches();
+  ASSERT_EQ(launches.size(), 800U);
+  for (std::size_t i = 0; i < launches.size(); i += 2) {
+    ASSERT_STREQ(launches[i].symbol, "partial_symbol") << i;
+    ASSERT_STREQ(launches[i + 1].symbol, "final_symbol") << i;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
