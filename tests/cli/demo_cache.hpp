@@ -6,8 +6,8 @@
 
 #include "cache/store/store.hpp"
 
-/// A cache of a made-up op on a made-up GPU, for what only reads: `demo` with dims rows and cols, tuned for rows = 1…n and
-/// cols = 64.
+/// A cache of a made-up op on a made-up GPU, for what only reads: `demo` with dims rows and cols, tuned for rows =
+/// 1…n and cols = 64.
 namespace tilewright::testing {
 
 [[nodiscard]] OpInterface demo_interface();

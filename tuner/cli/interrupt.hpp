@@ -4,7 +4,8 @@
 /// Ctrl-C, kill and a closed terminal, turned into a flag that long work asks for: it ends where everything is stored.
 namespace tilewright::cli {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP sets the flag; a second one of the same kind ends the process as usual.
+/// From now on the first SIGINT, SIGTERM or SIGHUP sets the flag; a second one of the same kind ends the process as
+/// usual.
 void watch_interrupts();
 [[nodiscard]] bool interrupted() noexcept;
 

@@ -8,8 +8,8 @@
 #include "cache/problem.hpp"
 #include "tuner/cli/arguments.hpp"
 
-/// How problems are named on the command line: `softmax rows=8 cols=100 dtype=f32`, `"softmax[dtype=f32]" rows=8 cols=100`
-/// or a whole shape key. One reader for all verbs.
+/// How problems are named on the command line: `softmax rows=8 cols=100 dtype=f32`, `"softmax[dtype=f32]" rows=8
+/// cols=100` or a whole shape key. One reader for all verbs.
 namespace tilewright::cli {
 
 struct ProblemWords {

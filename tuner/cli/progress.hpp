@@ -9,8 +9,8 @@
 #include "tuner/cli/console.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// A sweep's progress on stderr: one live line on a terminal, timed lines elsewhere. Failures are told as they happen, the
-/// first few of each kind; all of them are in the cache.
+/// A sweep's progress on stderr: one live line on a terminal, timed lines elsewhere. Failures are told as they
+/// happen, the first few of each kind; all of them are in the cache.
 namespace tilewright::cli {
 
 class Progress : public SweepListener {

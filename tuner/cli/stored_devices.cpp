@@ -18,7 +18,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// Shared memory that a block may opt into, by compute capability (CUDA C++ Programming Guide, technical specifications).
+/// Shared memory that a block may opt into, by compute capability (CUDA C++ Programming Guide, technical
+/// specifications).
 std::int64_t shared_optin_of(int compute_capability) {
   switch (compute_capability) {
     case 80:

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// What a verb is to its users: name, options, examples. One table (verb_table.cpp) holds all of them; parsing, `--help`
-/// and docs/cli.md are made from it, so that they cannot differ. Plain values.
+/// What a verb is to its users: name, options, examples. One table (verb_table.cpp) holds all of them; parsing,
+/// `--help` and docs/cli.md are made from it, so that they cannot differ. Plain values.
 namespace tilewright::cli {
 
 class Arguments;

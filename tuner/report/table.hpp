@@ -11,8 +11,8 @@
 
 /// One model for all that is printed as rows, and one way to print it four ways. A cell carries its value with full
 /// precision; its column says what the number means. Text is for people: units scaled, columns aligned, fitted to a
-/// width. JSON and CSV are for programs: full precision, units in the names, nothing scaled. Markdown is text's cells as
-/// a table of a document. Values; no threads.
+/// width. JSON and CSV are for programs: full precision, units in the names, nothing scaled. Markdown is text's cells
+/// as a table of a document. Values; no threads.
 namespace tilewright {
 
 enum class Format : std::uint8_t { text, json, csv, markdown };

@@ -25,8 +25,8 @@ struct WinnerLine {
   std::optional<Ceiling> ceiling;
 };
 
-/// Columns `dtype`, attributes and dims are those of the first line's spec: give lines of one op. `title` names what was
-/// asked. Says so when times are the emulator's.
+/// Columns `dtype`, attributes and dims are those of the first line's spec: give lines of one op. `title` names what
+/// was asked. Says so when times are the emulator's.
 [[nodiscard]] Table winners_table(std::string title, const std::vector<WinnerLine>& lines);
 
 /// The sentence that stands under every table with times of the emulator.

@@ -27,12 +27,14 @@ class Strategy {
 [[nodiscard]] std::unique_ptr<Strategy> exhaustive(std::size_t candidates);
 
 /// The winners of one problem: rows for the roles `best` (all configs), `dynamic` (those without specialised dims) and
-/// `base` (the op's fallback), those that exist. `trials` are one problem's, in the definition's order, failures included.
+/// `base` (the op's fallback), those that exist. `trials` are one problem's, in the definition's order, failures
+/// included.
 ///
 /// The rule, for best and for dynamic alike: take the trial with the smallest median; all whose 95 % interval overlaps
 /// its interval and whose median is within 1 % of its are tied with it; of the tied, the one first in the definition's
-/// order wins. It depends on the trials and their order alone, so the same figures give the same winner every time, and a definition can list first what it
-/// prefers. The runner-up is the next best by median, so its ratio is below 1 where the rule chose among tied configs.
+/// order wins. It depends on the trials and their order alone, so the same figures give the same winner every time,
+/// and a definition can list first what it prefers. The runner-up is the next best by median, so its ratio is below 1
+/// where the rule chose among tied configs.
 [[nodiscard]] std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base,
                                                  const std::string& strategy);
 

@@ -44,8 +44,8 @@ class Builder {
   /// Makes sure that this source's build is known or on its way, and returns its key.
   std::string request(const GeneratedSource& source, const std::string& implementation_hash);
 
-  /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it is
-  /// the compiler that is broken, and CacheError when the build cannot be stored.
+  /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it
+  /// is the compiler that is broken, and CacheError when the build cannot be stored.
   [[nodiscard]] std::optional<Build> wait(const std::string& key);
 
   /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.

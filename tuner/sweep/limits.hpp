@@ -16,8 +16,8 @@ namespace tilewright {
 /// no tile shape makes up for.
 inline constexpr int kMostSpillBytes = 128;
 
-/// Why this build cannot be launched by `plan` on the device, or is not worth it; nothing when it is fine. `is_base`: the
-/// op's fallback is never dropped for spills, since it must serve.
+/// Why this build cannot be launched by `plan` on the device, or is not worth it; nothing when it is fine. `is_base`:
+/// the op's fallback is never dropped for spills, since it must serve.
 [[nodiscard]] std::optional<std::string> exceeded_limit(const LaunchPlan& plan, const std::vector<KernelFacts>& kernels,
                                                         const DeviceFacts& device, bool is_base);
 

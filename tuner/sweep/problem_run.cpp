@@ -170,8 +170,8 @@ bool ProblemRun::is_best_so_far(const Trial& trial) const {
   });
 }
 
-// A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache. Those
-// that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
+// A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache.
+// Those that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
 std::optional<std::vector<Winner>> ProblemRun::finish() {
   std::set<std::int64_t> checked;
   const std::vector<Winner> stored = setting_.store->winners(key_, setting_.trial.mode);

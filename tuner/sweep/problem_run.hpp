@@ -53,8 +53,8 @@ class ProblemRun {
   /// Nothing when interrupted.
   [[nodiscard]] std::optional<std::vector<Winner>> finish();
 
-  /// Times the config of `winner` again, now. For ceilings, which must be of the same run as what they are compared with.
-  /// Nothing when interrupted.
+  /// Times the config of `winner` again, now. For ceilings, which must be of the same run as what they are compared
+  /// with. Nothing when interrupted.
   [[nodiscard]] std::optional<Timing> time_again(const Winner& winner);
 
   /// Frees the device memory.

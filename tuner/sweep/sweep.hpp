@@ -14,8 +14,8 @@
 #include "tuner/device/device.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, one problem after the other, compiling ahead
-/// of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed goes
-/// on where it stopped.
+/// of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed
+/// goes on where it stopped.
 namespace tilewright {
 
 struct SweepRequest {

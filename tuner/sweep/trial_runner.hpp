@@ -14,8 +14,8 @@
 #include "tuner/device/device.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// One problem on one device, made ready: its inputs, its reference result and its rotating input sets are made once and
-/// serve every config. Runs on the device's thread.
+/// One problem on one device, made ready: its inputs, its reference result and its rotating input sets are made once
+/// and serve every config. Runs on the device's thread.
 namespace tilewright {
 
 /// What all trials of a sweep share.

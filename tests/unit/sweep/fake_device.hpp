@@ -10,8 +10,8 @@
 
 #include "tuner/device/device.hpp"
 
-/// A device and a compiler for the tests of sweeps: nothing is compiled and nothing is timed, so every outcome is chosen
-/// and every count exact. A "binary" is the generated source; `run` computes what its kernel would.
+/// A device and a compiler for the tests of sweeps: nothing is compiled and nothing is timed, so every outcome is
+/// chosen and every count exact. A "binary" is the generated source; `run` computes what its kernel would.
 namespace tilewright::testing {
 
 /// What a config of tests/unit/sweep/ops/twice does by its parameter `fault`.

@@ -65,7 +65,8 @@ TEST_F(SweepResume, chooses_winners_when_only_they_were_missing) {
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
-// A child process is killed at its k-th measurement, as by kill -9; the next one goes on. After each, the cache is whole.
+// A child process is killed at its k-th measurement, as by kill -9; the next one goes on. After each, the cache is
+// whole.
 TEST_F(SweepResume, loses_at_most_the_trial_in_flight_when_it_is_killed) {
   use_shapes("n=100,200");
   std::size_t known = 0;
