@@ -62,8 +62,8 @@ Range parse_steps(std::string_view dim, std::string_view text, std::size_t dots)
   const std::string_view rest = text.substr(dots + 2);
   const std::size_t sign = rest.find_first_of("x+");
   if (sign == std::string_view::npos) {
-    throw UsageError(fmt::format("{}={}: a range needs a step, such as {}x2 (doubling) or {}+64 (adding 64)", dim, text,
-                                 text, text));
+    throw UsageError(fmt::format("{}={}: a range needs a step, as in 256..4096x2 (doubling) or 256..1024+256 (adding 256)",
+                                 dim, text));
   }
   Range range;
   range.geometric = rest[sign] == 'x';

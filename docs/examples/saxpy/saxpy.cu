@@ -27,32 +27,34 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   for (long long tile = blockIdx.x * kTile; tile < n; tile += gridDim.x * kTile) {
     const long long first = tile + 1LL * threadIdx.x * kVec;
 
-    // A whole tile: no tests.
-    if (Config::n || tile + kTile <= n) {
-      Vector<T, kVec> xs[kUnroll];
-      Vector<T, kVec> ys[kUnroll];
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        xs[u] = load_vector<kVec>(x + first + u * kThreads * kVec);
-        ys[u] = load_vector<kVec>(y + first + u * kThreads * kVec);
-      }
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-        for (int j = 0; j < kVec; ++j) {
-          ys[u][j] = from_float<T>(fmaf(alpha, to_float(xs[u][j]), to_float(ys[u][j])));
+    // The last tile, by elements; a constant n has none.
+    if constexpr (Config::n == 0) {
+      if (tile + kTile > n) {
+        for (int u = 0; u < kUnroll; ++u) {
+          for (int j = 0; j < kVec; ++j) {
+            const long long i = first + u * kThreads * kVec + j;
+            if (i < n) y[i] = from_float<T>(fmaf(alpha, to_float(x[i]), to_float(y[i])));
+          }
         }
-        store_vector(y + first + u * kThreads * kVec, ys[u]);
+        return;
       }
-      continue;
     }
 
-    // The last tile, by elements.
+    // A whole tile: no tests.
+    Vector<T, kVec> xs[kUnroll];
+    Vector<T, kVec> ys[kUnroll];
+#pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
+      xs[u] = load_vector<kVec>(x + first + u * kThreads * kVec);
+      ys[u] = load_vector<kVec>(y + first + u * kThreads * kVec);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+#pragma unroll
       for (int j = 0; j < kVec; ++j) {
-        const long long i = first + u * kThreads * kVec + j;
-        if (i < n) y[i] = from_float<T>(fmaf(alpha, to_float(x[i]), to_float(y[i])));
+        ys[u][j] = from_float<T>(fmaf(alpha, to_float(xs[u][j]), to_float(ys[u][j])));
       }
+      store_vector(y + first + u * kThreads * kVec, ys[u]);
     }
   }
 }

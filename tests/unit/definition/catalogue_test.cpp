@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "cache/error.hpp"
 #include "helpers.hpp"
+#include "tuner/definition/reading/device_code.hpp"
 
 namespace tilewright::test {
 namespace {
@@ -104,6 +103,12 @@ TEST_F(CatalogueTest, loads_the_example_of_a_users_op) {
   EXPECT_EQ(saxpy.interface.args[1].role, ArgRole::inout);
   EXPECT_EQ(saxpy.interface.args[2].role, ArgRole::scalar);
   EXPECT_EQ(saxpy.base.implementation, "stream");
+}
+
+TEST(DefinitionReference, shows_the_example_as_it_is) {
+  const std::string reference = reading::read_file(examples_dir().parent_path() / "definitions.md");
+  const std::string example = reading::read_file(examples_dir() / "saxpy/saxpy.toml");
+  EXPECT_THAT(reference, testing::HasSubstr("```toml\n" + example + "```\n"));
 }
 
 TEST_F(CatalogueTest, loads_every_built_in_op) {

@@ -37,8 +37,8 @@ TEST(OpDefinition, says_which_cost_overflows) {
     static_cast<void>(mix.flops_of(problem));
     FAIL() << "computed";
   } catch (const DefinitionError& error) {
-    EXPECT_EQ(error.mistakes().at(0).line, 21);
-    EXPECT_THAT(error.what(), testing::HasSubstr("mix.toml:21:"));
+    EXPECT_EQ(error.mistakes().at(0).line, 20);
+    EXPECT_THAT(error.what(), testing::HasSubstr("mix.toml:20:"));
   }
 }
 

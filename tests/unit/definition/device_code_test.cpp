@@ -29,7 +29,7 @@ std::vector<std::string> signatures(std::string_view code) {
 TEST(WithoutComments, blanks_comments_and_the_insides_of_literals_and_keeps_lines) {
   EXPECT_EQ(without_comments("a // b\nc /* d\n e */ f\n"), "a     \nc     \n      f\n");
   EXPECT_EQ(without_comments("x = \"// no\"; '/*'; y"), "x = \"     \"; '  '; y");
-  EXPECT_EQ(without_comments(R"(s = "a\"// b"; c)"), R"(s = "        "; c)");
+  EXPECT_EQ(without_comments(R"(s = "a\"// b"; c)"), R"(s = "       "; c)");
 }
 
 TEST(WithoutComments, takes_a_digit_separator_for_no_literal) {

@@ -12,7 +12,7 @@
 
 namespace tilewright::test {
 
-const std::string_view kMiniToml = R"([op]
+const std::string_view kMiniToml = R"mini([op]
 name = "mini"
 summary = "y = x"
 dims = ["rows", "cols"]
@@ -62,9 +62,9 @@ grid = ["min(rows, 1024)"]
 block = [128]
 attributes = { cluster = [2] }
 map.x = { arg = "x", dims = ["cols", "rows"], box = ["block", 1], swizzle = 64 }
-)";
+)mini";
 
-const std::string_view kMiniSource = R"(#include "device/config.cuh"
+const std::string_view kMiniSource = R"mini(#include "device/config.cuh"
 template <class Config>
 __global__ void mini_simple(const typename Config::dtype* x, typename Config::dtype* y, float eps, float* sums,
                             long long rows, long long cols) {}
@@ -72,7 +72,7 @@ template <class Config>
 __global__ void mini_mapped(const __grid_constant__ tilewright::TensorMap x, typename Config::dtype* y) {}
 template <class Config>
 __global__ void mini_reference(const typename Config::dtype* x, double* y, float eps, long long rows, long long cols) {}
-)";
+)mini";
 
 TempFolder::TempFolder() {
   std::string name = (std::filesystem::temp_directory_path() / "tilewright-definition-XXXXXX").string();

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "helpers.hpp"
 #include "spoiled.hpp"
+#include "tuner/definition/reading/device_code.hpp"
 
 namespace tilewright::test {
 namespace {
@@ -16,11 +20,11 @@ const Spoiled kSpoiled[] = {
     {"params_too_few", "\"dim:rows\", \"dim:cols\"]\ngrid", "\"dim:rows\"]\ngrid", "\"mini_simple\"",
      "kernel 'mini_simple' takes 6 parameters in mini.cu, and 'params' gives it 5"},
     {"param_without_a_kind", "\"ptr:y\", \"scalar:eps\"", "\"y\", \"scalar:eps\"", "\"y\"",
-     "'y' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"; did you mean 'ptr'?"},
+     "'y' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"; known: ptr, dim, scalar, map, workspace"},
     {"param_of_an_unknown_kind", "\"ptr:y\", \"scalar:eps\"", "\"pointer:y\", \"scalar:eps\"", "\"pointer:y\"",
      "'pointer:y' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"; known: ptr, dim, scalar, map, workspace"},
     {"ptr_of_a_scalar", "\"scalar:eps\"", "\"ptr:eps\"", "\"ptr:eps\"",
-     "'ptr:eps': the op has no tensor 'eps'; did you mean 'x'?"},
+     "'ptr:eps': the op has no tensor 'eps'; known: x, y"},
     {"scalar_of_a_tensor", "\"scalar:eps\"", "\"scalar:x\"", "\"scalar:x\"",
      "'scalar:x': the op has no scalar 'x'; known: eps"},
     {"dim_unknown", "\"dim:rows\", \"dim:cols\"", "\"dim:rows\", \"dim:col\"", "\"dim:col\"",
@@ -37,7 +41,7 @@ const Spoiled kSpoiled[] = {
     {"map_that_nobody_takes", "swizzle = 64 }\n", "swizzle = 64 }\nmap.z = { arg = \"y\", dims = [8], box = [8] }\n", "z = {",
      "tensor map 'z' is defined, and no kernel takes it"},
     {"map_of_an_unknown_argument", "{ arg = \"x\"", "{ arg = \"eps\"", "\"eps\"",
-     "tensor map 'x': the op has no tensor 'eps'; did you mean 'x'?"},
+     "tensor map 'x': the op has no tensor 'eps'; known: x, y"},
     {"map_with_another_rank_of_its_box", "box = [\"block\", 1]", "box = [\"block\"]", "[\"block\"]",
      "'box' in tensor map 'x' must hold 2 formulas, and holds 1"},
     {"map_with_too_many_strides", "swizzle = 64", "strides = [16, 32], swizzle = 64", "[16, 32]",
@@ -65,6 +69,20 @@ const Spoiled kSpoiled[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, KernelMistake, testing::ValuesIn(kSpoiled), name_of);
+
+TEST(Kernel, may_define_what_another_defines_only_in_the_same_way) {
+  const TempFolder folder;
+  std::filesystem::copy(data_dir() / "ops/mix", folder.path() / "mix");
+  const auto read = [](const std::filesystem::path& file) { return reading::read_file(file); };
+  const std::string toml = read(data_dir() / "ops/mix/mix.toml");
+  const std::string last = "workspace.parts = { bytes = \"split_k * m * n * 4\" }\n\n";
+  const auto mistakes_with = [&](const std::string& changed) {
+    return mistakes_of(folder.write("mix/mix.toml", replaced(toml, last, changed + "\n\n")));
+  };
+  EXPECT_THAT(mistakes_with("workspace.parts.bytes = 'split_k * m * n * 4'"), testing::IsEmpty());
+  EXPECT_THAT(mistakes_with("workspace.parts = { bytes = \"split_k * m * n * 8\" }"),
+              testing::ElementsAre("82:11: workspace 'parts' differs from the one of that name in line 72"));
+}
 
 }  // namespace
 }  // namespace tilewright::test

@@ -19,11 +19,10 @@ TEST(Mistakes, are_thrown_all_at_once_in_the_order_of_the_file) {
   }
 }
 
-TEST(Mistakes, of_the_same_place_and_text_are_one) {
+TEST(Mistakes, of_a_formula_that_is_evaluated_again_are_one) {
   Mistakes mistakes("f.toml");
-  mistakes.add(DefinitionError({{"f.toml", 2, 5, "x"}}));
-  mistakes.add({2, 5}, "y");
-  mistakes.add(DefinitionError({{"f.toml", 2, 5, "x"}}));
+  mistakes.add(DefinitionError({{"f.toml", 2, 5, "1 / 0"}}));
+  mistakes.add(DefinitionError({{"f.toml", 2, 5, "2 / 0"}, {"f.toml", 2, 7, "x"}}));
   try {
     mistakes.throw_if_any();
     FAIL() << "nothing thrown";

@@ -25,6 +25,8 @@ const Spoiled kSpoiled[] = {
      "'dims' in [op] must be a list, and is a text"},
     {"dim_that_is_a_word_of_cpp", "dims = [\"rows\"", "dims = [\"new\", \"rows\"", "\"new\"",
      "dim 'new' is a word of C++; choose another name"},
+    {"dims_empty", "dims = [\"rows\", \"cols\"]", "dims = []", "[]", "an op has at least one dim"},
+    {"dtypes_empty", "dtypes = [\"f32\", \"bf16\"]", "dtypes = []", "[]", "an op has at least one dtype"},
     {"dim_twice", "dims = [\"rows\", \"cols\"]", "dims = [\"rows\", \"cols\", \"rows\"]", "\"rows\"]",
      "dim 'rows' is there twice"},
     {"dim_called_as_a_device_fact", "dims = [\"rows\"", "dims = [\"l2_bytes\", \"rows\"", "\"l2_bytes\"",

@@ -56,8 +56,10 @@ TEST_P(RehearsalMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
 const Spoiled kFails[] = {
     {"division_by_zero_for_one_value", "\"map:x\", \"ptr:y\"]\ngrid = [\"min(rows, 1024)\"]",
-     "\"map:x\", \"ptr:y\"]\ngrid = [\"rows / (block - 64) + 2\"]", "/ (block", ""},
-    {"overflow_of_a_base", "\"rows * 4\"", "\"rows * 4611686018427387904\"", "* 4611686018427387904", ""},
+     "\"map:x\", \"ptr:y\"]\ngrid = [\"rows / (block - 64) + 2\"]", "/ (block",
+     "division by zero in `rows / (block - 64) + 2`"},
+    {"overflow_in_the_base", "\"rows * 4\"", "\"rows * 4611686018427387904\"", "* 4611686018427387904",
+     "3 * 4611686018427387904 overflows 64 bits in `rows * 4611686018427387904`"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, RehearsalMistake, testing::ValuesIn(kFails), name_of);

@@ -81,11 +81,11 @@ TEST(Range, says_what_is_wrong_with_it) {
             "dim 'rows' is 9223372036854775808, beyond the largest dim, 9223372036854775807");
   EXPECT_EQ(range_refusal("8..4x2"), "rows=8..4x2: the range ends before it starts");
   EXPECT_EQ(range_refusal("1..8"),
-            "rows=1..8: a range needs a step, such as 1..8x2 (doubling) or 1..8+64 (adding 64)");
+            "rows=1..8: a range needs a step, as in 256..4096x2 (doubling) or 256..1024+256 (adding 256)");
   EXPECT_EQ(range_refusal("1..8x1"), "rows=1..8x1: a factor of 1 never reaches the end; use x2 or more");
   EXPECT_EQ(range_refusal("1..8+0"), "dim 'rows' is 0; dims are at least 1");
   EXPECT_EQ(range_refusal("1..8*2"),
-            "rows=1..8*2: a range needs a step, such as 1..8x2 (doubling) or 1..8+64 (adding 64)");
+            "rows=1..8*2: a range needs a step, as in 256..4096x2 (doubling) or 256..1024+256 (adding 256)");
   EXPECT_EQ(range_refusal("..8x2"), "dim 'rows' has no value; write rows=1024");
   EXPECT_EQ(range_refusal("1..8x"), "dim 'rows' has no value; write rows=1024");
 }

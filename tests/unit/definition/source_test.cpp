@@ -63,7 +63,7 @@ struct Config {{
 
 TEST_F(Source, of_a_config_without_constant_dims_is_the_same_for_every_shape) {
   const GeneratedSource one = generate(kDynamic, kProblem);
-  const GeneratedSource other = generate(kDynamic, "mix[dtype=bf16,layout=nn,act=gelu]{m=2,n=64,k=256}");
+  const GeneratedSource other = generate(kDynamic, "mix[dtype=bf16,layout=nn,act=gelu]{m=256,n=64,k=256}");
   EXPECT_EQ(one.text, other.text);
   EXPECT_EQ(source_key(one, "hash"), source_key(other, "hash"));
   EXPECT_THAT(one.text, testing::HasSubstr("long long n = 0;"));
@@ -71,7 +71,7 @@ TEST_F(Source, of_a_config_without_constant_dims_is_the_same_for_every_shape) {
 
 TEST_F(Source, of_a_config_with_constant_dims_depends_on_those_alone) {
   const GeneratedSource one = generate(kStatic, kProblem);
-  EXPECT_EQ(one.text, generate(kStatic, "mix[dtype=bf16,layout=nn,act=gelu]{m=2,n=4096,k=1024}").text);
+  EXPECT_EQ(one.text, generate(kStatic, "mix[dtype=bf16,layout=nn,act=gelu]{m=256,n=4096,k=1024}").text);
   EXPECT_NE(one.text, generate(kStatic, "mix[dtype=bf16,layout=nn,act=gelu]{m=512,n=4096,k=2048}").text);
 }
 

@@ -73,13 +73,16 @@ bool same_shape(const Argument& a, const Argument& b) {
   return std::ranges::equal(a.shape, b.shape, {}, &Formula::canonical, &Formula::canonical);
 }
 
-void check_alias(const Node& text, const Argument& output, const ArgumentList& list, Mistakes& mistakes) {
+void check_alias(const Node& text, std::size_t output_index, const ArgumentList& list, Mistakes& mistakes) {
+  const Argument& output = list.args[output_index];
   const Argument* input = list.find(text.text);
   if (input == nullptr) {
     if (list.complete) {
       mistakes.add(text.place, fmt::format("'{}' may not be '{}': there is no such argument{}", output.name, text.text,
                                            suggestion(text.text, list.names(false))));
     }
+  } else if (!list.sound[output_index] || !list.sound[static_cast<std::size_t>(input - list.args.data())]) {
+    return;  // what is wrong with them has been said
   } else if (input->role != ArgRole::in) {
     mistakes.add(text.place, fmt::format("'{}' may not be '{}': only an argument with role \"in\" can be an alias",
                                          output.name, text.text));
@@ -103,6 +106,7 @@ class Reader {
     const bool has_name = given != nullptr && given->value.kind == Node::Kind::text;
     Section section(table, has_name ? fmt::format("argument '{}'", given->value.text) : "an argument", mistakes_);
     Argument arg;
+    const std::size_t before = mistakes_.unusable();
     read_name(section, arg);
 
     const Node* role = section.need("role", Node::Kind::text);
@@ -119,6 +123,7 @@ class Reader {
     } else {
       read_tensor(section, arg, vocabulary_);
     }
+    list_.sound.push_back(mistakes_.unusable() == before);
     if (const Node* when = section.find("when")) {
       arg.when = read_formula(*when, section.what("when"), Stage::call, vocabulary_, mistakes_);
     }
@@ -130,7 +135,7 @@ class Reader {
   }
 
   ArgumentList take() {
-    for (const auto& [text, output] : aliases_) check_alias(*text, list_.args[output], list_, mistakes_);
+    for (const auto& [text, output] : aliases_) check_alias(*text, output, list_, mistakes_);
     return std::move(list_);
   }
 
@@ -141,6 +146,7 @@ class Reader {
       list_.complete = false;
     } else if (list_.find(node->text) != nullptr) {
       mistakes_.add(node->place, fmt::format("argument '{}' is there twice", node->text));
+      list_.complete = false;
     }
     if (node != nullptr) arg.name = node->text;
   }
@@ -184,7 +190,8 @@ ArgumentList read_arguments(const Node& list, const Vocabulary& vocabulary, Mist
   for (const Node& table : list.items) reader.read(table);
   ArgumentList result = reader.take();
   const auto writes = [](const Argument& arg) { return arg.role == ArgRole::out || arg.role == ArgRole::inout; };
-  if (result.complete && std::ranges::none_of(result.args, writes)) {
+  const bool is_known = result.complete && std::ranges::find(result.sound, false) == result.sound.end();
+  if (is_known && std::ranges::none_of(result.args, writes)) {
     mistakes.add(list.place, "no argument has role \"out\" or \"inout\": the op computes nothing");
   }
   return result;

@@ -13,6 +13,8 @@ struct ArgumentList {
   std::vector<Argument> args;
   /// Of each argument's table.
   std::vector<Place> places;
+  /// Of each argument whether its role, type and shape are without a mistake.
+  std::vector<bool> sound;
   /// False when a name could not be read: then no argument is called unknown.
   bool complete = true;
 

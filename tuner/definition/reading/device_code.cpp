@@ -236,11 +236,13 @@ SourceClosure closure_of(const std::filesystem::path& source, const std::vector<
 std::string read_file(const std::filesystem::path& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream) {
-    throw Error(fmt::format("cannot read {}: {}", file.string(), errno == 0 ? "unknown" : std::strerror(errno)));
+  try {
+    std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (stream) return text;
+  } catch (const std::ios_base::failure&) {
+    // The library throws so for a folder, whatever the stream's exception mask.
   }
-  return text;
+  throw Error(fmt::format("cannot read {}: {}", file.string(), errno == 0 ? "the reason is not known" : std::strerror(errno)));
 }
 
 }  // namespace tilewright::reading

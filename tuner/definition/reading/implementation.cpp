@@ -202,7 +202,8 @@ ImplementationPart read_implementation(const Node& table, const OpPart& op, Sour
     if (list->items.empty()) mistakes.add(list->place, fmt::format("{} is empty", section.what("kernel")));
     for (const Node& kernel : list->items) kernels.read(kernel, recipe);
     kernels.finish();
-    if (!recipe.maps.empty() && architecture(recipe.requires_arch) < kTensorMapArchitecture) {
+    const int number = architecture(recipe.requires_arch);
+    if (!recipe.maps.empty() && number >= kLeastArchitecture && number < kTensorMapArchitecture) {
       mistakes.add(section.place(), fmt::format("implementation '{}' uses tensor maps: it needs requires = \"sm_90\" "
                                                 "or later", recipe.name));
     }

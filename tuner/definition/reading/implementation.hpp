@@ -41,7 +41,7 @@ class KernelReader {
   void read_workspace(const Member& member, ImplementationRecipe& recipe);
   /// True when `member` is to be read: the first of its name. A mistake when it differs from the first.
   bool is_new(const Member& member, const char* kind, Definitions& defined);
-  void check_uses(const char* kind, const Definitions& defined, const std::map<std::string, const Node*>& used);
+  void check_uses(const char* kind, const Definitions& defined, const std::map<std::string, const Node*>& used) const;
 
   const OpPart& op_;
   const Vocabulary& vocabulary_;
@@ -52,6 +52,8 @@ class KernelReader {
   /// Name → the first kernel parameter that asks for it.
   std::map<std::string, const Node*> used_maps_;
   std::map<std::string, const Node*> used_workspaces_;
+  /// False when some parameter could not be read: then nothing is called unused.
+  bool uses_known_ = true;
 };
 
 }  // namespace tilewright::reading

@@ -29,6 +29,8 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   }
   if (params != nullptr) {
     for (const Node& text : *params) read_param(text, kernel);
+  } else {
+    uses_known_ = false;
   }
   read_launch(section, kernel);
   if (const Node* maps = section.find("map", Node::Kind::table)) {
@@ -47,6 +49,7 @@ void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
     const std::string kind = text.text.substr(0, text.text.find(':'));
     mistakes_.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
                                           suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace"})));
+    uses_known_ = false;
     return;
   }
   const auto check = [&](const std::vector<std::string>& known, bool is_complete, const char* what) {
@@ -158,18 +161,21 @@ void KernelReader::read_workspace(const Member& member, ImplementationRecipe& re
 }
 
 void KernelReader::check_uses(const char* kind, const Definitions& defined,
-                              const std::map<std::string, const Node*>& used) {
+                              const std::map<std::string, const Node*>& used) const {
   std::vector<std::string> known;
-  for (const auto& [name, member] : defined) {
-    known.push_back(name);
-    if (!used.contains(name)) {
-      mistakes_.add(member->place, fmt::format("{} '{}' is defined, and no kernel takes it", kind, name));
-    }
-  }
+  for (const auto& [name, member] : defined) known.push_back(name);
+  bool all_defined = true;
   for (const auto& [name, text] : used) {
     if (defined.contains(name)) continue;
+    all_defined = false;
     mistakes_.add(text->place, fmt::format("'{}': no {} of that name is defined{}", text->text, kind,
                                            suggestion(name, known)));
+  }
+  // A misspelt use leaves its definition unused: that is one mistake.
+  if (!uses_known_ || !all_defined) return;
+  for (const auto& [name, member] : defined) {
+    if (used.contains(name)) continue;
+    mistakes_.add(member->place, fmt::format("{} '{}' is defined, and no kernel takes it", kind, name));
   }
 }
 

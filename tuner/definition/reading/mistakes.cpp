@@ -13,7 +13,12 @@ void Mistakes::add(Place place, std::string message) {
 }
 
 void Mistakes::add(const DefinitionError& error) {
-  found_.insert(found_.end(), error.mistakes().begin(), error.mistakes().end());
+  for (const Diagnostic& mistake : error.mistakes()) {
+    const auto is_there = [&](const Diagnostic& other) {
+      return std::tie(other.line, other.column) == std::tie(mistake.line, mistake.column);
+    };
+    if (std::ranges::none_of(found_, is_there)) found_.push_back(mistake);
+  }
   ++unusable_;
 }
 
@@ -27,11 +32,6 @@ void Mistakes::throw_if_any() const {
   std::ranges::stable_sort(sorted, {}, [](const Diagnostic& mistake) {
     return std::tuple(mistake.line, mistake.column);
   });
-  // A formula that several evaluations refuse is one mistake.
-  const auto same = [](const Diagnostic& a, const Diagnostic& b) {
-    return std::tie(a.line, a.column, a.message) == std::tie(b.line, b.column, b.message);
-  };
-  sorted.erase(std::unique(sorted.begin(), sorted.end(), same), sorted.end());
   throw DefinitionError(std::move(sorted));
 }
 

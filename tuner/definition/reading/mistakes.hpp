@@ -18,7 +18,8 @@ class Mistakes {
 
   /// A mistake because of which the value at `place` is not usable.
   void add(Place place, std::string message);
-  /// The same, found by the parser or evaluator of a formula, which knows the place.
+  /// The same, found by the parser or evaluator of a formula, which knows the place. One at a place that has a mistake
+  /// already says nothing new: a formula may be evaluated many times.
   void add(const DefinitionError& error);
   /// A mistake that leaves everything around it usable, such as a key that nobody asks for.
   void add_aside(Place place, std::string message);
@@ -26,7 +27,7 @@ class Mistakes {
   /// How many values are not usable: a part during whose reading this stays the same can be checked further.
   [[nodiscard]] std::size_t unusable() const noexcept { return unusable_; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
-  /// Throws DefinitionError with every mistake, in the order of the file and each once; returns when there is none.
+  /// Throws DefinitionError with every mistake, in the order of the file; returns when there is none.
   void throw_if_any() const;
 
  private:

@@ -22,18 +22,11 @@ void read_name(Section& section, const std::string& stem, OpPart& op) {
 
 void read_dims(Section& section, OpPart& op) {
   const std::vector<Node>* list = section.need_texts("dims");
-  if (list == nullptr) {
-    op.vocabulary.complete = false;
-    return;
-  }
-  if (list->empty()) {
-    section.mistakes().add(section.find("dims")->place, "an op has at least one dim");
-  }
+  if (list == nullptr) return;
+  if (list->empty()) section.mistakes().add(section.find("dims")->place, "an op has at least one dim");
   for (const Node& dim : *list) {
     if (op.names.claim(dim.text, "dim", dim.place, section.mistakes())) {
       op.definition.interface.dims.push_back(dim.text);
-    } else {
-      op.vocabulary.complete = false;
     }
   }
 }
@@ -76,17 +69,11 @@ std::vector<std::string> read_attribute_values(const Member& member, Mistakes& m
 void read_attributes(Section& section, OpPart& op) {
   const Node* table = section.find("attributes");
   if (table == nullptr) return;
-  if (!expect(*table, Node::Kind::table, section.what("attributes"), section.mistakes())) {
-    op.vocabulary.complete = false;
-    return;
-  }
+  if (!expect(*table, Node::Kind::table, section.what("attributes"), section.mistakes())) return;
   for (const Member& member : table->members) {
-    const std::size_t before = section.mistakes().unusable();
     op.names.claim(member.key, "attribute", member.place, section.mistakes());
     std::vector<std::string> values = read_attribute_values(member, section.mistakes());
     op.definition.interface.attributes.push_back({member.key, std::move(values)});
-    // Of an attribute that is half known nothing should be called unknown.
-    if (section.mistakes().unusable() != before) op.vocabulary.complete = false;
   }
 }
 
@@ -110,9 +97,12 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   Section section(table, kTitle, mistakes);
   read_name(section, stem, op);
   if (const Node* summary = section.need("summary", Node::Kind::text)) op.definition.summary = summary->text;
+  const std::size_t before_names = mistakes.unusable();
   read_dims(section, op);
   read_dtypes(section, op);
   read_attributes(section, op);
+  // Where one of them is wrong, formulas that use it are not.
+  op.vocabulary.complete = mistakes.unusable() == before_names;
   const OpInterface& interface = op.definition.interface;
   op.vocabulary.dims = interface.dims;
   op.vocabulary.attributes = interface.attributes;

@@ -79,7 +79,7 @@ void read_tolerance(Section& section, OpPart& op) {
       if (tolerance) op.definition.tolerance[type] = *tolerance;
     }
   }
-  by_type.finish();
+  if (op.vocabulary.complete) by_type.finish();
 }
 
 Sample tensor_sample(const Node& table, const std::string& arg, Mistakes& mistakes) {
@@ -123,7 +123,7 @@ void read_samples(Section& op_section, OpPart& op) {
       const bool is_scalar = arg.role == ArgRole::scalar;
       op.definition.samples[arg.name] =
           is_scalar ? scalar_sample(*node, arg.name, mistakes) : tensor_sample(*node, arg.name, mistakes);
-    } else if (arg.role == ArgRole::scalar) {
+    } else if (arg.role == ArgRole::scalar && op.args.complete) {
       mistakes.add(op.args.places[i], fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
                                                   "pass? Such as: sample = {{ {} = 0.5 }}", arg.name, arg.name));
     }
