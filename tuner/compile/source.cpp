@@ -19,11 +19,12 @@ class ConfigText {
  public:
   explicit ConfigText(const Problem& problem) {
     // The includes come first, so that one precompiled header serves every config.
-    text_ = "#include \"device/config.cuh\"\n"
-            "#include <cuda_fp16.h>\n"
-            "#include <cuda_bf16.h>\n"
-            "namespace tilewright_generated {\n"
-            "struct Config {\n";
+    text_ =
+        "#include \"device/config.cuh\"\n"
+        "#include <cuda_fp16.h>\n"
+        "#include <cuda_bf16.h>\n"
+        "namespace tilewright_generated {\n"
+        "struct Config {\n";
     const DType type = problem.spec.dtype;
     text_ += fmt::format("  using dtype = {};\n", device_type(type));
     text_ += fmt::format("  static constexpr tilewright::Name dtype_name{{\"{}\"}};\n", name(type));
@@ -48,8 +49,10 @@ class ConfigText {
   std::string finish(const std::filesystem::path& source) {
     const std::string path = source.string();
     if (path.find_first_of("\"\n\\") != std::string::npos) {
-      throw UsageError(fmt::format("cannot compile {}: its path has a quote, a backslash or a line break, which an "
-                                   "#include cannot name; move the op to another folder", path));
+      throw UsageError(
+          fmt::format("cannot compile {}: its path has a quote, a backslash or a line break, which an "
+                      "#include cannot name; move the op to another folder",
+                      path));
     }
     text_ += fmt::format("}};\n}}\n#include \"{}\"\n", path);
     return std::move(text_);
@@ -100,15 +103,16 @@ GeneratedSource generate_reference(const OpDefinition& definition, const Problem
   ConfigText text(problem);
   text.attributes(problem.spec);
   for (const std::string& dim : definition.interface.dims) text.dim(dim, 0);
-  return {text.finish(definition.reference.source), fmt::format("{}_reference.cu", definition.interface.op),
+  return {text.finish(definition.reference.source),
+          fmt::format("{}_reference.cu", definition.interface.op),
           {definition.reference.entry}};
 }
 
 std::string source_key(const GeneratedSource& source, const std::string& implementation_hash) {
   // The implementation's hash stands for the content of the source, wherever that lies.
   const std::string_view without_path = std::string_view(source.text).substr(0, source.text.rfind(kSourceInclude));
-  std::string identity = fmt::format("tilewright source 1\n{}\n{}\n{}", implementation_hash, without_path.size(),
-                                     without_path);
+  std::string identity =
+      fmt::format("tilewright source 1\n{}\n{}\n{}", implementation_hash, without_path.size(), without_path);
   for (const std::string& entry : source.entries) identity += fmt::format("{}\n", entry);
   return content_hash(identity);
 }

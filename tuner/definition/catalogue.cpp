@@ -24,7 +24,8 @@ fs::path definition_in(const fs::path& folder) {
 std::map<std::string, fs::path> definitions_under(const fs::path& dir) {
   std::map<std::string, fs::path> found;
   const auto add = [&](const fs::path& folder) {
-    if (fs::path file = definition_in(folder); !file.empty()) found.emplace(folder.filename().string(), std::move(file));
+    if (fs::path file = definition_in(folder); !file.empty())
+      found.emplace(folder.filename().string(), std::move(file));
   };
   add(dir);
   for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
@@ -50,8 +51,10 @@ Catalogue::Catalogue(std::vector<fs::path> user_dirs, fs::path builtin_dir)
   for (const fs::path& dir : user_dirs) {
     auto definitions = definitions_under(existing_folder(dir, "--ops"));
     if (definitions.empty()) {
-      throw UsageError(fmt::format("--ops '{}' holds no op: an op is a folder with a definition of the same name, such "
-                                   "as {}/saxpy/saxpy.toml", dir.string(), dir.string()));
+      throw UsageError(
+          fmt::format("--ops '{}' holds no op: an op is a folder with a definition of the same name, such "
+                      "as {}/saxpy/saxpy.toml",
+                      dir.string(), dir.string()));
     }
     files_.merge(definitions);  // keeps what an earlier folder has
   }

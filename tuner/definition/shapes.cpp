@@ -62,8 +62,8 @@ Range parse_steps(std::string_view dim, std::string_view text, std::size_t dots)
   const std::string_view rest = text.substr(dots + 2);
   const std::size_t sign = rest.find_first_of("x+");
   if (sign == std::string_view::npos) {
-    throw UsageError(fmt::format("{}={}: a range needs a step, as in 256..4096x2 (doubling) or 256..1024+256 (adding 256)",
-                                 dim, text));
+    throw UsageError(fmt::format(
+        "{}={}: a range needs a step, as in 256..4096x2 (doubling) or 256..1024+256 (adding 256)", dim, text));
   }
   Range range;
   range.geometric = rest[sign] == 'x';
@@ -161,8 +161,10 @@ std::vector<std::int64_t> parse_range(std::string_view dim, std::string_view tex
   std::vector<std::int64_t> values;
   for (const std::string_view part : split(text, ',')) {
     if (part.empty()) {
-      throw UsageError(fmt::format("{}={}: a value is missing; write numbers and ranges with commas between, such as "
-                                   "{}=1,7,256..1024x2", dim, text, dim));
+      throw UsageError(
+          fmt::format("{}={}: a value is missing; write numbers and ranges with commas between, such as "
+                      "{}=1,7,256..1024x2",
+                      dim, text, dim));
     }
     append_range(dim, part, values);
   }
@@ -175,8 +177,8 @@ std::vector<Problem> parse_shapes(std::string_view text, const OpSpec& spec, con
   for (const std::string_view word : words(text)) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) {
-      throw UsageError(fmt::format("'{}' is no shape: write DIM=VALUES, such as {}=1024,4096", word,
-                                   interface.dims.front()));
+      throw UsageError(
+          fmt::format("'{}' is no shape: write DIM=VALUES, such as {}=1024,4096", word, interface.dims.front()));
     }
     std::vector<std::int64_t>& of_dim = values[dim_index(word.substr(0, equals), interface)];
     if (!of_dim.empty()) throw UsageError(fmt::format("dim '{}' is there twice", word.substr(0, equals)));
@@ -193,7 +195,8 @@ std::vector<Problem> parse_shapes(std::string_view text, const OpSpec& spec, con
 std::vector<Problem> read_shapes_csv(const std::filesystem::path& file, const OpSpec& spec,
                                      const OpInterface& interface) {
   std::ifstream stream(file);
-  if (!stream) throw UsageError(fmt::format("cannot read shapes from {}: no such file, or not readable", file.string()));
+  if (!stream)
+    throw UsageError(fmt::format("cannot read shapes from {}: no such file, or not readable", file.string()));
   std::vector<std::size_t> columns;
   std::vector<Problem> problems;
   std::string line;

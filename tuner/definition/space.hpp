@@ -27,7 +27,7 @@ struct Expansion {
   std::size_t total = 0;
 };
 
-/// Every config of every implementation, judged by make_plan. `definition` must outlive the result, which points into it.
+/// Every config of every implementation, judged by make_plan. The result points into `definition`.
 [[nodiscard]] Expansion expand(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
 
 /// Checks that a config names an implementation and exactly its parameters, with values of its space; returns it with

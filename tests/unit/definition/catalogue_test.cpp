@@ -25,7 +25,8 @@ class CatalogueTest : public testing::Test {
 
   void write_mini(const std::filesystem::path& dir, const std::string& summary) {
     folder_.write(dir / "mini/mini.cu", kMiniSource);
-    folder_.write(dir / "mini/mini.toml", replaced(kMiniToml, "summary = \"y = x\"", fmt::format("summary = '{}'", summary)));
+    folder_.write(dir / "mini/mini.toml",
+                  replaced(kMiniToml, "summary = \"y = x\"", fmt::format("summary = '{}'", summary)));
   }
 
   [[nodiscard]] std::filesystem::path at(const char* relative) const { return folder_.path() / relative; }
@@ -90,7 +91,8 @@ TEST_F(CatalogueTest, refuses_folders_that_are_not_there_or_hold_no_op) {
     }
   };
   EXPECT_EQ(message(at("gone")), fmt::format("--ops '{}' is not a folder", at("gone").string()));
-  EXPECT_EQ(message(at("empty/readme.txt")), fmt::format("--ops '{}' is not a folder", at("empty/readme.txt").string()));
+  EXPECT_EQ(message(at("empty/readme.txt")),
+            fmt::format("--ops '{}' is not a folder", at("empty/readme.txt").string()));
   EXPECT_THAT(message(at("empty")), testing::HasSubstr("holds no op"));
   EXPECT_THROW(Catalogue({}, at("gone")), UsageError);
 }

@@ -15,11 +15,13 @@ class Hashes : public testing::Test {
     folder_.write("kernels/device/config.cuh", "// fixed\n");
     folder_.write("kernels/device/shared.cuh", "// for both\n");
     folder_.write("kernels/device/mapped_only.cuh", "// for one\n");
-    std::string toml = replaced(kMiniToml, "name = \"mapped\"\nsource = \"mini.cu\"", "name = \"mapped\"\nsource = \"mapped.cu\"");
+    std::string toml =
+        replaced(kMiniToml, "name = \"mapped\"\nsource = \"mini.cu\"", "name = \"mapped\"\nsource = \"mapped.cu\"");
     write_toml(toml);
     write_source(std::string("#include \"device/shared.cuh\"\n") += kMiniSource);
-    write_mapped("#include \"device/shared.cuh\"\n#include <device/mapped_only.cuh>\n"
-                 "__global__ void mini_mapped(Map x, float* y) {}\n");
+    write_mapped(
+        "#include \"device/shared.cuh\"\n#include <device/mapped_only.cuh>\n"
+        "__global__ void mini_mapped(Map x, float* y) {}\n");
     before_ = hashes();
   }
 
@@ -101,12 +103,14 @@ TEST_F(Hashes, change_with_the_headers_that_every_generated_source_includes) {
 }
 
 TEST_F(Hashes, change_with_the_order_of_parameters_which_is_that_of_config_texts) {
-  write_toml(replaced(toml_, "{ num_warps = [1, 4], static_dims = [0, 1] }", "{ static_dims = [0, 1], num_warps = [1, 4] }"));
+  write_toml(
+      replaced(toml_, "{ num_warps = [1, 4], static_dims = [0, 1] }", "{ static_dims = [0, 1], num_warps = [1, 4] }"));
   EXPECT_EQ(changed(), "simple");
 }
 
 TEST_F(Hashes, stay_when_only_formatting_comments_or_the_order_of_keys_change) {
-  std::string toml = replaced(toml_, "block = [128]\nattributes = { cluster = [2] }", "attributes.cluster = [ 2 ]\nblock = [128]  # threads");
+  std::string toml = replaced(toml_, "block = [128]\nattributes = { cluster = [2] }",
+                              "attributes.cluster = [ 2 ]\nblock = [128]  # threads");
   toml = replaced(toml, "space = { block = [32, 64] }", "space.block = [\n  32,\n  0x40,\n]");
   write_toml(toml);
   EXPECT_EQ(changed(), "");
@@ -122,8 +126,7 @@ TEST_F(Hashes, stay_when_the_rest_of_the_definition_changes) {
 TEST_F(Hashes, stay_when_the_folders_move) {
   const TempFolder other;
   std::filesystem::copy(folder_.path(), other.path() / "deeper", std::filesystem::copy_options::recursive);
-  const OpDefinition moved =
-      load_definition(other.path() / "deeper/mini/mini.toml", {other.path() / "deeper/kernels"});
+  const OpDefinition moved = load_definition(other.path() / "deeper/mini/mini.toml", {other.path() / "deeper/kernels"});
   EXPECT_EQ(moved.implementation("simple").hash, before_.at("simple"));
   EXPECT_EQ(moved.implementation("mapped").hash, before_.at("mapped"));
 }
@@ -138,8 +141,9 @@ TEST_F(Hashes, of_the_interface_cover_what_callers_see_and_nothing_else) {
   EXPECT_EQ(interface_hash(replaced(toml, "block = [32, 64]", "block = [32]")), before);
   EXPECT_EQ(interface_hash(replaced(toml, "summary = \"y = x\"", "summary = \"z\"")), before);
   EXPECT_NE(interface_hash(replaced(toml, "[\"none\", \"gelu\"]", "[\"none\", \"gelu\", \"silu\"]")), before);
-  EXPECT_NE(interface_hash(replaced(toml, "shape = [\"rows\", \"cols\"] }", "shape = [\"rows\", \"cols\"], align = 2 }")),
-            before);
+  EXPECT_NE(
+      interface_hash(replaced(toml, "shape = [\"rows\", \"cols\"] }", "shape = [\"rows\", \"cols\"], align = 2 }")),
+      before);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST(LoadDefinition, reads_the_interface) {
   EXPECT_THAT(args, ElementsAre("a in dtype 8 always", "b in dtype 8 always", "bias in f32 1 bias == 'yes'",
                                 "c in dtype 1 always", "d out dtype 1 always", "count inout i32 1 always",
                                 "alpha scalar f32 1 always", "seed scalar u64 1 act == 'gelu'"));
-  EXPECT_THAT(texts(interface.args[1].shape), ElementsAre("select(layout == 'nt', n, k)", "select(layout == 'nt', k, n)"));
+  EXPECT_THAT(texts(interface.args[1].shape),
+              ElementsAre("select(layout == 'nt', n, k)", "select(layout == 'nt', k, n)"));
   EXPECT_THAT(texts(interface.args[5].shape), ElementsAre("1"));
   EXPECT_THAT(interface.args[4].alias, ElementsAre("c")) << "spaces in a shape do not tell it from another";
 }
@@ -76,8 +77,8 @@ TEST(LoadDefinition, reads_an_implementation) {
   EXPECT_THAT(tma.recipe.parameters, ElementsAre("block_m", "block_k", "split_k", "cluster", "static_dims"))
       << "parameters keep the order of the file";
   EXPECT_THAT(tma.space.at(2).values, ElementsAre(1, 2, 4));
-  EXPECT_THAT(texts(tma.recipe.constraints), ElementsAre("k % (block_k * split_k) == 0", "n % 8 == 0",
-                                                         "m % cluster == 0 or cluster == 1"));
+  EXPECT_THAT(texts(tma.recipe.constraints),
+              ElementsAre("k % (block_k * split_k) == 0", "n % 8 == 0", "m % cluster == 0 or cluster == 1"));
   EXPECT_THAT(tma.recipe.specialize, ElementsAre("n", "k"));
   EXPECT_EQ(tma.recipe.align.at("a").text(), "16");
   EXPECT_EQ(tma.recipe.align.at("b").text(), "8 * sizeof(dtype)");

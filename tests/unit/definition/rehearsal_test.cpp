@@ -13,7 +13,8 @@ TEST_P(BaseMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 const Spoiled kSpoiled[] = {
     {"missing", "base = \"simple{num_warps=4,static_dims=0}\"\n", "", "[op]", "[op] has no 'base'"},
     {"not_a_config", "{num_warps=4,static_dims=0}", "{num_warps=4", "simple{",
-     "the base is no config of this op: config 'simple{num_warps=4', column 19: expected ','; between pairs stands ',', "
+     "the base is no config of this op: config 'simple{num_warps=4', column 19: expected ','; between pairs stands "
+     "',', "
      "after the last one '}'"},
     {"of_an_unknown_implementation", "\"simple{", "\"simpel{", "simpel",
      "the base is no config of this op: mini has no implementation 'simpel'; did you mean 'simple'?"},
@@ -26,25 +27,34 @@ const Spoiled kSpoiled[] = {
     {"specialised", "static_dims=0}", "static_dims=1}", "simple{",
      "the base must have static_dims=0: it serves dims that nobody tuned"},
     {"with_a_constraint_that_odd_widths_break", "constraints = [", "constraints = [\"cols % 2 == 0\", ", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=none]{rows=1,cols=1}: constraint "
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=f32,act=none]{rows=1,cols=1}: constraint "
      "`cols % 2 == 0` is false (cols=1)"},
-    {"with_a_constraint_that_one_attribute_breaks", "constraints = [", "constraints = [\"act == 'none'\", ", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=gelu]{rows=1,cols=1}: constraint "
+    {"with_a_constraint_that_one_attribute_breaks", "constraints = [", "constraints = [\"act == 'none'\", ",
+     "simple{num",
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=f32,act=gelu]{rows=1,cols=1}: constraint "
      "`act == 'none'` is false (act=gelu)"},
-    {"with_a_constraint_that_one_dtype_breaks", "constraints = [", "constraints = [\"sizeof(dtype) == 4\", ", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=bf16,act=none]{rows=1,cols=1}: constraint "
+    {"with_a_constraint_that_one_dtype_breaks", "constraints = [", "constraints = [\"sizeof(dtype) == 4\", ",
+     "simple{num",
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=bf16,act=none]{rows=1,cols=1}: constraint "
      "`sizeof(dtype) == 4` is false"},
     {"with_a_grid_that_huge_dims_break", "\"min(rows, resident_blocks)\"", "\"rows\"", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=none]{rows=8589934591,cols=1}: the grid "
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=f32,act=none]{rows=8589934591,cols=1}: the grid "
      "of mini_simple in x is 8589934591, not 1 to 2147483647 (rows=8589934591)"},
     {"that_needs_a_new_architecture", "requires = \"sm_80\"", "requires = \"sm_90\"", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=none]{rows=1,cols=1}: needs sm_90; the "
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=f32,act=none]{rows=1,cols=1}: needs sm_90; the "
      "device is sm_80"},
     {"that_needs_much_shared_memory", "\"num_warps * 4\"", "\"200 * 1024\"", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=none]{rows=1,cols=1}: the shared memory "
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=f32,act=none]{rows=1,cols=1}: the shared memory "
      "of mini_simple is 204800 bytes, not 0 to 101376"},
     {"that_needs_alignment", "align = { x = \"sizeof(dtype)\" }", "align = { x = 16 }", "simple{num",
-     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=none]{rows=1,cols=1}: it needs 'x' at a "
+     "the base must serve every problem on every GPU from sm_80 on, and simple{num_warps=4,static_dims=0} cannot serve "
+     "mini[dtype=f32,act=none]{rows=1,cols=1}: it needs 'x' at a "
      "multiple of 16 bytes, and callers give 4"},
 };
 

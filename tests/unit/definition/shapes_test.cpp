@@ -139,8 +139,7 @@ TEST_F(ShapesCsv, are_refused_with_the_line) {
   EXPECT_EQ(csv_refusal("rows,cols\n1,2,3\n"), ":2: 3 values, and 2 columns");
   EXPECT_EQ(csv_refusal("rows,cols\n\n1,0\n"), ":3: dim 'cols' is 0; dims are at least 1");
   EXPECT_EQ(csv_refusal("rows,cols\n1..4x2,8\n"), ":2: dim 'rows' is '1..4x2', which is not a whole number");
-  EXPECT_EQ(csv_refusal(""),
-            ": no shapes; the first line names the dims (rows,cols), each further line is one shape");
+  EXPECT_EQ(csv_refusal(""), ": no shapes; the first line names the dims (rows,cols), each further line is one shape");
   EXPECT_EQ(csv_refusal("rows,cols\n"),
             ": no shapes; the first line names the dims (rows,cols), each further line is one shape");
 }

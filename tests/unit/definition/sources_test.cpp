@@ -47,9 +47,10 @@ TEST(Sources, reports_files_and_includes_that_are_not_there) {
   Mistakes mistakes("f.toml");
   EXPECT_EQ(sources.find(text_at("b.cu", 1), mistakes), nullptr);
   EXPECT_NE(sources.find(text_at("a.cu", 2), mistakes), nullptr);
-  EXPECT_THAT(texts(mistakes),
-              ElementsAre(fmt::format("f.toml:1:1: there is no file 'b.cu' in {}", folder.path().string()),
-                          "f.toml:2:1: a.cu includes \"gone.cuh\", which is neither beside it nor in the kernels folder"));
+  EXPECT_THAT(
+      texts(mistakes),
+      ElementsAre(fmt::format("f.toml:1:1: there is no file 'b.cu' in {}", folder.path().string()),
+                  "f.toml:2:1: a.cu includes \"gone.cuh\", which is neither beside it nor in the kernels folder"));
 }
 
 TEST(Sources, finds_kernels_in_headers_too) {

@@ -78,7 +78,8 @@ TEST_F(Space, keeps_the_definitions_order_with_the_last_parameter_fastest) {
 TEST_F(Space, always_holds_the_base) {
   for (const char* key : {"mix{m=1,n=1,k=1}", "mix{m=12345,n=3,k=7}"}) {
     bool has_base = false;
-    for (const Candidate& candidate : expand_for(key, ampere()).legal) has_base = has_base || candidate.config == mix_.base;
+    for (const Candidate& candidate : expand_for(key, ampere()).legal)
+      has_base = has_base || candidate.config == mix_.base;
     EXPECT_TRUE(has_base) << key;
   }
 }

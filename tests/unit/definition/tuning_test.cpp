@@ -19,8 +19,8 @@ const Spoiled kSpoiled[] = {
     {"reference_with_other_parameters", "entry = \"mini_reference\"", "entry = \"mini_mapped\"", "\"mini_mapped\"",
      "kernel 'mini_mapped' takes 2 parameters in mini.cu, and a reference, with every argument and then every dim, "
      "gives it 5"},
-    {"reference_grid_with_a_device_fact", "\"mini_reference\" }", "\"mini_reference\", grid = \"sm_count\" }", "sm_count",
-     "unknown name 'sm_count' in `sm_count`; only dims, attributes and dtype can be used here"},
+    {"reference_grid_with_a_device_fact", "\"mini_reference\" }", "\"mini_reference\", grid = \"sm_count\" }",
+     "sm_count", "unknown name 'sm_count' in `sm_count`; only dims, attributes and dtype can be used here"},
     {"tolerance_of_a_dtype_missing", ", bf16 = [1e-4, 1e-2] }", " }", "{ f32", "'tolerance' in [op] has no 'bf16'"},
     {"tolerance_of_another_dtype", "bf16 = [1e-4, 1e-2] }", "bf16 = [1e-4, 1e-2], f16 = [0, 0] }", "f16 = [0",
      "unknown key 'f16' in 'tolerance' in [op]; did you mean 'bf16'?"},
@@ -46,8 +46,8 @@ const Spoiled kSpoiled[] = {
     {"grid_range_without_a_step", "\"1..64x2\"", "\"1..64\"", "1..64\"",
      "rows=1..64: a range needs a step, as in 256..4096x2 (doubling) or 256..1024+256 (adding 256)"},
     {"grid_of_zero", "cols = 256 }", "cols = 0 }", "0 }", "dim 'cols' is 0; dims are at least 1"},
-    {"emulator_grid_that_is_wrong", "cols = 256 }\n", "cols = 256 }\nemulator_grid = { rows = \"x\", cols = 1 }\n", "x\",",
-     "dim 'rows' is 'x', which is not a whole number"},
+    {"emulator_grid_that_is_wrong", "cols = 256 }\n", "cols = 256 }\nemulator_grid = { rows = \"x\", cols = 1 }\n",
+     "x\",", "dim 'rows' is 'x', which is not a whole number"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, TuningMistake, testing::ValuesIn(kSpoiled), name_of);

@@ -14,9 +14,7 @@ struct Reading {
   std::vector<std::string> mistakes;
 };
 
-Vocabulary vocabulary() {
-  return {{"rows", "cols"}, {{"act", {"none", "gelu"}}}, {DType::f32, DType::bf16}, {"vec"}};
-}
+Vocabulary vocabulary() { return {{"rows", "cols"}, {{"act", {"none", "gelu"}}}, {DType::f32, DType::bf16}, {"vec"}}; }
 
 Reading read(const std::string& toml, Stage stage, const Vocabulary& known = vocabulary()) {
   const Node root = parse_toml("formula = " + toml + "\n", "f.toml");
@@ -39,8 +37,9 @@ TEST(Stage, decides_which_names_a_formula_may_use) {
 
   EXPECT_THAT(read("\"rows\"", Stage::call).mistakes,
               ElementsAre("f.toml:1:12: unknown name 'rows' in `rows`; only attributes and dtype can be used here"));
-  EXPECT_THAT(read("\"vec\"", Stage::problem).mistakes,
-              ElementsAre("f.toml:1:12: unknown name 'vec' in `vec`; only dims, attributes and dtype can be used here"));
+  EXPECT_THAT(
+      read("\"vec\"", Stage::problem).mistakes,
+      ElementsAre("f.toml:1:12: unknown name 'vec' in `vec`; only dims, attributes and dtype can be used here"));
   EXPECT_THAT(read("\"resident_blocks\"", Stage::config).mistakes,
               ElementsAre("f.toml:1:12: unknown name 'resident_blocks' in `resident_blocks`; only a kernel's grid can "
                           "use it"));

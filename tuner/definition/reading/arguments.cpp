@@ -54,8 +54,8 @@ std::int64_t read_align(const Node& node, Section& section) {
 void read_tensor(Section& section, Argument& arg, const Vocabulary& vocabulary) {
   constexpr std::size_t kMostDims = 8;
   if (const Node* shape = section.need("shape")) {
-    auto extents = read_formulas(*shape, section.what("shape"), 1, kMostDims, Stage::problem, vocabulary,
-                                 section.mistakes());
+    auto extents =
+        read_formulas(*shape, section.what("shape"), 1, kMostDims, Stage::problem, vocabulary, section.mistakes());
     if (extents) arg.shape = *std::move(extents);
   }
   if (const Node* align = section.find("align")) arg.align = read_align(*align, section);

@@ -16,9 +16,7 @@
 namespace tilewright::reading {
 namespace {
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -184,7 +182,9 @@ std::string without_comments(std::string_view text) {
           quote = c;
         }
         break;
-      case In::line_comment: out[i] = ' '; break;
+      case In::line_comment:
+        out[i] = ' ';
+        break;
       case In::block_comment:
         out[i] = ' ';
         if (c == '*' && next == '/') {
@@ -242,7 +242,8 @@ std::string read_file(const std::filesystem::path& file) {
   } catch (const std::ios_base::failure&) {
     // The library throws so for a folder, whatever the stream's exception mask.
   }
-  throw Error(fmt::format("cannot read {}: {}", file.string(), errno == 0 ? "the reason is not known" : std::strerror(errno)));
+  throw Error(
+      fmt::format("cannot read {}: {}", file.string(), errno == 0 ? "the reason is not known" : std::strerror(errno)));
 }
 
 }  // namespace tilewright::reading

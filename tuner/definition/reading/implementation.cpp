@@ -34,9 +34,11 @@ void read_requires(Section& section, ImplementationRecipe& recipe) {
   const int number = architecture(node->text);
   if (number >= kLeastArchitecture) return;
   section.mistakes().add(node->place, number == 0 ? fmt::format("{} is '{}'; write an architecture such as \"sm_80\" "
-                                                                "or \"sm_90a\"", section.what("requires"), node->text)
+                                                                "or \"sm_90a\"",
+                                                                section.what("requires"), node->text)
                                                   : fmt::format("{} is '{}'; the oldest architecture supported is "
-                                                                "sm_80", section.what("requires"), node->text));
+                                                                "sm_80",
+                                                                section.what("requires"), node->text));
 }
 
 std::vector<std::int64_t> read_values(const Member& member, Mistakes& mistakes) {
@@ -53,7 +55,8 @@ std::vector<std::int64_t> read_values(const Member& member, Mistakes& mistakes) 
       mistakes.add(item.place, fmt::format("{}: {} is there twice", what, item.integer));
     } else if (member.key == "static_dims" && item.integer != 0 && item.integer != 1) {
       mistakes.add(item.place, fmt::format("{}: its values are 0 (dims are run-time values) and 1 (the dims of "
-                                           "'specialize' are constants), not {}", what, item.integer));
+                                           "'specialize' are constants), not {}",
+                                           what, item.integer));
     } else {
       values.push_back(item.integer);
     }
@@ -68,7 +71,8 @@ void check_size(const Implementation& implementation, const Node& space, Mistake
     configs *= std::max<std::size_t>(1, parameter.values.size());
     if (configs <= kMostConfigs) continue;
     mistakes.add(space.place, fmt::format("the space of '{}' has more than {} configs: split it into implementations, "
-                                          "or drop values", implementation.recipe.name, kMostConfigs));
+                                          "or drop values",
+                                          implementation.recipe.name, kMostConfigs));
     return;
   }
 }
@@ -205,7 +209,8 @@ ImplementationPart read_implementation(const Node& table, const OpPart& op, Sour
     const int number = architecture(recipe.requires_arch);
     if (!recipe.maps.empty() && number >= kLeastArchitecture && number < kTensorMapArchitecture) {
       mistakes.add(section.place(), fmt::format("implementation '{}' uses tensor maps: it needs requires = \"sm_90\" "
-                                                "or later", recipe.name));
+                                                "or later",
+                                                recipe.name));
     }
     const bool is_known = op.args.complete && mistakes.unusable() == before_kernels;
     if (is_known) check_outputs(recipe, op, section.place(), mistakes);

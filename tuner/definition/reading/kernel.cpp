@@ -59,11 +59,21 @@ void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
     }
   };
   switch (param->kind) {
-    case KernelParam::Kind::ptr: check(op_.args.names(false), op_.args.complete, "tensor"); break;
-    case KernelParam::Kind::scalar: check(op_.args.names(true), op_.args.complete, "scalar"); break;
-    case KernelParam::Kind::dim: check(vocabulary_.dims, op_.vocabulary.complete, "dim"); break;
-    case KernelParam::Kind::map: used_maps_.emplace(param->name, &text); break;
-    case KernelParam::Kind::workspace: used_workspaces_.emplace(param->name, &text); break;
+    case KernelParam::Kind::ptr:
+      check(op_.args.names(false), op_.args.complete, "tensor");
+      break;
+    case KernelParam::Kind::scalar:
+      check(op_.args.names(true), op_.args.complete, "scalar");
+      break;
+    case KernelParam::Kind::dim:
+      check(vocabulary_.dims, op_.vocabulary.complete, "dim");
+      break;
+    case KernelParam::Kind::map:
+      used_maps_.emplace(param->name, &text);
+      break;
+    case KernelParam::Kind::workspace:
+      used_workspaces_.emplace(param->name, &text);
+      break;
   }
   kernel.params.push_back(*param);
 }
@@ -114,14 +124,14 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
     map.arg = arg->text;
     const std::vector<std::string> known = op_.args.names(false);
     if (op_.args.complete && !contains(known, arg->text)) {
-      mistakes_.add(arg->place, fmt::format("{}: the op has no tensor '{}'{}", title, arg->text,
-                                            suggestion(arg->text, known)));
+      mistakes_.add(arg->place,
+                    fmt::format("{}: the op has no tensor '{}'{}", title, arg->text, suggestion(arg->text, known)));
     }
   }
   const auto list = [&](const Node* node, const char* key, std::size_t least, std::size_t most) {
-    auto formulas = node == nullptr ? std::nullopt
-                                    : read_formulas(*node, section.what(key), least, most, Stage::config, vocabulary_,
-                                                    mistakes_);
+    auto formulas = node == nullptr
+                        ? std::nullopt
+                        : read_formulas(*node, section.what(key), least, most, Stage::config, vocabulary_, mistakes_);
     return std::move(formulas).value_or(std::vector<Formula>());
   };
   constexpr std::size_t kMostDims = 5;  // cuTensorMapEncodeTiled's
@@ -168,8 +178,8 @@ void KernelReader::check_uses(const char* kind, const Definitions& defined,
   for (const auto& [name, text] : used) {
     if (defined.contains(name)) continue;
     all_defined = false;
-    mistakes_.add(text->place, fmt::format("'{}': no {} of that name is defined{}", text->text, kind,
-                                           suggestion(name, known)));
+    mistakes_.add(text->place,
+                  fmt::format("'{}': no {} of that name is defined{}", text->text, kind, suggestion(name, known)));
   }
   // A misspelt use leaves its definition unused: that is one mistake.
   if (!uses_known_ || !all_defined) return;

@@ -29,9 +29,8 @@ void Mistakes::add_aside(Place place, std::string message) {
 void Mistakes::throw_if_any() const {
   if (found_.empty()) return;
   std::vector<Diagnostic> sorted = found_;
-  std::ranges::stable_sort(sorted, {}, [](const Diagnostic& mistake) {
-    return std::tuple(mistake.line, mistake.column);
-  });
+  std::ranges::stable_sort(sorted, {},
+                           [](const Diagnostic& mistake) { return std::tuple(mistake.line, mistake.column); });
   throw DefinitionError(std::move(sorted));
 }
 

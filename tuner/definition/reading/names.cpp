@@ -12,22 +12,20 @@ namespace tilewright::reading {
 namespace {
 
 constexpr std::string_view kCppWords[] = {
-    "alignas",     "alignof",    "and",          "and_eq",      "asm",           "auto",
-    "bitand",      "bitor",      "bool",         "break",       "case",          "catch",
-    "char",        "char16_t",   "char32_t",     "char8_t",     "class",         "co_await",
-    "co_return",   "co_yield",   "compl",        "concept",     "const",         "const_cast",
-    "consteval",   "constexpr",  "constinit",    "continue",    "decltype",      "default",
-    "delete",      "do",         "double",       "dynamic_cast", "else",         "enum",
-    "explicit",    "export",     "extern",       "false",       "float",         "for",
-    "friend",      "goto",       "if",           "inline",      "int",           "long",
-    "mutable",     "namespace",  "new",          "noexcept",    "not",           "not_eq",
-    "nullptr",     "operator",   "or",           "or_eq",       "private",       "protected",
-    "public",      "register",   "reinterpret_cast", "requires", "return",       "short",
-    "signed",      "sizeof",     "static",       "static_assert", "static_cast", "struct",
-    "switch",      "template",   "this",         "thread_local", "throw",        "true",
-    "try",         "typedef",    "typeid",       "typename",    "union",         "unsigned",
-    "using",       "virtual",    "void",         "volatile",    "wchar_t",       "while",
-    "xor",         "xor_eq"};
+    "alignas",     "alignof",  "and",        "and_eq",    "asm",       "auto",         "bitand",
+    "bitor",       "bool",     "break",      "case",      "catch",     "char",         "char16_t",
+    "char32_t",    "char8_t",  "class",      "co_await",  "co_return", "co_yield",     "compl",
+    "concept",     "const",    "const_cast", "consteval", "constexpr", "constinit",    "continue",
+    "decltype",    "default",  "delete",     "do",        "double",    "dynamic_cast", "else",
+    "enum",        "explicit", "export",     "extern",    "false",     "float",        "for",
+    "friend",      "goto",     "if",         "inline",    "int",       "long",         "mutable",
+    "namespace",   "new",      "noexcept",   "not",       "not_eq",    "nullptr",      "operator",
+    "or",          "or_eq",    "private",    "protected", "public",    "register",     "reinterpret_cast",
+    "requires",    "return",   "short",      "signed",    "sizeof",    "static",       "static_assert",
+    "static_cast", "struct",   "switch",     "template",  "this",      "thread_local", "throw",
+    "true",        "try",      "typedef",    "typeid",    "typename",  "union",        "unsigned",
+    "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
+    "xor_eq"};
 
 /// Macros and built-in variables that some compiler of device code, or the emulator's host compiler, has in scope.
 constexpr std::string_view kDeviceWords[] = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "assert",
@@ -64,7 +62,8 @@ bool check_identifier(std::string_view name, std::string_view what, Place place,
     return false;
   }
   if (name.front() == '_' || name.find("__") != std::string_view::npos || is_in(kDeviceWords, name)) {
-    mistakes.add(place, fmt::format("{} '{}' is a name that compilers keep for themselves; choose another", what, name));
+    mistakes.add(place,
+                 fmt::format("{} '{}' is a name that compilers keep for themselves; choose another", what, name));
     return false;
   }
   return true;
@@ -93,10 +92,9 @@ bool NameRegistry::claim(const std::string& name, std::string_view what, Place p
   }
   const auto [entry, is_new] = taken_.emplace(name, what);
   if (is_new) return true;
-  mistakes.add(place, entry->second == what
-                          ? fmt::format("{} '{}' is there twice", what, name)
-                          : fmt::format("{} '{}' clashes: there is {} {} of that name", what, name,
-                                        entry->second == "attribute" ? "an" : "a", entry->second));
+  mistakes.add(place, entry->second == what ? fmt::format("{} '{}' is there twice", what, name)
+                                            : fmt::format("{} '{}' clashes: there is {} {} of that name", what, name,
+                                                          entry->second == "attribute" ? "an" : "a", entry->second));
   return false;
 }
 

@@ -7,8 +7,8 @@
 
 #include "tuner/definition/reading/mistakes.hpp"
 
-/// What a definition may call things. Dims, attributes and parameters of one implementation share one set of names: they
-/// meet in its formulas and as members of the generated `struct Config`.
+/// What a definition may call things. Dims, attributes and parameters of one implementation share one set of names:
+/// they meet in its formulas and as members of the generated `struct Config`.
 namespace tilewright::reading {
 
 /// True for a C identifier that is no word of C++ and none of the names that compilers keep for themselves; else a

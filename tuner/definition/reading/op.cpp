@@ -15,8 +15,8 @@ void read_name(Section& section, const std::string& stem, OpPart& op) {
   if (node == nullptr || !check_identifier(node->text, "op", node->place, section.mistakes())) return;
   op.definition.interface.op = node->text;
   if (node->text != stem) {
-    section.mistakes().add(node->place, fmt::format("the op is called '{}' and its file {}.toml: they must agree",
-                                                    node->text, stem));
+    section.mistakes().add(
+        node->place, fmt::format("the op is called '{}' and its file {}.toml: they must agree", node->text, stem));
   }
 }
 

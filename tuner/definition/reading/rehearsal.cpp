@@ -91,8 +91,7 @@ DeviceFacts device_for(std::string_view arch) {
 
 /// Why the base cannot serve a problem; empty when it can.
 std::string obstacle(const OpDefinition& definition, const Candidate& base, const Problem& problem) {
-  const auto plan =
-      make_plan(definition.interface, base.implementation->recipe, base.config, problem, least_device());
+  const auto plan = make_plan(definition.interface, base.implementation->recipe, base.config, problem, least_device());
   if (const auto* illegal = std::get_if<Illegal>(&plan)) return illegal->reason;
   const std::vector<PlannedArg> given = plan_args(definition.interface, problem);
   const std::vector<PlannedArg>& needed = std::get<LaunchPlan>(plan).args;
@@ -111,8 +110,10 @@ void check_base(const OpDefinition& definition, const Candidate& base, Place pla
       const Problem problem = make_problem(spec, interface, dims);
       const std::string reason = obstacle(definition, base, problem);
       if (reason.empty()) continue;
-      mistakes.add(place, fmt::format("the base must serve every problem on every GPU from sm_80 on, and {} cannot serve "
-                                      "{}: {}", base.config.text(), problem.key(), reason));
+      mistakes.add(place,
+                   fmt::format("the base must serve every problem on every GPU from sm_80 on, and {} cannot serve "
+                               "{}: {}",
+                               base.config.text(), problem.key(), reason));
       return;
     }
   }
@@ -153,7 +154,8 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
     }
   };
   Config first{implementation.recipe.name, {}};
-  for (const Parameter& parameter : implementation.space) first.values.emplace_back(parameter.name, parameter.values[0]);
+  for (const Parameter& parameter : implementation.space)
+    first.values.emplace_back(parameter.name, parameter.values[0]);
   const std::vector<OpSpec> specs = specs_of(interface);
   for (const OpSpec& spec : specs) plan_all(spec, first);
   for (std::size_t i = 0; i < implementation.space.size(); ++i) {

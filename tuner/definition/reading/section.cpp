@@ -22,13 +22,9 @@ const Node* Section::need(std::string_view key) {
 const Node* Section::find(std::string_view key, Node::Kind kind) { return typed(find(key), key, kind); }
 const Node* Section::need(std::string_view key, Node::Kind kind) { return typed(need(key), key, kind); }
 
-const std::vector<Node>* Section::find_texts(std::string_view key) {
-  return texts(find(key, Node::Kind::list), key);
-}
+const std::vector<Node>* Section::find_texts(std::string_view key) { return texts(find(key, Node::Kind::list), key); }
 
-const std::vector<Node>* Section::need_texts(std::string_view key) {
-  return texts(need(key, Node::Kind::list), key);
-}
+const std::vector<Node>* Section::need_texts(std::string_view key) { return texts(need(key, Node::Kind::list), key); }
 
 std::string Section::what(std::string_view key) const { return fmt::format("'{}' in {}", key, title_); }
 

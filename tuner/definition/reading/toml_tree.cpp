@@ -52,9 +52,8 @@ Node convert(const toml::node& from_parser, std::string_view file) {
       for (const auto& [key, child] : value) {
         node.members.push_back({std::string(key.str()), place_of(key.source()), convert(child, file)});
       }
-      std::ranges::sort(node.members, {}, [](const Member& member) {
-        return std::tuple(member.place.line, member.place.column);
-      });
+      std::ranges::sort(node.members, {},
+                        [](const Member& member) { return std::tuple(member.place.line, member.place.column); });
     } else if constexpr (toml::is_array<decltype(value)>) {
       node.kind = Kind::list;
       for (const toml::node& child : value) node.items.push_back(convert(child, file));
@@ -80,11 +79,21 @@ Node convert(const toml::node& from_parser, std::string_view file) {
 
 void write(const Node& node, bool keep_order, std::string& out) {
   switch (node.kind) {
-    case Node::Kind::text: out += nlohmann::json(node.text).dump(); break;
-    case Node::Kind::integer: out += fmt::format("{}", node.integer); break;
-    case Node::Kind::real: out += fmt::format("{:a}", node.real); break;
-    case Node::Kind::boolean: out += node.boolean ? "true" : "false"; break;
-    case Node::Kind::date: out += "date"; break;
+    case Node::Kind::text:
+      out += nlohmann::json(node.text).dump();
+      break;
+    case Node::Kind::integer:
+      out += fmt::format("{}", node.integer);
+      break;
+    case Node::Kind::real:
+      out += fmt::format("{:a}", node.real);
+      break;
+    case Node::Kind::boolean:
+      out += node.boolean ? "true" : "false";
+      break;
+    case Node::Kind::date:
+      out += "date";
+      break;
     case Node::Kind::list:
       out += '[';
       for (const Node& item : node.items) {
@@ -118,8 +127,8 @@ const Member* Node::member(std::string_view key) const noexcept {
 }
 
 std::string_view name(Node::Kind kind) noexcept {
-  constexpr std::array<std::string_view, 7> kNames{"a text",  "an integer", "a number with a fraction", "true or false",
-                                                   "a date", "a list",     "a table"};
+  constexpr std::array<std::string_view, 7> kNames{
+      "a text", "an integer", "a number with a fraction", "true or false", "a date", "a list", "a table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -97,8 +97,8 @@ Sample tensor_sample(const Node& table, const std::string& arg, Mistakes& mistak
   if (const Node* scale = section.find("scale")) {
     sample.scale = number_of(*scale, section.what("scale"), mistakes).value_or(1.0);
     if (!std::isfinite(sample.scale) || sample.scale <= 0) {
-      mistakes.add(scale->place, fmt::format("{} must be more than 0: other data would hide wrong kernels",
-                                             section.what("scale")));
+      mistakes.add(scale->place,
+                   fmt::format("{} must be more than 0: other data would hide wrong kernels", section.what("scale")));
     }
   }
   section.finish();
@@ -125,7 +125,8 @@ void read_samples(Section& op_section, OpPart& op) {
           is_scalar ? scalar_sample(*node, arg.name, mistakes) : tensor_sample(*node, arg.name, mistakes);
     } else if (arg.role == ArgRole::scalar && op.args.complete) {
       mistakes.add(op.args.places[i], fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
-                                                  "pass? Such as: sample = {{ {} = 0.5 }}", arg.name, arg.name));
+                                                  "pass? Such as: sample = {{ {} = 0.5 }}",
+                                                  arg.name, arg.name));
     }
   }
   if (op.args.complete) section.finish();

@@ -10,9 +10,12 @@ namespace {
 
 std::string_view where_known(Stage stage) {
   switch (stage) {
-    case Stage::call: return "only attributes and dtype can be used here";
-    case Stage::problem: return "only dims, attributes and dtype can be used here";
-    default: return "only a kernel's grid can use it";
+    case Stage::call:
+      return "only attributes and dtype can be used here";
+    case Stage::problem:
+      return "only dims, attributes and dtype can be used here";
+    default:
+      return "only a kernel's grid can use it";
   }
 }
 
@@ -57,8 +60,12 @@ std::optional<Formula> read_formula(const Node& node, const std::string& what, S
       place = node.content;
       text = node.text;
       break;
-    case Node::Kind::integer: text = fmt::format("{}", node.integer); break;
-    case Node::Kind::boolean: text = node.boolean ? "true" : "false"; break;
+    case Node::Kind::integer:
+      text = fmt::format("{}", node.integer);
+      break;
+    case Node::Kind::boolean:
+      text = node.boolean ? "true" : "false";
+      break;
     default:
       mistakes.add(node.place, fmt::format("{} must be a formula in quotes, and is {}", what, name(node.kind)));
       return std::nullopt;
