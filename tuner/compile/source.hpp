@@ -15,19 +15,23 @@ struct GeneratedSource {
   std::string text;
   /// For messages: "softmax_onchip.cu".
   std::string name;
-  /// Kernel templates to instantiate with `tilewright_generated::Config`.
+  /// Kernel templates to instantiate with `tilewright_generated::Config`, each once.
   std::vector<std::string> entries;
 };
 
-/// The kernels of `plan` for one config. Dims that the config specialises take the problem's values, all others 0.
+/// The kernels of `plan` for one config, and those that the config may launch for another shape or device: a binary
+/// without constant dims serves them, too. Dims that the config specialises take the problem's values, all others 0; so
+/// a config without them gives the same result for all shapes. Throws UsageError when the path of the source cannot
+/// stand in an #include (quotes, backslashes, line breaks).
 [[nodiscard]] GeneratedSource generate_source(const OpDefinition& definition, const Implementation& implementation,
                                               const Config& config, const Problem& problem, const LaunchPlan& plan);
 
 /// The op's reference kernel for one dtype and attribute set; no dim is specialised.
 [[nodiscard]] GeneratedSource generate_reference(const OpDefinition& definition, const Problem& problem);
 
-/// What a binary depends on besides compiler, architecture and options: generated text and the implementation's hash.
-/// Problems that share it share one binary. 32 hexadecimal digits.
+/// What a binary depends on besides compiler, architecture and options: generated text, kernels, and the
+/// implementation's hash, which stands for the source wherever that lies. Problems that share it share one binary.
+/// 32 hexadecimal digits.
 [[nodiscard]] std::string source_key(const GeneratedSource& source, const std::string& implementation_hash);
 
 }  // namespace tilewright

@@ -46,7 +46,7 @@ fs::path existing_folder(const fs::path& dir, const char* origin) {
 
 }  // namespace
 
-Catalogue::Catalogue(std::vector<fs::path> user_dirs, fs::path builtin_dir)
+Catalogue::Catalogue(const std::vector<fs::path>& user_dirs, const fs::path& builtin_dir)
     : builtin_dir_(existing_folder(builtin_dir, "the folder of the built-in ops")) {
   for (const fs::path& dir : user_dirs) {
     auto definitions = definitions_under(existing_folder(dir, "--ops"));

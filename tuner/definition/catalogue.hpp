@@ -18,7 +18,7 @@ class Catalogue {
  public:
   /// `user_dirs` hold one folder an op (`DIR/saxpy/saxpy.toml`) or are such a folder themselves.
   /// Throws UsageError when one does not exist or holds no definition.
-  Catalogue(std::vector<std::filesystem::path> user_dirs, std::filesystem::path builtin_dir);
+  Catalogue(const std::vector<std::filesystem::path>& user_dirs, const std::filesystem::path& builtin_dir);
 
   /// Throws UsageError with the nearest right name, or DefinitionError with every mistake.
   [[nodiscard]] const OpDefinition& find(const std::string& op);

@@ -30,8 +30,9 @@ struct Implementation {
   std::vector<Parameter> space;
   /// Absolute path of the device code.
   std::filesystem::path source;
-  /// 32 hexadecimal digits over its TOML section, its source and every header that the source includes from the kernel
-  /// folders: editing one implementation retires that one only.
+  /// 32 hexadecimal digits over the values of its TOML section, its source, every header that the source includes from
+  /// its own or the kernel folders, and those that generated sources start with: editing one implementation retires
+  /// that one only. Paths, comments and the order of keys do not count.
   std::string hash;
 };
 
@@ -41,11 +42,13 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// The plain kernel that says what is right.
+/// The plain kernel that says what is right. Its parameters are all arguments of the op in their order (absent ones are
+/// null or 0), then all dims as `long long`. Tensors are typed as for the op, but `double*` where they are written; an
+/// inout tensor holds the input's values when it starts.
 struct Reference {
   std::filesystem::path source;
   std::string entry;
-  /// Blocks of 256 threads.
+  /// Blocks of 256 threads; sees the problem's names alone.
   Formula grid;
 };
 
@@ -64,9 +67,10 @@ struct OpDefinition {
   Formula flops;
   Reference reference;
   std::map<DType, Tolerance> tolerance;
-  /// By argument name; tensors not named are standard normal.
+  /// By argument name: every scalar, and tensors that are not to be standard normal.
   std::map<std::string, Sample> samples;
   /// What a bare sweep tunes, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
+  /// Every dim in the op's order; the same twice when the definition has no grid for the emulator.
   std::vector<std::pair<std::string, std::string>> grid;
   std::vector<std::pair<std::string, std::string>> emulator_grid;
   std::vector<Implementation> implementations;
