@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host time of a launch on a real GPU: through the launch library, and by the bare driver call that it makes. Launches are
+// made in bursts that the driver's queue holds, so that none waits for the GPU.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <tilewright/launch.hpp>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/driver/driver_table.hpp"
+#include "cache/driver/stream.hpp"
+#include "tests/gpu/launch_ptx.hpp"
+#include "tests/launch/sample_cache.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr int kBurst = 200;
+
+/// A cache with a kernel for tiny tensors, on the first GPU; empty with `why` where there is none.
+struct Setup {
+  Setup() {
+    driver = cuda::Driver::find(&why);
+    if (driver != nullptr && driver->device_count() == 0) why = "there is no GPU";
+    if (!why.empty()) return;
+    context = std::make_unique<cuda::PrimaryContext>(*driver, 0);
+    const std::string path = (folder.path() / "cache.db").string();
+    {
+      testing::SampleCache cache(path);
+      cache.add_op(testing::scale_interface(), testing::scale_plain(), testing::scale_kernels(), testing::scale_ptx());
+      cache.add_winner(testing::scale_interface(), "scale[dtype=f32]{rows=1,cols=32}", "plain{num_warps=1}",
+                       {.role = WinnerRole::best, .device = driver->facts(0)});
+    }
+    launcher = std::make_unique<Launcher>(path);
+    memory = cuda::Buffer(*driver, 4096, "a benchmark");
+    stream = std::make_unique<cuda::OwnedStream>(*driver);
+  }
+
+  std::string why;
+  const cuda::Driver* driver = nullptr;
+  testing::TemporaryFolder folder;
+  std::unique_ptr<cuda::PrimaryContext> context;
+  std::unique_ptr<Launcher> launcher;
+  std::unique_ptr<cuda::OwnedStream> stream;
+  cuda::Buffer memory;
+};
+
+Setup& setup() {
+  static Setup& all = *new Setup;
+  return all;
+}
+
+/// Times bursts of `launch`; what the stream still has to do is waited for between them.
+template <class Launch>
+void measure(benchmark::State& state, const Launch& launch) {
+  for (auto _ : state) {
+    for (int i = 0; i < kBurst; ++i) launch();
+    state.PauseTiming();
+    setup().stream->synchronize();
+    state.ResumeTiming();
+  }
+  state.counters["ns_a_launch"] = benchmark::Counter(static_cast<double>(state.iterations()) * kBurst * 1e-9,
+                                                     benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void bare_driver_call(benchmark::State& state) {
+  if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
+  const cuda::Driver& driver = *setup().driver;
+  const cuda::Module module(driver, testing::scale_ptx(), "a benchmark");
+  const cuda::Function function = module.function("plain_symbol", 0, false);
+  cuda::Address x = setup().memory.address();
+  float factor = 1;
+  std::int64_t dims[] = {1, 32};
+  const cuda::LaunchConfig config{1, 1, 1, 32, 1, 1, 8, setup().stream->get(), nullptr, 0};
+  measure(state, [&] {
+    void* params[] = {&x, &x, &factor, &dims[0], &dims[1]};
+    if (driver.table().launch_kernel_ex(&config, function, params, nullptr) != 0)
+      state.SkipWithError("a launch failed");
+  });
+}
+BENCHMARK(bare_driver_call)->Unit(benchmark::kMicrosecond);
+
+void whole_call_cpp(benchmark::State& state) {
+  if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
+  const Op scale = setup().launcher->op("scale[dtype=f32]");
+  auto* x = reinterpret_cast<float*>(setup().memory.address());
+  cuda::Stream stream = setup().stream->get();
+  measure(state, [&] { scale(stream, {1, 32}, x, x, 1.0); });
+}
+BENCHMARK(whole_call_cpp)->Unit(benchmark::kMicrosecond);
+
+/// What the library asks the driver before each launch: which context is current.
+void context_id(benchmark::State& state) {
+  if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
+  const cuda::DriverTable& table = setup().driver->table();
+  unsigned long long id = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(table.ctx_get_id(nullptr, &id));
+}
+BENCHMARK(context_id);
+
+}  // namespace
+}  // namespace tilewright
