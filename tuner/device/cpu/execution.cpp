@@ -12,10 +12,6 @@ namespace tilewright::emulator {
 namespace {
 
 constexpr unsigned kAtomicsPerTurn = 256;
-constexpr std::size_t kSharedAlign = 1024;
-/// Bytes behind each block's dynamic shared memory that nobody may write.
-constexpr std::size_t kGuardBytes = 1024;
-constexpr std::byte kGuard{0xa5};
 
 unsigned volume(const Index3& extent) { return extent.x * extent.y * extent.z; }
 
@@ -26,10 +22,6 @@ Index3 unflatten(std::uint64_t index, const Index3& extent) {
 
 Index3 to_index(const std::array<unsigned, 3>& extent) { return {extent[0], extent[1], extent[2]}; }
 
-std::size_t shared_stride(std::size_t bytes) {
-  return (bytes + kGuardBytes + kSharedAlign - 1) / kSharedAlign * kSharedAlign;
-}
-
 }  // namespace
 
 Execution::Execution(Window& window, const EmulatorModule& module, const Entry& entry, const EmulatedLaunch& launch)
@@ -39,23 +31,19 @@ Execution::Execution(Window& window, const EmulatorModule& module, const Entry& 
       launch_(launch),
       view_{to_index(launch.grid), to_index(launch.block), to_index(launch.cluster)},
       random_(launch.seed),
+      shared_(volume(view_.cluster), launch.shared_bytes),
       deadline_(std::chrono::steady_clock::now() + launch.time_limit) {
   const unsigned threads = volume(view_.block);
   const unsigned warps = (threads + kWarpLanes - 1) / kWarpLanes;
   blocks_.resize(volume(view_.cluster));
   warps_.resize(blocks_.size() * warps);
-  const std::size_t stride = shared_stride(launch.shared_bytes);
-  shared_ = std::make_unique_for_overwrite<std::byte[]>(stride * blocks_.size() + kSharedAlign);
-  void* shared = shared_.get();
-  std::size_t room = stride * blocks_.size() + kSharedAlign;
-  std::align(kSharedAlign, stride * blocks_.size(), shared, room);
 
   auto fiber = window.fibers(blocks_.size() * threads).begin();
   for (unsigned rank = 0; rank < blocks_.size(); ++rank) {
     Block& block = blocks_[rank];
     block.rank = rank;
     block.index_in_cluster = unflatten(rank, view_.cluster);
-    block.shared = static_cast<unsigned char*>(shared) + rank * stride;
+    block.shared = reinterpret_cast<unsigned char*>(shared_.block(rank));
     block.shared_bytes = launch.shared_bytes;
     block.threads = threads;
     block.warps = &warps_[rank * warps];
@@ -104,8 +92,6 @@ void Execution::prepare_cluster(std::uint64_t cluster) {
     block.barriers.fill({});
     block.open_barriers = 0;
     block.ready.clear();
-    std::memset(block.shared, kPoison, block.shared_bytes);
-    std::memset(block.shared + block.shared_bytes, static_cast<int>(kGuard), kGuardBytes);
     if (blocks_.size() > 1) block.saved_static.assign(static_shared_.size(), std::byte{kPoison});
     for (unsigned number = 0; number < block.threads; ++number) {
       Fiber& fiber = *block.warps[number / kWarpLanes].lanes[number % kWarpLanes];
@@ -125,6 +111,7 @@ void Execution::prepare_cluster(std::uint64_t cluster) {
       warp.at_cluster_barrier = 0;
     }
   }
+  shared_.poison();
   if (!static_shared_.empty()) std::memset(static_shared_.data(), kPoison, static_shared_.size());
   static_owner_ = &blocks_.front();
   living_ = static_cast<unsigned>(blocks_.size()) * blocks_.front().threads;
@@ -145,9 +132,7 @@ EmulatedOutcome Execution::run_cluster(std::uint64_t cluster) {
   if (failure_) return describe_failure();
   if (living_ > 0) return describe_deadlock();
   for (const Block& block : blocks_) {
-    const auto* guard = reinterpret_cast<const std::byte*>(block.shared + block.shared_bytes);
-    const auto* broken = std::find_if(guard, guard + kGuardBytes, [](std::byte byte) { return byte != kGuard; });
-    if (broken != guard + kGuardBytes) return describe_overrun(block, static_cast<std::size_t>(broken - guard));
+    if (const auto byte = shared_.overrun(block.rank)) return describe_overrun(block, *byte);
   }
   return {};
 }
@@ -185,7 +170,7 @@ void Execution::finish(Fiber& self) noexcept {
   }
   end_cluster_barrier_if_complete();
   // Distributed shared memory goes with its block; the others of the cluster must not read it any more.
-  if (block.living == 0 && blocks_.size() > 1) std::memset(block.shared, kPoison, block.shared_bytes);
+  if (block.living == 0 && blocks_.size() > 1) shared_.poison(block.rank);
   leave(self);
 }
 

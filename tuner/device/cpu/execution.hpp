@@ -12,6 +12,7 @@
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/device/cpu/fiber.hpp"
 #include "tuner/device/cpu/random.hpp"
+#include "tuner/device/cpu/shared_memory.hpp"
 #include "tuner/device/cpu/window.hpp"
 
 /// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, and when the warp has
@@ -96,7 +97,7 @@ class Execution {
   // Reports (report.cpp).
   [[nodiscard]] EmulatedOutcome describe_failure() const;
   [[nodiscard]] EmulatedOutcome describe_deadlock() const;
-  [[nodiscard]] EmulatedOutcome describe_overrun(const Block& block, std::size_t offset) const;
+  [[nodiscard]] EmulatedOutcome describe_overrun(const Block& block, std::size_t byte) const;
   [[nodiscard]] std::string describe_waiting() const;
   [[nodiscard]] std::string where(const Block& block) const;
 
@@ -110,7 +111,7 @@ class Execution {
 
   std::vector<Block> blocks_;  // of one cluster
   std::vector<Warp> warps_;
-  std::unique_ptr<std::byte[]> shared_;
+  SharedMemory shared_;
   Warp* warp_ = nullptr;  // whose turn it is
   Block* block_ = nullptr;
 

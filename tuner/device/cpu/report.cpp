@@ -175,10 +175,10 @@ EmulatedOutcome Execution::describe_failure() const {
   return {status_of(failure.fault), text + place(failure.site)};
 }
 
-EmulatedOutcome Execution::describe_overrun(const Block& block, std::size_t offset) const {
+EmulatedOutcome Execution::describe_overrun(const Block& block, std::size_t byte) const {
   return {EmulatedOutcome::Status::out_of_bounds,
           fmt::format("{}: a thread wrote to byte {} of dynamic shared memory, of which the launch gives {} bytes",
-                      where(block), block.shared_bytes + offset, block.shared_bytes)};
+                      where(block), byte, block.shared_bytes)};
 }
 
 }  // namespace emulator
