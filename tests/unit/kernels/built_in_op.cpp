@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/kernels/built_in_op.hpp"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "tuner/compile/source.hpp"
+
+namespace tilewright {
+
+std::filesystem::path test_kernels_dir() { return TILEWRIGHT_TEST_KERNELS; }
+
+DeviceFacts facts_of_an_h200() {
+  DeviceFacts facts = emulator_facts();
+  facts.name = "NVIDIA H200";
+  facts.compute_capability = 90;
+  facts.sm_count = 132;
+  return facts;
+}
+
+BuiltInOp::BuiltInOp(const std::string& op)
+    : catalogue_({}, test_kernels_dir()), definition_(&catalogue_.find(op)), device_(open_device("cpu")) {}
+
+Problem BuiltInOp::problem(const std::string& key) const { return parse_problem(key, definition_->interface); }
+
+std::vector<Config> BuiltInOp::sample(const Problem& problem, const std::string& implementation,
+                                      std::size_t most) const {
+  std::vector<Config> legal;
+  for (const Candidate& candidate : expand(*definition_, problem, device_->facts()).legal) {
+    if (candidate.config.implementation == implementation) legal.push_back(candidate.config);
+  }
+  if (legal.size() <= most) return legal;
+  std::vector<Config> chosen;
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(legal[i * legal.size() / most]);
+  return chosen;
+}
+
+const CompileResult& BuiltInOp::compile(const std::string& text, const std::vector<std::string>& entries) {
+  const auto [place, is_new] = binaries_.try_emplace(text);
+  if (is_new) {
+    CompileRequest request;
+    request.source = text;
+    request.name = definition_->interface.op + ".cu";
+    request.entries = entries;
+    request.arch = "cpu";
+    request.include_dirs = {test_kernels_dir() / "emulator", test_kernels_dir()};
+    place->second = device_->compiler().compile(request);
+  }
+  if (!place->second.ok) throw Error(place->second.log);
+  return place->second;
+}
+
+std::string BuiltInOp::fault(const Problem& problem, const Config& config, const ArgumentSet::Options& options) {
+  const Candidate candidate = resolve_config(*definition_, config);
+  const ImplementationRecipe& recipe = candidate.implementation->recipe;
+  const auto plan = make_plan(definition_->interface, recipe, candidate.config, problem, device_->facts());
+  if (const auto* illegal = std::get_if<Illegal>(&plan)) return illegal->reason;
+  const GeneratedSource source =
+      generate_source(*definition_, *candidate.implementation, candidate.config, problem, std::get<LaunchPlan>(plan));
+  const GeneratedSource reference = generate_reference(*definition_, problem);
+  const CompileResult& binary = compile(source.text, source.entries);
+  Verifier verifier(*device_, *definition_, problem, compile(reference.text, reference.entries), options);
+  const auto executable =
+      device_->load(binary.binary, kernel_facts(binary), definition_->interface, recipe, candidate.config, problem);
+  try {
+    const Verdict verdict = verifier.check(*executable);
+    return verdict.right ? "" : fmt::format("{} on {}: {}", config.text(), problem.key(), verdict.reason);
+  } catch (const DeviceError& error) {
+    return fmt::format("{} on {}: {}", config.text(), problem.key(), error.what());
+  }
+}
+
+}  // namespace tilewright

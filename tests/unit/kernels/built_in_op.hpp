@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/space.hpp"
+#include "tuner/device/device.hpp"
+#include "tuner/verify/verify.hpp"
+
+/// A built-in op on the emulator: any of its configs checked against its reference, as a sweep would do it.
+namespace tilewright {
+
+[[nodiscard]] std::filesystem::path test_kernels_dir();
+
+/// A GPU of the size that the ops were tuned on; nothing is launched on it.
+[[nodiscard]] DeviceFacts facts_of_an_h200();
+
+class BuiltInOp {
+ public:
+  explicit BuiltInOp(const std::string& op);
+
+  [[nodiscard]] const OpDefinition& definition() const { return *definition_; }
+  [[nodiscard]] Problem problem(const std::string& key) const;
+  /// Legal configs of one implementation, at most `most`, evenly spread over the space.
+  [[nodiscard]] std::vector<Config> sample(const Problem& problem, const std::string& implementation,
+                                           std::size_t most) const;
+  /// Empty when the config is right for every data set asked for; else what is wrong.
+  [[nodiscard]] std::string fault(const Problem& problem, const Config& config,
+                                  const ArgumentSet::Options& options = {});
+
+ private:
+  const CompileResult& compile(const std::string& text, const std::vector<std::string>& entries);
+
+  Catalogue catalogue_;
+  const OpDefinition* definition_;
+  std::unique_ptr<Device> device_;
+  /// By source, so that each binary is compiled once.
+  std::map<std::string, CompileResult> binaries_;
+};
+
+}  // namespace tilewright

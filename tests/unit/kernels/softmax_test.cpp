@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/kernels/built_in_op.hpp"
+
+namespace tilewright {
+namespace {
+
+BuiltInOp& softmax() {
+  static BuiltInOp op("softmax");
+  return op;
+}
+
+/// Every implementation at a shape that it can serve, in one dtype; enough configs to meet each of its code paths.
+class Softmax : public ::testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] static Problem shape(int rows, int cols) {
+    return softmax().problem(fmt::format("softmax[dtype={}]{{rows={},cols={}}}", GetParam(), rows, cols));
+  }
+};
+
+TEST_P(Softmax, is_right_on_chip_at_odd_and_at_whole_widths) {
+  for (const Problem& problem : {shape(3, 61), shape(5, 256)}) {
+    for (const Config& config : softmax().sample(problem, "onchip", 6)) {
+      EXPECT_EQ(softmax().fault(problem, config), "");
+    }
+  }
+}
+
+TEST_P(Softmax, is_right_staged) {
+  const Problem problem = shape(3, 2048);
+  const auto configs = softmax().sample(problem, "staged", 3);
+  ASSERT_FALSE(configs.empty());
+  for (const Config& config : configs) EXPECT_EQ(softmax().fault(problem, config), "");
+}
+
+TEST_P(Softmax, is_right_online_from_one_column_on) {
+  const Config base = softmax().definition().base;
+  for (const Problem& problem : {shape(1, 1), shape(2, 3), shape(1, 1000), shape(4, 257)}) {
+    EXPECT_EQ(softmax().fault(problem, base), "");
+  }
+}
+
+TEST_P(Softmax, serves_addresses_that_are_only_element_aligned) {
+  const Problem problem = shape(3, 61);
+  for (const int shift : {1, 3}) {
+    EXPECT_EQ(softmax().fault(problem, softmax().definition().base, {.seed = 7, .misalign_elements = shift}), "");
+  }
+}
+
+TEST_P(Softmax, may_write_over_its_input) {
+  const Problem odd = shape(3, 61);
+  EXPECT_EQ(softmax().fault(odd, softmax().definition().base, {.seed = 3, .in_place = true}), "");
+  const Problem wide = shape(3, 2048);
+  for (const char* implementation : {"onchip", "staged"}) {
+    for (const Config& config : softmax().sample(wide, implementation, 2)) {
+      EXPECT_EQ(softmax().fault(wide, config, {.seed = 3, .in_place = true}), "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, Softmax, ::testing::Values("f32", "f16", "bf16"),
+                         [](const auto& name) { return std::string(name.param); });
+
+}  // namespace
+}  // namespace tilewright
