@@ -71,6 +71,19 @@ TEST_F(ShowVerb, says_when_the_evidence_is_of_another_shape) {
   EXPECT_TRUE(contains(outcome.out, "measured on demo[dtype=f32,act=none]{rows=3,cols=64}")) << outcome.out;
 }
 
+TEST_F(ShowVerb, describes_an_op_to_its_callers) {
+  const Outcome outcome = run_on_ops({"show", "shift"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* said : {"act=none|relu", "rowwise{variant=0,width=32}", "rows x cols", "0, 1, 2, 3"}) {
+    EXPECT_TRUE(contains(outcome.out, said)) << said << "\n" << outcome.out;
+  }
+  const auto json = json_of({"show", "shift"});
+  ASSERT_EQ(json["rows"].size(), 2U);
+  EXPECT_EQ(json["rows"][0]["argument"], "x");
+  EXPECT_EQ(json["rows"][1]["role"], "out");
+  EXPECT_EQ(json["rows"][1]["type"], "dtype");
+}
+
 TEST_F(ShowVerb, explains_what_it_cannot_show) {
   const std::pair<std::vector<std::string>, std::string> mistakes[] = {
       {{"show", "shift", "--config", "rowise{variant=0,width=32}", "--source"}, "did you mean 'rowwise'?"},

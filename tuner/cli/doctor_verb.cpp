@@ -28,6 +28,24 @@ struct Finding {
   std::string missing;
 };
 
+/// One GPU and its NVML. A GPU that cannot be asked (in use exclusively, say) is a finding, too.
+void look_at_gpu(const cuda::Driver& driver, int index, std::vector<Finding>& findings) {
+  const std::string gpu = fmt::format("GPU cuda:{}", index);
+  try {
+    const std::string uuid = driver.uuid(index);
+    findings.push_back({gpu, true, driver.facts(index).fingerprint(), uuid, ""});
+    const Nvml nvml(uuid);
+    const std::string part = fmt::format("NVML cuda:{}", index);
+    if (nvml.why().empty()) {
+      findings.push_back({part, true, "clock, temperature and power", "", ""});
+    } else {
+      findings.push_back({part, false, "", "", nvml.why() + ". Without it trials have no clock and temperature."});
+    }
+  } catch (const DeviceError& error) {
+    findings.push_back({gpu, false, "", "", fmt::format("{}. It cannot be tuned for now.", error.what())});
+  }
+}
+
 std::vector<Finding> look_at_gpus() {
   std::string why;
   const cuda::Driver* driver = cuda::Driver::find(&why);
@@ -45,13 +63,7 @@ std::vector<Finding> look_at_gpus() {
                         "The driver sees no GPU (see CUDA_VISIBLE_DEVICES and nvidia-smi). Without one, "
                         "tune on the emulator: --device cpu."});
   }
-  for (int i = 0; i < count; ++i) {
-    const std::string uuid = driver->uuid(i);
-    findings.push_back({fmt::format("GPU cuda:{}", i), true, driver->facts(i).fingerprint(), uuid, ""});
-    const Nvml nvml(uuid);
-    findings.push_back({fmt::format("NVML cuda:{}", i), nvml.why().empty(), "clock, temperature and power", "",
-                        nvml.why().empty() ? "" : nvml.why() + ". Without it trials have no clock and temperature."});
-  }
+  for (int i = 0; i < count; ++i) look_at_gpu(*driver, i, findings);
   return findings;
 }
 

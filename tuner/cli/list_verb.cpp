@@ -9,6 +9,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/report/op_tables.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -22,14 +23,6 @@ std::int64_t space_size(const OpDefinition& definition) {
     total += size;
   }
   return total;
-}
-
-std::string attributes_text(const OpInterface& interface) {
-  std::vector<std::string> parts;
-  for (const Attribute& attribute : interface.attributes) {
-    parts.push_back(fmt::format("{}={}", attribute.name, fmt::join(attribute.values, "|")));
-  }
-  return fmt::format("{}", fmt::join(parts, " "));
 }
 
 /// The cache when there is one: listing ops does not need it.
@@ -48,15 +41,13 @@ std::int64_t tuned_problems(const Store& store, const std::string& op) {
 }
 
 std::vector<Cell> op_cells(const OpDefinition& definition, std::int64_t tuned) {
-  std::vector<std::string> dtypes;
-  for (const DType type : definition.interface.dtypes) dtypes.emplace_back(name(type));
   std::vector<std::string> implementations;
   for (const Implementation& implementation : definition.implementations) {
     implementations.push_back(implementation.recipe.name);
   }
   return {definition.interface.op,
           fmt::format("{}", fmt::join(definition.interface.dims, ", ")),
-          fmt::format("{}", fmt::join(dtypes, ", ")),
+          dtypes_text(definition.interface),
           attributes_text(definition.interface),
           fmt::format("{}", fmt::join(implementations, ", ")),
           space_size(definition),

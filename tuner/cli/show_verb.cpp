@@ -18,6 +18,7 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/definition/space.hpp"
+#include "tuner/report/op_tables.hpp"
 #include "tuner/report/served_table.hpp"
 #include "tuner/sweep/builder.hpp"
 
@@ -138,11 +139,6 @@ ExitCode show_config(const Arguments& arguments, Console& console) {
 }
 
 ExitCode show_winner(const Arguments& arguments, Console& console) {
-  for (const char* needs_config : {"arch", "source", "ptx", "resources", "log"}) {
-    if (!arguments.has(needs_config)) continue;
-    throw UsageError(fmt::format("--{} is of one config: name it with --config (`tilewright query` tells a winner's)",
-                                 needs_config));
-  }
   const Format format = format_of(arguments);
   ProblemWords words = read_problem_words(arguments);
   if (arguments.has("shape")) add_named(words, arguments.text("shape"));
@@ -167,10 +163,42 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
   return ExitCode::done;
 }
 
+ExitCode show_op(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  Catalogue catalogue = open_catalogue(arguments);
+  const OpDefinition& definition = catalogue.find(arguments.words().front());
+  // Programs get the arguments: those are what a caller must know.
+  if (format == Format::json || format == Format::csv) {
+    console.print(arguments_table(definition), format);
+    return ExitCode::done;
+  }
+  for (const Table& table : {op_table(definition), arguments_table(definition), parameters_table(definition)}) {
+    console.print(table, format);
+    console.print("\n");
+  }
+  return ExitCode::done;
+}
+
+void refuse_compiler_options(const Arguments& arguments) {
+  for (const char* needs_config : {"arch", "source", "ptx", "resources", "log"}) {
+    if (!arguments.has(needs_config)) continue;
+    throw UsageError(fmt::format("--{} is of one config: name it with --config (`tilewright query` tells a winner's)",
+                                 needs_config));
+  }
+}
+
+/// Nothing but the name of an op.
+bool names_an_op_alone(const Arguments& arguments) {
+  return arguments.words().size() == 1 && !arguments.has("shape") &&
+         op_name_of(arguments.words().front()) == arguments.words().front();
+}
+
 }  // namespace
 
 ExitCode run_show_verb(const Arguments& arguments, Console& console) {
-  return arguments.has("config") ? show_config(arguments, console) : show_winner(arguments, console);
+  if (arguments.has("config")) return show_config(arguments, console);
+  refuse_compiler_options(arguments);
+  return names_an_op_alone(arguments) ? show_op(arguments, console) : show_winner(arguments, console);
 }
 
 }  // namespace tilewright::cli

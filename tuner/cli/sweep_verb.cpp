@@ -109,8 +109,9 @@ Table table_of(const Store& store, const SweepRequest& request, const Device& de
 }
 
 std::string summary_text(const SweepSummary& summary, const Store& store) {
-  std::string text = fmt::format("{} problems in {}: {} configs measured", summary.problems,
-                                 show_duration(summary.wall_seconds.count()), summary.measured);
+  std::string text =
+      fmt::format("{} problem{} in {}: {} configs measured", summary.problems, summary.problems == 1 ? "" : "s",
+                  show_duration(summary.wall_seconds.count()), summary.measured);
   if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
   text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
                       summary.compiled, show_duration(summary.compile_seconds.count()));

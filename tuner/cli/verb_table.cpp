@@ -133,13 +133,15 @@ Verb list_verb() {
 Verb show_verb() {
   Verb verb;
   verb.name = "show";
-  verb.summary = "Show one config: its source, PTX, resources or log; or the evidence of a winner";
+  verb.summary = "Show an op, one config of it (source, PTX, resources, log), or the evidence of a winner";
   verb.usage = "OP [NAME=VALUE...] [--config CONFIG] [OPTION...]";
   verb.description = {
       "With --config: compiles that config for an architecture, with no GPU, and prints what is asked for; by default "
       "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
       "definition's grid that the config is legal for.",
-      "Without --config: tells in words why the winner of a problem is the winner.",
+      "With a problem and no --config: tells in words why its winner is the winner. With an op alone: its arguments in "
+      "the "
+      "order of a call, its implementations and their parameters.",
   };
   verb.options = {
       {"config", "CONFIG", "Such as 'onchip{num_warps=4,vec=8,static_dims=1}'; parameters in any order."},
@@ -157,6 +159,7 @@ Verb show_verb() {
   verb.examples = {
       {"tilewright show softmax --config 'online{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
       {"tilewright show softmax rows=4096 cols=1024 dtype=bf16", "Why its winner won."},
+      {"tilewright show softmax", "What to pass to a launch, and what there is to tune."},
   };
   verb.exit_codes = "0 done, 1 the config does not compile or there is no winner, 2 the command line is wrong.";
   verb.run = run_show_verb;
