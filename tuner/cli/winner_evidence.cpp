@@ -37,7 +37,7 @@ std::string time_text(const Winner& winner, const std::optional<Trial>& trial, M
                                  show_time(timing.median_ns), show_time(timing.low_ns), show_time(timing.high_ns),
                                  show_time(timing.min_ns), name(mode));
   const std::size_t rounds = trial && trial->timing ? trial->timing->rounds_ns.size() : 0;
-  text += fmt::format("  from {} rounds of {} launches over {} input sets; an empty launch takes {}{}\n", rounds,
+  text += fmt::format("  from {} rounds of {} launches (input sets: {}); an empty launch takes {}{}\n", rounds,
                       timing.launches_per_round, timing.input_sets, show_time(timing.floor_ns),
                       timing.launch_bound() ? ", so this time is the launch's and not the kernel's" : "");
   if (winner.base_ns && timing.median_ns > 0) {
