@@ -50,6 +50,19 @@ TEST(Measure, goes_on_until_the_interval_is_narrow_enough) {
   EXPECT_LE((timing.high_ns - timing.low_ns) / 2, 0.005 * timing.median_ns);
 }
 
+TEST(Measure, stopping_at_the_first_narrow_interval_costs_little_of_its_certainty) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> noise(1000, 5);
+  constexpr int kMeasurements = 2000;
+  int covered = 0;
+  for (int i = 0; i < kMeasurements; ++i) {
+    FakeRounds rounds([&](int) { return noise(random); });
+    const Timing timing = measure(rounds, kPatient);
+    covered += timing.low_ns <= 1000 && 1000 <= timing.high_ns;
+  }
+  EXPECT_GT(covered, kMeasurements * 93 / 100);
+}
+
 TEST(Measure, ends_at_the_greatest_number_of_rounds) {
   FakeRounds rounds([](int i) { return i % 2 == 0 ? 1000.0 : 2000.0; });
   StopRule rule = kPatient;

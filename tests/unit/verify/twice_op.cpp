@@ -61,9 +61,18 @@ Argument tensor(const char* name, ArgRole role) {
   return made;
 }
 
+// On the emulator it is compiled in every test and run for a moment: the time to compile is what counts.
+CompileResult compile(const CompileRequest& request, Device& device) {
+  if (!device.facts().is_cpu()) return device.compiler().compile(request);
+  HostCompilerSettings quick = HostCompilerSettings::from_environment();
+  quick.flags.emplace_back("-O0");
+  return HostCompiler(quick).compile(request);
+}
+
 }  // namespace
 
-TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols) {
+TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols, std::unique_ptr<Device> on)
+    : device(std::move(on)) {
   OpInterface& interface = definition.interface;
   interface.op = "twice";
   interface.dims = {"rows", "cols"};
@@ -90,12 +99,10 @@ TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols) {
       device_type(dtype), kKernels);
   request.name = "twice.cu";
   request.entries.assign(std::begin(kEntries), std::end(kEntries));
-  request.arch = "cpu";
-  request.include_dirs = {kernels_dir() / "emulator", kernels_dir()};
-  // Compiled in every test, run for a moment: its time to compile is what counts.
-  HostCompilerSettings quick = HostCompilerSettings::from_environment();
-  quick.flags.emplace_back("-O0");
-  compiled = HostCompiler(quick).compile(request);
+  request.arch = device->facts().arch();
+  if (device->facts().is_cpu()) request.include_dirs.push_back(kernels_dir() / "emulator");
+  request.include_dirs.push_back(kernels_dir());
+  compiled = compile(request, *device);
   if (!compiled.ok) throw Error(compiled.log);
 }
 

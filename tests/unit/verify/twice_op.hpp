@@ -9,19 +9,20 @@
 #include "tuner/verify/verify.hpp"
 
 /// y = 2·x over rows × cols, with a reference and kernels that go wrong in one way each, all in one binary: a test takes
-/// the one it wants by its entry. On the emulator.
+/// the one it wants by its entry. On the emulator unless a device is given.
 namespace tilewright::testing {
 
 class TwiceOp {
  public:
-  explicit TwiceOp(DType dtype = DType::f32, std::int64_t rows = 7, std::int64_t cols = 33);
+  explicit TwiceOp(DType dtype = DType::f32, std::int64_t rows = 7, std::int64_t cols = 33,
+                   std::unique_ptr<Device> on = open_cpu_device());
 
   /// One implementation whose kernel is `entry`.
   [[nodiscard]] std::unique_ptr<DeviceExecutable> load(const std::string& entry);
   /// Checks `entry` on fresh data.
   [[nodiscard]] Verdict check(const std::string& entry, ArgumentSet::Options options = {});
 
-  std::unique_ptr<Device> device = open_cpu_device();
+  std::unique_ptr<Device> device;
   OpDefinition definition;
   Problem problem;
   CompileResult compiled;
