@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "helpers.hpp"
 
@@ -28,6 +29,8 @@ void expect_mistake(const Spoiled& spoiled) {
   EXPECT_THAT(mistakes_of(folder.write_mini(toml, kMiniSource)),
               testing::ElementsAre(fmt::format("{}:{}: {}", line, column, message)));
 }
+
+void PrintTo(const Spoiled& spoiled, std::ostream* out) { *out << spoiled.name; }
 
 std::string name_of(const testing::TestParamInfo<Spoiled>& info) { return info.param.name; }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iosfwd>
 #include <string>
 
 /// One mistake in a definition that has no other: the small definition with one piece of text changed, and what must be
@@ -22,6 +23,9 @@ struct Spoiled {
 
 /// Loads the spoiled definition and expects exactly that mistake.
 void expect_mistake(const Spoiled& spoiled);
+
+/// By its name, so that listings of the tests are the same in every run.
+void PrintTo(const Spoiled& spoiled, std::ostream* out);
 
 [[nodiscard]] std::string name_of(const testing::TestParamInfo<Spoiled>& info);
 
