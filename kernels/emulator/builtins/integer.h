@@ -27,15 +27,13 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 }
 inline int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
 
-// Four bytes chosen from the eight of y:x; a selector nibble with its high bit set repeats the byte's sign.
+// Four bytes chosen from the eight of y:x, by the lower three bits of each nibble.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned nibble = selector >> (4 * i) & 0xfu;
-    unsigned byte = static_cast<unsigned>(bytes >> (8 * (nibble & 7u))) & 0xffu;
-    if (nibble & 8u) byte = byte & 0x80u ? 0xffu : 0u;
-    result |= byte << (8 * i);
+    const unsigned which = selector >> (4 * i) & 7u;
+    result |= (static_cast<unsigned>(bytes >> (8 * which)) & 0xffu) << (8 * i);
   }
   return result;
 }

@@ -142,7 +142,7 @@ template <class Config> __global__ void kernel(long long* out) {
 })cu");
   std::vector<long long> out(25, -99);
   ASSERT_EQ(kernel.run(extents(1, 1), out.data()).text, "");
-  EXPECT_THAT(out, testing::ElementsAre(31, 32, 0, 63, 8, 64, 0, 4, 0x80000000ll, 3, -1, 3, 0x77224400, 0xffffffffll, 3,
+  EXPECT_THAT(out, testing::ElementsAre(31, 32, 0, 63, 8, 64, 0, 4, 0x80000000ll, 3, -1, 3, 0x77224400, 0x80808080ll, 3,
                                         0x10000000, 0x3f800000, 2, -2, -3, 3, 2147483647, 0, 0, -1));
 }
 
