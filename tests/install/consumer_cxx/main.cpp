@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A C++ program against the installed package: a cache that is not there is an exception that names it.
-#include <tilewright/launch.hpp>
 #include <tilewright/tilewright.h>
+#include <tilewright/launch.hpp>
 
 #include <exception>
 #include <iostream>
