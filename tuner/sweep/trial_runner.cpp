@@ -96,6 +96,22 @@ double TrialRunner::floor_ns(int launches) {
   return floors_.emplace(launches, measure(*rounds, kFloorRule, setting_.interrupted).median_ns).first->second;
 }
 
+std::unique_ptr<Rounds> TrialRunner::long_enough(DeviceExecutable& executable, RoundsRequest& request,
+                                                 double estimate_ns) {
+  const auto sets = static_cast<int>(request.sets.size());
+  for (int look = 0;; ++look) {
+    const int before = request.launches;
+    request.launches = launches_for(estimate_ns, kRoundTarget, sets);
+    // What a launch changes is put back between rounds only: no set may be used twice in one.
+    if (!request.restore.empty()) request.launches = std::min(request.launches, sets);
+    auto rounds = device_.rounds(executable, request);
+    // The first estimate is of one launch with all that a round costs besides; a second one, of many, is near enough.
+    if (look > 0 || request.launches == before) return rounds;
+    estimate_ns = rounds->run();
+    if (launches_for(estimate_ns, kRoundTarget, sets) < 2 * request.launches) return rounds;
+  }
+}
+
 Timing TrialRunner::time(DeviceExecutable& executable, std::span<const Address> workspaces) {
   make_sets();
   std::vector<LaunchArgs> args;
@@ -104,13 +120,8 @@ Timing TrialRunner::time(DeviceExecutable& executable, std::span<const Address> 
   for (const Pristine& pristine : pristine_) restore.push_back(pristine.restore);
 
   RoundsRequest request{.mode = setting_.mode, .launches = 1, .sets = args, .restore = restore};
-  const double estimate = device_.rounds(executable, request)->run();
-  if (setting_.mode != MeasureMode::events) {
-    request.launches = launches_for(estimate, kRoundTarget, static_cast<int>(args.size()));
-    // What a launch changes is put back between rounds only: no set may be used twice in one.
-    if (!restore.empty()) request.launches = std::min(request.launches, static_cast<int>(args.size()));
-  }
-  const auto rounds = device_.rounds(executable, request);
+  std::unique_ptr<Rounds> rounds = device_.rounds(executable, request);
+  if (setting_.mode != MeasureMode::events) rounds = long_enough(executable, request, rounds->run());
   Timing timing = measure(*rounds, setting_.stop, setting_.interrupted);
   timing.launches_per_round = request.launches;
   timing.input_sets = static_cast<int>(args.size());

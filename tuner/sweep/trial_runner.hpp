@@ -57,6 +57,9 @@ class TrialRunner {
                                                        const Build& build, std::span<const std::byte> binary);
   void make_sets();
   [[nodiscard]] Timing time(DeviceExecutable& executable, std::span<const Address> workspaces);
+  /// Rounds of as many launches as make one long enough to time; sets `request.launches`.
+  [[nodiscard]] std::unique_ptr<Rounds> long_enough(DeviceExecutable& executable, RoundsRequest& request,
+                                                    double estimate_ns);
   [[nodiscard]] double floor_ns(int launches);
   void try_config(const Implementation& implementation, const Config& config, const Build& build,
                   std::span<const std::byte> binary, Trial& trial);

@@ -34,6 +34,8 @@ struct FakeOptions {
   /// A GPU: a crash takes the context with it. Else the emulator, which goes on.
   bool gpu = false;
   std::size_t memory = std::size_t{64} << 20;
+  /// What a round costs besides its launches.
+  double round_overhead_ns = 0;
 };
 
 class FakeDevice : public Device {
@@ -66,7 +68,7 @@ class FakeDevice : public Device {
   void require_context() const;
 
   FakeCompiler fake_compiler;
-  /// Configs timed, the device's own copies timed, and the most memory in use at once.
+  /// Rounds of more than one launch, the device's own copies timed, and the most memory in use at once.
   int timed = 0;
   int copies_timed = 0;
   std::size_t used = 0;

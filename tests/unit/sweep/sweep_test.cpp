@@ -172,6 +172,14 @@ TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {
   EXPECT_LE(trial.timing->input_sets, 4);
 }
 
+TEST_F(Sweep, makes_rounds_long_enough_although_one_launch_looks_slow) {
+  // 9 µs a launch and 100 µs a round: one launch alone looks as if ten made a millisecond.
+  FakeDevice device({.round_overhead_ns = 100'000});
+  request.max_configs = 1;
+  (void)sweep(device);
+  EXPECT_GE(trials(device).at(0).timing->launches_per_round, 50);
+}
+
 TEST_F(Sweep, frees_the_memory_of_a_problem_before_the_next) {
   FakeDevice device;
   use_shapes("n=100000");
