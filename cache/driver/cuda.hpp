@@ -115,15 +115,18 @@ class Buffer {
 /// driver loads it into each context that asks for a function.
 class Module {
  public:
-  /// Throws DeviceError when the driver rejects the binary.
+  /// `what` is the binary in words, for error texts. Throws DeviceError when the driver rejects it; most drivers look at a
+  /// binary only when a function is asked for.
   Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what);
   /// The function of the current context for a kernel's symbol; `shared_bytes` beyond 48 KiB and clusters of more than 8
-  /// blocks are enabled here. Throws DeviceError that names the symbols there are.
+  /// blocks are enabled here. Throws DeviceError for a binary that the driver rejects, and when there is no such symbol,
+  /// with those there are.
   [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes,
                                   bool nonportable_cluster) const;
 
  private:
   const Driver* driver_;
+  std::string what_;
   std::shared_ptr<struct CUlib_st> library_;
 };
 

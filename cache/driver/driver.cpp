@@ -65,8 +65,9 @@ const Driver* Driver::find(std::string* why) noexcept {
 }
 
 const Driver& Driver::get() {
+  if (const Driver* driver = find()) return *driver;
   std::string why;
-  if (const Driver* driver = find(&why)) return *driver;
+  static_cast<void>(find(&why));
   throw DeviceError(why +
                     "; install NVIDIA's driver, or name its libcuda.so.1 in TILEWRIGHT_LIBCUDA; without a GPU, use "
                     "the emulator (--device cpu)");

@@ -31,7 +31,8 @@ std::vector<std::string> symbols_of(const DriverTable& table, Library library) {
 
 }  // namespace
 
-Module::Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what) : driver_(&driver) {
+Module::Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what)
+    : driver_(&driver), what_(what) {
   if (binary.empty()) throw DeviceError(fmt::format("loading {} failed: the binary is empty", what));
   const std::string doing = fmt::format("loading {} ({} bytes)", what, binary.size());
   Library library = nullptr;
@@ -47,13 +48,14 @@ Function Module::function(const std::string& symbol, std::uint32_t shared_bytes,
   Kernel kernel = nullptr;
   const Result found = table.library_get_kernel(&kernel, library_.get(), symbol.c_str());
   if (found != kSuccess) {
-    const std::vector<std::string> known = symbols_of(table, library_.get());
+    const std::vector<std::string> known =
+        found == kErrorNotFound ? symbols_of(table, library_.get()) : std::vector<std::string>();
     driver_->check(found, table.library_get_kernel.name(),
-                   fmt::format("finding the kernel '{}'{}", symbol,
-                               known.empty() ? "" : fmt::format(" among {}", fmt::join(known, ", "))));
+                   fmt::format("finding the kernel '{}' in {}{}", symbol, what_,
+                               known.empty() ? "" : fmt::format(" (it has: {})", fmt::join(known, ", "))));
   }
   Function function = nullptr;
-  const std::string loading = fmt::format("loading the kernel '{}'", symbol);
+  const std::string loading = fmt::format("loading the kernel '{}' of {}", symbol, what_);
   driver_->call(loading.c_str(), table.kernel_get_function, &function, kernel);
   if (shared_bytes > kSharedBytesUnasked) {
     const std::string doing = fmt::format("giving the kernel '{}' {} bytes of shared memory", symbol, shared_bytes);

@@ -85,8 +85,8 @@ Nvml::Nvml(const std::string& gpu_uuid) noexcept {
 Nvml::~Nvml() = default;
 
 const std::string& Nvml::why() const noexcept {
-  static const std::string no_memory = "NVML was not opened: no memory";
-  return impl_ ? impl_->why : no_memory;
+  static const std::string kNoMemory = "NVML was not opened: no memory";
+  return impl_ ? impl_->why : kNoMemory;
 }
 
 DeviceReadings Nvml::read() const noexcept {

@@ -73,7 +73,7 @@ void Launcher::set_workspace(cuda::Stream stream, cuda::Address address, std::si
   if (address % kAlignment != 0) {
     throw UsageError(fmt::format("a workspace must be aligned to {} bytes; {:#x} is not", kAlignment, address));
   }
-  workspaces_.give(driver, current_context(driver), stream, address, bytes);
+  workspaces_.give(current_context(driver), stream, address, bytes);
 }
 
 const DeviceFacts& Launcher::facts(const cuda::Driver& driver, int device) {

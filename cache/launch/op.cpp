@@ -36,12 +36,14 @@ Op::Op(Launcher& launcher, OpIdentity identity)
     throw UsageError(fmt::format("{} has {} dims and {} arguments; at most {} and {} can be launched",
                                  identity_.spec.text(), dims, args_.size(), PlanKey::kMostDims, kMostArgs));
   }
-  for (const PlannedArg& arg : args_) is_scalar_.push_back(arg.role == ArgRole::scalar);
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint32_t{1} << i;
+  }
   forget();
 }
 
 void Op::forget() {
-  tables_.push_back(std::make_unique<PlanTable>());
+  tables_.push_back(std::make_unique<PlanTable>(identity_.interface.dims.size()));
   table_.store(tables_.back().get(), std::memory_order_release);
 }
 
@@ -50,7 +52,7 @@ std::uint64_t Op::alignment_of(std::span<void* const> args) const {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == nullptr) refuse_args(args);
     std::uint64_t bits = kFullAlignment;
-    if (!is_scalar_[i]) {
+    if ((scalars_ >> i & 1) == 0) {
       std::uint64_t address = 0;
       std::memcpy(&address, args[i], sizeof address);
       if (address == 0) refuse_args(args);

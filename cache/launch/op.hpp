@@ -48,8 +48,8 @@ class Op {
   OpIdentity identity_;
   /// Of a call, in its order.
   std::vector<PlannedArg> args_;
-  /// Which of them are scalars; apart, so that a launch reads little memory.
-  std::vector<bool> is_scalar_;
+  /// A bit for each of them that is a scalar; apart, so that a launch reads little memory.
+  std::uint32_t scalars_ = 0;
   std::atomic<PlanTable*> table_;
   /// The one in use is the last; a launch may be reading an older one.
   std::vector<std::unique_ptr<PlanTable>> tables_;

@@ -11,13 +11,13 @@ constexpr std::size_t kFirstCapacity = 64;
 
 }  // namespace
 
-std::uint64_t PlanKey::hash() const noexcept {
+std::uint64_t PlanKey::hash(std::size_t count) const noexcept {
   // A multiply and a shift a word; dims are small numbers and often multiples of powers of two, so the high bits, which
   // a product mixes best, are folded back each time.
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
   std::uint64_t hash = (context * kOdd) ^ alignment;
-  for (const std::int64_t dim : dims) {
-    hash = (hash ^ static_cast<std::uint64_t>(dim)) * kOdd;
+  for (std::size_t i = 0; i < count; ++i) {
+    hash = (hash ^ static_cast<std::uint64_t>(dims[i])) * kOdd;
     hash ^= hash >> 32;
   }
   return hash;
@@ -35,7 +35,7 @@ struct PlanTable::Slots {
   std::unique_ptr<std::atomic<const Entry*>[]> slots;
 };
 
-PlanTable::PlanTable() {
+PlanTable::PlanTable(std::size_t dims) : dims_(dims) {
   all_slots_.push_back(std::make_unique<const Slots>(kFirstCapacity));
   current_.store(all_slots_.back().get(), std::memory_order_release);
 }
@@ -44,7 +44,7 @@ PlanTable::~PlanTable() = default;
 
 const ReadyPlan* PlanTable::find(const PlanKey& key) const noexcept {
   const Slots& slots = *current_.load(std::memory_order_acquire);
-  const std::uint64_t hash = key.hash();
+  const std::uint64_t hash = key.hash(dims_);
   // At most half of the slots are taken, so a search ends.
   for (std::size_t at = hash & slots.mask;; at = (at + 1) & slots.mask) {
     const Entry* entry = slots.slots[at].load(std::memory_order_acquire);
@@ -68,7 +68,7 @@ void PlanTable::grow() {
 
 void PlanTable::insert(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
   if (2 * (entries_.size() + 1) > all_slots_.back()->mask + 1) grow();
-  entries_.push_back(std::make_unique<const Entry>(Entry{key, key.hash(), std::move(plan)}));
+  entries_.push_back(std::make_unique<const Entry>(Entry{key, key.hash(dims_), std::move(plan)}));
   place(*all_slots_.back(), *entries_.back());
 }
 

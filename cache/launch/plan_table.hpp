@@ -25,13 +25,15 @@ struct PlanKey {
   std::uint64_t alignment = 0;
   std::array<std::int64_t, kMostDims> dims{};
 
-  [[nodiscard]] std::uint64_t hash() const noexcept;
+  /// Over the first `count` dims: the others are 0 in every key of an op.
+  [[nodiscard]] std::uint64_t hash(std::size_t count) const noexcept;
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
 class PlanTable {
  public:
-  PlanTable();
+  /// For keys of `dims` dims.
+  explicit PlanTable(std::size_t dims);
   ~PlanTable();
   PlanTable(const PlanTable&) = delete;
   PlanTable& operator=(const PlanTable&) = delete;
@@ -49,6 +51,7 @@ class PlanTable {
   void grow();
   static void place(const Slots& slots, const Entry& entry) noexcept;
 
+  std::size_t dims_;
   std::atomic<const Slots*> current_;
   /// All that ever were: a reader may still be in an older one. Together they are twice the newest.
   std::vector<std::unique_ptr<const Slots>> all_slots_;

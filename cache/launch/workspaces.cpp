@@ -35,24 +35,31 @@ void clear(const cuda::Driver& driver, const cuda::Buffer& buffer) {
 
 }  // namespace
 
+Workspaces::Memory& Workspaces::memory_at(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Memory>& memory = memories_[key];
+  if (!memory) memory = std::make_unique<Memory>();
+  return *memory;
+}
+
 Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream) {
-  unsigned long long id = 0;
-  driver.call("identifying the stream", driver.table().stream_get_id, stream, &id);
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto given = memories_.find({Owner::caller, context, handle, 0});
+    if (given != memories_.end() && given->second->given != 0) return *given->second;
+  }
   int is_capturing = 0;
-  unsigned long long capture = 0;
+  unsigned long long id = 0;
   // The legacy default stream cannot be captured, and may not even be asked while another is.
-  if (reinterpret_cast<std::uintptr_t>(stream) > kLegacyStream) {
+  if (handle > kLegacyStream) {
     driver.call("asking whether the stream is capturing", driver.table().stream_get_capture_info, stream, &is_capturing,
-                &capture, static_cast<cuda::Graph*>(nullptr), static_cast<const void**>(nullptr),
+                &id, static_cast<cuda::Graph*>(nullptr), static_cast<const void**>(nullptr),
                 static_cast<std::size_t*>(nullptr));
   }
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Memory>& plain = memories_[{context, id, 0}];
-  if (!plain) plain = std::make_unique<Memory>();
-  if (is_capturing == 0 || plain->given != 0) return *plain;
-  std::unique_ptr<Memory>& captured = memories_[{context, id, capture}];
-  if (!captured) captured = std::make_unique<Memory>();
-  return *captured;
+  if (is_capturing != 0) return memory_at({Owner::capture, context, id, handle});
+  driver.call("identifying the stream", driver.table().stream_get_id, stream, &id);
+  return memory_at({Owner::stream, context, id, 0});
 }
 
 Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory) {
@@ -83,14 +90,15 @@ Workspaces::Addresses Workspaces::given_addresses(const cuda::Driver& driver, co
                                  needed, memory.given_bytes));
   }
   // One launch's scratch is where another's zeros are, so these are cleared each time here.
-  const cuda::Address zeroed = memory.given + plan.scratch_bytes;
+  const cuda::Address scratch = memory.given;
+  const cuda::Address zeroed = scratch + plan.scratch_bytes;
   if (plan.zeroed_bytes > 0) {
     driver.call("clearing a workspace", driver.table().memset_d8_async, zeroed, static_cast<unsigned char>(0),
                 plan.zeroed_bytes, stream);
   }
   Addresses addresses{};
   for (std::size_t i = 0; i < plan.placements.size(); ++i) {
-    addresses[i] = (plan.placements[i].zeroed ? zeroed : memory.given) + plan.placements[i].offset;
+    addresses[i] = (plan.placements[i].zeroed ? zeroed : scratch) + plan.placements[i].offset;
   }
   return addresses;
 }
@@ -104,16 +112,11 @@ int Workspaces::launch(const cuda::Driver& driver, std::uint64_t context, const 
   return plan.executable.launch(stream, args, std::span(addresses).first(plan.placements.size()));
 }
 
-void Workspaces::give(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream, cuda::Address address,
-                      std::size_t bytes) {
-  unsigned long long id = 0;
-  driver.call("identifying the stream", driver.table().stream_get_id, stream, &id);
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Memory>& memory = memories_[{context, id, 0}];
-  if (!memory) memory = std::make_unique<Memory>();
-  const std::lock_guard launching(memory->mutex);
-  memory->given = address;
-  memory->given_bytes = address == 0 ? 0 : bytes;
+void Workspaces::give(std::uint64_t context, cuda::Stream stream, cuda::Address address, std::size_t bytes) {
+  Memory& memory = memory_at({Owner::caller, context, reinterpret_cast<std::uintptr_t>(stream), 0});
+  const std::lock_guard launching(memory.mutex);
+  memory.given = address;
+  memory.given_bytes = bytes;
 }
 
 }  // namespace tilewright::launch

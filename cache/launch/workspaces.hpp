@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,8 +27,7 @@ class Workspaces {
              std::span<void* const> args);
 
   /// Uses the caller's memory on a stream from now on; an address of 0: memory of our own.
-  void give(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream, cuda::Address address,
-            std::size_t bytes);
+  void give(std::uint64_t context, cuda::Stream stream, cuda::Address address, std::size_t bytes);
 
  private:
   /// A stream's memory. Buffers are only added: the last of each kind is the largest and the one in use.
@@ -35,17 +35,25 @@ class Workspaces {
     std::mutex mutex;
     std::vector<cuda::Buffer> scratch;
     std::vector<cuda::Buffer> zeroed;
-    cuda::Address given = 0;
+    /// The caller's; 0: none, or no longer. Looked at without the lock to choose a memory.
+    std::atomic<cuda::Address> given = 0;
     std::size_t given_bytes = 0;
   };
-  /// Context, stream and capture (0: none), by the driver's ids, which are not used twice.
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+  enum class Owner : std::uint8_t {
+    stream,   ///< told apart by the driver's id, which is not used twice, as handles are
+    capture,  ///< by the capture's id and the stream's handle, which does not change while it is captured
+    caller,   ///< by the stream's handle
+  };
+  /// Owner, context's id, and the two that tell apart.
+  using Key = std::tuple<Owner, std::uint64_t, std::uint64_t, std::uint64_t>;
   using Addresses = std::array<cuda::Address, ReadyPlan::kMostWorkspaces>;
 
   Memory& memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream);
   static Addresses own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory);
   static Addresses given_addresses(const cuda::Driver& driver, const ReadyPlan& plan, const Memory& memory,
                                    cuda::Stream stream);
+
+  Memory& memory_at(const Key& key);
 
   std::mutex mutex_;
   std::map<Key, std::unique_ptr<Memory>> memories_;

@@ -80,7 +80,7 @@ BENCHMARK(whole_call_cpp)->ThreadRange(1, 16);
 
 /// Looks up each of N shapes in turn.
 void plan_lookup(benchmark::State& state) {
-  launch::PlanTable table;
+  launch::PlanTable table(2);
   std::vector<launch::PlanKey> keys(static_cast<std::size_t>(state.range(0)));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     keys[i].context = 1;

@@ -26,7 +26,7 @@ PlanKey key_of(std::int64_t rows, std::int64_t cols = 64, std::uint64_t context 
 }
 
 TEST(PlanTable, finds_what_was_added_and_nothing_else) {
-  PlanTable table;
+  PlanTable table(2);
   EXPECT_EQ(table.find(key_of(1)), nullptr);
   table.insert(key_of(1), fake_plan(8));
   EXPECT_EQ(table.find(key_of(1)), fake_plan(8).get());
@@ -37,7 +37,7 @@ TEST(PlanTable, finds_what_was_added_and_nothing_else) {
 }
 
 TEST(PlanTable, keeps_everything_as_it_grows) {
-  PlanTable table;
+  PlanTable table(2);
   constexpr std::int64_t kMany = 10'000;
   for (std::int64_t i = 1; i <= kMany; ++i) table.insert(key_of(i * 256, i), fake_plan(static_cast<std::uintptr_t>(i)));
   EXPECT_EQ(table.size(), static_cast<std::size_t>(kMany));
@@ -51,13 +51,13 @@ TEST(PlanTable, hashes_regular_shapes_apart) {
   // Powers of two and multiples of 64 are what callers ask for: of 4096 such keys in 16384 buckets few may collide.
   std::set<std::uint64_t> buckets;
   for (std::int64_t i = 0; i < 64; ++i) {
-    for (std::int64_t j = 0; j < 64; ++j) buckets.insert(key_of(64 * (i + 1), 128 * (j + 1)).hash() % 16384);
+    for (std::int64_t j = 0; j < 64; ++j) buckets.insert(key_of(64 * (i + 1), 128 * (j + 1)).hash(2) % 16384);
   }
   EXPECT_GT(buckets.size(), 3400U) << "random keys fill about 3620 buckets";
 }
 
 TEST(PlanTable, readers_need_not_wait_for_a_writer) {
-  PlanTable table;
+  PlanTable table(2);
   constexpr std::int64_t kMany = 4000;
   std::atomic<std::int64_t> added{0};
   std::thread reader([&] {

@@ -7,6 +7,7 @@
 #include "tests/launch/recording_driver/state.hpp"
 
 using namespace recording;
+// NOLINTBEGIN(readability-identifier-naming): the names are the driver's.
 using tilewright::cuda::DeviceAttribute;
 
 RECORDING_API Result cuInit(unsigned) {
@@ -270,3 +271,4 @@ RECORDING_API int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count
   *count = 2;
   return infos == nullptr ? 7 : 0;
 }
+// NOLINTEND(readability-identifier-naming)

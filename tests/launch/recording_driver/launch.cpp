@@ -8,6 +8,7 @@
 #include "tests/launch/recording_driver/state.hpp"
 
 using namespace recording;
+// NOLINTBEGIN(readability-identifier-naming): the names are the driver's.
 using tilewright::cuda::FunctionAttribute;
 using tilewright::cuda::LaunchAttribute;
 using tilewright::cuda::LaunchConfig;
@@ -98,7 +99,7 @@ RECORDING_API Result cuLibraryLoadData(Library* library, const void* code, int*,
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuLibraryLoadData"); status != success) return status;
   auto record = std::make_unique<LibraryRecord>();
-  if (!parse(static_cast<const char*>(code), *record)) return invalid_image;
+  record->rejected = !parse(static_cast<const char*>(code), *record);
   *library = reinterpret_cast<Library>(record.get());
   state().libraries.insert(record.release());
   return success;
@@ -121,6 +122,7 @@ RECORDING_API Result cuLibraryGetKernel(Kernel* kernel, Library library, const c
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuLibraryGetKernel"); status != success) return status;
   auto* record = reinterpret_cast<LibraryRecord*>(library);
+  if (record->rejected) return invalid_image;
   auto found = record->kernels.find(name);
   if (found == record->kernels.end()) {
     if (!record->any_symbol) return not_found;
@@ -250,3 +252,4 @@ RECORDING_API Result cuTensorMapEncodeTiled(TensorMap* map, int type, unsigned r
   }
   return success;
 }
+// NOLINTEND(readability-identifier-naming)

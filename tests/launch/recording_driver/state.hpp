@@ -58,6 +58,8 @@ struct KernelRecord {
 };
 
 struct LibraryRecord {
+  /// Found out when a kernel is asked for, as by the driver, which loads lazily.
+  bool rejected = false;
   bool any_symbol = false;
   std::map<std::string, std::unique_ptr<KernelRecord>> kernels;
 };

@@ -7,6 +7,7 @@
 #include "tests/launch/recording_driver/state.hpp"
 
 using namespace recording;
+// NOLINTBEGIN(readability-identifier-naming): the names are the driver's.
 
 namespace {
 
@@ -124,6 +125,7 @@ RECORDING_API Result cuStreamGetCaptureInfo_v2(Stream stream, int* capturing, un
 RECORDING_API Result cuStreamGetId(Stream stream, unsigned long long* id) {
   const std::lock_guard lock(state().mutex);
   if (stream != nullptr && !state().streams.contains(record_of(stream))) return invalid_handle;
+  if (stream != nullptr && record_of(stream)->captured) return stream_capture_unsupported;
   *id = stream == nullptr ? 1 : record_of(stream)->id;
   return success;
 }
@@ -197,3 +199,4 @@ RECORDING_API Result cuGraphExecDestroy(GraphExec graph) {
   delete reinterpret_cast<Work*>(graph);
   return success;
 }
+// NOLINTEND(readability-identifier-naming)

@@ -38,18 +38,31 @@ TEST_F(ModuleTest, names_the_kernels_there_are_when_asked_for_another) {
     static_cast<void>(module.function("three", 0, false));
     FAIL() << "no error";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("finding the kernel 'three' among one, two failed: cuLibraryGetKernel"));
+    EXPECT_THAT(error.what(), HasSubstr("finding the kernel 'three' in a test (it has: one, two) failed: "
+                                        "cuLibraryGetKernel: CUDA_ERROR_NOT_FOUND"));
   }
 }
 
-TEST_F(ModuleTest, reports_a_binary_that_the_driver_rejects) {
+TEST_F(ModuleTest, reports_a_binary_that_the_driver_rejects_when_it_looks_at_it) {
+  const Module module(driver_, std::as_bytes(std::span("no code at all")), "softmax's onchip{}");
   try {
-    const Module module(driver_, std::as_bytes(std::span("no code at all")), "softmax's onchip{}");
+    static_cast<void>(module.function("one", 0, false));
     FAIL() << "no error";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("loading softmax's onchip{} (15 bytes) failed: cuLibraryLoadData: "
+    EXPECT_THAT(error.what(), HasSubstr("finding the kernel 'one' in softmax's onchip{} failed: cuLibraryGetKernel: "
                                         "CUDA_ERROR_INVALID_IMAGE"));
     EXPECT_EQ(error.status(), 200);
+  }
+}
+
+TEST_F(ModuleTest, reports_a_binary_that_the_driver_rejects_at_once) {
+  recording_.fail("cuLibraryLoadData", 200);
+  try {
+    const Module module(driver_, recorded_binary("one 8\n"), "softmax's onchip{}");
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("loading softmax's onchip{} (28 bytes) failed: cuLibraryLoadData: "
+                                        "CUDA_ERROR_INVALID_IMAGE"));
   }
   EXPECT_THROW(Module(driver_, {}, "nothing"), DeviceError);
 }

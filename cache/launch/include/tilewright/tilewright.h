@@ -105,7 +105,8 @@ int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* ou
 /* Workspace is allocated for each stream when first needed and kept until tw_close; a captured graph has its own. With this
  * call the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
  * context instead, graphs captured on it included, and a launch that needs more fails. The memory stays the caller's, and
- * must live until those launches and graphs are done. `ptr` NULL: as before the call. */
+ * must live until those launches and graphs are done. `ptr` NULL: as before the call; do that before destroying the stream,
+ * whose handle may come back as another's. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
 /* "0.1.0". */
