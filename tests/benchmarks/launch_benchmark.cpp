@@ -24,7 +24,7 @@ struct Setup {
     recording.set_fast(true);
   }
   std::string fill() const {
-    const std::string path = (folder.path() / "cache.db").string();
+    std::string path = (folder.path() / "cache.db").string();
     testing::SampleCache(path).add_scale();
     return path;
   }
@@ -37,8 +37,8 @@ struct Setup {
 };
 
 const Setup& setup() {
-  static const Setup all;
-  return all;
+  static const Setup kOnce;
+  return kOnce;
 }
 
 void* const kAddress = reinterpret_cast<void*>(std::uintptr_t{0x7f0000000000});
