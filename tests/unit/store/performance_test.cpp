@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// That the promised answers come by index: with 10,000 winners every limit here has a tenfold margin on a slow machine,
-// and any scan of a table breaks it.
+// That the promised answers come by index: with 10,000 winners every limit here has a tenfold margin, and any scan of a
+// table breaks it. What counts is the processor's time of this process, which other work on the machine does not change.
 #include <gtest/gtest.h>
+#include <time.h>
 
-#include <chrono>
+#include <algorithm>
 
 #include "cache/match.hpp"
 #include "fixture.hpp"
@@ -12,15 +13,26 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
-using Milliseconds = std::chrono::duration<double, std::milli>;
 
+#ifdef TILEWRIGHT_SANITIZE
+constexpr int kWinners = 1000;
+constexpr double kSlower = 20;  // checked code is slow code
+#else
 constexpr int kWinners = 10'000;
+constexpr double kSlower = 1;
+#endif
+
+double processor_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
 
 template <class Work>
 double milliseconds(Work work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = processor_ms();
   work();
-  return Milliseconds(std::chrono::steady_clock::now() - begin).count();
+  return processor_ms() - begin;
 }
 
 ProblemKey nth(int i) { return softmax_key(1 + i / 100, 1 + i % 100); }
@@ -44,7 +56,7 @@ class PerformanceTest : public testing::Test {
 };
 
 TEST_F(PerformanceTest, a_trial_and_its_winner_are_stored_in_well_under_a_millisecond_each) {
-  EXPECT_LT(put_ms / (2 * kWinners), 1.0);
+  EXPECT_LT(put_ms / (2 * kWinners), 1.0 * kSlower);
   RecordProperty("microseconds_per_put", std::to_string(1000 * put_ms / (2 * kWinners)));
 }
 
@@ -57,21 +69,21 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_for_exact_defaul
       ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
     }
   });
-  EXPECT_LT(found / kAsked, 1.0);
+  EXPECT_LT(found / kAsked, 1.0 * kSlower);
   const double base = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = softmax_key(100'000 + i, 3);
       ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::base_default);
     }
   });
-  EXPECT_LT(base / kAsked, 1.0);
+  EXPECT_LT(base / kAsked, 1.0 * kSlower);
   const double none = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = softmax_key(8, 3, a100());
       ASSERT_EQ(match(store, key.problem, key.interface_hash, a100(), versions()).match.fit, Fit::none);
     }
   });
-  EXPECT_LT(none / kAsked, 1.0);
+  EXPECT_LT(none / kAsked, 1.0 * kSlower);
 }
 
 TEST_F(PerformanceTest, opening_and_one_answer_fit_into_a_query_of_20_ms) {
@@ -80,11 +92,11 @@ TEST_F(PerformanceTest, opening_and_one_answer_fit_into_a_query_of_20_ms) {
     best =
         std::min(best, milliseconds([&] {
                    const Store store(path(), {StoreAccess::read});
-                   const ProblemKey key = nth(4242);
+                   const ProblemKey key = nth(424);
                    ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
                  }));
   }
-  EXPECT_LT(best, 10.0);
+  EXPECT_LT(best, 10.0 * kSlower);
 }
 
 TEST_F(PerformanceTest, winners_of_one_problem_come_at_once_and_all_of_them_in_less_than_a_second) {
@@ -92,9 +104,9 @@ TEST_F(PerformanceTest, winners_of_one_problem_come_at_once_and_all_of_them_in_l
   const double one = milliseconds([&] {
     for (int i = 0; i < 100; ++i) ASSERT_EQ(store.winners(nth(i), MeasureMode::cold).size(), 1u);
   });
-  EXPECT_LT(one / 100, 1.0);
+  EXPECT_LT(one / 100, 1.0 * kSlower);
   const double all = milliseconds([&] { ASSERT_EQ(store.list_winners({}).size(), std::size_t{kWinners}); });
-  EXPECT_LT(all, 1000.0);
+  EXPECT_LT(all, 1000.0 * kSlower);
   RecordProperty("milliseconds_to_list_all", std::to_string(all));
 }
 
