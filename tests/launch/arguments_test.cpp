@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <tilewright/launch.hpp>
+#include <vector>
 
 namespace tilewright::detail {
 namespace {
@@ -101,6 +102,20 @@ TEST(Arguments, come_from_the_description_of_an_op) {
   EXPECT_EQ((*types)[1].kind, 'f');
   EXPECT_TRUE((*types)[1].is_scalar);
   EXPECT_TRUE(argument_types(R"({"args":[]})")->empty());
+}
+
+TEST(Shape, takes_integers_of_any_type) {
+  const Shape shape{std::size_t{3}, 4, std::int64_t{5}, static_cast<unsigned char>(6)};
+  ASSERT_EQ(shape.size(), 4U);
+  EXPECT_EQ(std::vector<std::int64_t>(shape.data(), shape.data() + 4), (std::vector<std::int64_t>{3, 4, 5, 6}));
+  EXPECT_EQ(Shape(std::vector<std::int64_t>{7, 8}).data()[1], 8);
+  EXPECT_EQ(Shape(-2).data()[0], -2) << "an error of the call, which knows the dim's name";
+  EXPECT_EQ(Shape().size(), 0U);
+}
+
+TEST(Shape, refuses_what_it_cannot_hold) {
+  EXPECT_THROW(Shape(std::numeric_limits<std::uint64_t>::max()), LaunchError);
+  EXPECT_THROW(Shape(std::vector<std::int64_t>(9, 1)), LaunchError);
 }
 
 TEST(FlatJson, reads_text_numbers_words_and_what_is_nested) {

@@ -16,8 +16,6 @@ int main(int argc, char** argv) try {
   const bool check = std::erase(words, "--no-check") == 0;
   const std::size_t rows = words.size() == 2 ? std::stoul(words[0]) : 4096;
   const std::size_t cols = words.size() == 2 ? std::stoul(words[1]) : 4096;
-  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols)};
-
   std::vector<bf16> x(rows * cols);
   std::vector<bf16> y(rows * cols);
   std::mt19937 random(1);
@@ -30,11 +28,11 @@ int main(int argc, char** argv) try {
 
   tilewright::Launcher launcher;
   const auto softmax = launcher.op("softmax[dtype=bf16]");
-  const auto served = softmax.match(shape);
+  const auto served = softmax.match({rows, cols});
   std::cout << "softmax of " << rows << " x " << cols << " in bf16 on " << served.device << '\n'
             << "served: " << served.config << " (" << served.match << "), " << served.median_ns / 1000
             << " us when tuned for " << served.tuned_for << '\n';
-  softmax(nullptr, shape, device_x, device_y);
+  softmax(nullptr, {rows, cols}, device_x, device_y);
 
   gpu_copy_from(y.data(), device_y, y.size() * sizeof(bf16));
   gpu_release(device_x);

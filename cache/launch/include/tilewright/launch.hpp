@@ -2,16 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "tilewright/detail/arguments.hpp"
 #include "tilewright/detail/flat_json.hpp"
 #include "tilewright/launch_error.hpp"
+#include "tilewright/shape.hpp"
 #include "tilewright/tilewright.h"
 
 /// Launches the fastest kernel that a cache knows for a shape:
@@ -70,15 +68,20 @@ class Op {
   /// Launches on `stream` (CUstream or cudaStream_t). A pointer argument is a device address, as a pointer of any type
   /// whose elements have the argument's size, or as CUdeviceptr; a scalar is any number that the declared type can hold.
   template <class... Arguments>
-  void operator()(void* stream, std::initializer_list<std::int64_t> dims, const Arguments&... arguments) const {
-    launch(stream, dims.begin(), dims.size(), arguments...);
-  }
-  template <class... Arguments>
-  void operator()(void* stream, const std::vector<std::int64_t>& dims, const Arguments&... arguments) const {
-    launch(stream, dims.data(), dims.size(), arguments...);
+  void operator()(void* stream, const Shape& dims, const Arguments&... arguments) const {
+    if (sizeof...(Arguments) != types_->size()) {
+      throw LaunchError(TW_ERROR_USAGE, "a launch passes " + std::to_string(sizeof...(Arguments)) +
+                                            " arguments where the op takes " + std::to_string(types_->size()));
+    }
+    // One slot more than needed, so that an op without arguments has an array too.
+    detail::Slot slots[sizeof...(Arguments) + 1];
+    void* pointers[sizeof...(Arguments) + 1];
+    std::size_t i = 0;
+    ((pointers[i] = &slots[i], detail::store((*types_)[i], arguments, slots[i]), ++i), ...);
+    detail::check(tw_launch(op_, stream, dims.data(), dims.size(), pointers, sizeof...(Arguments)));
   }
 
-  [[nodiscard]] ServedConfig match(const std::vector<std::int64_t>& dims) const {
+  [[nodiscard]] ServedConfig match(const Shape& dims) const {
     char* json = nullptr;
     detail::check(tw_query(op_, dims.data(), dims.size(), &json));
     const detail::Text owned(json);
@@ -98,10 +101,8 @@ class Op {
   }
 
   /// Makes the first launch of this shape in the current context as quick as any other.
-  void preload(const std::vector<std::int64_t>& dims) const {
-    detail::check(tw_preload(op_, dims.data(), dims.size()));
-  }
-  [[nodiscard]] std::size_t workspace_bytes(const std::vector<std::int64_t>& dims) const {
+  void preload(const Shape& dims) const { detail::check(tw_preload(op_, dims.data(), dims.size())); }
+  [[nodiscard]] std::size_t workspace_bytes(const Shape& dims) const {
     std::size_t bytes = 0;
     detail::check(tw_workspace_bytes(op_, dims.data(), dims.size(), &bytes));
     return bytes;
@@ -118,20 +119,6 @@ class Op {
   Op(std::shared_ptr<tw_launcher> launcher, const std::string& spec) : launcher_(std::move(launcher)) {
     detail::check(tw_op_get(launcher_.get(), spec.c_str(), &op_));
     types_ = detail::argument_types(describe());
-  }
-
-  template <class... Arguments>
-  void launch(void* stream, const std::int64_t* dims, std::size_t n_dims, const Arguments&... arguments) const {
-    if (sizeof...(Arguments) != types_->size()) {
-      throw LaunchError(TW_ERROR_USAGE, "a launch passes " + std::to_string(sizeof...(Arguments)) +
-                                            " arguments where the op takes " + std::to_string(types_->size()));
-    }
-    // One slot more than needed, so that an op without arguments has an array too.
-    detail::Slot slots[sizeof...(Arguments) + 1];
-    void* pointers[sizeof...(Arguments) + 1];
-    std::size_t i = 0;
-    ((pointers[i] = &slots[i], detail::store((*types_)[i], arguments, slots[i]), ++i), ...);
-    detail::check(tw_launch(op_, stream, dims, n_dims, pointers, sizeof...(Arguments)));
   }
 
   std::shared_ptr<tw_launcher> launcher_;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tilewright/launch_error.hpp"
+
+/// The dims of a launch, in the definition's order, from integers of any type: `{rows, cols}`. A small value that allocates
+/// nothing. What the op does not take (a dim < 1, a wrong number of them) is an error of the call it is passed to.
+namespace tilewright {
+
+class Shape {
+ public:
+  /// As many as an op may have.
+  static constexpr std::size_t kMostDims = 8;
+
+  /// Throws LaunchError for a number beyond 2^63-1.
+  template <std::integral... Dims>
+  Shape(Dims... dims) : dims_{to_dim(dims)...}, size_(sizeof...(Dims)) {  // NOLINT(google-explicit-constructor)
+    static_assert(sizeof...(Dims) <= kMostDims, "an op has 8 dims at most");
+  }
+  /// Throws LaunchError for more dims than an op may have.
+  Shape(const std::vector<std::int64_t>& dims) : size_(dims.size()) {  // NOLINT(google-explicit-constructor)
+    if (size_ > kMostDims) throw LaunchError(TW_ERROR_USAGE, "a shape of " + std::to_string(size_) + " dims");
+    for (std::size_t i = 0; i < size_; ++i) dims_[i] = dims[i];
+  }
+
+  [[nodiscard]] const std::int64_t* data() const noexcept { return dims_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  template <class Dim>
+  static std::int64_t to_dim(Dim dim) {
+    if (std::cmp_greater(dim, std::numeric_limits<std::int64_t>::max())) {
+      throw LaunchError(TW_ERROR_USAGE, "the dim " + std::to_string(dim) + " is beyond 2^63-1");
+    }
+    return static_cast<std::int64_t>(dim);
+  }
+
+  std::array<std::int64_t, kMostDims> dims_{};
+  std::size_t size_;
+};
+
+}  // namespace tilewright
