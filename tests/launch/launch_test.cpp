@@ -20,7 +20,7 @@ class LaunchTest : public LaunchFixture {
     return launches.empty() ? recording_launch_record{} : launches.back();
   }
   /// The threads of a block tell the configs of `scale` apart.
-  unsigned threads_after(const Op& op, void* x, void* y, std::vector<std::int64_t> dims = {8, 64}) const {
+  unsigned threads_after(const Op& op, void* x, void* y, const std::vector<std::int64_t>& dims = {8, 64}) const {
     recording_.reset();
     op(nullptr, dims, x, y, 1.0);
     return only_launch().block[0];

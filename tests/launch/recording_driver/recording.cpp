@@ -11,8 +11,8 @@ namespace tilewright::testing {
 std::string Recording::path() { return TILEWRIGHT_RECORDING_DRIVER; }
 
 const Recording& Recording::get() {
-  static const Recording only;
-  return only;
+  static const Recording kOnly;
+  return kOnly;
 }
 
 Recording::Recording() {

@@ -28,7 +28,7 @@ class NvrtcSearch : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   fs::path file(const std::string& name, const std::string& text = {}) {
-    const fs::path path = root_ / name;
+    fs::path path = root_ / name;
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
     return path;
