@@ -221,8 +221,8 @@ constexpr void add_element(Difference& difference, double value, double referenc
     difference.error_squares += error * error;
     difference.reference_squares += magnitude * magnitude;
   } else {
-    right = value == reference || (magnitude >= bounds.overflow && !is_nan(value) && !is_finite(value) &&
-                                   (value < 0.0) == (reference < 0.0));
+    right = value == reference ||
+            (magnitude >= bounds.overflow && !is_nan(value) && !is_finite(value) && (value < 0.0) == (reference < 0.0));
   }
   if (right) return;
   difference.wrong += 1;

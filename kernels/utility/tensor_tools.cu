@@ -31,8 +31,8 @@ __device__ inline i64 stride() { return i64{gridDim.x} * kThreads; }
 }  // namespace tilewright::utility
 
 template <class Config>
-__global__ void __launch_bounds__(256) fill_random(void* to, long long type, long long count, long long fill,
-                                                   unsigned long long key, float factor) {
+__global__ void __launch_bounds__(256)
+    fill_random(void* to, long long type, long long count, long long fill, unsigned long long key, float factor) {
   using namespace tilewright::utility;
 #pragma unroll 1
   for (i64 i = first_index(); i < count; i += stride()) {
@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
 }
 
 template <class Config>
-__global__ void __launch_bounds__(256) tally_words(const unsigned long long* words, unsigned long long* tallies,
-                                                   long long count) {
+__global__ void __launch_bounds__(256)
+    tally_words(const unsigned long long* words, unsigned long long* tallies, long long count) {
   using namespace tilewright::utility;
   __shared__ WordTally slots[kThreads];
   WordTally mine{0, 0};
@@ -62,9 +62,9 @@ __global__ void __launch_bounds__(256) tally_words(const unsigned long long* wor
 }
 
 template <class Config>
-__global__ void __launch_bounds__(256) compare(const void* result, const double* reference,
-                                               unsigned long long* differences, long long type, long long count,
-                                               double absolute, double relative, double overflow) {
+__global__ void __launch_bounds__(256)
+    compare(const void* result, const double* reference, unsigned long long* differences, long long type,
+            long long count, double absolute, double relative, double overflow) {
   using namespace tilewright::utility;
   __shared__ Difference slots[kThreads];
   const Bounds bounds{absolute, relative, overflow};

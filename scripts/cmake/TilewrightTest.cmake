@@ -40,8 +40,8 @@ endfunction()
 
 # tilewright_benchmark(NAME SOURCES file... [LIBS target...])
 #
-# Adds the Google Benchmark program NAME, and a CTest test that runs it briefly, so that it stays alive. It is part of the
-# bundle, together with the shared libraries that it needs.
+# Adds the Google Benchmark program NAME, and a CTest test that runs it briefly, so that it stays alive. Those named *_gpu_*
+# are part of the bundle; the others stand on the recording driver, which stays in the build tree.
 function(tilewright_benchmark NAME)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_executable(${NAME} ${arg_SOURCES})
@@ -50,7 +50,7 @@ function(tilewright_benchmark NAME)
   add_test(NAME ${NAME} COMMAND ${NAME} --benchmark_min_time=0.001)
   set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 120
     ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
-  if(TILEWRIGHT_INSTALL)
+  if(TILEWRIGHT_INSTALL AND NAME MATCHES "_gpu_")
     install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
   endif()
 endfunction()

@@ -48,6 +48,10 @@ constexpr unsigned kNobody = 65534;
   _exit(127);
 }
 
+std::chrono::duration<double> to_seconds(const timeval& time) {
+  return std::chrono::duration<double>(static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec));
+}
+
 /// Reads both pipes to their ends.
 void collect(int out, int err, Outcome& outcome) {
   std::array<pollfd, 2> sources{{{out, POLLIN, 0}, {err, POLLIN, 0}}};
@@ -89,7 +93,9 @@ Outcome run_command(const std::vector<std::string>& command, const RunOptions& o
   close(out[0]);
   close(err[0]);
   int status = 0;
-  waitpid(child, &status, 0);
+  rusage used{};
+  wait4(child, &status, 0, &used);
+  outcome.cpu_seconds = to_seconds(used.ru_utime) + to_seconds(used.ru_stime);
   outcome.seconds = std::chrono::steady_clock::now() - start;
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;

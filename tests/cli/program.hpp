@@ -20,6 +20,8 @@ struct Outcome {
   std::string out;
   std::string err;
   std::chrono::duration<double> seconds{};
+  /// Of the processor, for the program and the system together.
+  std::chrono::duration<double> cpu_seconds{};
 };
 
 struct RunOptions {

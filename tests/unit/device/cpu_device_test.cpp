@@ -63,6 +63,16 @@ TEST_F(CpuDevice, memory_can_be_filled_copied_and_read_back) {
   EXPECT_EQ(bytes[30], std::byte{9});
 }
 
+TEST_F(CpuDevice, refuses_to_promise_memory_that_the_host_has_not) {
+  try {
+    (void)device_->allocate(4 * device_->free_bytes(), "a tensor of a test");
+    FAIL() << "promised four times the memory";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("for a tensor of a test failed"));
+    EXPECT_THAT(error.what(), HasSubstr("are available"));
+  }
+}
+
 TEST_F(CpuDevice, runs_a_kernel_with_its_pointers_scalars_and_dims) {
   make_tensors(1000);
   const auto executable = SmallOp(999).load(*device_);

@@ -95,7 +95,7 @@ class Generator {
 TEST(RandomFormulas, agree_with_arithmetic_of_128_bits_or_are_refused_where_64_do_not_hold_it) {
   Generator generator(20240607);
   int refused = 0;
-  constexpr int kCount = 3000;
+  constexpr int kCount = 1500;
   for (int i = 0; i < kCount; ++i) {
     const Sample sample = generator.expression(static_cast<int>(generator.below(5)));
     const Formula formula = Formula::parse(sample.text);
@@ -115,7 +115,7 @@ TEST(RandomFormulas, nonsense_is_refused_within_its_text_and_what_is_understood_
   Generator generator(42);
   const test::MapScope scope({{"m", Value(5)}, {"n", Value(0)}, {"act", Value("a")}, {"dtype", Value("f16")}});
   int understood = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     const std::string text = generator.nonsense();
     try {
       const Formula formula = Formula::parse(text);
@@ -129,7 +129,7 @@ TEST(RandomFormulas, nonsense_is_refused_within_its_text_and_what_is_understood_
       ASSERT_LE(error.mistakes()[0].column, static_cast<int>(text.size()) + 1) << text;
     }
   }
-  EXPECT_GT(understood, 500);
+  EXPECT_GT(understood, 150);
 }
 
 }  // namespace

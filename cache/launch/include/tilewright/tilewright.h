@@ -60,7 +60,8 @@ typedef struct tw_options {
 int tw_open(const char* cache_path, tw_launcher** out);
 int tw_open_with(const tw_options* options, tw_launcher** out);
 
-/* Closes a launcher: its ops end with it, loaded kernels and workspaces are freed. All launches that use them must be done
+/* Closes a launcher: its ops end with it, loaded kernels are freed, and the workspaces of the current context (those of
+ * another are freed with that context). All launches that use them must be done
  * on the device, and no captured graph that holds one may be launched again. NULL does nothing. */
 void tw_close(tw_launcher* launcher);
 
@@ -90,7 +91,8 @@ int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, vo
  * 1970), "driver", "compiler" and "tilewright". Needs no GPU when the options name a device. */
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 
-/* Loads what tw_launch needs for this shape in the current context, so that its first launch is as quick as any other. */
+/* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first launch is
+ * as quick as any other. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
 /* Forgets how shapes are served if the cache has changed since it was opened or another file has taken its place, so that
