@@ -6,10 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "tuner/compile/host_compiler.hpp"
@@ -148,6 +152,17 @@ std::int64_t resident_blocks(const DeviceFacts& facts, const PlannedKernel& kern
   return facts.sm_count * std::max<std::int64_t>(1, std::min({by_threads, by_shared, std::int64_t{32}}));
 }
 
+/// What the host can give without swapping: MemAvailable, which counts caches that it can drop.
+std::size_t available_memory() {
+  static constexpr std::string_view kLine = "MemAvailable:";
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kLine)) return std::strtoull(line.c_str() + kLine.size(), nullptr, 10) * 1024;
+  }
+  const auto pages = ::sysconf(_SC_AVPHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
+}
+
 class CpuDevice : public Device {
  public:
   [[nodiscard]] const DeviceFacts& facts() const noexcept override { return facts_; }
@@ -162,11 +177,13 @@ class CpuDevice : public Device {
     return *compiler_;
   }
 
-  [[nodiscard]] std::size_t free_bytes() override {
-    const auto pages = ::sysconf(_SC_AVPHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
-  }
+  [[nodiscard]] std::size_t free_bytes() override { return available_memory(); }
   [[nodiscard]] std::unique_ptr<DeviceBuffer> allocate(std::size_t bytes, const std::string& what) override {
+    // The host would promise more than it has, and end the process when it is used.
+    if (const std::size_t free = available_memory(); bytes > free) {
+      throw DeviceError(
+          fmt::format("allocating {} bytes of memory for {} failed: {} are available", bytes, what, free));
+    }
     return std::make_unique<CpuBuffer>(bytes, what);
   }
   void upload(Address to, std::span<const std::byte> from) override {

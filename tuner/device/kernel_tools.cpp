@@ -29,7 +29,7 @@ constexpr ArgumentOf scalar(const char* name, DType type) { return {name, type, 
 
 // The kernels' parameters, as tensor_tools.cu has them.
 const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
-  static const std::map<std::string, std::vector<ArgumentOf>> all{
+  static const std::map<std::string, std::vector<ArgumentOf>> kAll{
       {"fill_random",
        {tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64), scalar("fill", DType::i64),
         scalar("key", DType::u64), scalar("factor", DType::f32)}},
@@ -40,7 +40,7 @@ const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
         scalar("count", DType::i64), scalar("absolute", DType::f64), scalar("relative", DType::f64),
         scalar("overflow", DType::f64)}},
   };
-  return all;
+  return kAll;
 }
 
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
