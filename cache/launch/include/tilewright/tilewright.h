@@ -60,15 +60,15 @@ typedef struct tw_options {
 int tw_open(const char* cache_path, tw_launcher** out);
 int tw_open_with(const tw_options* options, tw_launcher** out);
 
-/* Closes a launcher: its ops end with it, loaded kernels are freed, and the workspaces of the current context (those of
- * another are freed with that context). All launches that use them must be done
- * on the device, and no captured graph that holds one may be launched again. NULL does nothing. */
+/* Closes a launcher: its ops end with it, loaded kernels are freed, and so are the workspaces of the current context (those
+ * of another end with that context). All launches that use them must be done on the device, and no captured graph that
+ * holds one may be launched again. NULL does nothing. */
 void tw_close(tw_launcher* launcher);
 
 /* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". What is left out takes its default. The same
  * spec gives the same op. With "softmax@INTERFACE[dtype=bf16]", where INTERFACE is the 32 digits that tw_op_describe
- * and `tilewright show` give, the op is refused (TW_ERROR_INTERFACE) unless its arguments are the very ones that the
- * application was written for. */
+ * gives, the op is refused (TW_ERROR_INTERFACE) unless its dims and arguments are the very ones that the application was
+ * written for. */
 int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
 
 /* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), and "args": for each argument of a
