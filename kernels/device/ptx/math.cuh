@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The special-function unit, one instruction a function. About 22 correct bits, except tanh.approx: about 11.
+// The special-function unit, one instruction a function. About 22 correct bits, except tanh.approx: about 11. And the
+// larger of two numbers where NaN must not vanish, which fmaxf would let it.
 
 namespace tilewright::ptx {
 
@@ -36,6 +37,13 @@ __device__ __forceinline__ float rsqrt_approx(float x) {
 __device__ __forceinline__ float tanh_approx(float x) {
   float result;
   asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+// The larger one; NaN where either is.
+__device__ __forceinline__ float max_nan(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
 

@@ -17,5 +17,6 @@ inline float lg2_approx(float x) { return log2f(detail::flush(x)); }
 inline float rcp_approx(float x) { return detail::flush(1.0f / detail::flush(x)); }
 inline float rsqrt_approx(float x) { return rsqrtf(detail::flush(x)); }
 inline float tanh_approx(float x) { return tanhf(x); }
+inline float max_nan(float a, float b) { return a != a || b != b ? __builtin_nanf("") : (a < b ? b : a); }
 
 }  // namespace tilewright::ptx
