@@ -108,6 +108,15 @@ void require_readable(SQLite::Database& database, const fs::path& path, std::spa
   }
 }
 
+/// SQLite itself sees a page that was cut off only when it reads that page.
+void require_whole_pages(SQLite::Database& database, const fs::path& path) {
+  const std::int64_t page = database.execAndGet("PRAGMA page_size").getInt64();
+  const auto file = identity_of(path);
+  if (!file || page <= 0 || file->size % page == 0) return;
+  throw damage(kOpening, path, fmt::format("its last page has {} of {} bytes", file->size % page, page),
+               SQLITE_CORRUPT);
+}
+
 }  // namespace
 
 ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept {
@@ -156,6 +165,7 @@ void Database::open_for_reading() {
   try {
     handle_ = open_by(plan, path_, static_cast<int>(busy_timeout_.count()));
     require_readable(*handle_, path_, surroundings_.migrations);
+    require_whole_pages(*handle_, path_);
   } catch (const SQLite::Exception& refusal) {
     if (plan != ReadPlan::follower || refusal.getErrorCode() != SQLITE_CANTOPEN || !can_read(path_)) throw;
     // The writer may have gone, and the log with it, since the plan was made.
@@ -181,6 +191,7 @@ void Database::open_for_writing() {
                                                SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
                                                static_cast<int>(busy_timeout_.count()));
   const FileKind kind = recognise(*handle_, path_, surroundings_.migrations);
+  require_whole_pages(*handle_, path_);
   // A new file gets its tables before it becomes a WAL file, so that even a copy of the file alone is a cache.
   if (kind == FileKind::empty) migrate(*handle_, path_, surroundings_.migrations);
   switch_to_wal();

@@ -158,6 +158,8 @@ struct Winner {
 struct Ceiling {
   /// Read plus written.
   std::int64_t bytes = 0;
+  /// Bytes read for each one written: 1 for a copy, 2 or 3 for the sum of so many inputs.
+  int reads = 1;
   MeasureMode mode = MeasureMode::cold;
   std::optional<double> memcpy_ns{};
   std::optional<double> copy_op_ns{};
@@ -165,6 +167,15 @@ struct Ceiling {
   std::int64_t measured_at = 0;
   /// The faster of the two; 0 when neither is there.
   [[nodiscard]] double best_ns() const noexcept;
+};
+
+/// How fast a device computes in fp32, by fused multiply-adds that need no memory; each counts as two operations.
+struct ComputeRate {
+  double flops_per_second = 0;
+  /// The config of the op `fma` that reached it.
+  std::string config{};
+  std::string gpu_uuid{};
+  std::int64_t measured_at = 0;
 };
 
 /// A shape that applications asked for and for which they got no exact winner.

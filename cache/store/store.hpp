@@ -119,10 +119,13 @@ class Store {
   /// The winner of a role with the newest trial among all problems of the same spec; the dims of `key` play no part.
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const;
 
-  // Ceilings. All are kept, the newest of a size counts.
+  // Ceilings. All are kept, the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);
-  [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes,
+  [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes, int reads,
                                                MeasureMode mode) const;
+  // Compute rates. All are kept, the newest counts.
+  void put_compute_rate(const std::string& device_fingerprint, const ComputeRate& rate);
+  [[nodiscard]] std::optional<ComputeRate> compute_rate(const std::string& device_fingerprint) const;
 
   // Requests: what applications asked for and did not get exactly.
   /// Adds to what is known of this shape on this device: counts sum up, moments widen (a `last_at` of 0 is now).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps, trials, ceilings and requests: what was tried and what was asked for.
+// Sweeps, trials, ceilings, compute rates and requests: what was tried and what was asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -142,24 +142,47 @@ std::optional<Trial> Store::trial(std::int64_t id) const {
 void Store::put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling) {
   impl_->writing("store a ceiling", [&, &database = impl_->database] {
     database.run(
-        "INSERT INTO ceilings (device, mode, bytes, memcpy_ns, copy_op_ns, gpu_uuid, measured_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ids::need_device(database, device_fingerprint), name(ceiling.mode), ceiling.bytes, ceiling.memcpy_ns,
-        ceiling.copy_op_ns, ceiling.gpu_uuid, ceiling.measured_at != 0 ? ceiling.measured_at : now_seconds());
+        "INSERT INTO ceilings (device, mode, bytes, reads, memcpy_ns, copy_op_ns, gpu_uuid, measured_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ids::need_device(database, device_fingerprint), name(ceiling.mode), ceiling.bytes, ceiling.reads,
+        ceiling.memcpy_ns, ceiling.copy_op_ns, ceiling.gpu_uuid,
+        ceiling.measured_at != 0 ? ceiling.measured_at : now_seconds());
   });
 }
 
-std::optional<Ceiling> Store::ceiling(const std::string& device_fingerprint, std::int64_t bytes,
+std::optional<Ceiling> Store::ceiling(const std::string& device_fingerprint, std::int64_t bytes, int reads,
                                       MeasureMode mode) const {
   return impl_->reading("read a ceiling", [&, &database = impl_->database]() -> std::optional<Ceiling> {
     const auto device = ids::find_device(database, device_fingerprint);
     if (!device) return std::nullopt;
     Query query = database.query(
         "SELECT memcpy_ns, copy_op_ns, gpu_uuid, measured_at FROM ceilings "
-        "WHERE device = ? AND mode = ? AND bytes = ? ORDER BY id DESC LIMIT 1",
-        *device, name(mode), bytes);
+        "WHERE device = ? AND mode = ? AND bytes = ? AND reads = ? ORDER BY id DESC LIMIT 1",
+        *device, name(mode), bytes, reads);
     if (!query.next()) return std::nullopt;
-    return Ceiling{bytes, mode, query.maybe_real(0), query.maybe_real(1), query.text(2), query.integer(3)};
+    return Ceiling{bytes, reads, mode, query.maybe_real(0), query.maybe_real(1), query.text(2), query.integer(3)};
+  });
+}
+
+void Store::put_compute_rate(const std::string& device_fingerprint, const ComputeRate& rate) {
+  impl_->writing("store a compute rate", [&, &database = impl_->database] {
+    database.run(
+        "INSERT INTO compute_rates (device, flops_per_second, config, gpu_uuid, measured_at) VALUES (?, ?, ?, ?, ?)",
+        ids::need_device(database, device_fingerprint), rate.flops_per_second, rate.config, rate.gpu_uuid,
+        rate.measured_at != 0 ? rate.measured_at : now_seconds());
+  });
+}
+
+std::optional<ComputeRate> Store::compute_rate(const std::string& device_fingerprint) const {
+  return impl_->reading("read a compute rate", [&, &database = impl_->database]() -> std::optional<ComputeRate> {
+    const auto device = ids::find_device(database, device_fingerprint);
+    if (!device) return std::nullopt;
+    Query query = database.query(
+        "SELECT flops_per_second, config, gpu_uuid, measured_at FROM compute_rates "
+        "WHERE device = ? ORDER BY id DESC LIMIT 1",
+        *device);
+    if (!query.next()) return std::nullopt;
+    return ComputeRate{query.real(0), query.text(1), query.text(2), query.integer(3)};
   });
 }
 

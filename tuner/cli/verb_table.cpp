@@ -41,7 +41,7 @@ Verb sweep_verb() {
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
       {"again", "", "Measure what the cache has already, too."},
-      {"no-ceilings", "", "Do not measure the copy of the same bytes that the table compares with."},
+      {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
       {"quiet", "", "No progress."},
       kOps,
       kCache,
@@ -96,7 +96,8 @@ Verb table_verb() {
   verb.summary = "Print the winners of an op over all shapes in the cache";
   verb.usage = "OP [OPTION...]";
   verb.description = {
-      "Shape, winner, time with its 95 % interval, GB/s, share of the measured copy of the same bytes, speed-up over "
+      "Shape, winner, time with its 95 % interval, GB/s, share of the ceiling of the same traffic, what the time is "
+      "bound by, speed-up over "
       "the "
       "op's base, match and device. A time of device cpu is the emulator's.",
   };

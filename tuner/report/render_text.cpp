@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 // A column broken over lines is never made narrower than this: a word a line reads worse than a line too long.
-constexpr std::size_t kNarrowest = 24;
+constexpr std::size_t kNarrowest = 22;
+// Nor than this for the sake of a column that can be spared.
+constexpr std::size_t kComfortable = 40;
 
 /// One column as text: its cells, how wide it is, to which side it leans.
 struct TextColumn {
@@ -22,6 +24,7 @@ struct TextColumn {
   std::size_t width = 0;
   bool numbers = false;
   bool common = false;
+  bool spare = false;
   bool breakable = false;
 };
 
@@ -42,6 +45,7 @@ std::vector<TextColumn> text_columns(const Table& table) {
     TextColumn column;
     column.heading = from.heading;
     column.common = from.common;
+    column.spare = from.spare;
     column.breakable = from.breakable;
     for (const auto& row : table.rows) {
       column.cells.push_back(show_cell(row[i], from.unit));
@@ -73,6 +77,23 @@ std::vector<std::string> lift_common(std::vector<TextColumn>& columns, std::size
     columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return said;
+}
+
+/// Leaves out columns that can be spared, the last first, until the rest fits with the breakable ones comfortably wide.
+/// One that says nothing goes in any case.
+void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
+  const auto too_wide = [&] {
+    std::size_t total = total_width(columns);
+    for (const TextColumn& column : columns) {
+      if (column.breakable) total -= column.width - std::min(column.width, kComfortable);
+    }
+    return total > width;
+  };
+  for (std::size_t i = columns.size(); i-- > 0;) {
+    const auto& cells = columns[i].cells;
+    const bool silent = std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell == "-"; });
+    if (columns[i].spare && (silent || too_wide())) columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 /// Pieces of at most `width` columns, broken after a comma or a blank where there is one.
@@ -186,6 +207,7 @@ std::string render_text(const Table& table, std::size_t width) {
   std::vector<TextColumn> columns = text_columns(table);
   if (width != 0 && !table.as_records) {
     for (const std::string& said : lift_common(columns, width)) text += wrapped(said, width);
+    drop_spare(columns, width);
     narrow_breakable(columns, width);
   }
   if (!text.empty() && !table.rows.empty()) text += "\n";

@@ -30,19 +30,23 @@ void fill(Table& table, const std::vector<Source<Line>>& sources, const std::vec
 
 /// A column for people and programs.
 [[nodiscard]] inline Column column(std::string name, std::string heading, Unit unit = Unit::none) {
-  return {std::move(name), std::move(heading), unit, Shown::everywhere, false, false};
+  return {std::move(name), std::move(heading), unit, Shown::everywhere, false, false, false};
 }
 /// A column in JSON and CSV alone.
 [[nodiscard]] inline Column data_column(std::string name) {
-  return {std::move(name), "", Unit::none, Shown::programs, false, false};
+  return {std::move(name), "", Unit::none, Shown::programs, false, false, false};
 }
 /// A column in text and Markdown alone.
 [[nodiscard]] inline Column people_column(std::string name, std::string heading, Unit unit = Unit::none) {
-  return {std::move(name), std::move(heading), unit, Shown::people, false, false};
+  return {std::move(name), std::move(heading), unit, Shown::people, false, false, false};
+}
+/// A column for programs, and for people where there is room.
+[[nodiscard]] inline Column spare_column(std::string name, std::string heading, Unit unit = Unit::none) {
+  return {std::move(name), std::move(heading), unit, Shown::everywhere, false, false, true};
 }
 /// A column that text tells once when all rows agree and the table is too wide.
 [[nodiscard]] inline Column common_column(std::string name, std::string heading) {
-  return {std::move(name), std::move(heading), Unit::none, Shown::everywhere, true, false};
+  return {std::move(name), std::move(heading), Unit::none, Shown::everywhere, true, false, false};
 }
 
 template <class Value>

@@ -21,6 +21,8 @@ std::string show_number(double value, Unit unit) {
       return show_share(value);
     case Unit::ratio:
       return show_ratio(value);
+    case Unit::count:
+      return show_count(value);
     case Unit::none:
       break;
   }

@@ -26,6 +26,7 @@ enum class Unit : std::uint8_t {
   rate,         ///< four digits that matter: 4312, 39.12; the heading has the unit
   share,        ///< a fraction: 92.4 %
   ratio,        ///< 1.84x
+  count,        ///< 20.97 M
 };
 
 /// For whom a column is: text and Markdown, JSON and CSV, or all.
@@ -40,8 +41,10 @@ struct Column {
   Shown shown = Shown::everywhere;
   /// Text: when the table is too wide, a column whose cells are all equal is told once above the table…
   bool common = false;
-  /// …and then this one is broken over lines (after commas and blanks).
+  /// …then this one is broken over lines (after commas and blanks)…
   bool breakable = false;
+  /// …and left out, the last first, rather than to make those narrow.
+  bool spare = false;
 };
 
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double, bool>;

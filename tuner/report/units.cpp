@@ -54,6 +54,13 @@ std::string show_bytes(double bytes) {
                      step->second);
 }
 
+std::string show_count(double count) {
+  static constexpr std::array<std::pair<double, const char*>, 5> kSteps{
+      {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}}};
+  if (count < 999.5 && count == std::floor(count)) return fmt::format("{:.0f}", count);
+  return scaled(count, kSteps, 4);
+}
+
 std::string show_share(double fraction) { return significant(fraction * 100, 3) + " %"; }
 
 std::string show_ratio(double ratio) { return significant(ratio, 3) + "x"; }

@@ -14,6 +14,8 @@ namespace tilewright {
 [[nodiscard]] std::string show_time(double nanoseconds);
 /// "512 B", "64 MiB", "1.5 GiB".
 [[nodiscard]] std::string show_bytes(double bytes);
+/// "512", "20.97 M", "1.100 G": steps of 1000.
+[[nodiscard]] std::string show_count(double count);
 /// "92.4 %", "0.31 %".
 [[nodiscard]] std::string show_share(double fraction);
 /// "1.84x", "132x".

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "cache/traffic.hpp"
+
 namespace tilewright {
 
 WinnerLine winner_line(const Store& store, const OpDefinition* definition, Store::WinnerRow row, const Match& match) {
@@ -11,7 +13,9 @@ WinnerLine winner_line(const Store& store, const OpDefinition* definition, Store
   if (definition != nullptr && definition->interface.hash() == row.interface_hash) {
     line.bytes = definition->bytes_of(row.problem);
     line.flops = definition->flops_of(row.problem);
-    line.ceiling = store.ceiling(row.device.fingerprint(), *line.bytes, row.mode);
+    const int reads = nearest_reads(traffic_of(definition->interface, row.problem));
+    line.ceiling = store.ceiling(row.device.fingerprint(), *line.bytes, reads, row.mode);
+    line.rate = store.compute_rate(row.device.fingerprint());
   }
   line.row = std::move(row);
   return line;

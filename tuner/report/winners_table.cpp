@@ -27,7 +27,7 @@ Cell giga_per_second(const WinnerLine& line, const std::optional<std::int64_t>& 
 
 double ceiling_ns(const WinnerLine& line) { return line.ceiling ? line.ceiling->best_ns() : 0; }
 
-Cell share_of_copy(const WinnerLine& line) {
+Cell share_of_ceiling(const WinnerLine& line) {
   if (ceiling_ns(line) <= 0 || median(line) <= 0) return {};
   return ceiling_ns(line) / median(line);
 }
@@ -71,15 +71,34 @@ void add_time(Sources& sources) {
   sources.push_back({data_column("launch_bound"), [](const WinnerLine& line) { return Cell(launch_bound(line)); }});
 }
 
+/// By what the time is bound. The most telling first: text drops from the right what does not fit.
+void add_bound(Sources& sources) {
+  sources.push_back({spare_column("bound", "bound"), [](const WinnerLine& line) {
+                       const auto bound = bound_of(line);
+                       return bound ? Cell(std::string(name(*bound))) : Cell();
+                     }});
+  sources.push_back({spare_column("flop_per_byte", "flop/byte", Unit::rate),
+                     [](const WinnerLine& line) { return cell_of(intensity_of(line)); }});
+  sources.push_back(
+      {data_column("ridge_flop_per_byte"), [](const WinnerLine& line) { return cell_of(ridge_of(line)); }});
+  sources.push_back(
+      {spare_column("bytes", "bytes", Unit::bytes), [](const WinnerLine& line) { return cell_of(line.bytes); }});
+  sources.push_back(
+      {spare_column("flops", "flops", Unit::count), [](const WinnerLine& line) { return cell_of(line.flops); }});
+}
+
 void add_ceiling(Sources& sources) {
-  sources.push_back({data_column("bytes"), [](const WinnerLine& line) { return cell_of(line.bytes); }});
   sources.push_back({column("gb_per_s", "GB/s", Unit::rate),
                      [](const WinnerLine& line) { return giga_per_second(line, line.bytes); }});
   sources.push_back(
       {data_column("gflop_per_s"), [](const WinnerLine& line) { return giga_per_second(line, line.flops); }});
-  sources.push_back({data_column("copy_ceiling_ns"),
+  sources.push_back({data_column("ceiling_ns"),
                      [](const WinnerLine& line) { return ceiling_ns(line) > 0 ? Cell(ceiling_ns(line)) : Cell(); }});
-  sources.push_back({column("share_of_copy", "of copy", Unit::share), share_of_copy});
+  sources.push_back({data_column("ceiling_reads_per_write"), [](const WinnerLine& line) {
+                       return line.ceiling ? Cell(std::int64_t{line.ceiling->reads}) : Cell();
+                     }});
+  sources.push_back({column("share_of_ceiling", "of ceiling", Unit::share), share_of_ceiling});
+  add_bound(sources);
   sources.push_back({data_column("base_ns"), [](const WinnerLine& line) { return cell_of(winner(line).base_ns); }});
   sources.push_back({column("speedup_over_base", "vs base", Unit::ratio),
                      [](const WinnerLine& line) { return speedup_cell(winner(line)); }});
@@ -116,6 +135,30 @@ std::vector<std::string> notes_of(const std::vector<WinnerLine>& lines) {
 }
 
 }  // namespace
+
+std::string_view name(Bound bound) noexcept {
+  return bound == Bound::launch ? "launch" : bound == Bound::memory ? "memory" : "compute";
+}
+
+std::optional<double> intensity_of(const WinnerLine& line) {
+  if (!line.bytes || !line.flops || *line.bytes <= 0) return std::nullopt;
+  return static_cast<double>(*line.flops) / static_cast<double>(*line.bytes);
+}
+
+std::optional<double> ridge_of(const WinnerLine& line) {
+  if (!line.rate || ceiling_ns(line) <= 0 || line.ceiling->bytes <= 0) return std::nullopt;
+  const double bytes_per_second = static_cast<double>(line.ceiling->bytes) / ceiling_ns(line) * 1e9;
+  return line.rate->flops_per_second / bytes_per_second;
+}
+
+std::optional<Bound> bound_of(const WinnerLine& line) {
+  if (launch_bound(line)) return Bound::launch;
+  const auto intensity = intensity_of(line);
+  if (intensity && *intensity == 0) return Bound::memory;
+  const auto ridge = ridge_of(line);
+  if (!intensity || !ridge) return std::nullopt;
+  return *intensity > *ridge ? Bound::compute : Bound::memory;
+}
 
 const std::string& emulator_note() {
   static const std::string kNote =

@@ -3,20 +3,34 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilewright {
 namespace {
 
+/// The attribute of the copy op.
+constexpr std::string_view kReads = "reads";
 constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
 
 }  // namespace
 
-Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes) {
+bool can_read(const OpInterface& copy, int reads) {
+  const auto found = std::find_if(copy.attributes.begin(), copy.attributes.end(),
+                                  [](const Attribute& attribute) { return attribute.name == kReads; });
+  if (found == copy.attributes.end()) return reads == 1;
+  return std::find(found->values.begin(), found->values.end(), std::to_string(reads)) != found->values.end();
+}
+
+Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes, int reads) {
   OpSpec spec = parse_spec(copy.op, copy);
+  for (auto& [attribute, value] : spec.attributes) {
+    if (attribute == kReads) value = std::to_string(reads);
+  }
   if (std::find(copy.dtypes.begin(), copy.dtypes.end(), dtype) != copy.dtypes.end()) spec.dtype = dtype;
   const auto size = static_cast<std::int64_t>(size_of(spec.dtype));
-  const std::int64_t elements = std::max<std::int64_t>(1, bytes / (2 * size));
+  const std::int64_t elements = std::max<std::int64_t>(1, bytes / ((reads + 1) * size));
   return make_problem(spec, copy, std::span(&elements, 1));
 }
 

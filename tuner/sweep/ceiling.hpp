@@ -10,16 +10,23 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"
 
-/// The ceiling of a memory-bound problem: as many bytes moved by the device's own copy and by the best config of the
-/// `copy` op, each by the method by which the problem's configs are timed.
+/// The ceiling of a memory-bound problem: as many bytes, read and written in the nearest ratio, moved by the best config of
+/// the `copy` op and, where as many are read as written, by the device's own copy, each by the method by which the problem's
+/// configs are timed. And the device's fp32 rate, by the `fma` op: where the two meet is the ridge point.
 namespace tilewright {
 
 /// The name of the op whose best time is a ceiling.
 inline constexpr const char* kCopyOp = "copy";
 
-/// The problem of the copy op that reads and writes `bytes` together, with elements of `dtype` where the op has that
-/// type. An amount that is no whole number of elements twice over is rounded down, at least to one element.
-[[nodiscard]] Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes);
+/// The name of the op whose best rate is the device's.
+inline constexpr const char* kFmaOp = "fma";
+
+/// True when the copy op (a user's own may hide the built-in one) can read so many bytes for each one written.
+[[nodiscard]] bool can_read(const OpInterface& copy, int reads);
+
+/// The problem of the copy op that moves `bytes` in all, `reads` of them read for each one written, with elements of
+/// `dtype` where the op has that type. What is left over of whole elements is left out; there is one at least.
+[[nodiscard]] Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes, int reads);
 
 /// Nanoseconds of a device-to-device copy that reads and writes `bytes` together, rotating over as many buffers as a
 /// kernel's inputs would. Throws DeviceError when memory does not suffice.

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "cache/version.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/problem_run.hpp"
+#include "tuner/sweep/stops.hpp"
 
 namespace tilewright {
 namespace {
@@ -49,17 +48,6 @@ class SweepRow {
   std::string outcome_ = "partly";
 };
 
-/// One stop of the walk: a problem to tune, or the ceiling of the problem before it.
-struct Stop {
-  const OpDefinition* definition = nullptr;  ///< null: a ceiling with no copy op, of the device's own copy alone
-  Problem problem;
-  std::int64_t ceiling_bytes = 0;  ///< 0: a problem to tune
-  std::size_t of = 0;              ///< of a ceiling: the stop of the problem it is for
-  std::unique_ptr<ProblemRun> run;
-  bool had_work = false;
-  bool skipped = false;
-};
-
 class Walk {
  public:
   Walk(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store, SweepListener& listener,
@@ -67,6 +55,7 @@ class Walk {
       : request_(request),
         catalogue_(catalogue),
         device_(device),
+        fingerprint_(device.facts().fingerprint()),
         store_(store),
         listener_(listener),
         interrupted_(interrupted ? interrupted : [] { return false; }),
@@ -77,9 +66,9 @@ class Walk {
     const auto start = Clock::now();
     put_definition(*request_.definition);
     store_.put_device(device_.facts());
-    SweepRow row(store_, request_.command, device_.facts().fingerprint());
+    SweepRow row(store_, request_.command, fingerprint_);
     make_settings(row.id());
-    plan_stops();
+    make_stops();
     for (std::size_t i = 0; i < stops_.size() && !summary_.interrupted; ++i) visit(i);
     row.set_outcome(summary_.interrupted ? "interrupted" : summary_.without_winner > 0 ? "partly" : "done");
     summary_.compiled = builder_.compiled();
@@ -109,60 +98,46 @@ class Walk {
     tuning_.max_configs = request_.max_configs;
     tuning_.again = request_.again;
     tuning_.note = [this](const std::string& line) { listener_.note(line); };
-    copying_ = tuning_;
-    copying_.trial.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
-    copying_.max_configs = device_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
-    copying_.again = false;
+    measuring_ = tuning_;
+    measuring_.trial.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
+    measuring_.max_configs = device_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
+    measuring_.again = false;
   }
 
-  /// The problems in order, each once, and after the first of so many bytes their ceiling.
-  void plan_stops() {
-    const OpDefinition* copy = request_.ceilings ? find_copy() : nullptr;
-    std::set<std::string> keys;
-    std::set<std::int64_t> bytes_seen;
-    for (const Problem& problem : request_.problems) {
-      if (!keys.insert(problem.key()).second) continue;
-      stops_.emplace_back().definition = request_.definition;
-      stops_.back().problem = problem;
-      const std::size_t tuned = stops_.size() - 1;
-      ++problems_;
-      if (!request_.ceilings) continue;
-      const std::int64_t bytes = request_.definition->bytes_of(problem);
-      if (bytes < 2 || !bytes_seen.insert(bytes).second) continue;
-      Stop ceiling;
-      ceiling.definition = copy;
-      if (copy != nullptr) ceiling.problem = copy_problem(copy->interface, problem.spec.dtype, bytes);
-      ceiling.ceiling_bytes = bytes;
-      ceiling.of = tuned;
-      stops_.push_back(std::move(ceiling));
-    }
-  }
-
-  const OpDefinition* find_copy() {
-    const std::vector<std::string> names = catalogue_.names();
-    if (std::find(names.begin(), names.end(), kCopyOp) == names.end()) {
+  void make_stops() {
+    const OpDefinition* copy = request_.ceilings ? find_measure(kCopyOp) : nullptr;
+    if (request_.ceilings && copy == nullptr) {
       listener_.note("there is no op named copy: ceilings are those of the device's own copy alone");
-      return nullptr;
     }
-    const OpDefinition& copy = catalogue_.find(kCopyOp);
-    put_definition(copy);
-    return &copy;
+    // The emulator's rate says nothing of any processor, and a GPU's is measured once.
+    const bool rate = request_.ceilings && !device_.facts().is_cpu() && !store_.compute_rate(fingerprint_);
+    stops_ = plan_stops(request_, copy, rate ? find_measure(kFmaOp) : nullptr);
+    problems_ = static_cast<std::size_t>(std::count_if(stops_.begin(), stops_.end(), is_tuned));
+  }
+
+  static bool is_tuned(const Stop& stop) noexcept { return stop.goal == Stop::Goal::winners; }
+
+  /// An op that ceilings are measured with; null when there is none of that name.
+  const OpDefinition* find_measure(const char* name) {
+    const std::vector<std::string> names = catalogue_.names();
+    if (std::find(names.begin(), names.end(), name) == names.end()) return nullptr;
+    const OpDefinition& definition = catalogue_.find(name);
+    put_definition(definition);
+    return &definition;
   }
 
   /// True when a ceiling must be measured: there is none, or what it is compared with is measured in this sweep.
   [[nodiscard]] bool needs_ceiling(const Stop& stop) const {
-    const auto stored = store_.ceiling(device_.facts().fingerprint(), stop.ceiling_bytes, request_.mode);
-    return stops_[stop.of].had_work || !stored;
+    return stops_[stop.of].had_work || !store_.ceiling(fingerprint_, stop.bytes, stop.reads, request_.mode);
   }
 
   void prepare(Stop& stop) {
     if (stop.run || stop.skipped) return;
-    const bool ceiling = stop.ceiling_bytes != 0;
-    if (ceiling && (stop.definition == nullptr || !needs_ceiling(stop))) {
+    if (stop.goal == Stop::Goal::ceiling && (stop.definition == nullptr || !needs_ceiling(stop))) {
       stop.skipped = stop.definition != nullptr;
       return;
     }
-    stop.run = std::make_unique<ProblemRun>(ceiling ? copying_ : tuning_, *stop.definition, stop.problem);
+    stop.run = std::make_unique<ProblemRun>(is_tuned(stop) ? tuning_ : measuring_, *stop.definition, stop.problem);
     stop.had_work = stop.run->has_work();
   }
 
@@ -184,14 +159,13 @@ class Walk {
   void visit(std::size_t index) {
     Stop& stop = stops_[index];
     top_up();
-    const bool tuned = stop.ceiling_bytes == 0;
-    if (tuned && stop.run) {
+    if (is_tuned(stop) && stop.run) {
       listener_.problem_started(stop.problem, ordinal_++, problems_, stop.run->candidates(), stop.run->known_before());
       summary_.reused += stop.run->known_before();
     }
     try {
       measure_all(index);
-      if (!summary_.interrupted) tuned ? finish_problem(stop) : finish_ceiling(stop);
+      if (!summary_.interrupted) finish(stop);
     } catch (const DeviceLost&) {
       throw;
     } catch (const DeviceError& error) {
@@ -213,12 +187,23 @@ class Walk {
         summary_.interrupted = true;
         return;
       }
-      if (stop.ceiling_bytes != 0) continue;
+      if (!is_tuned(stop)) continue;
       ++summary_.measured;
       if (trial->status != TrialStatus::ok) ++summary_.failed;
       listener_.trial_done(stop.problem, *trial, stop.run->is_best_so_far(*trial));
     }
     if (interrupted_()) summary_.interrupted = true;
+  }
+
+  void finish(Stop& stop) {
+    switch (stop.goal) {
+      case Stop::Goal::winners:
+        return finish_problem(stop);
+      case Stop::Goal::ceiling:
+        return finish_ceiling(stop);
+      case Stop::Goal::rate:
+        return finish_rate(stop);
+    }
   }
 
   void finish_problem(Stop& stop) {
@@ -235,7 +220,8 @@ class Walk {
   void finish_ceiling(Stop& stop) {
     if (stop.skipped || (stop.definition == nullptr && !needs_ceiling(stop))) return;
     Ceiling ceiling;
-    ceiling.bytes = stop.ceiling_bytes;
+    ceiling.bytes = stop.bytes;
+    ceiling.reads = stop.reads;
     ceiling.mode = request_.mode;
     ceiling.gpu_uuid = device_.gpu_uuid();
     if (stop.run) {
@@ -245,11 +231,24 @@ class Walk {
       }
       stop.run->release();
     }
-    ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, copying_.trial.stop, interrupted_);
-    if (interrupted_()) return;
-    ceiling.measured_at = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    store_.put_ceiling(device_.facts().fingerprint(), ceiling);
+    if (stop.reads == 1) {
+      ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, measuring_.trial.stop, interrupted_);
+    }
+    if (interrupted_() || ceiling.best_ns() <= 0) return;
+    store_.put_ceiling(fingerprint_, ceiling);
     ++summary_.ceilings;
+  }
+
+  void finish_rate(Stop& stop) {
+    const auto winners = stop.run->finish();
+    if (!winners || winners->empty() || interrupted_()) return;
+    const Trial& best = winners->front().trial;
+    if (!best.timing || best.timing->median_ns <= 0) return;
+    ComputeRate rate;
+    rate.flops_per_second = static_cast<double>(stop.definition->flops_of(stop.problem)) / best.timing->median_ns * 1e9;
+    rate.config = best.config.text();
+    rate.gpu_uuid = device_.gpu_uuid();
+    store_.put_compute_rate(fingerprint_, rate);
   }
 
   /// A problem that cannot be set up (too large for the memory, say) costs itself, not the sweep.
@@ -263,19 +262,20 @@ class Walk {
     while (!queue_.empty() && queue_.front().first == index) queue_.pop_front();
     if (feed_ == index) ++feed_;
     const Stop& stop = stops_[index];
-    const std::string what = stop.ceiling_bytes == 0 ? stop.problem.key() : "the copy ceiling";
+    const std::string what = stop.goal == Stop::Goal::ceiling ? "the copy ceiling" : stop.problem.key();
     listener_.note(fmt::format("{} is left out: {}", what, error.what()));
-    if (stop.ceiling_bytes == 0) ++summary_.without_winner;
+    if (is_tuned(stop)) ++summary_.without_winner;
   }
 
   const SweepRequest& request_;
   Catalogue& catalogue_;
   Device& device_;
+  std::string fingerprint_;
   Store& store_;
   SweepListener& listener_;
   std::function<bool()> interrupted_;
   SweepSetting tuning_;
-  SweepSetting copying_;
+  SweepSetting measuring_;
   SweepSummary summary_;
   std::vector<Stop> stops_;
   std::deque<std::pair<std::size_t, Work>> queue_;

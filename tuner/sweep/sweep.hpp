@@ -27,7 +27,7 @@ struct SweepRequest {
   int jobs = 0;
   /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
   std::size_t max_configs = 0;
-  /// Measure the copy ceiling of each problem's bytes.
+  /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate.
   bool ceilings = true;
   /// Measure again what the cache already has.
   bool again = false;

@@ -17,6 +17,13 @@ TEST(Significant, keeps_as_many_digits_as_matter_and_no_exponent) {
   EXPECT_EQ(significant(0.0, 4), "0");
 }
 
+TEST(ShowCount, has_steps_of_a_thousand_and_leaves_small_numbers_whole) {
+  EXPECT_EQ(show_count(0), "0");
+  EXPECT_EQ(show_count(512), "512");
+  EXPECT_EQ(show_count(20'971'520), "20.97 M");
+  EXPECT_EQ(show_count(1.1e9), "1.100 G");
+}
+
 TEST(Significant, rounds_up_over_a_power_of_ten_without_an_extra_digit) {
   EXPECT_EQ(significant(9.9996, 4), "10.00");
   EXPECT_EQ(significant(0.99999, 3), "1.00");

@@ -27,7 +27,8 @@ WinnerLine line(const DeviceFacts& device) {
   line.match = {Fit::exact, Freshness::fresh, DeviceFit::same_device};
   line.bytes = 16'000'000;
   line.flops = 20'000'000;
-  line.ceiling = Ceiling{16'000'000, MeasureMode::cold, 3900.0, 3800.0, "", 0};
+  line.ceiling = Ceiling{16'000'000, 2, MeasureMode::cold, 3900.0, 3800.0, "", 0};
+  line.rate = ComputeRate{60e12, "chains{chains=4}", "", 0};
   return line;
 }
 
@@ -45,8 +46,9 @@ TEST(WinnersTable, computes_bandwidth_share_and_speedup_from_the_median) {
   const auto row = first_row(winners_table("t", {line(h200())}));
   EXPECT_DOUBLE_EQ(row["gb_per_s"], 4000.0);
   EXPECT_DOUBLE_EQ(row["gflop_per_s"], 5000.0);
-  EXPECT_DOUBLE_EQ(row["copy_ceiling_ns"], 3800.0);
-  EXPECT_DOUBLE_EQ(row["share_of_copy"], 0.95);
+  EXPECT_DOUBLE_EQ(row["ceiling_ns"], 3800.0);
+  EXPECT_DOUBLE_EQ(row["share_of_ceiling"], 0.95);
+  EXPECT_EQ(row["ceiling_reads_per_write"], 2);
   EXPECT_DOUBLE_EQ(row["speedup_over_base"], 2.5);
   EXPECT_EQ(row["rows"], 4096);
   EXPECT_EQ(row["cols"], 1024);
@@ -68,9 +70,11 @@ TEST(WinnersTable, leaves_empty_what_is_not_known) {
   unknown.bytes.reset();
   unknown.flops.reset();
   unknown.ceiling.reset();
+  unknown.rate.reset();
   unknown.row.winner.base_ns.reset();
   const auto row = first_row(winners_table("t", {unknown}));
-  for (const char* column : {"bytes", "gb_per_s", "gflop_per_s", "share_of_copy", "speedup_over_base", "runner_up"}) {
+  for (const char* column : {"bytes", "gb_per_s", "gflop_per_s", "share_of_ceiling", "flop_per_byte",
+                             "ridge_flop_per_byte", "bound", "speedup_over_base", "runner_up"}) {
     EXPECT_TRUE(row[column].is_null()) << column;
   }
 }
@@ -97,6 +101,43 @@ TEST(WinnersTable, says_how_many_times_are_the_launchs) {
   const Table table = winners_table("t", {bound, line(h200())});
   ASSERT_EQ(table.notes.size(), 1U);
   EXPECT_EQ(table.notes.front().substr(0, 25), "1 time is launch-bound (w");
+}
+
+TEST(WinnersTable, says_by_what_a_time_is_bound) {
+  WinnerLine each = line(h200());
+  // 60 Tflop/s over 16 MB in 3.8 µs, which is 4210 GB/s.
+  EXPECT_NEAR(*ridge_of(each), 60e12 / (16e6 / 3800 * 1e9), 1e-9);
+  EXPECT_DOUBLE_EQ(*intensity_of(each), 1.25);
+  EXPECT_EQ(bound_of(each), Bound::memory);
+  each.flops = 16'000'000 * std::int64_t{15};
+  EXPECT_EQ(bound_of(each), Bound::compute);
+  each.row.winner.trial.timing->floor_ns = 2500;
+  EXPECT_EQ(bound_of(each), Bound::launch);
+  EXPECT_EQ(first_row(winners_table("t", {each}))["bound"], "launch");
+}
+
+TEST(WinnersTable, knows_no_bound_without_rate_or_ceiling_unless_nothing_is_computed) {
+  WinnerLine each = line(h200());
+  each.rate.reset();
+  EXPECT_EQ(bound_of(each), std::nullopt);
+  EXPECT_EQ(ridge_of(each), std::nullopt);
+  each.flops = 0;
+  EXPECT_EQ(bound_of(each), Bound::memory);
+  each = line(h200());
+  each.ceiling.reset();
+  EXPECT_EQ(bound_of(each), std::nullopt);
+}
+
+TEST(WinnersTable, spares_people_what_does_not_fit) {
+  const Table table = winners_table("t", {line(h200())});
+  const std::string wide = render_text(table, 0);
+  for (const char* heading : {"bound", "flop/byte", "bytes", "flops"}) {
+    EXPECT_NE(wide.find(heading), std::string::npos) << heading;
+  }
+  EXPECT_NE(wide.find("20.00 M"), std::string::npos);
+  EXPECT_EQ(render_text(table, 80).find("flop/byte"), std::string::npos);
+  EXPECT_EQ(first_row(table)["flops"], 20'000'000);
+  EXPECT_EQ(first_row(table)["bytes"], 16'000'000);
 }
 
 TEST(WinnersTable, has_a_column_for_each_attribute) {

@@ -69,6 +69,25 @@ TEST(Migrations, every_missing_step_is_taken_once_and_rows_are_kept) {
   EXPECT_EQ(user_version(path), 3);
 }
 
+TEST(Migrations, ceilings_of_schema_1_are_plain_copies) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  {
+    Database first = open_with(path, migrations().first(1));
+    first.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES (?, ?, ?)", "GPU", 90, "{}");
+    first.run(
+        "INSERT INTO ceilings (device, mode, bytes, memcpy_ns, gpu_uuid, measured_at) VALUES (1, 'cold', ?, ?, '', 1)",
+        1024, 50.0);
+  }
+  EXPECT_EQ(user_version(path), 1);
+  Store store(path);
+  EXPECT_EQ(store.counts().schema, schema_version());
+  EXPECT_EQ(store.ceiling("GPU", 1024, 1, MeasureMode::cold)->memcpy_ns, 50);
+  EXPECT_FALSE(store.ceiling("GPU", 1024, 2, MeasureMode::cold).has_value());
+  EXPECT_FALSE(store.compute_rate("GPU").has_value());
+  store.check();
+}
+
 TEST(Migrations, a_step_that_fails_leaves_the_file_at_the_step_before) {
   const TemporaryFolder folder;
   const auto path = folder / "c.db";

@@ -157,21 +157,47 @@ TEST_F(StoreTrials, a_trial_of_something_unknown_is_refused_whole) {
 }
 
 TEST_F(StoreTrials, the_newest_ceiling_of_a_size_counts) {
-  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 1024, MeasureMode::cold).has_value());
-  store.put_ceiling(key.device_fingerprint, {1024, MeasureMode::cold, 50, 60, "GPU-1", 5});
-  store.put_ceiling(key.device_fingerprint, {1024, MeasureMode::cold, std::nullopt, 40, "GPU-2", 7});
-  store.put_ceiling(key.device_fingerprint, {1024, MeasureMode::hot, 10, std::nullopt, "GPU-1", 0});
-  const auto cold = store.ceiling(key.device_fingerprint, 1024, MeasureMode::cold);
+  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 1024, 1, MeasureMode::cold).has_value());
+  store.put_ceiling(key.device_fingerprint, {1024, 1, MeasureMode::cold, 50, 60, "GPU-1", 5});
+  store.put_ceiling(key.device_fingerprint, {1024, 1, MeasureMode::cold, std::nullopt, 40, "GPU-2", 7});
+  store.put_ceiling(key.device_fingerprint, {1024, 1, MeasureMode::hot, 10, std::nullopt, "GPU-1", 0});
+  const auto cold = store.ceiling(key.device_fingerprint, 1024, 1, MeasureMode::cold);
   ASSERT_TRUE(cold.has_value());
   EXPECT_EQ(cold->bytes, 1024);
   EXPECT_EQ(cold->memcpy_ns, std::nullopt);
   EXPECT_EQ(cold->copy_op_ns, 40);
   EXPECT_EQ(cold->gpu_uuid, "GPU-2");
   EXPECT_EQ(cold->measured_at, 7);
-  EXPECT_EQ(store.ceiling(key.device_fingerprint, 1024, MeasureMode::hot)->memcpy_ns, 10);
-  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 2048, MeasureMode::cold).has_value());
-  EXPECT_FALSE(store.ceiling("GTX fictional", 1024, MeasureMode::cold).has_value());
+  EXPECT_EQ(store.ceiling(key.device_fingerprint, 1024, 1, MeasureMode::hot)->memcpy_ns, 10);
+  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 2048, 1, MeasureMode::cold).has_value());
+  EXPECT_FALSE(store.ceiling("GTX fictional", 1024, 1, MeasureMode::cold).has_value());
   EXPECT_THROW(store.put_ceiling("GTX fictional", {1024}), CacheError);
+}
+
+TEST_F(StoreTrials, ceilings_of_different_ratios_are_apart) {
+  store.put_ceiling(key.device_fingerprint, {1024, 1, MeasureMode::cold, 50, 60, "GPU-1", 5});
+  store.put_ceiling(key.device_fingerprint, {1024, 2, MeasureMode::cold, std::nullopt, 45, "GPU-1", 6});
+  EXPECT_EQ(store.ceiling(key.device_fingerprint, 1024, 1, MeasureMode::cold)->copy_op_ns, 60);
+  const auto sum = store.ceiling(key.device_fingerprint, 1024, 2, MeasureMode::cold);
+  ASSERT_TRUE(sum.has_value());
+  EXPECT_EQ(sum->reads, 2);
+  EXPECT_EQ(sum->copy_op_ns, 45);
+  EXPECT_FALSE(store.ceiling(key.device_fingerprint, 1024, 3, MeasureMode::cold).has_value());
+}
+
+TEST_F(StoreTrials, the_newest_compute_rate_of_a_device_counts) {
+  EXPECT_FALSE(store.compute_rate(key.device_fingerprint).has_value());
+  store.put_compute_rate(key.device_fingerprint, {6e13, "chains{chains=4}", "GPU-1", 5});
+  store.put_compute_rate(key.device_fingerprint, {6.5e13, "chains{chains=8}", "GPU-2", 0});
+  const auto rate = store.compute_rate(key.device_fingerprint);
+  ASSERT_TRUE(rate.has_value());
+  EXPECT_EQ(rate->flops_per_second, 6.5e13);
+  EXPECT_EQ(rate->config, "chains{chains=8}");
+  EXPECT_EQ(rate->gpu_uuid, "GPU-2");
+  EXPECT_GT(rate->measured_at, 1'700'000'000);
+  EXPECT_FALSE(store.compute_rate("cpu").has_value());
+  EXPECT_THROW(store.put_compute_rate("GTX fictional", {1e12}), CacheError);
+  EXPECT_THROW(store.put_compute_rate(key.device_fingerprint, {0}), CacheError);
 }
 
 TEST_F(StoreTrials, requests_sum_up_by_shape_and_device_and_the_most_asked_is_first) {

@@ -144,7 +144,7 @@ TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
   EXPECT_EQ(summary.ceilings, 2U);
   EXPECT_EQ(device.copies_timed, 2);
   EXPECT_EQ(summary.measured, 2 * kConfigs);
-  const auto ceiling = open().ceiling("cpu", 8000, MeasureMode::cold);
+  const auto ceiling = open().ceiling("cpu", 8000, 1, MeasureMode::cold);
   ASSERT_TRUE(ceiling.has_value());
   EXPECT_NEAR(*ceiling->memcpy_ns, 2500, 5);
   EXPECT_NEAR(*ceiling->copy_op_ns, 4000, 8);
@@ -156,6 +156,31 @@ TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
   EXPECT_EQ(summary.ceilings, 0U);
   EXPECT_EQ(device.timed, timed);
   EXPECT_EQ(device.copies_timed, 2);
+}
+
+TEST_F(Sweep, measures_a_gpus_compute_rate_once) {
+  FakeDevice device({.gpu = true});
+  request.ceilings = true;
+  request.max_configs = 1;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.problems, 1U);
+  EXPECT_EQ(summary.without_winner, 0U);
+  const auto rate = open().compute_rate(device.facts().fingerprint());
+  ASSERT_TRUE(rate.has_value());
+  // 800,000 operations in the 4 µs of every config without a speed of its own.
+  EXPECT_NEAR(rate->flops_per_second, 800'000 / 4e-6, 2e-3 * 2e11);
+  EXPECT_EQ(rate->gpu_uuid, device.gpu_uuid());
+
+  const int timed = device.timed;
+  (void)sweep(device);
+  EXPECT_EQ(device.timed, timed);
+}
+
+TEST_F(Sweep, measures_no_compute_rate_on_the_emulator_or_without_ceilings) {
+  FakeDevice emulator;
+  request.ceilings = true;
+  (void)sweep(emulator);
+  EXPECT_FALSE(open().compute_rate("cpu").has_value());
 }
 
 TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {

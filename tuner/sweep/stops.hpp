@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tuner/sweep/problem_run.hpp"
+#include "tuner/sweep/sweep.hpp"
+
+/// Where a sweep goes, in order: each problem, after the first of so much traffic its ceiling, and at the end the device's
+/// compute rate. Values, made before anything is measured.
+namespace tilewright {
+
+struct Stop {
+  enum class Goal : std::uint8_t {
+    winners,  ///< a problem to tune
+    ceiling,  ///< of a problem before it
+    rate,     ///< of the device
+  };
+  Goal goal = Goal::winners;
+  const OpDefinition* definition = nullptr;  ///< null: a ceiling with no copy op, of the device's own copy alone
+  Problem problem;
+  // Of a ceiling: its bytes, how many are read for each one written, and the stop of the problem it is for.
+  std::int64_t bytes = 0;
+  int reads = 1;
+  std::size_t of = 0;
+  // While the sweep is there.
+  std::unique_ptr<ProblemRun> run;
+  bool had_work = false;
+  bool skipped = false;
+};
+
+/// The request's problems, each once. `copy` may be null, and then there are ceilings of 1:1 alone; `fma` null: no rate.
+[[nodiscard]] std::vector<Stop> plan_stops(const SweepRequest& request, const OpDefinition* copy,
+                                           const OpDefinition* fma);
+
+}  // namespace tilewright
