@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/config.cuh"
+#include "device/philox.cuh"
+
+// Dropout: an element is kept, and divided by 1 - p, with probability 1 - p; else it becomes 0. Which ones are kept is a
+// function of seed, offset, row and column alone, so that it is the same whatever the config:
+//
+//   words = philox4x32_10(counter = (column / 4, row, offset's lower word, its upper word), key = seed)
+//   kept    where (words[column mod 4] >> 8) · 2^-24 >= p
+//
+// Row and column / 4 count modulo 2^32. p is in [0, 1]: at 1 everything becomes 0, and at 0 everything is kept, for which
+// no random number is made.
+
+namespace tilewright {
+
+class Dropout {
+ public:
+  // Between integers: word >> 8 >= p · 2^24 exactly where word > limit. For p = 0 the words are all ones and the limit 0.
+  __device__ __forceinline__ Dropout(float p, u64 seed, u64 offset)
+      : seed_(seed), offset_(offset), scale_(1.0f / (1.0f - p)) {
+    const u32 least = min(static_cast<u32>(__float2int_rz(ceilf(p * 0x1p24f))), 1u << 24);
+    limit_ = least == 0 ? 0 : (least - 1) << 8 | 0xff;
+    random_ = least != 0;
+  }
+
+  // Applies it to the values of the columns from `column` on, which is known to be a multiple of kMultiple.
+  template <int kMultiple, int N>
+  __device__ __forceinline__ void apply(float (&values)[N], u64 row, u64 column) const {
+    if constexpr (kMultiple % 4 != 0) {
+      apply_across(values, row, column);
+    } else {
+#pragma unroll
+      for (int j = 0; j < N; j += 4) {
+        const PhiloxWords words = words_at(row, column / 4 + j / 4);
+#pragma unroll
+        for (int k = 0; k < 4 && j + k < N; ++k) values[j + k] = dropped(values[j + k], words[k]);
+      }
+    }
+  }
+
+ private:
+  // Columns from any place in a group of four on: the words of one group more, moved down.
+  template <int N>
+  __device__ __forceinline__ void apply_across(float (&values)[N], u64 row, u64 column) const {
+    const u32 skip = static_cast<u32>(column % 4);
+    PhiloxWords words = words_at(row, column / 4);
+#pragma unroll
+    for (int j = 0; j < N; j += 4) {
+      PhiloxWords next = words;
+      if (N > 1) next = words_at(row, column / 4 + j / 4 + 1);
+      u32 moved[7];
+#pragma unroll
+      for (int k = 0; k < 7; ++k) moved[k] = k < 4 ? words[k] : next[k - 4];
+#pragma unroll
+      for (int k = 0; k < 5; ++k) moved[k] = (skip & 2) != 0 ? moved[k + 2] : moved[k];
+#pragma unroll
+      for (int k = 0; k < 4; ++k) moved[k] = (skip & 1) != 0 ? moved[k + 1] : moved[k];
+#pragma unroll
+      for (int k = 0; k < 4 && j + k < N; ++k) values[j + k] = dropped(values[j + k], moved[k]);
+      words = next;
+    }
+  }
+
+  __device__ __forceinline__ PhiloxWords words_at(u64 row, u64 group) const {
+    if (!random_) return {{~0u, ~0u, ~0u, ~0u}};
+    return philox4x32_10(
+        {{static_cast<u32>(group), static_cast<u32>(row), static_cast<u32>(offset_), static_cast<u32>(offset_ >> 32)}},
+        seed_);
+  }
+
+  __device__ __forceinline__ float dropped(float value, u32 word) const {
+    return word > limit_ ? value * scale_ : 0.0f;
+  }
+
+  u64 seed_, offset_;
+  float scale_;
+  u32 limit_;
+  bool random_;
+};
+
+// The same for one element, in fp64 and word by word as the definition has it: for references.
+__device__ __forceinline__ double exact_dropout(double value, float p, u64 seed, u64 offset, u64 row, u64 column) {
+  const PhiloxWords words = philox4x32_10(
+      {{static_cast<u32>(column / 4), static_cast<u32>(row), static_cast<u32>(offset), static_cast<u32>(offset >> 32)}},
+      seed);
+  const bool kept = static_cast<float>(words[static_cast<int>(column % 4)] >> 8) * 0x1p-24f >= p;
+  return kept ? value / (1.0 - double{p}) : 0.0;
+}
+
+}  // namespace tilewright
