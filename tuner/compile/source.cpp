@@ -31,6 +31,7 @@ class ConfigText {
   }
 
   void parameters(const Config& config) {
+    text_ += fmt::format("  static constexpr tilewright::Name implementation{{\"{}\"}};\n", config.implementation);
     for (const auto& [parameter, value] : config.values) {
       text_ += fmt::format("  static constexpr int {} = {};\n", parameter, value);
     }

@@ -15,8 +15,6 @@ TEST_P(KernelMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 const Spoiled kSpoiled[] = {
     {"entry_not_in_the_source", "entry = \"mini_mapped\"", "entry = \"mini_maped\"", "\"mini_maped\"",
      "there is no kernel 'mini_maped' in mini.cu; did you mean 'mini_mapped'?"},
-    {"params_missing", "params = [\"map:x\", \"ptr:y\"]\n", "", "[[implementation.kernel]]\nentry = \"mini_mapped\"",
-     "kernel 'mini_mapped' has no 'params'"},
     {"params_too_few", "\"dim:rows\", \"dim:cols\"]\ngrid", "\"dim:rows\"]\ngrid", "\"mini_simple\"",
      "kernel 'mini_simple' takes 6 parameters in mini.cu, and 'params' gives it 5"},
     {"param_without_a_kind", "\"ptr:y\", \"scalar:eps\"", "\"y\", \"scalar:eps\"", "\"y\"",

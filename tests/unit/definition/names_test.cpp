@@ -62,8 +62,7 @@ TEST(NameRegistry, refuses_names_with_another_meaning) {
   EXPECT_EQ(claim_mistake("resident_blocks", "parameter"),
             "parameter 'resident_blocks' clashes: that is a fact of launching in formulas; choose another name");
   EXPECT_EQ(claim_mistake("dtype_name", "attribute"),
-            "attribute 'dtype_name' clashes: that is the op's dtype in the generated struct Config; choose another "
-            "name");
+            "attribute 'dtype_name' clashes: that is a member of the generated struct Config; choose another name");
 }
 
 TEST(NameRegistry, refuses_names_that_are_taken) {

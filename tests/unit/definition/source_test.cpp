@@ -41,6 +41,7 @@ namespace tilewright_generated {{
 struct Config {{
   using dtype = __nv_bfloat16;
   static constexpr tilewright::Name dtype_name{{"bf16"}};
+  static constexpr tilewright::Name implementation{{"tma"}};
   static constexpr int block_m = 128;
   static constexpr int block_k = 64;
   static constexpr int split_k = 4;

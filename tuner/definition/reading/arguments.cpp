@@ -59,10 +59,16 @@ void read_tensor(Section& section, Argument& arg, const Vocabulary& vocabulary) 
     if (extents) arg.shape = *std::move(extents);
   }
   if (const Node* align = section.find("align")) arg.align = read_align(*align, section);
+  const Node* pitch = section.find("pitch", Node::Kind::text);
+  if (pitch != nullptr && arg.shape.size() == 1) {
+    section.mistakes().add(pitch->place, fmt::format("{}: a tensor with one extent has no rows", section.what("pitch")));
+  } else if (pitch != nullptr) {
+    arg.pitch = pitch->text;
+  }
 }
 
 void refuse_on_scalar(Section& section) {
-  for (const char* key : {"shape", "align", "alias"}) {
+  for (const char* key : {"shape", "align", "pitch", "alias"}) {
     if (const Node* node = section.find(key)) {
       section.mistakes().add(node->place, fmt::format("{}: a scalar has none", section.what(key)));
     }
@@ -90,6 +96,22 @@ void check_alias(const Node& text, std::size_t output_index, const ArgumentList&
     mistakes.add(text.place, fmt::format("'{}' may not be '{}': their types differ", output.name, text.text));
   } else if (!same_shape(*input, output)) {
     mistakes.add(text.place, fmt::format("'{}' may not be '{}': their shapes differ", output.name, text.text));
+  } else if (input->pitch.empty() != output.pitch.empty()) {
+    mistakes.add(text.place, fmt::format("'{}' may not be '{}': only one of them has a pitch", output.name, text.text));
+  }
+}
+
+void check_pitch(const Node& text, const ArgumentList& list, const std::string& arg, Mistakes& mistakes) {
+  const Argument* scalar = list.find(text.text);
+  if (scalar == nullptr) {
+    if (list.complete) {
+      mistakes.add(text.place, fmt::format("the pitch of '{}' is '{}', and there is no such argument{}", arg, text.text,
+                                           suggestion(text.text, list.names(true))));
+    }
+  } else if (!list.sound[static_cast<std::size_t>(scalar - list.args.data())]) {
+    return;  // what is wrong with it has been said
+  } else if (scalar->role != ArgRole::scalar || scalar->type != DType::i64) {
+    mistakes.add(text.place, fmt::format("the pitch of '{}' is '{}', which is no scalar of type i64", arg, text.text));
   }
 }
 
@@ -117,7 +139,7 @@ class Reader {
     }
     if (!known_role) {
       // What it needs depends on the role, so nothing more can be said of it.
-      for (const char* key : {"shape", "align"}) static_cast<void>(section.find(key));
+      for (const char* key : {"shape", "align", "pitch"}) static_cast<void>(section.find(key));
     } else if (arg.role == ArgRole::scalar) {
       refuse_on_scalar(section);
     } else {
@@ -129,6 +151,7 @@ class Reader {
     }
     const std::vector<Node>* alias = arg.role == ArgRole::scalar ? nullptr : section.find_texts("alias");
     if (alias != nullptr && known_role) note_alias(*alias, arg);
+    if (!arg.pitch.empty()) pitches_.emplace_back(&table.member("pitch")->value, arg.name);
     section.finish();
     list_.places.push_back(table.place);
     list_.args.push_back(std::move(arg));
@@ -136,6 +159,7 @@ class Reader {
 
   ArgumentList take() {
     for (const auto& [text, output] : aliases_) check_alias(*text, output, list_, mistakes_);
+    for (const auto& [text, arg] : pitches_) check_pitch(*text, list_, arg, mistakes_);
     return std::move(list_);
   }
 
@@ -166,8 +190,10 @@ class Reader {
   const Vocabulary& vocabulary_;
   Mistakes& mistakes_;
   ArgumentList list_;
-  /// Checked when all arguments are known: an output may stand before its input.
+  /// Checked when all arguments are known: an output may stand before its input, a tensor before its pitch.
   std::vector<std::pair<const Node*, std::size_t>> aliases_;
+  /// With the tensor's name.
+  std::vector<std::pair<const Node*, std::string>> pitches_;
 };
 
 }  // namespace

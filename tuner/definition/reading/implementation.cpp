@@ -9,6 +9,8 @@
 #include <set>
 
 #include "cache/content_hash.hpp"
+#include "tuner/definition/reading/fragment.hpp"
+#include "tuner/definition/reading/lets.hpp"
 
 namespace tilewright::reading {
 namespace {
@@ -77,7 +79,7 @@ void check_size(const Implementation& implementation, const Node& space, Mistake
   }
 }
 
-void read_space(Section& section, Implementation& implementation, NameRegistry names, Vocabulary& vocabulary) {
+void read_space(Section& section, Implementation& implementation, NameRegistry& names, Vocabulary& vocabulary) {
   Mistakes& mistakes = section.mistakes();
   const Node* space = section.find("space");
   if (space == nullptr) return;
@@ -133,8 +135,15 @@ void read_constraints(Section& section, ImplementationRecipe& recipe, const Voca
 
 void read_align(Section& section, ImplementationRecipe& recipe, const OpPart& op, const Vocabulary& vocabulary) {
   Mistakes& mistakes = section.mistakes();
-  const Node* table = section.find("align", Node::Kind::table);
+  const Node* table = section.find("align");
   if (table == nullptr) return;
+  if (table->kind != Node::Kind::table) {
+    // One formula for every tensor.
+    const auto formula = read_formula(*table, section.what("align"), Stage::config, vocabulary, mistakes);
+    if (!formula) return;
+    for (const std::string& arg : op.args.names(false)) recipe.align.emplace(arg, *formula);
+    return;
+  }
   Section align(*table, section.what("align"), mistakes);
   for (const std::string& arg : op.args.names(false)) {
     const Node* node = align.find(arg);
@@ -177,9 +186,10 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
 
 }  // namespace
 
-ImplementationPart read_implementation(const Node& table, const OpPart& op, Sources& sources, Mistakes& mistakes) {
+ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources, Mistakes& mistakes) {
   ImplementationPart part;
   const std::size_t before = mistakes.unusable();
+  const Node table = extended(own, sources, mistakes);
   const Member* given = table.member("name");
   const bool has_name = given != nullptr && given->value.kind == Node::Kind::text;
   Section section(table, has_name ? fmt::format("implementation '{}'", given->value.text) : "[[implementation]]",
@@ -194,8 +204,10 @@ ImplementationPart read_implementation(const Node& table, const OpPart& op, Sour
   if (closure != nullptr) part.implementation.source = closure->files.front().path;
 
   Vocabulary vocabulary = op.vocabulary;
+  NameRegistry names = op.names;
   read_requires(section, recipe);
-  read_space(section, part.implementation, op.names, vocabulary);
+  read_space(section, part.implementation, names, vocabulary);
+  read_lets(table, section, names, vocabulary);
   read_specialize(section, part.implementation, op);
   read_constraints(section, recipe, vocabulary);
   read_align(section, recipe, op, vocabulary);

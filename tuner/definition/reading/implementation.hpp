@@ -16,7 +16,7 @@ struct ImplementationPart {
   bool sound = false;
 };
 
-[[nodiscard]] ImplementationPart read_implementation(const Node& table, const OpPart& op, Sources& sources,
+[[nodiscard]] ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources,
                                                      Mistakes& mistakes);
 
 /// Reads the kernels of one implementation, and the tensor maps and workspaces that they define between them.
@@ -35,6 +35,8 @@ class KernelReader {
   /// A table `map.NAME` or `workspace.NAME`.
   using Definitions = std::map<std::string, const Member*>;
 
+  /// The parameters of a kernel that lists none: all arguments, then all dims.
+  void take_all(KernelRecipe& kernel) const;
   void read_param(const Node& text, KernelRecipe& kernel);
   void read_launch(Section& section, KernelRecipe& kernel);
   void read_map(const Member& member, ImplementationRecipe& recipe);

@@ -21,16 +21,23 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   Section section(table, has_name ? fmt::format("kernel '{}'", given->value.text) : "a kernel", mistakes_);
   KernelRecipe kernel;
   const Node* entry = section.need("entry", Node::Kind::text);
-  const std::vector<Node>* params = section.need_texts("params");
-  if (entry != nullptr) {
-    kernel.entry = entry->text;
-    const auto count = params == nullptr ? std::nullopt : std::optional(params->size());
-    if (closure_ != nullptr) Sources::check_kernel(*closure_, *entry, count, "'params'", mistakes_);
-  }
+  const bool has_params = section.find("params") != nullptr;
+  const std::vector<Node>* params = section.find_texts("params");
   if (params != nullptr) {
     for (const Node& text : *params) read_param(text, kernel);
-  } else {
+  } else if (has_params) {
     uses_known_ = false;
+  } else {
+    take_all(kernel);
+  }
+  if (entry != nullptr) {
+    kernel.entry = entry->text;
+    const bool is_known = params != nullptr || (!has_params && op_.args.complete && op_.vocabulary.complete);
+    const std::size_t count = params != nullptr ? params->size() : kernel.params.size();
+    if (closure_ != nullptr) {
+      Sources::check_kernel(*closure_, *entry, is_known ? std::optional(count) : std::nullopt,
+                            has_params ? "'params'" : "the op (its arguments, then its dims)", mistakes_);
+    }
   }
   read_launch(section, kernel);
   if (const Node* maps = section.find("map", Node::Kind::table)) {
@@ -41,6 +48,14 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   }
   section.finish();
   recipe.kernels.push_back(std::move(kernel));
+}
+
+void KernelReader::take_all(KernelRecipe& kernel) const {
+  for (const Argument& arg : op_.args.args) {
+    using Kind = KernelParam::Kind;
+    kernel.params.push_back({arg.role == ArgRole::scalar ? Kind::scalar : Kind::ptr, arg.name});
+  }
+  for (const std::string& dim : vocabulary_.dims) kernel.params.push_back({KernelParam::Kind::dim, dim});
 }
 
 void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {

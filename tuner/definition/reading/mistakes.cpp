@@ -15,7 +15,7 @@ void Mistakes::add(Place place, std::string message) {
 void Mistakes::add(const DefinitionError& error) {
   for (const Diagnostic& mistake : error.mistakes()) {
     const auto is_there = [&](const Diagnostic& other) {
-      return std::tie(other.line, other.column) == std::tie(mistake.line, mistake.column);
+      return std::tie(other.file, other.line, other.column) == std::tie(mistake.file, mistake.line, mistake.column);
     };
     if (std::ranges::none_of(found_, is_there)) found_.push_back(mistake);
   }
@@ -23,14 +23,16 @@ void Mistakes::add(const DefinitionError& error) {
 }
 
 void Mistakes::add_aside(Place place, std::string message) {
-  found_.push_back({file_, place.line, place.column, std::move(message)});
+  found_.push_back({file_of(place), place.line, place.column, std::move(message)});
 }
 
 void Mistakes::throw_if_any() const {
   if (found_.empty()) return;
   std::vector<Diagnostic> sorted = found_;
-  std::ranges::stable_sort(sorted, {},
-                           [](const Diagnostic& mistake) { return std::tuple(mistake.line, mistake.column); });
+  // The definition's own first, then those of its fragments.
+  std::ranges::stable_sort(sorted, {}, [&](const Diagnostic& mistake) {
+    return std::tuple(mistake.file != file_, mistake.file, mistake.line, mistake.column);
+  });
   throw DefinitionError(std::move(sorted));
 }
 

@@ -27,6 +27,7 @@ class Mistakes {
   /// How many values are not usable: a part during whose reading this stays the same can be checked further.
   [[nodiscard]] std::size_t unusable() const noexcept { return unusable_; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  [[nodiscard]] const std::string& file_of(Place place) const noexcept { return place.file ? *place.file : file_; }
   /// Throws DefinitionError with every mistake, in the order of the file; returns when there is none.
   void throw_if_any() const;
 

@@ -33,7 +33,7 @@ constexpr std::string_view kDeviceWords[] = {"threadIdx", "blockIdx", "blockDim"
 
 constexpr std::string_view kFormulaWords[] = {"ceil_div", "round_up", "min", "max", "select", "pow2_ceil", "log2"};
 constexpr std::string_view kPlanFacts[] = {"resident_blocks", "max_active_clusters"};
-constexpr std::string_view kConfigMembers[] = {"dtype", "dtype_name"};
+constexpr std::string_view kConfigMembers[] = {"dtype", "dtype_name", "implementation"};
 
 bool is_in(const auto& words, std::string_view name) { return std::ranges::find(words, name) != std::end(words); }
 
@@ -42,7 +42,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// What else a name means wherever definitions are read, or nothing.
 std::string_view meaning(std::string_view name) {
-  if (is_in(kConfigMembers, name)) return "the op's dtype in the generated struct Config";
+  if (is_in(kConfigMembers, name)) return "a member of the generated struct Config";
   if (is_in(kFormulaWords, name)) return "a function of formulas";
   if (is_in(kPlanFacts, name)) return "a fact of launching in formulas";
   if (is_in(DeviceFacts::names(), name)) return "a device fact in formulas";

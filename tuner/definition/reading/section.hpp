@@ -35,6 +35,7 @@ class Section {
   /// Reports the keys that were never asked for, with the nearest that was. The last call.
   void finish() const;
 
+  [[nodiscard]] const std::string& title() const noexcept { return title_; }
   [[nodiscard]] Place place() const noexcept { return table_.place; }
   [[nodiscard]] Mistakes& mistakes() const noexcept { return mistakes_; }
 

@@ -24,6 +24,38 @@ const SourceClosure* Sources::find(const Node& name, Mistakes& mistakes) {
   return &closure;
 }
 
+namespace {
+
+void mark(Node& node, const std::string& file) {
+  node.place.file = &file;
+  node.content.file = &file;
+  for (Node& item : node.items) mark(item, file);
+  for (Member& member : node.members) {
+    member.place.file = &file;
+    mark(member.value, file);
+  }
+}
+
+}  // namespace
+
+const Node* Sources::fragment(const Node& name, Mistakes& mistakes) {
+  std::vector<std::filesystem::path> folders{folder_};
+  folders.insert(folders.end(), kernel_dirs_.begin(), kernel_dirs_.end());
+  for (const std::filesystem::path& folder : folders) {
+    const std::filesystem::path file = (folder / name.text).lexically_normal();
+    std::error_code missing;
+    if (!std::filesystem::is_regular_file(file, missing)) continue;
+    const auto [entry, is_new] = fragments_.try_emplace(file.string());
+    if (is_new) {
+      entry->second = parse_toml(read_file(file), entry->first);
+      mark(entry->second, entry->first);
+    }
+    return &entry->second;
+  }
+  mistakes.add(name.place, fmt::format("there is no fragment '{}' beside the definition or in the kernels folder", name.text));
+  return nullptr;
+}
+
 void Sources::check_kernel(const SourceClosure& closure, const Node& entry, std::optional<std::size_t> parameters,
                            const std::string& counted, Mistakes& mistakes) {
   std::vector<std::string> names;

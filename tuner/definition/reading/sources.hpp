@@ -23,6 +23,10 @@ class Sources {
   /// are not there are mistakes, too.
   [[nodiscard]] const SourceClosure* find(const Node& name, Mistakes& mistakes);
 
+  /// The fragment (fragment.hpp) named by the text `name`, a file beside the definition or in the kernels folders. Null, and
+  /// a mistake, when it is in none; throws DefinitionError when it is not TOML. Lives as long as this.
+  [[nodiscard]] const Node* fragment(const Node& name, Mistakes& mistakes);
+
   /// Checks that `entry` is a kernel of the closure with this number of parameters; a mistake at `entry` otherwise.
   /// `parameters`: nothing when the number is not known.
   static void check_kernel(const SourceClosure& closure, const Node& entry, std::optional<std::size_t> parameters,
@@ -36,6 +40,8 @@ class Sources {
   std::vector<std::filesystem::path> kernel_dirs_;
   std::map<std::filesystem::path, SourceClosure> read_;
   std::optional<SourceClosure> prelude_;
+  /// By file name, which the places of the nodes point to.
+  std::map<std::string, Node> fragments_;
 };
 
 }  // namespace tilewright::reading

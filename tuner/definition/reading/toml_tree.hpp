@@ -15,6 +15,8 @@ namespace tilewright::reading {
 struct Place {
   int line = 0;
   int column = 0;
+  /// The file, where it is not the definition itself but a fragment (fragment.hpp); else null.
+  const std::string* file = nullptr;
 };
 
 struct Member;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cache/device_facts.hpp"
+#include "tuner/definition/reading/lets.hpp"
 
 namespace tilewright::reading {
 namespace {
@@ -45,6 +46,7 @@ std::vector<KnownName> Vocabulary::known(Stage stage) const {
   if (stage >= Stage::problem) add(dims);
   if (stage >= Stage::config) {
     add(parameters);
+    for (const auto& [let, formula] : lets) result.push_back({let, {}});
     add(DeviceFacts::names());
   }
   if (stage >= Stage::grid) add({"resident_blocks", "max_active_clusters"});
@@ -70,12 +72,13 @@ std::optional<Formula> read_formula(const Node& node, const std::string& what, S
       mistakes.add(node.place, fmt::format("{} must be a formula in quotes, and is {}", what, name(node.kind)));
       return std::nullopt;
   }
-  const SourcePlace in_file{mistakes.file(), place.line, place.column};
+  const SourcePlace in_file{mistakes.file_of(place), place.line, place.column};
   try {
     Formula formula = Formula::parse(text, in_file);
     if (!vocabulary.complete) return formula;
     std::vector<Diagnostic> found = formula.check(vocabulary.known(stage));
-    if (found.empty()) return formula;
+    // The names of lets stand for formulas that were checked where they are defined.
+    if (found.empty()) return Formula::parse(inlined(text, vocabulary.lets), in_file);
     explain_later_names(found, stage, vocabulary);
     mistakes.add(DefinitionError(std::move(found)));
   } catch (const DefinitionError& error) {

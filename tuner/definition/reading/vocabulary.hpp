@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct Vocabulary {
   std::vector<Attribute> attributes;
   std::vector<DType> dtypes;
   std::vector<std::string> parameters;
+  /// The named formulas of an implementation (lets.hpp), each without names of others.
+  std::map<std::string, std::string> lets = {};
   /// False when one of these could not be read: then no name is called unknown.
   bool complete = true;
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/reading/fragment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tuner/definition/reading/section.hpp"
+
+namespace tilewright::reading {
+namespace {
+
+Member* find(Node& table, const std::string& key) {
+  const auto found = std::ranges::find(table.members, key, &Member::key);
+  return found == table.members.end() ? nullptr : &*found;
+}
+
+/// What is not of one kind on both sides is the implementation's, whose readers will find fault with it.
+bool both_are(const Node& a, const Node& b, Node::Kind kind) { return a.kind == kind && b.kind == kind; }
+
+void merge_tables(Node& into, const Node& own) {
+  for (const Member& member : own.members) {
+    if (Member* const there = find(into, member.key)) {
+      there->place = member.place;
+      there->value = member.value;
+    } else {
+      into.members.push_back(member);
+    }
+  }
+}
+
+void merge_kernels(Node& into, const Node& own, Mistakes& mistakes) {
+  if (into.items.size() != own.items.size()) {
+    mistakes.add(own.place, fmt::format("the fragment has {} kernels and the implementation {}: each of the fragment's "
+                                        "needs one that names its entry",
+                                        into.items.size(), own.items.size()));
+    into = own;
+    return;
+  }
+  for (std::size_t i = 0; i < own.items.size(); ++i) {
+    into.items[i].place = own.items[i].place;
+    if (both_are(into.items[i], own.items[i], Node::Kind::table)) {
+      merge_tables(into.items[i], own.items[i]);
+    } else {
+      into.items[i] = own.items[i];
+    }
+  }
+}
+
+void merge_member(Node& into, const Member& own, Mistakes& mistakes) {
+  Member* const there = find(into, own.key);
+  if (there == nullptr) {
+    into.members.push_back(own);
+  } else if (own.key == "constraints" && both_are(there->value, own.value, Node::Kind::list)) {
+    there->value.items.insert(there->value.items.end(), own.value.items.begin(), own.value.items.end());
+  } else if (own.key == "kernel" && both_are(there->value, own.value, Node::Kind::list)) {
+    merge_kernels(there->value, own.value, mistakes);
+  } else if ((own.key == "let" || own.key == "space" || own.key == "align") &&
+             both_are(there->value, own.value, Node::Kind::table)) {
+    merge_tables(there->value, own.value);
+  } else {
+    there->value = own.value;
+  }
+}
+
+}  // namespace
+
+Node extended(const Node& table, Sources& sources, Mistakes& mistakes) {
+  const Member* const extends = table.member("extends");
+  if (extends == nullptr) return table;
+  Node merged = table;
+  std::erase_if(merged.members, [](const Member& member) { return member.key == "extends"; });
+  if (!expect(extends->value, Node::Kind::text, "'extends'", mistakes)) return merged;
+  const Node* const fragment = sources.fragment(extends->value, mistakes);
+  if (fragment == nullptr) return merged;
+
+  Node result = *fragment;
+  result.place = table.place;
+  for (const char* key : {"name", "extends"}) {
+    const Member* const wrong = fragment->member(key);
+    if (wrong == nullptr) continue;
+    mistakes.add(wrong->place, fmt::format("a fragment has no '{}': that is the implementation's", key));
+    std::erase_if(result.members, [&](const Member& member) { return member.key == key; });
+  }
+  for (const Member& member : merged.members) merge_member(result, member, mistakes);
+  return result;
+}
+
+}  // namespace tilewright::reading
