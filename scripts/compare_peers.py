@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton and, where it is installed, Liger:
+alternately in one process, on the same random tensors, with cold caches. Checks the results of all against float64.
+
+    scripts/compare_peers.py --cache winners.db --out comparison       measure what is not there yet, with --resume
+    scripts/compare_peers.py --report comparison --format markdown      print the tables
+
+It needs a GPU, torch and Triton for measuring, and none of them for --report and --list. One JSON file a cell is written; each
+has the commit, the GPU and every round in it.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from peers import cells as cells_of
+from peers import report
+from peers import warm as warming
+
+
+def say(text):
+    print(f"compare_peers: {text}", file=sys.stderr, flush=True)
+
+
+def parse_share(text):
+    """I/N: the I-th of N equal parts."""
+    try:
+        index, of = (int(part) for part in text.split("/"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no part; write I/N, such as 0/4") from None
+    if not 0 <= index < of:
+        raise argparse.ArgumentTypeError(f"'{text}': I goes from 0 to N-1")
+    return index, of
+
+
+def positive(text):
+    value = int(text) if text.isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of 1 or more")
+    return value
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
+    parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
+    parser.add_argument("--out", default="comparison", help="folder of the results (default: comparison)")
+    parser.add_argument("--dtype", default="bf16", help="types, such as bf16,f32 (default: bf16)")
+    parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000")
+    parser.add_argument("--only", help="only cells whose name this expression matches somewhere; see --list")
+    parser.add_argument("--resume", action="store_true", help="leave out cells that have a result of this commit")
+    parser.add_argument("--rounds", type=positive, default=25, help="rounds of each arm (default: 25)")
+    parser.add_argument("--round-ms", type=float, default=1.0, help="length of a round (default: 1)")
+    parser.add_argument("--warm", type=positive, metavar="N", help="compile first, with N processes")
+    parser.add_argument("--warm-seconds", type=positive, default=300, help="so long at most (default: 300)")
+    parser.add_argument("--gpus", type=positive, default=1, help="cells are spread over so many; each is on one")
+    parser.add_argument("--commit", help="to be written into the results; default: found")
+    parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
+    parser.add_argument("--report", metavar="DIR", help="print the tables of the results there and end")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="of the report")
+    parser.add_argument("--warm-worker", type=parse_share, help=argparse.SUPPRESS)
+    parser.add_argument("--share", type=parse_share, help=argparse.SUPPRESS)
+    options = parser.parse_args(words)
+    try:
+        shapes = options.shapes.split(",") if options.shapes else None
+        options.cells = cells_of.make_cells(options.dtype.split(","), shapes, options.only)
+    except Exception as error:  # of a shape, a dtype or the expression
+        parser.error(str(error))
+    return options
+
+
+def find_commit():
+    root = pathlib.Path(__file__).resolve().parents[1]
+    for place in (root / "share" / "tilewright" / "commit", root / "commit"):
+        if place.exists():
+            return place.read_text(encoding="utf-8").strip()
+    try:
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def result_file(options, cell):
+    return pathlib.Path(options.out) / f"{cell.name}.json"
+
+
+def is_done(options, cell):
+    try:
+        return json.loads(result_file(options, cell).read_text(encoding="utf-8"))["commit"] == options.commit
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def write(path, result):
+    """Whole or not at all."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def measure_all(options, folder):
+    """In this process, on the first GPU that it sees. Returns how many cells failed."""
+    import torch
+
+    from peers import measure
+    warming.configure_torch()
+    torch.cuda.init()
+    measurer = measure.Measurer(options, warming.Warm(folder))
+    facts = {"commit": options.commit, "tilewright": measurer.launcher.version, **measure.describe_gpu()}
+    failed = 0
+    for index, cell in enumerate(options.cells, 1):
+        began = time.monotonic()
+        try:
+            result = {**facts, **measurer.run(cell), "measured_at": int(time.time())}
+            write(result_file(options, cell), result)
+            fastest = report.fastest_peer(result)
+            words = f"{fastest[1]:.3f} of {fastest[0]}" if fastest else "no peer"
+            say(f"{index}/{len(options.cells)} {cell.name}: {words}, {time.monotonic() - began:.1f} s"
+                + "".join(f"; {fault}" for fault in report.accuracy_faults(result)))
+        except Exception as error:
+            failed += 1
+            say(f"{index}/{len(options.cells)} {cell.name}: {type(error).__name__}: {error}")
+            torch.cuda.synchronize()  # ends here if the context is lost
+        measurer.release()
+    return failed
+
+
+def measure_on_gpus(command, gpus):
+    """One process a GPU. Returns how many did not end well."""
+    processes = [subprocess.Popen([*command, "--share", f"{gpu}/{gpus}"],
+                                  env=dict(os.environ, CUDA_VISIBLE_DEVICES=str(gpu))) for gpu in range(gpus)]
+    return sum(process.wait() != 0 for process in processes)
+
+
+def main(words):
+    options = parse(words)
+    if options.list:
+        print("\n".join(cell.name for cell in options.cells))
+        return 0
+    if options.report:
+        try:
+            results = report.load(options.report)
+        except ValueError as error:
+            say(str(error))
+            return 1
+        if not results:
+            say(f"there is no result in {options.report}")
+            return 1
+        print(report.render(results, options.format), end="")
+        return 0
+
+    options.commit = options.commit or find_commit()
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    stamps = out / "warm" / "stamps"
+    warming.share_disk_caches(out / "warm")
+    if options.resume:
+        options.cells = [cell for cell in options.cells if not is_done(options, cell)]
+    part = options.warm_worker or options.share
+    if part:
+        options.cells = options.cells[part[0]::part[1]]
+    if options.warm_worker:
+        warming.work(options.cells, warming.Warm(stamps))
+        return 0
+    say(f"{len(options.cells)} cells")
+    # The same words again, but for what only this process does.
+    command = [sys.executable, str(pathlib.Path(__file__).resolve()), *words, "--commit", options.commit]
+    if options.warm and not options.share:
+        stamps.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        ended, half = warming.run(command, options.warm, options.warm_seconds, out / "warm" / "logs", options.gpus)
+        say(f"compiled for {time.monotonic() - began:.0f} s; {ended} of {options.warm} processes ended, half of them "
+            f"within {half:.0f} s")
+    if options.gpus > 1 and not options.share:
+        return 1 if measure_on_gpus(command, options.gpus) else 0
+    return 1 if measure_all(options, stamps if options.warm else None) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

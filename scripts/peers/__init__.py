@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison with other implementations: what scripts/compare_peers.py is made of.
+
+cells        which op on which shape; what its arguments are, how many bytes it moves       no torch
+statistics   medians, intervals, geometric means                                            no torch
+philox       the random numbers of dropout, for NumPy and torch                             no torch
+library      the launch library's C functions                                               no torch
+report       tables and goals from the results of cells                                     no torch
+torch_ops    the ops in torch, eager and in float64, and their inputs
+triton_rows, triton_flat, triton_peer    the ops in Triton, as its tutorials write them, and the choice of a config
+arms         everything that is timed against each other for a cell
+timing       graphs over rotating inputs, replayed alternately
+accuracy     errors against float64
+measure      a cell from its inputs to its result
+warm         slow first compiles, done in parallel before anything is timed
+"""

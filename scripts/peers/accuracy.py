@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors against float64, computed on the GPU in slices: of random inputs, and of rows with extreme ones."""
+import math
+
+import torch
+
+from . import torch_ops
+
+PRECISION = {"f32": 24, "f16": 11, "bf16": 8}
+SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}
+LARGEST = {"f32": torch.finfo(torch.float32).max, "f16": 65504.0, "bf16": torch.finfo(torch.bfloat16).max}
+SLICE = 1 << 23  # elements of one float64 slice
+
+
+def ulp(reference, dtype):
+    """Of the type's numbers near the reference's."""
+    _, exponent = torch.frexp(reference)
+    step = torch.exp2((exponent - PRECISION[dtype]).double())
+    return torch.where(reference == 0, 0.0, step).clamp(min=SMALLEST[dtype])
+
+
+class Errors:
+    """Of one output, slice by slice."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        self.square_error = self.square_reference = 0.0
+        self.largest = self.largest_ulp = self.ulp_there = 0.0
+        self.wrong = 0  # NaN or infinite, and the reference is not
+
+    def add(self, output, reference, counted=None):
+        # What the type cannot hold is infinite, rightly.
+        difference = (output.double() - reference).abs()
+        difference = torch.where(output.double() == reference, 0.0, difference)
+        beyond = reference.abs() > LARGEST[self.dtype]
+        counts = ~beyond & reference.isfinite()
+        if counted is not None:
+            counts &= counted
+        self.wrong += int((counts & ~difference.isfinite()).sum())
+        difference = torch.where(counts & difference.isfinite(), difference, 0.0)
+        self.square_error += difference.square().sum().item()
+        self.square_reference += torch.where(counts, reference, 0.0).square().sum().item()
+        if difference.numel() == 0:
+            return
+        steps = ulp(reference, self.dtype)
+        worst = int(difference.argmax())
+        if difference.flatten()[worst].item() > self.largest:
+            self.largest = difference.flatten()[worst].item()
+            self.ulp_there = steps.flatten()[worst].item()
+        self.largest_ulp = max(self.largest_ulp, (difference / steps).max().item())
+
+    def result(self):
+        rms = math.sqrt(self.square_error / self.square_reference) if self.square_reference > 0 else 0.0
+        return {"rms": rms, "largest": self.largest, "largest_ulp": self.largest_ulp, "ulp_there": self.ulp_there,
+                "wrong": self.wrong}
+
+
+def slices(cell):
+    """(first, behind the last) rows, or elements of flat ops."""
+    total, width = (cell.dims[0], 1) if len(cell.dims) == 1 else cell.dims
+    step = max(1, SLICE // width)
+    return [(first, min(first + step, total)) for first in range(0, total, step)]
+
+
+def _sliced(cell, inputs, first, last):
+    kinds = {argument.name: argument.kind for argument in cell.arguments()}
+    return [tensor if kinds[name] == "vector" else tensor[first:last] for name, tensor in inputs.items()]
+
+
+def compare(cell, inputs, ours, theirs):
+    """Errors of our outputs and of torch's eager ones, by output. Dropout draws other masks in torch: ours is held to its
+    definition, theirs to its own zeros."""
+    names = [argument.name for argument in cell.arguments() if argument.role == "out"]
+    drops = cell.op in ("dropout", "bias_act_dropout")
+    errors = {who: {name: Errors(cell.dtype) for name in names} for who in ("ours", "eager")}
+    kept = wrong_mask = 0
+    for first, last in slices(cell):
+        parts = _sliced(cell, inputs, first, last)
+        undropped = torch_ops.exact(cell, parts, first)
+        for position, name in enumerate(names):
+            our_part, their_part = ours[position][first:last], theirs[position][first:last]
+            reference = undropped[position]
+            if not drops:
+                errors["ours"][name].add(our_part, reference)
+                errors["eager"][name].add(their_part, reference)
+                continue
+            mask = torch_ops.expected_mask(cell, first, our_part.shape)
+            kept += int(mask.sum())
+            # Where the value itself rounds to 0, nothing can be told.
+            told = reference.abs() >= SMALLEST[cell.dtype]
+            wrong_mask += int((told & ((our_part != 0) != mask)).sum())
+            errors["ours"][name].add(our_part, torch.where(mask, reference, 0.0))
+            errors["eager"][name].add(their_part, reference, counted=their_part != 0)
+    result = {who: {name: error.result() for name, error in by_name.items()} for who, by_name in errors.items()}
+    if drops:
+        result["keep_rate"] = kept / math.prod(cell.dims)
+        result["wrong_mask"] = wrong_mask
+    return result
+
+
+def plant_extremes(cell, inputs):
+    """Puts extreme values into the first rows (elements, of flat ops) of the tensors, in place; returns how many."""
+    count = 0
+    for name, tensor in inputs.items():
+        if name in ("weight", "bias"):
+            continue
+        rows = tensor if tensor.dim() == 2 else tensor[:4096 * (tensor.numel() // 4096)].view(-1, 4096)
+        large = 0.5 * LARGEST[cell.dtype] if cell.op == "softmax" else 1e4
+        denormal = SMALLEST[cell.dtype]
+        planted = 0
+
+        def plant(fill):
+            nonlocal planted
+            if planted < rows.shape[0]:
+                fill(rows[planted])
+                planted += 1
+
+        plant(lambda row: row.fill_(1.5))  # all equal
+        plant(lambda row: row.fill_(0.0))
+        plant(lambda row: row.mul_(denormal * 8))
+        plant(lambda row: row.copy_(torch.where(row > 0, large, -large)))
+        if cell.op == "softmax":
+            plant(lambda row: row[1:].fill_(-math.inf))
+            plant(lambda row: row[:-1].fill_(-math.inf))
+            plant(lambda row: row[::2].fill_(-math.inf))
+        count = max(count, planted if tensor.dim() == 2 else planted * 4096)
+    return count
+
+
+def compare_extremes(cell, inputs, ours, theirs, count):
+    """How many elements of the planted rows are wrong in ours that eager has right (within 4 ulp, or as far from the
+    truth as eager is), NaN and infinity included."""
+    worse = 0
+    for position, reference in enumerate(torch_ops.exact(cell, _sliced(cell, inputs, 0, count), 0)):
+        our_part, their_part = ours[position][:count].double(), theirs[position][:count].double()
+        scale = torch.where(reference.isfinite(), reference, 0.0).abs()
+        level = torch.maximum(scale, scale.mean(-1, keepdim=True) if reference.dim() == 2 else scale)
+        room = 4 * ulp(level, cell.dtype)
+        rounded = reference.to(torch_ops.DTYPES[cell.dtype]).double()
+
+        def misses(part):
+            same = (part == rounded) | (part.isnan() & reference.isnan())
+            return torch.where(same, 0.0, (part - reference).abs().nan_to_num(math.inf, math.inf, math.inf))
+
+        if cell.op in ("dropout", "bias_act_dropout"):
+            mask = torch_ops.expected_mask(cell, 0, our_part.shape)
+            wrong = (~mask & (our_part != 0)) | (mask & (misses(our_part) > room))
+        else:
+            wrong = misses(our_part) > room + 4 * misses(their_part)
+        worse += int(wrong.sum())
+    return {"elements": int(sum(part[:count].numel() for part in ours)), "worse_than_eager": worse}

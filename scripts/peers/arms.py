@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is timed against each other for a cell: each arm is a function that launches on one of the input sets
+and returns what must stay alive."""
+import contextlib
+import inspect
+
+import torch
+import torch._dynamo
+
+from . import library, torch_ops, triton_peer
+from .cells import SCALARS
+
+
+class Sets:
+    """Inputs and outputs, so many times over; each argument of a call in the definition's order."""
+
+    def __init__(self, cell, count, generator):
+        self.cell = cell
+        self.inputs = [torch_ops.make_inputs(cell, generator) for _ in range(count)]
+        self.outputs = [torch_ops.make_outputs(cell) for _ in range(count)]
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def tensors(self, i):
+        """The inputs of set `i`, in order."""
+        return list(self.inputs[i].values())
+
+
+def stream_address():
+    return torch.cuda.current_stream().cuda_stream
+
+
+def ours(launcher, cell, sets):
+    """(launch, facts of what is served)"""
+    op = launcher.op(cell.spec)
+    expected = [argument.name for argument in cell.arguments()]
+    described = [argument["name"] for argument in op.describe()["args"]]
+    if described != expected:
+        raise library.LibraryError(f"{cell.spec} takes {described}, and not {expected}")
+    calls = []
+    for i in range(len(sets)):
+        values = []
+        for argument in cell.arguments():
+            if argument.role == "scalar":
+                values.append(library.scalar(argument.kind, SCALARS[argument.name]))
+            else:
+                tensors = sets.inputs[i] if argument.role == "in" else sets.outputs[i]
+                values.append(tensors[argument.name].data_ptr())
+        calls.append(op.call(cell.dims, values))
+
+    def launch(i):
+        calls[i](stream_address())
+    return launch, op.query(cell.dims)
+
+
+def eager(cell, sets):
+    function = torch_ops.eager(cell)
+    return lambda i: function(*sets.tensors(i))
+
+
+def compiled(cell, sets):
+    torch._dynamo.reset()
+    function = torch.compile(torch_ops.eager(cell), mode="max-autotune-no-cudagraphs", dynamic=False)
+    function(*sets.tensors(0))
+    torch.cuda.synchronize()
+    return lambda i: function(*sets.tensors(i))
+
+
+def triton_launches(cell, sets, is_ready):
+    """Launches by the name of the candidate; `is_ready` says which may be used."""
+    def launch_of(candidate):
+        return lambda i: candidate.launch(sets.inputs[i], sets.outputs[i])
+    return {candidate.name: launch_of(candidate) for candidate in triton_peer.candidates(cell)
+            if is_ready(candidate)}
+
+
+def _fitting(function, *arguments, **named):
+    """Calls with those of the named arguments that this version of the function has."""
+    known = inspect.signature(function).parameters
+    return function(*arguments, **{name: value for name, value in named.items() if name in known})
+
+
+def liger(cell, sets):
+    """None where the package is not installed or has no such op."""
+    with contextlib.suppress(ImportError):
+        from liger_kernel.transformers import functional
+        eps = SCALARS["eps"]
+        if cell.op == "rmsnorm":
+            return lambda i: _fitting(functional.liger_rms_norm, sets.inputs[i]["x"], sets.inputs[i]["weight"], eps,
+                                      in_place=False)
+        if cell.op == "layernorm":
+            return lambda i: functional.liger_layer_norm(*sets.tensors(i), eps)
+        if cell.op == "softmax" and hasattr(functional, "liger_softmax"):
+            return lambda i: functional.liger_softmax(sets.inputs[i]["x"])
+        if cell.op == "swiglu" and cell.dims and ("layout", "split") in cell.attributes:
+            return lambda i: functional.liger_swiglu(*sets.tensors(i))
+    return None
+
+
+class Ceiling:
+    """Copies of the cell's bytes in its ratio: our tuned `copy`, and torch's where as much is read as written. `scale` turns
+    the time of our copy into that of the cell's bytes, of which the tuned one has up to 2 % more or fewer."""
+
+    def __init__(self, launcher, cell, count, tuned):
+        element = torch_ops.DTYPES[cell.dtype]
+        exact = max(1, cell.bytes // ((cell.reads + 1) * element.itemsize))
+        n = library.nearest_copy(tuned, exact)
+        self.tuned = n is not None
+        n = n or exact
+        self.scale = exact / n
+        op = launcher.op(f"copy[dtype={cell.dtype},reads={cell.reads}]")
+        self.served = op.query((n,))
+        self.tensors = [[torch.empty(n, dtype=element, device="cuda").normal_() for _ in range(cell.reads + 1)]
+                        for _ in range(count)]
+        calls = [op.call((n,), [tensor.data_ptr() for tensor in tensors]) for tensors in self.tensors]
+        self.launches = {"ceiling": lambda i: calls[i](stream_address())}
+        if cell.reads == 1:
+            self.launches["torch_copy"] = lambda i: (self.tensors[i][1].copy_(self.tensors[i][0]), None)[1]

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared: ops with their arguments as definitions list them, shapes, and the cells that they make together."""
+import dataclasses
+import math
+import re
+
+ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
+ACTS = ["none", "relu", "leaky_relu", "gelu", "gelu_erf", "silu", "tanh"]
+NORMS = {"rmsnorm", "add_rmsnorm", "add_rmsnorm_silu", "layernorm", "add_layernorm"}
+FLAT = {"activation", "add", "mul", "dropout"}
+SCALARS = {"eps": 1e-5, "scale": 0.75, "p": 0.1, "seed": 0x0123456789ABCDEF, "offset": 7}
+
+SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x8192", "4096x16384", "2048x32768", "1024x65536", "512x262144",
+          "256x4096", "16x4096",
+          # Widths that are no multiple of a vector, or prime.
+          "32768x257", "8192x4099", "4096x8191", "2048x32771", "4093x1000", "1024x65537"]
+FLAT_SHAPES = ["32768x1024", "8192x4096", "4096x16384", "512x262144", "256x4096", "16x4096", "8192x4099", "4093x1000"]
+FEW_SHAPES = ["8192x4096", "4093x1000"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    name: str
+    role: str  # in, out or scalar
+    kind: str  # flat (n), matrix (rows, cols), wide (rows, 2 cols), vector (cols); f32 or u64 of a scalar
+
+    def extents(self, dims):
+        if self.kind == "flat":
+            return (dims[0],)
+        rows, cols = dims
+        return {"matrix": (rows, cols), "wide": (rows, 2 * cols), "vector": (cols,)}[self.kind]
+
+
+def arguments(op, attributes):
+    """In the order of a call."""
+    def tensors(role, kind, *names):
+        return [Argument(name, role, kind) for name in names]
+
+    def scalars(*names):
+        return [Argument(name, "scalar", "u64" if name in ("seed", "offset") else "f32") for name in names]
+
+    x, y = tensors("in", "matrix", "x"), tensors("out", "matrix", "y")
+    if op == "activation":
+        return tensors("in", "flat", "x") + tensors("out", "flat", "y")
+    if op in ("add", "mul"):
+        return tensors("in", "flat", "a", "b") + tensors("out", "flat", "y")
+    if op == "dropout":
+        return tensors("in", "flat", "x") + tensors("out", "flat", "y") + scalars("p", "seed", "offset")
+    if op == "swiglu":
+        if attributes["layout"] == "packed":
+            return tensors("in", "wide", "gate_up") + y
+        return tensors("in", "matrix", "gate", "up") + y
+    if op == "softmax":
+        return x + y
+    bias = tensors("in", "vector", "bias")
+    if op == "bias_act":
+        return x + bias + y
+    if op == "bias_act_dropout":
+        return x + bias + y + scalars("scale", "p", "seed", "offset")
+    residual = tensors("in", "matrix", "residual") if op.startswith("add_") else []
+    stored = tensors("out", "matrix", "sum") if attributes.get("store") == "yes" else []
+    if op in NORMS:
+        vectors = tensors("in", "vector", "weight") + (bias if "layernorm" in op else [])
+        return x + residual + vectors + stored + y + scalars("eps")
+    raise ValueError(f"no op is named {op}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    op: str
+    attributes: tuple  # of (name, value)
+    dtype: str
+    rows: int
+    cols: int
+
+    @property
+    def dims(self):
+        return (self.rows * self.cols,) if self.op in FLAT else (self.rows, self.cols)
+
+    @property
+    def shape(self):
+        return f"{self.rows}x{self.cols}"
+
+    @property
+    def variant(self):
+        """op and attributes: swiglu[layout=packed]"""
+        inside = ",".join(f"{name}={value}" for name, value in self.attributes)
+        return f"{self.op}[{inside}]" if inside else self.op
+
+    @property
+    def spec(self):
+        """As the launch library takes it."""
+        inside = ",".join(f"{name}={value}" for name, value in (("dtype", self.dtype),) + self.attributes)
+        return f"{self.op}[{inside}]"
+
+    @property
+    def name(self):
+        """One word, for files and for --only: swiglu-layout=packed-bf16-8192x4096"""
+        return "-".join([self.op] + [f"{name}={value}" for name, value in self.attributes] + [self.dtype, self.shape])
+
+    def arguments(self):
+        return arguments(self.op, dict(self.attributes))
+
+    def traffic(self):
+        """(bytes read, bytes written), each tensor once."""
+        moved = {"in": 0, "out": 0}
+        for argument in self.arguments():
+            if argument.role != "scalar":
+                moved[argument.role] += math.prod(argument.extents(self.dims)) * ELEMENT_BYTES[self.dtype]
+        return moved["in"], moved["out"]
+
+    @property
+    def bytes(self):
+        return sum(self.traffic())
+
+    @property
+    def reads(self):
+        """Bytes read for each one written: the whole number from 1 to 3 that is nearest."""
+        read, written = self.traffic()
+        return min((1, 2, 3), key=lambda reads: (abs(read - reads * written), reads))
+
+
+def variants():
+    """(op, attributes, shapes) of everything that is compared."""
+    yield "softmax", (), SHAPES
+    yield "rmsnorm", (), SHAPES
+    yield "layernorm", (), SHAPES
+    for store in ("no", "yes"):
+        yield "add_rmsnorm", (("store", store),), SHAPES
+    yield "add_rmsnorm_silu", (), SHAPES
+    for store in ("no", "yes"):
+        yield "add_layernorm", (("store", store),), SHAPES
+    for layout in ("split", "packed"):
+        yield "swiglu", (("layout", layout),), SHAPES
+    for op in ("bias_act", "bias_act_dropout"):
+        yield op, (("act", "gelu"),), SHAPES
+        for act in ACTS:
+            if act != "gelu":
+                yield op, (("act", act),), FEW_SHAPES
+    for act in ACTS[1:]:
+        yield "activation", (("act", act),), FLAT_SHAPES if act in ("gelu", "silu") else FEW_SHAPES
+    yield "add", (("act", "none"),), FLAT_SHAPES
+    yield "add", (("act", "relu"),), FEW_SHAPES
+    yield "mul", (("act", "none"),), FLAT_SHAPES
+    yield "mul", (("act", "silu"),), FEW_SHAPES
+    yield "dropout", (), FLAT_SHAPES
+
+
+def parse_shape(text):
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
+    if not match:
+        raise ValueError(f"'{text}' is no shape; write ROWSxCOLS, such as 8192x4096")
+    return int(match[1]), int(match[2])
+
+
+def make_cells(dtypes, shapes=None, only=None):
+    """All cells, or those of `shapes` (texts, for every op), whose name holds a match of the expression `only`."""
+    for dtype in dtypes:
+        if dtype not in ELEMENT_BYTES:
+            raise ValueError(f"'{dtype}' is no dtype; there are {', '.join(ELEMENT_BYTES)}")
+    pattern = re.compile(only or "")
+    cells = []
+    for dtype in dtypes:
+        for op, attributes, default_shapes in variants():
+            for shape in shapes or default_shapes:
+                cell = Cell(op, attributes, dtype, *parse_shape(shape))
+                if pattern.search(cell.name):
+                    cells.append(cell)
+    return cells

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cell from its inputs to its result: all arms made and timed alternately, outputs compared with float64."""
+import gc
+import sys
+import time
+
+import torch
+
+from . import accuracy, arms, library, statistics, timing, torch_ops
+from .cells import SCALARS
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Measurer:
+    """For one GPU; keeps the launcher open over all its cells."""
+
+    def __init__(self, options, warm):
+        self.options, self.warm = options, warm
+        self.launcher = library.Launcher(library.find_library(options.library), options.cache)
+        self.stream = torch.cuda.Stream()
+        self.l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+        self.tuned = {}
+        self.copy = None
+
+    def tuned_copies(self, cell):
+        key = cell.dtype, cell.reads
+        if key not in self.tuned:
+            cache = self.options.cache or library.default_cache()
+            self.tuned[key] = library.tuned_copies(cache, *key)
+        return self.tuned[key]
+
+    def run(self, cell):
+        began = time.monotonic()
+        generator = torch.Generator(device="cuda")
+        generator.manual_seed(len(cell.name) * 1000003 + cell.rows * 31 + cell.cols)
+        count = timing.sets_for(cell, self.l2_bytes)
+        sets = arms.Sets(cell, count, generator)
+        result = {"cell": cell.name, "op": cell.op, "attributes": dict(cell.attributes), "dtype": cell.dtype,
+                  "rows": cell.rows, "cols": cell.cols, "bytes": cell.bytes, "reads": cell.reads, "sets": count,
+                  "scalars": SCALARS, "arms": {}, "skipped": {}}
+        launches = self._launches(cell, sets, result)
+        self._check(cell, sets, launches, result)
+        self._time(launches, count, result)
+        self._extremes(cell, sets, launches, result)
+        result["seconds"] = round(time.monotonic() - began, 3)
+        return result
+
+    def _launches(self, cell, sets, result):
+        """Launches by arm. Of the peers one that fails is left out, with the reason; ours must be there."""
+        launches = {}
+        launches["tilewright"], result["served"] = arms.ours(self.launcher, cell, sets)
+        launches["tilewright"](0)
+        torch.cuda.synchronize()
+
+        def add(name, make):
+            try:
+                launch = make()
+                if launch is None:
+                    return
+                launch(0)
+                torch.cuda.synchronize()
+                launches[name] = launch
+            except Exception as error:
+                result["skipped"][name] = f"{type(error).__name__}: {error}"[:500]
+                torch.cuda.synchronize()
+
+        add("eager", lambda: arms.eager(cell, sets))
+        if self.warm.compiled_is_ready(cell):
+            add("compile", lambda: arms.compiled(cell, sets))
+        else:
+            result["skipped"]["compile"] = "its first compile did not end in time"
+        add("triton", lambda: self._triton(cell, sets, result))
+        add("liger", lambda: arms.liger(cell, sets))
+
+        def ceiling():
+            self.copy = arms.Ceiling(self.launcher, cell, len(sets), self.tuned_copies(cell))
+            result["ceiling"] = {"tuned": self.copy.tuned, "scale": self.copy.scale, "served": self.copy.served}
+            return self.copy.launches["ceiling"]
+        add("ceiling", ceiling)
+        if "ceiling" in launches and "torch_copy" in self.copy.launches:
+            add("torch_copy", lambda: self.copy.launches["torch_copy"])
+        return launches
+
+    def _triton(self, cell, sets, result):
+        candidates = arms.triton_launches(cell, sets, lambda candidate: self.warm.is_ready(cell, candidate))
+        if not candidates:
+            raise RuntimeError("no candidate was compiled in time")
+        best = timing.fastest(candidates, len(sets), self.stream)
+        if best is None:
+            raise RuntimeError("no candidate runs")
+        result["triton"] = {"config": best, "candidates": len(candidates)}
+        return candidates[best]
+
+    def _time(self, launches, sets, result):
+        graphs = {}
+        try:
+            for name, launch in list(launches.items()):
+                try:
+                    graphs[name] = timing.prepare(launch, sets, self.stream, self.options.round_ms)
+                except Exception as error:
+                    if name == "tilewright":
+                        raise
+                    result["skipped"][name] = f"in a graph: {type(error).__name__}: {error}"[:500]
+            rounds = timing.alternate(graphs, self.options.rounds, self.stream)
+        finally:
+            counts = {name: graph.count for name, graph in graphs.items()}
+            for graph in graphs.values():
+                graph.free()
+        if "ceiling" in rounds:
+            rounds["ceiling"] = [value * self.copy.scale for value in rounds["ceiling"]]
+        for name, values in rounds.items():
+            result["arms"][name] = {**statistics.summary(values), "launches": counts[name],
+                                    "rounds_ns": [round(value, 2) for value in values]}
+            # Above 1: ours is faster than it.
+            ratios = [value / own for value, own in zip(values, rounds["tilewright"])]
+            result["arms"][name]["over_tilewright"] = statistics.summary(ratios)
+
+    def _check(self, cell, sets, launches, result):
+        for output in sets.outputs[0].values():
+            output.view(torch.uint8).fill_(0xFF)  # NaN: what is not written shows
+        launches["tilewright"](0)
+        ours = list(sets.outputs[0].values())
+        theirs = torch_ops.outputs_of(torch_ops.eager(cell)(*sets.tensors(0)))
+        torch.cuda.synchronize()
+        result["accuracy"] = accuracy.compare(cell, sets.inputs[0], ours, theirs)
+
+    def _extremes(self, cell, sets, launches, result):
+        last = len(sets) - 1
+        count = accuracy.plant_extremes(cell, sets.inputs[last])
+        launches["tilewright"](last)
+        ours = list(sets.outputs[last].values())
+        theirs = torch_ops.outputs_of(torch_ops.eager(cell)(*sets.tensors(last)))
+        torch.cuda.synchronize()
+        result["extremes"] = accuracy.compare_extremes(cell, sets.inputs[last], ours, theirs, count)
+
+    def release(self):
+        """Between cells."""
+        self.copy = None
+        gc.collect()
+        torch._dynamo.reset()
+        torch.cuda.empty_cache()
+
+
+def describe_gpu():
+    properties = torch.cuda.get_device_properties(0)
+    import triton
+    return {"gpu": properties.name, "gpu_uuid": f"GPU-{properties.uuid}", "sm_count": properties.multi_processor_count,
+            "torch": torch.__version__, "cuda": torch.version.cuda, "triton": triton.__version__}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians with their 95 % interval by order statistics, as docs/measuring.md has them, and geometric means."""
+import math
+
+
+def median(values):
+    if not values:
+        raise ValueError("no values")
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def interval(values):
+    """(low, high): of fewer than 6 values from the least to the greatest."""
+    if not values:
+        raise ValueError("no values")
+    ordered = sorted(values)
+    count = len(ordered)
+    cut, tail = 0, 0.0
+    while True:
+        tail += math.comb(count, cut) / 2**count
+        if 2 * tail > 0.05:
+            break
+        cut += 1
+    # `cut` values may be left out at each end.
+    cut = max(cut - 1, 0)
+    return ordered[cut], ordered[count - 1 - cut]
+
+
+def summary(values):
+    low, high = interval(values)
+    return {"median": median(values), "low": low, "high": high}
+
+
+def geometric_mean(values):
+    if not values:
+        raise ValueError("no values")
+    return math.exp(math.fsum(math.log(value) for value in values) / len(values))

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Triton peer of a cell: its candidates, each a kernel with a block size and a number of warps. The fastest of them,
+found by the method by which it is timed afterwards, is the peer."""
+import dataclasses
+import typing
+
+from .cells import NORMS, SCALARS
+from . import triton_flat as flat
+from . import triton_rows as rows
+
+# A row in one block beyond this many elements a thread takes minutes to compile and spills anyway.
+MOST_IN_A_THREAD = 256
+WIDE = 16384
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    kernel: typing.Any
+    grid: tuple
+    meta: tuple  # of (name, value): constants of the kernel, num_warps among them
+    arguments: typing.Callable  # (inputs, outputs) by name → the kernel's positional arguments
+
+    @property
+    def name(self):
+        return self.kernel.fn.__name__ + "{" + ",".join(f"{name}={value}" for name, value in self.meta) + "}"
+
+    @property
+    def is_dear(self):
+        """Takes many seconds to compile."""
+        meta = dict(self.meta)
+        return meta["BLOCK"] // (32 * meta["num_warps"]) > 32
+
+    def launch(self, inputs, outputs):
+        self.kernel[self.grid](*self.arguments(inputs, outputs), **dict(self.meta))
+
+    def compile(self, inputs, outputs):
+        self.kernel.warmup(*self.arguments(inputs, outputs), grid=self.grid, **dict(self.meta))
+
+
+def power_of_two_from(n):
+    return 1 << (n - 1).bit_length()
+
+
+def _row_candidates(cell):
+    attributes = dict(cell.attributes)
+    whole = max(power_of_two_from(cell.cols), 32)
+    if cell.op == "softmax":
+        kernels, constants = (rows.softmax_block, rows.softmax_loop), ()
+
+        def arguments(inputs, outputs):
+            return inputs["x"], outputs["y"], cell.cols
+    else:
+        kernels = (rows.norm_block, rows.norm_loop)
+        constants = (("ADD", cell.op.startswith("add_")), ("STORE", attributes.get("store") == "yes"),
+                     ("LAYER", "layernorm" in cell.op), ("SILU", cell.op.endswith("silu")))
+
+        def arguments(inputs, outputs):
+            # What the constants leave unused is some tensor.
+            x = inputs["x"]
+            return (x, inputs.get("residual", x), inputs["weight"], inputs.get("bias", x), outputs.get("sum", x),
+                    outputs["y"], cell.cols, SCALARS["eps"])
+    grid = (cell.rows, 1, 1)
+    for warps in (1, 2, 4, 8, 16, 32):
+        in_a_thread = whole // (32 * warps)
+        if 1 <= in_a_thread <= (128 if warps < 32 else MOST_IN_A_THREAD):
+            yield Candidate(kernels[0], grid, constants + (("BLOCK", whole), ("num_warps", warps)), arguments)
+    if cell.cols > WIDE:
+        for block, warps in ((2048, 8), (4096, 8), (4096, 16), (8192, 16), (8192, 32), (16384, 32)):
+            yield Candidate(kernels[1], grid, constants + (("BLOCK", block), ("num_warps", warps)), arguments)
+
+
+def _blocks(kernel, constants, grid_of, arguments):
+    for block in (1024, 2048, 4096, 8192):
+        for warps in (4, 8, 16):
+            if 2 <= block // (32 * warps) <= 32:
+                yield Candidate(kernel, grid_of(block), constants + (("BLOCK", block), ("num_warps", warps)), arguments)
+
+
+def _elementwise_candidates(cell):
+    attributes = dict(cell.attributes)
+    act = (("ACT", attributes.get("act", "none")),)
+    n = cell.rows * cell.cols
+    p, scale = SCALARS["p"], SCALARS["scale"]
+    seed = SCALARS["seed"] & 0x7FFFFFFF
+
+    def over_all(block):
+        return (-(-n // block), 1, 1)
+
+    def over_rows(block):
+        return (cell.rows, -(-cell.cols // block), 1)
+
+    if cell.op == "activation":
+        yield from _blocks(flat.unary_flat, act, over_all, lambda i, o: (i["x"], o["y"], n))
+    elif cell.op in ("add", "mul"):
+        yield from _blocks(flat.binary_flat, (("OP", cell.op),) + act, over_all,
+                           lambda i, o: (i["a"], i["b"], o["y"], n))
+    elif cell.op == "dropout":
+        yield from _blocks(flat.dropout_flat, (), over_all, lambda i, o: (i["x"], o["y"], n, p, seed))
+    elif cell.op == "swiglu" and attributes["layout"] == "split":
+        yield from _blocks(flat.binary_flat, (("OP", "swiglu"), ("ACT", "none")), over_all,
+                           lambda i, o: (i["gate"], i["up"], o["y"], n))
+    elif cell.op == "swiglu":
+        def packed(inputs, outputs):
+            both = inputs["gate_up"]
+            return both, both[:, cell.cols:], outputs["y"], cell.cols, 2 * cell.cols
+        yield from _blocks(flat.swiglu_rows, (), over_rows, packed)
+    else:
+        drop = act + (("DROP", cell.op == "bias_act_dropout"),)
+        yield from _blocks(flat.bias_flat, drop, over_all,
+                           lambda i, o: (i["x"], i["bias"], o["y"], n, cell.cols, scale, p, seed))
+        # Blocks of one row: not where most of each would be empty.
+        for candidate in _blocks(flat.bias_rows, drop, over_rows,
+                                 lambda i, o: (i["x"], i["bias"], o["y"], cell.cols, scale, p, seed)):
+            if dict(candidate.meta)["BLOCK"] <= max(power_of_two_from(cell.cols), 1024):
+                yield candidate
+
+
+def candidates(cell):
+    return list(_row_candidates(cell) if cell.op == "softmax" or cell.op in NORMS else _elementwise_candidates(cell))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slow first compiles of torch.compile and Triton, by several processes before anything is timed. What they compile stays
+in the disk caches of both, which the measuring process shares; a stamp a compile says what is there. What did not end in
+time is not compared, and the cell says so."""
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from .statistics import median
+
+
+def share_disk_caches(folder):
+    """Before torch is imported."""
+    folder = pathlib.Path(folder).resolve()
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
+    os.environ.setdefault("TRITON_CACHE_DIR", str(folder / "triton"))
+    os.environ.setdefault("TORCHINDUCTOR_FX_GRAPH_CACHE", "1")
+    # One process a core already; and the same in all of them, since it may be part of the caches' keys.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+
+def configure_torch():
+    """After torch is imported, the same wherever something is compiled."""
+    import torch._inductor.config as inductor
+    # Which config of a kernel is fastest is not kept: many processes on one GPU cannot tell. The measuring process
+    # finds out by itself, alone.
+    if hasattr(inductor, "autotune_local_cache"):
+        inductor.autotune_local_cache = False
+
+
+class Warm:
+    """The stamps in a folder. Without a folder everything counts as ready, and is compiled when it is needed."""
+
+    def __init__(self, folder=None):
+        self.folder = pathlib.Path(folder) if folder else None
+
+    def _stamp(self, cell, what):
+        digest = hashlib.sha256(f"{cell.name} {what}".encode()).hexdigest()[:24]
+        return self.folder / digest
+
+    def mark(self, cell, what):
+        self._stamp(cell, what).touch()
+
+    def has(self, cell, what):
+        return self.folder is None or self._stamp(cell, what).exists()
+
+    def compiled_is_ready(self, cell):
+        return self.has(cell, "torch.compile")
+
+    def is_ready(self, cell, candidate):
+        return self.has(cell, candidate.name)
+
+
+def work(cells, warm):
+    """In a worker: compiles what its cells need, and marks what is done."""
+    import torch
+
+    from . import arms, triton_peer
+    configure_torch()
+    generator = torch.Generator(device="cuda")
+
+    def attempt(cell, what, compile_it, mark_failure):
+        if warm.has(cell, what):
+            return
+        try:
+            compile_it()
+        except Exception as error:
+            print(f"{cell.name}: {what}: {error}", file=sys.stderr, flush=True)
+            if not mark_failure:
+                return
+        warm.mark(cell, what)
+
+    def compile_all(cell, candidates, dear):
+        sets = arms.Sets(cell, 1, generator)
+        if not dear:
+            # One that fails will fail when it is measured, too, and say why in the result.
+            attempt(cell, "torch.compile", lambda: arms.compiled(cell, sets), True)
+        for candidate in candidates:
+            attempt(cell, candidate.name, lambda: candidate.compile(sets.inputs[0], sets.outputs[0]), False)
+
+    # What takes long last: there may be no time left for it.
+    for dear in (False, True):
+        for cell in cells:
+            candidates = [each for each in triton_peer.candidates(cell) if each.is_dear == dear]
+            if candidates or not dear:
+                compile_all(cell, candidates, dear)
+                torch.cuda.empty_cache()
+
+
+def run(command, workers, seconds, log_folder, gpus=1):
+    """Starts `workers` processes of `command` with `--warm-worker I/N` and waits for them, so long at most. Returns how
+    many ended by themselves, and how long half of them took."""
+    log_folder.mkdir(parents=True, exist_ok=True)
+    processes, ended = [], []
+    began = time.monotonic()
+    for i in range(workers):
+        log = open(log_folder / f"worker-{i}.log", "w", encoding="utf-8")
+        environment = dict(os.environ, CUDA_VISIBLE_DEVICES=str(i % gpus)) if gpus > 1 else None
+        processes.append(subprocess.Popen([*command, "--warm-worker", f"{i}/{workers}"], stdout=log, stderr=log,
+                                          env=environment))
+        log.close()
+    waiting = list(processes)
+    while waiting and time.monotonic() - began < seconds:
+        time.sleep(0.2)
+        for process in [each for each in waiting if each.poll() is not None]:
+            ended.append(time.monotonic() - began)
+            waiting.remove(process)
+    for process in waiting:
+        process.kill()
+        process.wait()
+    return len(ended), median(ended) if ended else seconds

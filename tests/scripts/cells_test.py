@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+import re
+import unittest
+
+from peers import cells
+
+
+def cell(op, shape="8192x4096", dtype="bf16", **attributes):
+    return cells.Cell(op, tuple(attributes.items()), dtype, *cells.parse_shape(shape))
+
+
+class Cells(unittest.TestCase):
+    def test_have_names_of_their_own_that_files_can_bear(self):
+        names = [each.name for each in cells.make_cells(["bf16", "f32"])]
+        self.assertEqual(len(names), len(set(names)))
+        for name in names:
+            self.assertRegex(name, r"\A[\w=.-]+\Z")
+
+    def test_cover_every_op_with_every_attribute(self):
+        variants = {each.variant for each in cells.make_cells(["bf16"])}
+        for act in cells.ACTS:
+            self.assertIn(f"bias_act[act={act}]", variants)
+            self.assertIn(f"bias_act_dropout[act={act}]", variants)
+            if act != "none":
+                self.assertIn(f"activation[act={act}]", variants)
+        self.assertLessEqual({"softmax", "rmsnorm", "layernorm", "add_rmsnorm[store=no]", "add_rmsnorm[store=yes]",
+                              "add_rmsnorm_silu", "add_layernorm[store=no]", "add_layernorm[store=yes]",
+                              "swiglu[layout=split]", "swiglu[layout=packed]", "dropout", "add[act=none]",
+                              "mul[act=none]"}, variants)
+
+    def test_are_chosen_by_expression_shape_and_type(self):
+        chosen = cells.make_cells(["f32"], ["7x5", "16x4096"], "^softmax")
+        self.assertEqual([each.name for each in chosen], ["softmax-f32-7x5", "softmax-f32-16x4096"])
+        self.assertRaises(ValueError, cells.make_cells, ["f8"])
+        self.assertRaises(ValueError, cells.make_cells, ["f32"], ["7by5"])
+        self.assertRaises(re.error, cells.make_cells, ["f32"], None, "(")
+
+    def test_say_their_spec_as_the_library_takes_it(self):
+        self.assertEqual(cell("swiglu", layout="packed").spec, "swiglu[dtype=bf16,layout=packed]")
+        self.assertEqual(cell("softmax").spec, "softmax[dtype=bf16]")
+
+    def test_of_flat_ops_have_one_dim(self):
+        self.assertEqual(cell("add", "3x5", act="none").dims, (15,))
+        self.assertEqual(cell("softmax", "3x5").dims, (3, 5))
+
+
+class Traffic(unittest.TestCase):
+    def test_is_of_every_tensor_once(self):
+        self.assertEqual(cell("softmax", "3x5").traffic(), (30, 30))
+        self.assertEqual(cell("layernorm", "3x5").traffic(), (30 + 20, 30))
+        self.assertEqual(cell("add_rmsnorm", "3x5", store="yes").traffic(), (60 + 10, 60))
+        self.assertEqual(cell("swiglu", "3x5", layout="packed").traffic(), (60, 30))
+        self.assertEqual(cell("mul", "3x5", dtype="f32", act="none").traffic(), (120, 60))
+
+    def test_is_compared_with_the_nearest_ratio(self):
+        self.assertEqual(cell("softmax").reads, 1)
+        self.assertEqual(cell("rmsnorm").reads, 1)
+        self.assertEqual(cell("add_rmsnorm", store="no").reads, 2)
+        self.assertEqual(cell("add_rmsnorm", store="yes").reads, 1)
+        self.assertEqual(cell("swiglu", layout="packed").reads, 2)
+        self.assertEqual(cell("layernorm", "1x4096").reads, 3)
+
+
+class Arguments(unittest.TestCase):
+    def test_are_in_the_order_of_the_definitions(self):
+        expected = {
+            ("add_layernorm", "store", "yes"): "x residual weight bias sum y eps",
+            ("add_layernorm", "store", "no"): "x residual weight bias y eps",
+            ("add_rmsnorm", "store", "yes"): "x residual weight sum y eps",
+            ("bias_act_dropout", "act", "gelu"): "x bias y scale p seed offset",
+            ("swiglu", "layout", "split"): "gate up y",
+            ("swiglu", "layout", "packed"): "gate_up y",
+        }
+        for (op, name, value), names in expected.items():
+            self.assertEqual(" ".join(each.name for each in cells.arguments(op, {name: value})), names)
+        self.assertEqual([each.name for each in cells.arguments("dropout", {})], ["x", "y", "p", "seed", "offset"])
+        self.assertEqual([each.name for each in cells.arguments("add_rmsnorm_silu", {})],
+                         ["x", "residual", "weight", "y", "eps"])
+        self.assertRaises(ValueError, cells.arguments, "softmin", {})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import contextlib
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import compare_peers
+
+from peers import warm
+
+SCRIPTS = pathlib.Path(compare_peers.__file__).parent
+
+
+def run(*words):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = compare_peers.main(list(words))
+    return code, out.getvalue(), err.getvalue()
+
+
+def refusal(*words):
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            compare_peers.parse(list(words))
+        except SystemExit as end:
+            return end.code, err.getvalue()
+    raise AssertionError("nothing was refused")
+
+
+class CommandLine(unittest.TestCase):
+    def test_lists_cells_without_torch(self):
+        code, out, _ = run("--list", "--only", "softmax-bf16-16x")
+        self.assertEqual((code, out), (0, "softmax-bf16-16x4096\n"))
+
+    def test_names_mistakes(self):
+        for words, expected in ((["--dtype", "f8"], "f8"), (["--shapes", "7"], "ROWSxCOLS"), (["--only", "("], "error"),
+                                (["--rounds", "0"], "1 or more"), (["--warm-worker", "4/4"], "N-1"),
+                                (["--share", "x"], "I/N")):
+            code, text = refusal(*words)
+            self.assertEqual(code, 2)
+            self.assertIn(expected, text)
+
+    def test_splits_cells_into_parts_that_cover_all(self):
+        self.assertEqual(compare_peers.parse_share("1/4"), (1, 4))
+        self.assertRaises(argparse.ArgumentTypeError, compare_peers.parse_share, "-1/4")
+
+    def test_report_of_nothing_fails_in_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code, _, err = run("--report", folder)
+        self.assertEqual(code, 1)
+        self.assertIn("no result", err)
+
+    def test_resumes_what_has_a_result_of_the_same_commit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            options = compare_peers.parse(["--out", folder, "--only", "softmax", "--commit", "abc"])
+            first, second = options.cells[:2]
+            compare_peers.write(compare_peers.result_file(options, first), {"commit": "abc"})
+            compare_peers.write(compare_peers.result_file(options, second), {"commit": "old"})
+            self.assertTrue(compare_peers.is_done(options, first))
+            self.assertFalse(compare_peers.is_done(options, second))
+            self.assertFalse(compare_peers.is_done(options, options.cells[2]))
+            self.assertEqual(json.loads((pathlib.Path(folder) / f"{first.name}.json").read_text()), {"commit": "abc"})
+
+
+class Warming(unittest.TestCase):
+    def test_without_a_folder_everything_is_ready(self):
+        cell = compare_peers.parse(["--only", "softmax"]).cells[0]
+        self.assertTrue(warm.Warm().compiled_is_ready(cell))
+
+    def test_stamps_are_of_a_cell_and_a_thing(self):
+        first, second = compare_peers.parse(["--only", "softmax"]).cells[:2]
+        with tempfile.TemporaryDirectory() as folder:
+            stamps = warm.Warm(folder)
+            stamps.mark(first, "torch.compile")
+            self.assertTrue(stamps.compiled_is_ready(first))
+            self.assertFalse(stamps.compiled_is_ready(second))
+            self.assertFalse(stamps.has(first, "softmax_block{}"))
+
+    def test_workers_that_take_too_long_are_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = "import sys, time; time.sleep(0 if sys.argv[-1] == '0/2' else 60)"
+            ended, _ = warm.run([sys.executable, "-c", program], 2, 3, pathlib.Path(folder))
+        self.assertEqual(ended, 1)
+
+
+class Sources(unittest.TestCase):
+    def test_all_compile_those_that_need_torch_too(self):
+        for path in [SCRIPTS / "compare_peers.py", *sorted((SCRIPTS / "peers").glob("*.py"))]:
+            compile(path.read_text(encoding="utf-8"), str(path), "exec")
+
+    def test_help_needs_nothing_installed(self):
+        done = subprocess.run([sys.executable, "-E", "-S", str(SCRIPTS / "compare_peers.py"), "--help"], capture_output=True,
+                              text=True, env={})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--resume", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+import unittest
+
+from peers import statistics
+
+
+class Statistics(unittest.TestCase):
+    def test_median_of_even_and_odd_counts(self):
+        self.assertEqual(statistics.median([3, 1, 2]), 2)
+        self.assertEqual(statistics.median([4, 1, 2, 3]), 2.5)
+        self.assertRaises(ValueError, statistics.median, [])
+
+    def test_interval_leaves_out_what_the_binomial_distribution_allows(self):
+        # docs/measuring.md: of 8 values from the least to the greatest, of 20 from the 6th to the 15th.
+        self.assertEqual(statistics.interval(list(range(1, 9))), (1, 8))
+        self.assertEqual(statistics.interval(list(range(20, 0, -1))), (6, 15))
+        self.assertEqual(statistics.interval([5, 4, 6]), (4, 6))
+        self.assertEqual(statistics.interval([5]), (5, 5))
+
+    def test_geometric_mean_of_a_ratio_and_its_inverse_is_one(self):
+        self.assertAlmostEqual(statistics.geometric_mean([4, 0.25]), 1)
+        self.assertAlmostEqual(statistics.geometric_mean([2, 2, math.sqrt(2)]), 2 ** (2.5 / 3))
+        self.assertRaises(ValueError, statistics.geometric_mean, [])
+
+    def test_summary_has_median_and_interval(self):
+        self.assertEqual(statistics.summary([1, 2, 3]), {"median": 2, "low": 1, "high": 3})
+
+
+if __name__ == "__main__":
+    unittest.main()
