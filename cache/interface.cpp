@@ -25,6 +25,8 @@ nlohmann::json argument_json(const Argument& argument, FormulaText text_of) {
                       {"shape", std::move(shape)},
                       {"align", argument.align},
                       {"alias", argument.alias}};
+  // Left out where there is none, so that interfaces without a pitch keep the hash that they had before there was one.
+  if (!argument.pitch.empty()) json["pitch"] = argument.pitch;
   if (argument.when) json["when"] = text_of(*argument.when);
   return json;
 }
@@ -75,6 +77,7 @@ Argument read_argument(const nlohmann::json& json, const std::string& what) {
   }
   argument.align = object.integer("align");
   argument.alias = object.texts("alias");
+  if (object.has("pitch")) argument.pitch = object.text("pitch");
   if (object.has("when")) argument.when = read_formula(object, object.text("when"), "when");
   object.finish();
   return argument;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -80,12 +81,14 @@ struct PlannedArg {
   ArgRole role = ArgRole::in;
   DType type = DType::f32;
   std::vector<std::int64_t> shape;
-  /// Of the whole tensor; of the value for a scalar.
+  /// Of all elements of the tensor; of the value for a scalar.
   std::size_t bytes = 0;
-  /// Bytes; the address must be a multiple. 1 for scalars.
+  /// Bytes; the address must be a multiple, and so must the pitch of a pitched tensor. 1 for scalars.
   std::size_t alignment = 1;
   /// Those of the arguments here that this one may be.
   std::vector<std::string> alias;
+  /// The scalar among the arguments that is this tensor's row pitch in elements; nothing: it is dense.
+  std::optional<std::size_t> pitch;
 };
 
 /// Kernels whose `when` is false are left out, and so are the maps and workspaces that only they use.
@@ -115,8 +118,8 @@ struct Residency {
 };
 
 /// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent may
-/// be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative, and UsageError when the bytes of
-/// an argument, or of all together, are beyond 63 bits.
+/// be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch is no i64 scalar,
+/// and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
 [[nodiscard]] std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem);
 
 /// Bytes of all arguments together; `args` must be from plan_args or make_plan.

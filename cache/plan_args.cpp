@@ -23,7 +23,7 @@ std::int64_t extent_of(const Formula& formula, const Argument& argument, const P
 }
 
 PlannedArg plan_arg(const Argument& argument, const Problem& problem, const ProblemScope& scope) {
-  PlannedArg planned{argument.name, argument.role, argument.type_for(problem.spec.dtype), {}, 0, 1, argument.alias};
+  PlannedArg planned{argument.name, argument.role, argument.type_for(problem.spec.dtype), {}, 0, 1, argument.alias, {}};
   const auto element = static_cast<std::int64_t>(size_of(planned.type));
   checked::Number bytes = element;
   for (const Formula& formula : argument.shape) planned.shape.push_back(extent_of(formula, argument, scope));
@@ -50,6 +50,21 @@ PlannedArg plan_arg(const Argument& argument, const Problem& problem, const Prob
   return planned;
 }
 
+/// The index of the argument's pitch in `args`.
+std::optional<std::size_t> pitch_of(const Argument& argument, const OpInterface& interface,
+                                    std::span<const PlannedArg> args) {
+  const auto is_pitch = [&](const auto& other) { return other.name == argument.pitch; };
+  const auto declared = std::find_if(interface.args.begin(), interface.args.end(), is_pitch);
+  if (declared == interface.args.end() || declared->role != ArgRole::scalar || declared->type != DType::i64) {
+    throw DefinitionError(
+        {{fmt::format("interface of {}", interface.op), 0, 0,
+          fmt::format("the pitch of '{}' is '{}', which is no scalar of type i64", argument.name, argument.pitch)}});
+  }
+  const auto here = std::find_if(args.begin(), args.end(), is_pitch);
+  if (here == args.end()) return std::nullopt;
+  return static_cast<std::size_t>(here - args.begin());
+}
+
 }  // namespace
 
 std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem) {
@@ -66,6 +81,13 @@ std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& p
     std::erase_if(arg.alias, [&](const std::string& input) {
       return std::none_of(args.begin(), args.end(), [&](const PlannedArg& other) { return other.name == input; });
     });
+  }
+  for (const Argument& argument : interface.args) {
+    if (argument.pitch.empty()) continue;
+    const std::optional<std::size_t> pitch = pitch_of(argument, interface, args);
+    for (PlannedArg& arg : args) {
+      if (arg.name == argument.name) arg.pitch = pitch;
+    }
   }
   return args;
 }

@@ -33,6 +33,8 @@ void check_counts(const TensorMapRecipe& recipe) {
 std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t arg,
                                                const PlannedArg& planned, const Scope& scope) {
   check_counts(recipe);
+  // The strides of a map are fixed when a shape is planned, and a pitch comes with each call.
+  if (planned.pitch) return fmt::format("the rows of '{}' have a pitch, which no map can follow", planned.name);
   PlannedMap map{recipe.name, arg, planned.type, {}, {}, {}, 0};
   const auto element = static_cast<std::int64_t>(size_of(planned.type));
 

@@ -196,22 +196,28 @@ struct Difference {
   double reference_squares;
   u64 wrong;
   u64 unwritten;
+  // Wrong elements that the reference does not have: they lie between rows.
+  u64 stray;
   // The lowest index of a wrong element; kPoison when there is none.
   u64 first_wrong;
 };
 
-constexpr Difference no_difference() { return {0.0, 0.0, 0.0, 0.0, 0, 0, kPoison}; }
+constexpr Difference no_difference() { return {0.0, 0.0, 0.0, 0.0, 0, 0, 0, kPoison}; }
 
 constexpr bool is_nan(double value) { return !(value == value); }
 constexpr bool is_finite(double value) { return value - value == 0.0; }
 
-// Judges one element: `poison` says that it still holds what it held before the kernel ran. NaN must be NaN, an infinity
-// the same infinity, all else within absolute + relative · |reference|.
+// Judges one element: `poison` says that it still holds what it held before the kernel ran. Where the reference is poison,
+// which it is between the rows of a pitched tensor alone, so must the element be. NaN must be NaN, an infinity the same
+// infinity, all else within absolute + relative · |reference|.
 constexpr void add_element(Difference& difference, double value, double reference, bool poison, const Bounds& bounds,
                            i64 index) {
   const double magnitude = reference < 0.0 ? -reference : reference;
+  const bool is_stray = !poison && __builtin_bit_cast(u64, reference) == kPoison;
   bool right = false;
-  if (is_nan(reference)) {
+  if (is_stray) {
+    difference.stray += 1;
+  } else if (is_nan(reference)) {
     right = is_nan(value);
   } else if (is_finite(reference) && is_finite(value)) {
     const double error = value < reference ? reference - value : value - reference;
@@ -237,6 +243,7 @@ constexpr void merge(Difference& into, const Difference& other) {
   into.reference_squares += other.reference_squares;
   into.wrong += other.wrong;
   into.unwritten += other.unwritten;
+  into.stray += other.stray;
   if (other.first_wrong < into.first_wrong) into.first_wrong = other.first_wrong;
 }
 

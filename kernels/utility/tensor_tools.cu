@@ -49,6 +49,14 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
   for (i64 i = first_index(); i < count; i += stride()) to[i] = read_element(from, static_cast<Type>(type), i);
 }
 
+// Sets all bits of what lies between rows of `row` bytes: `count` bytes, `gap` behind each row.
+template <class Config>
+__global__ void __launch_bounds__(256) poison_gaps(unsigned char* to, long long row, long long gap, long long count) {
+  using namespace tilewright::utility;
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) to[i / gap * (row + gap) + row + i % gap] = 0xff;
+}
+
 template <class Config>
 __global__ void __launch_bounds__(256)
     tally_words(const unsigned long long* words, unsigned long long* tallies, long long count) {

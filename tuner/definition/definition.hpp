@@ -57,6 +57,8 @@ struct Sample {
   /// Tensors: "normal" (mean 0, deviation `scale`) or "uniform" (in ±scale). Scalars: "value", the number in `scale`.
   std::string fill = "normal";
   double scale = 1.0;
+  /// Of a scalar whose value is a whole number, or depends on the problem: counts instead of `scale`.
+  std::optional<Formula> formula = std::nullopt;
 };
 
 struct OpDefinition {

@@ -47,6 +47,7 @@ OpDefinition load_definition(const std::filesystem::path& toml_file,
 
   OpPart op = read_op(*op_table, file.stem().string(), sources, mistakes);
   op.definition.file = file;
+  if (op.sound) rehearse_samples(op.definition, mistakes);
   if (list != nullptr) {
     const std::vector<bool> is_plannable = read_implementations(*list, op, sources, mistakes);
     if (op.base != nullptr) op.definition.base = read_base(*op.base, op.definition, is_plannable, mistakes);

@@ -47,6 +47,13 @@ class HostTools : public TensorTools {
                });
   }
 
+  void poison_gaps(Address to, std::int64_t rows, std::int64_t row, std::int64_t pitch) override {
+    if (pitch == row) return;
+    for (std::int64_t i = 0; i + 1 < rows; ++i) {
+      device_.fill(to + static_cast<Address>(i * pitch + row), 0xff, static_cast<std::size_t>(pitch - row));
+    }
+  }
+
   utility::WordTally tally_words(Address words, std::int64_t count) override {
     utility::WordTally tally{0, 0};
     for_pieces(words, sizeof(utility::u64), count,

@@ -34,6 +34,8 @@ const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
        {tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64), scalar("fill", DType::i64),
         scalar("key", DType::u64), scalar("factor", DType::f32)}},
       {"widen", {tensor("from"), tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64)}},
+      {"poison_gaps",
+       {tensor("to"), scalar("row", DType::i64), scalar("gap", DType::i64), scalar("count", DType::i64)}},
       {"tally_words", {tensor("words"), tensor("tallies"), scalar("count", DType::i64)}},
       {"compare",
        {tensor("result"), tensor("reference"), tensor("differences"), scalar("type", DType::i64),
@@ -80,6 +82,11 @@ class KernelTools : public TensorTools {
 
   void widen(Address to, Address from, DType type, std::int64_t count) override {
     run("widen", blocks_for(count), {from, to, bits(std::int64_t{utility_type(type)}), bits(count)});
+  }
+
+  void poison_gaps(Address to, std::int64_t rows, std::int64_t row, std::int64_t pitch) override {
+    const std::int64_t gap = pitch - row, count = (rows - 1) * gap;
+    if (count > 0) run("poison_gaps", blocks_for(count), {to, bits(row), bits(gap), bits(count)});
   }
 
   utility::WordTally tally_words(Address words, std::int64_t count) override {

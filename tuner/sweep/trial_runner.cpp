@@ -72,7 +72,11 @@ void TrialRunner::make_sets() {
   // What is kept for putting back costs as much again.
   const ArgumentSet& first = *sets_.front();
   const std::size_t each = 2 * first.bytes();
-  const int count = input_sets_for(device_.facts(), first.bytes(), device_.free_bytes() / 2, setting_.mode);
+  // What lies between rows takes memory and no cache.
+  const std::size_t touched = std::min(total_bytes(first.args()), first.bytes());
+  const double share = static_cast<double>(touched) / static_cast<double>(std::max<std::size_t>(first.bytes(), 1));
+  const auto room = static_cast<std::size_t>(share * static_cast<double>(device_.free_bytes() / 2));
+  const int count = input_sets_for(device_.facts(), touched, room, setting_.mode);
   for (int i = 1; i < count && device_.free_bytes() > each; ++i) {
     const ArgumentSet::Options options{.seed = static_cast<std::uint64_t>(i) + 1};
     sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, options));
@@ -81,9 +85,10 @@ void TrialRunner::make_sets() {
     for (std::size_t i = 0; i < set->args().size(); ++i) {
       const PlannedArg& arg = set->args()[i];
       if (arg.role != ArgRole::inout) continue;
-      Pristine pristine{device_.allocate(arg.bytes, "copy of " + arg.name), {set->values()[i], 0, arg.bytes}};
+      const std::size_t bytes = set->tensor(i).bytes;
+      Pristine pristine{device_.allocate(bytes, "copy of " + arg.name), {set->values()[i], 0, bytes}};
       pristine.restore.source = pristine.copy->address();
-      device_.copy(pristine.restore.source, pristine.restore.destination, arg.bytes);
+      device_.copy(pristine.restore.source, pristine.restore.destination, bytes);
       pristine_.push_back(std::move(pristine));
     }
   }

@@ -7,6 +7,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "cache/error.hpp"
+#include "cache/formula/arithmetic.hpp"
+#include "tuner/definition/samples.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -19,14 +23,16 @@ constexpr std::int64_t kPiece = std::int64_t{1} << 16;
 std::uint8_t guard_byte(DType type) { return unit_roundoff(type) > 0 ? 0xff : 0xa5; }
 
 // A scalar's value in the low bytes.
-std::uint64_t scalar_bits(DType type, double value) {
+std::uint64_t scalar_bits(DType type, const SampleValue& sample) {
+  const auto* const integer = std::get_if<std::int64_t>(&sample);
+  const double value = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(sample);
   std::uint64_t bits = 0;
   if (type == DType::f64) {
     std::memcpy(&bits, &value, sizeof value);
   } else if (unit_roundoff(type) > 0) {
     utility::write_element(&bits, utility_type(type), 0, static_cast<float>(value));
   } else {
-    const auto whole = static_cast<std::int64_t>(std::llround(value));
+    const std::int64_t whole = integer != nullptr ? *integer : std::llround(value);
     std::memcpy(&bits, &whole, size_of(type));
   }
   return bits;
@@ -46,35 +52,68 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
     : device_(device), args_(plan_args(definition.interface, problem)) {
   values_.resize(args_.size());
   tensors_.resize(args_.size());
+  places_.resize(args_.size());
   overwritten_.resize(args_.size());
   for (std::size_t i = 0; i < args_.size(); ++i) {
     const auto sample = definition.samples.find(args_[i].name);
     fills_.push_back(fill_for(sample == definition.samples.end() ? Sample{} : sample->second, options.seed, i));
   }
-  const auto place_of = [&](const PlannedArg& arg) -> std::optional<std::size_t> {
-    if (!options.in_place || arg.role != ArgRole::out) return std::nullopt;
-    for (std::size_t i = 0; i < args_.size(); ++i) {
-      const bool may = std::find(arg.alias.begin(), arg.alias.end(), args_[i].name) != arg.alias.end();
-      if (may && !overwritten_[i] && args_[i].bytes == arg.bytes && args_[i].type == arg.type) return i;
-    }
-    return std::nullopt;
-  };
+  if (options.in_place) find_places();
+  lay_out(definition, problem);
   // Outputs last: those in place take the address of an input that is there.
   for (const bool outputs : {false, true}) {
     for (std::size_t i = 0; i < args_.size(); ++i) {
-      if (args_[i].role == ArgRole::scalar) {
-        values_[i] = scalar_bits(args_[i].type, fills_[i].scale);
-      } else if ((args_[i].role == ArgRole::out) == outputs) {
-        if (const auto place = place_of(args_[i])) {
-          overwritten_[*place] = true;
-          tensors_[i].address = tensors_[*place].address;
-          tensors_[i].bytes = args_[i].bytes;
-        } else {
-          allocate(i, options.misalign_elements);
-        }
-        values_[i] = tensors_[i].address;
+      if (args_[i].role == ArgRole::scalar || (args_[i].role == ArgRole::out) != outputs) continue;
+      if (places_[i]) {
+        tensors_[i].address = tensors_[*places_[i]].address;
+      } else {
+        allocate(i, options.misalign_elements);
       }
+      values_[i] = tensors_[i].address;
     }
+  }
+}
+
+void ArgumentSet::find_places() {
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    const PlannedArg& arg = args_[i];
+    for (std::size_t input = 0; arg.role == ArgRole::out && input < args_.size() && !places_[i]; ++input) {
+      const bool may = std::find(arg.alias.begin(), arg.alias.end(), args_[input].name) != arg.alias.end();
+      if (!may || overwritten_[input] || args_[input].shape != arg.shape || args_[input].type != arg.type) continue;
+      places_[i] = input;
+      overwritten_[input] = true;
+    }
+  }
+}
+
+// The values of scalars, and where they put the rows of tensors.
+void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem) {
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (args_[i].role == ArgRole::scalar) {
+      values_[i] = scalar_bits(args_[i].type, scalar_sample(definition, args_[i].name, problem));
+    }
+  }
+  std::vector<std::int64_t> pitches = sample_pitches(definition, problem, args_);
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (!places_[i]) continue;
+    pitches[i] = pitches[*places_[i]];
+    if (args_[i].pitch) values_[*args_[i].pitch] = static_cast<std::uint64_t>(pitches[i]);
+  }
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (args_[i].role == ArgRole::scalar) continue;
+    const auto size = static_cast<std::int64_t>(size_of(args_[i].type));
+    RowLayout& layout = tensors_[i].layout;
+    layout.cols = args_[i].shape.empty() ? 1 : args_[i].shape.back();
+    layout.rows = layout.cols == 0 ? 0 : static_cast<std::int64_t>(args_[i].bytes) / size / layout.cols;
+    layout.pitch = std::max<std::int64_t>(pitches[i], 1);
+    const checked::Number elements = checked::multiply(layout.rows, layout.pitch);
+    const checked::Number bytes = elements ? checked::multiply(*elements, size) : elements;
+    if (!bytes) {
+      throw UsageError(fmt::format("cannot make the argument {} of {}: {} rows with a pitch of {} elements are beyond "
+                                   "2^63-1 bytes",
+                                   args_[i].name, problem.key(), layout.rows, layout.pitch));
+    }
+    tensors_[i].bytes = static_cast<std::size_t>(layout.span() * size);
   }
 }
 
@@ -83,11 +122,10 @@ void ArgumentSet::allocate(std::size_t arg, int misalign_elements) {
   GuardedTensor& tensor = tensors_[arg];
   const std::size_t shift = static_cast<std::size_t>(misalign_elements) * size_of(planned.type);
   const std::size_t before = kGuardBytes + shift;
-  const std::size_t whole = (before + planned.bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t whole = (before + tensor.bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
   tensor.buffer = device_.allocate(whole, "argument " + planned.name);
   tensor.address = tensor.buffer->address() + before;
-  tensor.bytes = planned.bytes;
-  bytes_ += planned.bytes;
+  bytes_ += tensor.bytes;
   fill_guards(arg);
   if (planned.role == ArgRole::out) {
     device_.fill(tensor.address, 0xff, tensor.bytes);
@@ -105,11 +143,14 @@ void ArgumentSet::fill_guards(std::size_t arg) {
 }
 
 void ArgumentSet::fill_input(std::size_t arg) {
-  device_.tools().fill_random(tensors_[arg].address, args_[arg].type, elements(arg), fills_[arg]);
-}
-
-std::int64_t ArgumentSet::elements(std::size_t arg) const {
-  return static_cast<std::int64_t>(args_.at(arg).bytes / size_of(args_.at(arg).type));
+  const GuardedTensor& tensor = tensors_[arg];
+  device_.tools().fill_random(tensor.address, args_[arg].type, tensor.layout.span(), fills_[arg]);
+  // Between rows that are written lies what comparison knows to be no kernel's.
+  if (args_[arg].role == ArgRole::inout || overwritten_[arg]) {
+    const auto size = static_cast<std::int64_t>(size_of(args_[arg].type));
+    device_.tools().poison_gaps(tensor.address, tensor.layout.rows, tensor.layout.cols * size,
+                                tensor.layout.pitch * size);
+  }
 }
 
 bool ArgumentSet::is_pure_input(std::size_t arg) const { return args_[arg].role == ArgRole::in && !overwritten_[arg]; }
@@ -172,16 +213,18 @@ std::string ArgumentSet::input_damage(std::size_t arg) const {
   const utility::Type type = utility_type(args_[arg].type);
   const std::size_t size = size_of(args_[arg].type);
   std::vector<std::byte> piece;
-  for (std::int64_t first = 0; first < elements(arg); first += kPiece) {
-    const std::int64_t here = std::min(kPiece, elements(arg) - first);
+  const RowLayout& layout = tensors_[arg].layout;
+  for (std::int64_t first = 0; first < layout.span(); first += kPiece) {
+    const std::int64_t here = std::min(kPiece, layout.span() - first);
     piece.resize(static_cast<std::size_t>(here) * size);
     device_.download(piece, tensors_[arg].address + static_cast<Address>(first) * size);
     for (std::int64_t i = 0; i < here; ++i) {
       std::uint64_t original = 0;
       utility::write_element(&original, type, 0, fills_[arg].value(first + i));
       if (std::memcmp(&original, piece.data() + static_cast<std::size_t>(i) * size, size) == 0) continue;
-      return fmt::format("it changed its input {}: {} was {:.9g} and is {:.9g}", args_[arg].name,
-                         element_name(args_[arg], first + i), utility::read_element(&original, type, 0),
+      return fmt::format("it changed its input {}: {}{} was {:.9g} and is {:.9g}", args_[arg].name,
+                         layout.in_gap(first + i) ? "what lies between the rows behind " : "",
+                         element_name(args_[arg], layout.element(first + i)), utility::read_element(&original, type, 0),
                          utility::read_element(piece.data(), type, i));
     }
   }
@@ -200,6 +243,19 @@ std::vector<std::byte> ArgumentSet::read(std::size_t arg) const {
   std::vector<std::byte> bytes(tensors_.at(arg).bytes);
   device_.download(bytes, tensors_[arg].address);
   return bytes;
+}
+
+std::string ArgumentSet::in_place() const {
+  std::string text;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (!places_[i]) continue;
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", args_[i].name, args_[*places_[i]].name);
+  }
+  return text;
+}
+
+std::int64_t RowLayout::element(std::int64_t offset) const noexcept {
+  return offset / pitch * cols + std::min(offset % pitch, cols - 1);
 }
 
 std::string element_name(const PlannedArg& arg, std::int64_t index) {

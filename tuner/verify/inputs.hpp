@@ -17,12 +17,29 @@
 /// bench use the same ones. An input's element depends on seed, argument and index alone, so that it can be made again.
 namespace tilewright {
 
+/// How the elements of a tensor lie in memory: rows, which are the last extent, each `pitch` elements behind the one before.
+/// Offsets count elements from the address.
+struct RowLayout {
+  std::int64_t rows = 1;
+  std::int64_t cols = 1;
+  std::int64_t pitch = 1;
+
+  [[nodiscard]] std::int64_t elements() const noexcept { return rows * cols; }
+  /// From the first element to behind the last.
+  [[nodiscard]] std::int64_t span() const noexcept { return elements() == 0 ? 0 : (rows - 1) * pitch + cols; }
+  [[nodiscard]] std::int64_t gaps() const noexcept { return span() - elements(); }
+  [[nodiscard]] bool in_gap(std::int64_t offset) const noexcept { return offset % pitch >= cols; }
+  /// The index in row-major order of the element at an offset; in a gap, that of the row's last.
+  [[nodiscard]] std::int64_t element(std::int64_t offset) const noexcept;
+};
+
 /// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the place
 /// of an input has no buffer of its own.
 struct GuardedTensor {
   std::unique_ptr<DeviceBuffer> buffer;
   Address address = 0;
   std::size_t bytes = 0;
+  RowLayout layout;
 };
 
 /// One argument set, in the plan's order. Belongs to the device's thread.
@@ -32,36 +49,41 @@ class ArgumentSet {
   static constexpr std::size_t kGuardBytes = 4096;
 
   /// `misalign_elements` shifts every tensor by that many elements past a 256-byte boundary; `in_place` puts each
-  /// output that may alias an input there.
+  /// output that may alias an input there, with the same pitch.
   struct Options {
     std::uint64_t seed = 1;
     int misalign_elements = 0;
     bool in_place = false;
   };
-  /// Allocates and fills. Throws DeviceError when memory does not suffice.
+  /// Allocates and fills. Throws DeviceError when memory does not suffice, DefinitionError for the sample of a pitch that
+  /// is less than a row.
   ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options);
 
   [[nodiscard]] const std::vector<PlannedArg>& args() const noexcept { return args_; }
   /// Values for a launch; workspaces are the caller's.
   [[nodiscard]] const std::vector<std::uint64_t>& values() const noexcept { return values_; }
-  /// Bytes of all tensors.
+  /// Bytes of all tensors, gaps included.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// Fills outputs with NaN patterns, restores inout arguments and in-place inputs.
+  /// Fills outputs with NaN patterns, restores inout arguments and in-place inputs, with NaN patterns in their gaps.
   void poison_outputs();
   /// Empty when all guards and all pure inputs are as they were; else what was written, in words. Inputs count from the
   /// first call of poison_outputs on.
   [[nodiscard]] std::string damage() const;
   /// Makes guards and inputs again what they were.
   void repair();
-  /// The bytes of one tensor now.
+  /// The bytes of one tensor now, gaps included.
   [[nodiscard]] std::vector<std::byte> read(std::size_t arg) const;
-  /// Elements of an argument's tensor.
-  [[nodiscard]] std::int64_t elements(std::size_t arg) const;
+  [[nodiscard]] const GuardedTensor& tensor(std::size_t arg) const { return tensors_.at(arg); }
+  [[nodiscard]] const RowLayout& layout(std::size_t arg) const { return tensors_.at(arg).layout; }
+  /// Each output that stands in the place of an input: "y = x"; empty where none does.
+  [[nodiscard]] std::string in_place() const;
   /// What an input or inout tensor is filled with.
   [[nodiscard]] const RandomFill& fill_of(std::size_t arg) const { return fills_.at(arg); }
 
  private:
+  void find_places();
+  void lay_out(const OpDefinition& definition, const Problem& problem);
   void allocate(std::size_t arg, int misalign_elements);
   void fill_guards(std::size_t arg);
   void fill_input(std::size_t arg);
@@ -75,6 +97,8 @@ class ArgumentSet {
   std::vector<std::uint64_t> values_;
   std::vector<GuardedTensor> tensors_;
   std::vector<RandomFill> fills_;
+  /// Of an output in the place of an input, that input.
+  std::vector<std::optional<std::size_t>> places_;
   /// Inputs that an output stands in the place of.
   std::vector<bool> overwritten_;
   /// Of pure inputs with their guards; empty until they are watched.

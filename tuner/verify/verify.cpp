@@ -89,11 +89,13 @@ struct Verifier::Impl {
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       const PlannedArg& arg = set.args()[i];
       if (!is_output(arg)) continue;
-      const auto bytes = static_cast<std::size_t>(set.elements(i)) * sizeof(double);
+      const RowLayout& layout = set.layout(i);
+      const auto bytes = static_cast<std::size_t>(layout.span()) * sizeof(double);
       expected[i] = device.allocate(bytes, "expected " + arg.name);
       device.fill(expected[i]->address(), 0xff, bytes);
       if (arg.role == ArgRole::inout) {
-        device.tools().widen(expected[i]->address(), set.values()[i], arg.type, set.elements(i));
+        device.tools().widen(expected[i]->address(), set.values()[i], arg.type, layout.span());
+        poison_gaps(i);
       }
       args.values[i] = expected[i]->address();
     }
@@ -103,20 +105,41 @@ struct Verifier::Impl {
         ->run(args);
     if (const std::string damage = set.damage(); !damage.empty()) throw Error(who + " is wrong: " + damage);
     for (std::size_t i = 0; i < set.args().size(); ++i) {
-      if (!expected[i]) continue;
-      const auto unwritten = device.tools().tally_words(expected[i]->address(), set.elements(i)).poison;
-      if (unwritten == 0) continue;
-      throw Error(fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, unwritten, set.elements(i),
-                              set.args()[i].name));
+      if (expected[i]) require_complete(i, who);
     }
+  }
+
+  void poison_gaps(std::size_t arg) {
+    const RowLayout& layout = set.layout(arg);
+    constexpr std::int64_t kSize = sizeof(double);
+    device.tools().poison_gaps(expected[arg]->address(), layout.rows, layout.cols * kSize, layout.pitch * kSize);
+  }
+
+  // The reference must have written every element and nothing between the rows.
+  void require_complete(std::size_t arg, const std::string& who) {
+    const RowLayout& layout = set.layout(arg);
+    const auto poison = [&] {
+      return static_cast<std::int64_t>(device.tools().tally_words(expected[arg]->address(), layout.span()).poison);
+    };
+    const std::int64_t before = poison();
+    if (before == layout.gaps() && layout.gaps() == 0) return;
+    poison_gaps(arg);
+    const std::int64_t after = poison();
+    const std::string& name = set.args()[arg].name;
+    if (after != before) throw Error(fmt::format("{} is wrong: it wrote between the rows of {}", who, name));
+    if (after == layout.gaps()) return;
+    throw Error(fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, after - layout.gaps(),
+                            layout.elements(), name));
   }
 
   void require_alignment(const DeviceExecutable& executable) const {
     const std::vector<PlannedArg>& args = executable.plan().args;
     for (std::size_t i = 0; i < args.size(); ++i) {
-      if (args[i].role == ArgRole::scalar || set.values()[i] % args[i].alignment == 0) continue;
-      throw UsageError(fmt::format("cannot check a config at this address: {} must be a multiple of {} bytes",
-                                   args[i].name, args[i].alignment));
+      if (args[i].role == ArgRole::scalar) continue;
+      const Address pitch = args[i].pitch ? set.values()[*args[i].pitch] * size_of(args[i].type) : 0;
+      if (set.values()[i] % args[i].alignment == 0 && pitch % args[i].alignment == 0) continue;
+      throw UsageError(fmt::format("cannot check a config at this {}: {} must be a multiple of {} bytes",
+                                   args[i].pitch ? "address and pitch" : "address", args[i].name, args[i].alignment));
     }
   }
 
@@ -124,9 +147,8 @@ struct Verifier::Impl {
   std::string judge(std::size_t index, Accuracy& accuracy) {
     const PlannedArg& arg = set.args()[index];
     const Tolerance& tolerance = tolerances[index];
-    const std::int64_t count = set.elements(index);
     const utility::Difference difference =
-        device.tools().compare(set.values()[index], arg.type, expected[index]->address(), count,
+        device.tools().compare(set.values()[index], arg.type, expected[index]->address(), set.layout(index).span(),
                                {tolerance.absolute, tolerance.relative, overflow_of(arg.type)});
     const double norm =
         difference.reference_squares > 0 ? std::sqrt(difference.error_squares / difference.reference_squares) : 0.0;
@@ -145,7 +167,13 @@ struct Verifier::Impl {
   std::string describe(std::size_t index, const utility::Difference& difference) {
     const PlannedArg& arg = set.args()[index];
     const auto first = static_cast<std::int64_t>(difference.first_wrong);
-    const std::string element = element_name(arg, first);
+    const RowLayout& layout = set.layout(index);
+    const std::string element = element_name(arg, layout.element(first));
+    const utility::u64 off = difference.wrong - difference.stray - difference.unwritten;
+    if (layout.in_gap(first)) {
+      return fmt::format("it wrote between the rows of {}: {} elements, the first behind {}", arg.name,
+                         difference.stray, element);
+    }
     std::uint64_t stored = 0;
     double reference = 0;
     const std::size_t size = size_of(arg.type);
@@ -153,18 +181,16 @@ struct Verifier::Impl {
                     set.values()[index] + static_cast<Address>(first) * size);
     device.download(std::as_writable_bytes(std::span(&reference, 1)),
                     expected[index]->address() + static_cast<Address>(first) * sizeof(double));
-    const std::int64_t count = set.elements(index);
+    const std::int64_t count = layout.elements();
     const utility::Type type = utility_type(arg.type);
     if (difference.unwritten > 0 && utility::is_poison(&stored, type, 0)) {
-      const std::string others = difference.wrong == difference.unwritten
-                                     ? ""
-                                     : fmt::format("; {} elements are off", difference.wrong - difference.unwritten);
+      const std::string others = off == 0 ? "" : fmt::format("; {} elements are off", off);
       return fmt::format("{} was never written ({} of {} elements{})", element, difference.unwritten, count, others);
     }
     const double within = tolerances[index].absolute + tolerances[index].relative * std::fabs(reference);
     return fmt::format("{} is {:.9g}, expected {:.9g} ± {:.2g} ({} of {} elements are off)", element,
                        utility::read_element(&stored, type, 0), reference, std::isfinite(within) ? within : 0.0,
-                       difference.wrong, count);
+                       difference.wrong - difference.stray, count);
   }
 
   Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces) {
@@ -182,6 +208,9 @@ struct Verifier::Impl {
       if (!wrong.empty() && verdict.reason.empty()) verdict.reason = wrong;
     }
     verdict.right = verdict.reason.empty();
+    if (const std::string places = set.in_place(); !verdict.right && !places.empty()) {
+      verdict.reason = fmt::format("in place ({}): {}", places, verdict.reason);
+    }
     return verdict;
   }
 };

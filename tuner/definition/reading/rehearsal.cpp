@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cache/plan.hpp"
+#include "tuner/definition/samples.hpp"
 #include "tuner/definition/space.hpp"
 
 namespace tilewright::reading {
@@ -163,6 +164,24 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
       Config config = first;
       config.values[i].second = value;
       plan_all(specs.front(), config);
+    }
+  }
+}
+
+void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes) {
+  const OpInterface& interface = definition.interface;
+  for (const OpSpec& spec : specs_of(interface)) {
+    for (const std::int64_t all : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1001}}) {
+      const Problem problem = make_problem(spec, interface, std::vector<std::int64_t>(interface.dims.size(), all));
+      try {
+        const std::vector<PlannedArg> args = plan_args(interface, problem);
+        for (const PlannedArg& arg : args) {
+          if (arg.role == ArgRole::scalar) static_cast<void>(scalar_sample(definition, arg.name, problem));
+        }
+        static_cast<void>(sample_pitches(definition, problem, args));
+      } catch (const DefinitionError& error) {
+        mistakes.add(error);
+      }
     }
   }
 }

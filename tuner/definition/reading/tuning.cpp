@@ -105,9 +105,18 @@ Sample tensor_sample(const Node& table, const std::string& arg, Mistakes& mistak
   return sample;
 }
 
-Sample scalar_sample(const Node& node, const std::string& arg, Mistakes& mistakes) {
-  const auto value = number_of(node, fmt::format("the sample of the scalar '{}'", arg), mistakes);
-  return {"value", value.value_or(0.0)};
+Sample scalar_sample(const Node& node, const std::string& arg, const Vocabulary& vocabulary, Mistakes& mistakes) {
+  const std::string what = fmt::format("the sample of the scalar '{}'", arg);
+  Sample sample{"value", 0.0};
+  if (node.kind == Node::Kind::integer || node.kind == Node::Kind::text) {
+    sample.formula = read_formula(node, what, Stage::problem, vocabulary, mistakes);
+    if (node.kind == Node::Kind::integer) sample.scale = static_cast<double>(node.integer);
+  } else if (node.kind == Node::Kind::real) {
+    sample.scale = node.real;
+  } else {
+    mistakes.add(node.place, fmt::format("{} must be a number or a formula, and is {}", what, name(node.kind)));
+  }
+  return sample;
 }
 
 void read_samples(Section& op_section, OpPart& op) {
@@ -122,7 +131,7 @@ void read_samples(Section& op_section, OpPart& op) {
     if (node != nullptr) {
       const bool is_scalar = arg.role == ArgRole::scalar;
       op.definition.samples[arg.name] =
-          is_scalar ? scalar_sample(*node, arg.name, mistakes) : tensor_sample(*node, arg.name, mistakes);
+          is_scalar ? scalar_sample(*node, arg.name, op.vocabulary, mistakes) : tensor_sample(*node, arg.name, mistakes);
     } else if (arg.role == ArgRole::scalar && op.args.complete) {
       mistakes.add(op.args.places[i], fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
                                                   "pass? Such as: sample = {{ {} = 0.5 }}",
