@@ -121,7 +121,7 @@ class DeviceFunctions : public testing::Test {
   std::unique_ptr<cuda::PrimaryContext> context_;
 };
 
-Words random_words(std::size_t count, std::uint64_t seed = 1) {
+inline Words random_words(std::size_t count, std::uint64_t seed = 1) {
   Words words(count);
   for (std::uint32_t& word : words) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ops `bias_act` and `bias_act_dropout`, and with them the skeleton device/elementwise/tiled.cuh.
+#include <fmt/format.h>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+namespace tilewright::test {
+namespace {
+
+class BiasAct : public ::testing::TestWithParam<const char*> {
+ protected:
+  static BuiltInOp& op() {
+    static BuiltInOp plain("bias_act");
+    static BuiltInOp dropout("bias_act_dropout");
+    return GetParam() == std::string("bias_act") ? plain : dropout;
+  }
+  static std::string key(const char* dtype, const char* act, int rows, int cols, const char* pitch = "dense") {
+    return fmt::format("{}[dtype={},act={},pitch={}]{{rows={},cols={}}}", GetParam(), dtype, act, pitch, rows, cols);
+  }
+};
+
+TEST_P(BiasAct, is_right_for_every_activation_and_dtype) {
+  for_acts_and_dtypes([](const char* act, const char* dtype) { expect_right_base(op(), key(dtype, act, 5, 61)); });
+}
+
+TEST_P(BiasAct, is_right_at_odd_and_at_whole_widths_with_one_mask_whatever_the_config) {
+  for (const char* dtype : kDtypes) {
+    expect_right(op(), key(dtype, "relu", 37, 61), "tiled", 4);
+    expect_right(op(), key(dtype, "relu", 37, 64), "tiled", 4);
+    expect_right(op(), key(dtype, "relu", 3, 2051), "tiled", 3);
+  }
+}
+
+TEST_P(BiasAct, is_right_from_one_column_on) {
+  for (const int cols : {1, 2, 3, 7, 13}) {
+    expect_right_base(op(), key("bf16", "relu", 70, cols));
+    expect_right(op(), key("bf16", "relu", 70, cols), "tiled", 2);
+  }
+  expect_right_base(op(), key("f32", "relu", 1, 1));
+}
+
+TEST_P(BiasAct, gives_a_thread_rows_that_lie_alike_in_every_tile) {
+  // 16 rows a thread, one at once: rows are handed out in steps of a vector's length where they are ragged.
+  for (const char* config : {"tiled{num_warps=4,threads_per_row=128,vec=8,rows_per_thread=16,ragged=1,hints=2}",
+                             "tiled{num_warps=4,threads_per_row=64,vec=8,rows_per_thread=2,ragged=1,hints=1}"}) {
+    const Problem problem = op().problem(key("f16", "relu", 2200, 1003));
+    EXPECT_EQ(op().fault(problem, Config::parse(config)), "");
+  }
+}
+
+TEST_P(BiasAct, serves_addresses_that_are_only_element_aligned) {
+  for (const char* dtype : kDtypes) {
+    for (const int shift : {1, 3}) {
+      for (const int cols : {61, 64}) {
+        expect_right_base(op(), key(dtype, "relu", 5, cols), {.seed = 7, .misalign_elements = shift});
+      }
+    }
+  }
+}
+
+TEST_P(BiasAct, serves_rows_at_a_pitch) {
+  for (const char* dtype : kDtypes) {
+    for (const int cols : {61, 64}) {
+      expect_right(op(), key(dtype, "relu", 37, cols, "strided"), "tiled", 3);
+      expect_right_base(op(), key(dtype, "relu", 37, cols, "strided"));
+    }
+  }
+}
+
+TEST_P(BiasAct, may_write_over_its_input) {
+  for (const int cols : {61, 64}) {
+    expect_right(op(), key("bf16", "relu", 37, cols), "tiled", 3, {.seed = 3, .in_place = true});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, BiasAct, ::testing::Values("bias_act", "bias_act_dropout"),
+                         [](const auto& name) { return std::string(name.param); });
+
+}  // namespace
+}  // namespace tilewright::test

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+namespace tilewright::test {
+namespace {
+
+BuiltInOp& swiglu() {
+  static BuiltInOp op("swiglu");
+  return op;
+}
+
+class Swiglu : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::string key(const char* layout, int rows, int cols, const char* pitch = "dense") {
+    return fmt::format("swiglu[dtype={},layout={},pitch={}]{{rows={},cols={}}}", GetParam(), layout, pitch, rows, cols);
+  }
+};
+
+TEST_P(Swiglu, is_right_in_every_layout_at_odd_and_at_whole_widths) {
+  for (const char* layout : {"split", "packed"}) {
+    for (const char* pitch : {"dense", "strided"}) {
+      for (const int cols : {61, 64}) {
+        expect_right(swiglu(), key(layout, 37, cols, pitch), "tiled", 2);
+        expect_right_base(swiglu(), key(layout, 37, cols, pitch));
+      }
+    }
+  }
+}
+
+TEST_P(Swiglu, sees_dense_matrices_as_one_row) {
+  expect_right(swiglu(), key("split", 37, 61), "flat", 4);
+  EXPECT_TRUE(swiglu().sample(swiglu().problem(key("packed", 37, 61)), "flat", 1).empty());
+  EXPECT_TRUE(swiglu().sample(swiglu().problem(key("split", 37, 61, "strided")), "flat", 1).empty());
+}
+
+TEST_P(Swiglu, is_right_from_one_column_on) {
+  for (const int cols : {1, 3, 13}) {
+    for (const char* layout : {"split", "packed"}) expect_right_base(swiglu(), key(layout, 11, cols));
+  }
+}
+
+TEST_P(Swiglu, serves_addresses_that_are_only_element_aligned) {
+  for (const char* layout : {"split", "packed"}) {
+    for (const int shift : {1, 3}) {
+      expect_right_base(swiglu(), key(layout, 5, 64), {.seed = 7, .misalign_elements = shift});
+    }
+  }
+}
+
+TEST_P(Swiglu, may_write_over_the_gate) {
+  expect_right(swiglu(), key("split", 37, 61), "tiled", 2, {.seed = 3, .in_place = true});
+  expect_right(swiglu(), key("split", 37, 61), "flat", 2, {.seed = 3, .in_place = true});
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, Swiglu, ::testing::ValuesIn(kDtypes),
+                         [](const auto& name) { return std::string(name.param); });
+
+}  // namespace
+}  // namespace tilewright::test
