@@ -43,11 +43,29 @@ __device__ __forceinline__ T from_float(float value) {
   return detail::FromFloat<T>::one(value);
 }
 
-// A vector's elements as floats.
+// The elements of a vector as floats. A bfloat16 is the upper half of a float: from whole words, one instruction each.
+template <class T, int N>
+__device__ __forceinline__ void to_float(const Packed<T, N>& from, float (&to)[N]) {
+  if constexpr (is_same<T, __nv_bfloat16> && N % 2 == 0) {
+    struct Words {
+      u32 words[N / 2];
+    };
+    const auto pairs = __builtin_bit_cast(Words, from);
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) {
+      to[2 * i] = __builtin_bit_cast(float, pairs.words[i] << 16);
+      to[2 * i + 1] = __builtin_bit_cast(float, pairs.words[i] & 0xffff0000u);
+    }
+  } else {
+    const Vector<T, N> vector = unpack(from);
+#pragma unroll
+    for (int i = 0; i < N; ++i) to[i] = to_float(vector[i]);
+  }
+}
+
 template <class T, int N>
 __device__ __forceinline__ void to_float(const Vector<T, N>& from, float (&to)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; ++i) to[i] = to_float(from[i]);
+  to_float(pack(from), to);
 }
 
 template <class T, int N>

@@ -20,4 +20,27 @@ __device__ __forceinline__ float exp_for(float x) {
   }
 }
 
+// a / b.
+template <class Output>
+__device__ __forceinline__ float divide_for(float a, float b) {
+  if constexpr (is_same<Output, float>) {
+    return a / b;
+  } else {
+    return a * ptx::rcp_approx(b);
+  }
+}
+
+// 1 / sqrt(x).
+template <class Output>
+__device__ __forceinline__ float rsqrt_for(float x) {
+  const float estimate = ptx::rsqrt_approx(x);
+  if constexpr (is_same<Output, float>) {
+    // One step of Newton's method; not where the estimate is 0 or infinite.
+    const float error = fmaf(-0.5f * x * estimate, estimate, 0.5f);
+    return estimate > 0.0f && estimate < kInfinity ? fmaf(estimate, error, estimate) : estimate;
+  } else {
+    return estimate;
+  }
+}
+
 }  // namespace tilewright

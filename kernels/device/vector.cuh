@@ -18,6 +18,7 @@ namespace tilewright {
 // How a load uses the caches. All but kDefault are for global memory.
 enum class Load {
   kDefault,     // in L1 and L2, from any memory
+  kConstant,    // in L1; nothing may write that memory while the kernel runs, and the compiler may load early
   kReadOnly,    // past L1, with 256 bytes fetched into L2; nothing may write that memory while the kernel runs
   kStreaming,   // past L1; right for kernels that work in place too
   kEvictFirst,  // will not be read again
@@ -52,7 +53,9 @@ namespace detail {
 
 template <Load How, class W>
 __device__ __forceinline__ W load_word(const W* address) {
-  if constexpr (How == Load::kReadOnly) {
+  if constexpr (How == Load::kConstant) {
+    return ptx::load_constant(address);
+  } else if constexpr (How == Load::kReadOnly) {
     return ptx::load_read_only(address);
   } else if constexpr (How == Load::kStreaming) {
     return ptx::load_streaming(address);
@@ -78,26 +81,42 @@ __device__ __forceinline__ void store_word(W* address, W value) {
   }
 }
 
-// The words of a vector, for moving it.
+}  // namespace detail
+
+// A vector as the words that it moves in. Kept like this while it waits in registers, it is not taken apart into 16-bit
+// elements wherever it passes a branch.
 template <class T, int N>
-struct VectorWords {
+struct Packed {
   Word<Vector<T, N>::kWordBytes> words[Vector<T, N>::kWords];
 };
 
-}  // namespace detail
+template <class T, int N>
+__device__ __forceinline__ Packed<T, N> pack(const Vector<T, N>& vector) {
+  return __builtin_bit_cast(Packed<T, N>, vector);
+}
+
+template <class T, int N>
+__device__ __forceinline__ Vector<T, N> unpack(const Packed<T, N>& packed) {
+  return __builtin_bit_cast(Vector<T, N>, packed);
+}
+
+template <int N, Load How = Load::kDefault, class T>
+__device__ __forceinline__ Packed<T, N> load_packed(const T* address) {
+  Packed<T, N> packed;
+  const auto* words = reinterpret_cast<const Word<Vector<T, N>::kWordBytes>*>(address);
+#pragma unroll
+  for (int i = 0; i < Vector<T, N>::kWords; ++i) packed.words[i] = detail::load_word<How>(words + i);
+  return packed;
+}
 
 template <int N, Load How = Load::kDefault, class T>
 __device__ __forceinline__ Vector<T, N> load_vector(const T* address) {
-  detail::VectorWords<T, N> moved;
-  const auto* words = reinterpret_cast<const Word<Vector<T, N>::kWordBytes>*>(address);
-#pragma unroll
-  for (int i = 0; i < Vector<T, N>::kWords; ++i) moved.words[i] = detail::load_word<How>(words + i);
-  return __builtin_bit_cast(Vector<T, N>, moved);
+  return unpack(load_packed<N, How>(address));
 }
 
 template <Store How = Store::kDefault, class T, int N>
 __device__ __forceinline__ void store_vector(T* address, const Vector<T, N>& value) {
-  const auto moved = __builtin_bit_cast(detail::VectorWords<T, N>, value);
+  const auto moved = pack(value);
   auto* words = reinterpret_cast<Word<Vector<T, N>::kWordBytes>*>(address);
 #pragma unroll
   for (int i = 0; i < Vector<T, N>::kWords; ++i) detail::store_word<How>(words + i, moved.words[i]);

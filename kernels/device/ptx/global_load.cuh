@@ -2,7 +2,7 @@
 #pragma once
 
 // Loads from global memory with cache hints, one instruction a function, for each word of device/bits.cuh.
-// Those named `read_only` may be moved by the compiler, and need memory that nothing writes while the kernel
+// Those named `read_only` and `constant` may be moved by the compiler, and need memory that nothing writes while the kernel
 // runs; the others stay in order with stores, and so serve kernels that work in place.
 // `policy` comes from ptx/cache_policy.cuh.
 
@@ -33,6 +33,34 @@ __device__ __forceinline__ Bits64 load_read_only(const Bits64* address) {
 __device__ __forceinline__ Bits128 load_read_only(const Bits128* address) {
   Bits128 value;
   asm("ld.global.nc.L1::no_allocate.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+      : "l"(address));
+  return value;
+}
+
+__device__ __forceinline__ u8 load_constant(const u8* address) {
+  u32 value;
+  asm("ld.global.nc.u8 %0, [%1];" : "=r"(value) : "l"(address));
+  return static_cast<u8>(value);
+}
+__device__ __forceinline__ u16 load_constant(const u16* address) {
+  u16 value;
+  asm("ld.global.nc.u16 %0, [%1];" : "=h"(value) : "l"(address));
+  return value;
+}
+__device__ __forceinline__ u32 load_constant(const u32* address) {
+  u32 value;
+  asm("ld.global.nc.u32 %0, [%1];" : "=r"(value) : "l"(address));
+  return value;
+}
+__device__ __forceinline__ Bits64 load_constant(const Bits64* address) {
+  Bits64 value;
+  asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "l"(address));
+  return value;
+}
+__device__ __forceinline__ Bits128 load_constant(const Bits128* address) {
+  Bits128 value;
+  asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
       : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
       : "l"(address));
   return value;

@@ -46,35 +46,40 @@ class Span {
   int edges_;
 };
 
-// The row of a matrix, or a tensor along the columns such as a weight: `width` elements that are read a vector at a time.
-// Aligned says that the vectors of the span are aligned in this row, too; without ragged rows it is known to be so.
-template <class T, int kVec, bool kRagged, Load How = Load::kDefault>
+// A row that is read by the vectors of a span: a row of a matrix, or a tensor along the columns such as a weight. All of
+// its vectors lie equally far from an aligned address; what follows from that is worked out once.
+template <class T, int kVec, bool kRagged, Load How = Load::kDefault, class Index = i64>
 class RowReader {
  public:
-  template <class Index>
-  __device__ __forceinline__ RowReader(const T* begin, Index width, Index first_vector_column)
-      : begin_(begin), width_(width), aligned_(!kRagged || phase_of<kVec>(begin + first_vector_column) == 0) {}
+  // Of nothing.
+  __device__ __forceinline__ RowReader() : begin_(nullptr), phase_(0), least_(0), most_(0) {}
 
-  __device__ __forceinline__ bool aligned() const { return !kRagged || aligned_; }
+  __device__ __forceinline__ RowReader(const T* begin, Index width, const Span<kVec, kRagged, Index>& span)
+      : begin_(begin), phase_(kRagged ? phase_of<kVec>(begin + span.column(0)) : 0), least_(phase_),
+        most_(width - 2 * kVec + phase_) {}
 
-  // The vector from `column` on.
-  template <class Index>
-  __device__ __forceinline__ Vector<T, kVec> load(Index column) const {
-    if constexpr (kRagged) {
-      if (!aligned_) return load_unaligned<kVec, How>(begin_ + column, begin_, begin_ + width_);
+  // Whether the vectors of the span are aligned in this row, too: known for rows that are not ragged.
+  __device__ __forceinline__ bool aligned() const { return !kRagged || phase_ == 0; }
+
+  // The vector from `column` on. Nothing outside the row is read.
+  __device__ __forceinline__ Packed<T, kVec> load_packed(Index column) const {
+    if constexpr (kRagged && kVec > 1) {
+      if (phase_ != 0) {
+        if (column < least_ || column > most_) return pack(load_elements<kVec>(begin_ + column));
+        return pack(load_shifted<kVec, How>(begin_ + column - phase_, phase_));
+      }
     }
-    return load_vector<kVec, How>(begin_ + column);
+    return tilewright::load_packed<kVec, How>(begin_ + column);
   }
+  __device__ __forceinline__ Vector<T, kVec> load(Index column) const { return unpack(load_packed(column)); }
 
-  template <class Index>
-  __device__ __forceinline__ T element(Index column) const {
-    return begin_[column];
-  }
+  __device__ __forceinline__ T element(Index column) const { return begin_[column]; }
 
  private:
   const T* begin_;
-  i64 width_;
-  bool aligned_;
+  int phase_;
+  Index least_;  // of columns whose two aligned vectors lie in the row
+  Index most_;
 };
 
 }  // namespace tilewright::row

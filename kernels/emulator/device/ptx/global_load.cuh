@@ -12,6 +12,10 @@ inline Word load_read_only(const Word* address, TILEWRIGHT_SITE) {
   return emulator::load_word(address, site);
 }
 template <class Word>
+inline Word load_constant(const Word* address, TILEWRIGHT_SITE) {
+  return emulator::load_word(address, site);
+}
+template <class Word>
 inline Word load_streaming(const Word* address, TILEWRIGHT_SITE) {
   return emulator::load_word(address, site);
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Row norm: with v = x + residual, of each row y = v / sqrt(mean of v² + eps) · weight
+//   then y = silu(y) = y / (1 + exp(-y))
+//
+//   x, residual, y   rows × cols with row pitches; y may be x itself, with the same pitch
+//   weight   cols
+//
+// By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.
+
+#include "device/row/norm.cuh"
+#include "device/row/run.cuh"
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
+    add_rmsnorm_silu(const typename Config::dtype* x, const typename Config::dtype* residual, const typename Config::dtype* weight, typename Config::dtype* y, float eps, long long x_pitch, long long residual_pitch, long long y_pitch, long long rows, long long cols) {
+  using namespace tilewright;
+  constexpr row::NormParts kParts{.residual = true, .silu = true};
+  row::Norm<typename Config::dtype, row::MeanSquare, kParts> op;
+  op.tensors.inputs[0] = row::matrix<Config>(x, x_pitch, cols);
+  op.tensors.inputs[1] = row::matrix<Config>(residual, residual_pitch, cols);
+  op.tensors.columns[0] = weight;
+  op.tensors.outputs[0] = row::matrix<Config>(y, y_pitch, cols);
+  op.eps = eps;
+  row::run<Config>(op, rows, cols);
+}
+
+template <class Config>
+__global__ void add_rmsnorm_silu_reference(const typename Config::dtype* x, const typename Config::dtype* residual, const typename Config::dtype* weight, double* y, float eps, long long x_pitch, long long residual_pitch, long long y_pitch, long long rows, long long cols) {
+  using namespace tilewright;
+  row::norm_reference<row::MeanSquare, true, typename Config::dtype>(
+      row::matrix<Config>(x, x_pitch, cols), row::matrix<Config>(residual, residual_pitch, cols), weight, nullptr,
+      row::matrix<Config>(y, y_pitch, cols), {}, double{eps}, rows, cols);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the warps of a block, or of a cluster, tell each other what they know of a row: send(partial, row), and after some
+// other work receive(row), which gives every thread the partial of all. Rows are numbered from 0.
+//
+// Within a block through shared memory and its barrier. Between the blocks of a cluster, each stores its partial into the
+// shared memory of all, where an mbarrier counts the bytes; a block that has heard from all may end, since nothing is under
+// way to it any more.
+//
+// kRing slots are used in turn. With send(row + 1) before receive(row), a block may be sent the partials of row + 4 only
+// once it has received those of the row: the sender has received row + 2, which the block sent after that. So 4 are enough.
+
+#include "device/config.cuh"
+#include "device/ptx/cluster.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/row/statistics.cuh"
+
+namespace tilewright::row {
+
+template <class Statistics, int kWarps, int kCluster, int kRing>
+class Exchange {
+ public:
+  using Partial = typename Statistics::Partial;
+  struct Storage {
+    alignas(8) Partial warps[kRing][kWarps];
+    Partial blocks[kRing][kCluster];
+    u64 arrived[kRing];
+  };
+  static_assert(sizeof(Partial) % sizeof(u64) == 0, "partials travel by 8 bytes");
+
+  __device__ __forceinline__ explicit Exchange(Storage& storage) : storage_(storage), met_(false) {}
+
+  // By one thread, before the fence and the barrier that make mbarriers known.
+  __device__ __forceinline__ void init() {
+    if constexpr (kCluster > 1) {
+#pragma unroll
+      for (int slot = 0; slot < kRing; ++slot) ptx::mbarrier_init(&storage_.arrived[slot], 1);
+    }
+  }
+
+  // By all threads, after that. What comes until the first send runs while the other blocks get there.
+  __device__ __forceinline__ void prepare() {
+    if constexpr (kCluster > 1) ptx::cluster_arrive();
+  }
+
+  // By all threads; `mine` is the warp's.
+  __device__ __forceinline__ void send(const Partial& mine, i64 row) {
+    const int slot = static_cast<int>(row % kRing);
+    if constexpr (kWarps > 1 || kCluster == 1) {
+      if (threadIdx.x % kWarpSize == 0) storage_.warps[slot][threadIdx.x / kWarpSize] = mine;
+      __syncthreads();
+    }
+    if constexpr (kCluster > 1) {
+      if (!met_) ptx::cluster_wait();
+      met_ = true;
+      const Partial block = kWarps > 1 ? over_slots<Statistics, kWarps>(storage_.warps[slot]) : mine;
+      if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(&storage_.arrived[slot], static_cast<u32>(sizeof(storage_.blocks[slot])));
+      }
+      if (threadIdx.x < kCluster) tell(block, threadIdx.x, slot);
+    }
+  }
+
+  __device__ __forceinline__ Partial receive(i64 row) {
+    const int slot = static_cast<int>(row % kRing);
+    if constexpr (kCluster > 1) {
+      ptx::mbarrier_wait<true>(&storage_.arrived[slot], static_cast<u32>(row / kRing) & 1);
+      return over_slots<Statistics, kCluster>(storage_.blocks[slot]);
+    } else {
+      return over_slots<Statistics, kWarps>(storage_.warps[slot]);
+    }
+  }
+
+ private:
+  struct Words {
+    u64 words[sizeof(Partial) / sizeof(u64)];
+  };
+
+  __device__ __forceinline__ void tell(const Partial& block, u32 rank, int slot) {
+    auto* const own = reinterpret_cast<u64*>(&storage_.blocks[slot][ptx::cluster_rank()]);
+    u64* const arrived = ptx::map_shared(&storage_.arrived[slot], rank);
+    const auto words = __builtin_bit_cast(Words, block);
+#pragma unroll
+    for (int w = 0; w < static_cast<int>(sizeof(Partial) / sizeof(u64)); ++w) {
+      ptx::store_async(ptx::map_shared(own + w, rank), words.words[w], arrived);
+    }
+  }
+
+  Storage& storage_;
+  bool met_;  // whether all blocks of the cluster are known to run
+};
+
+}  // namespace tilewright::row

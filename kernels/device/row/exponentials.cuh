@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The maximum of a row and the sum of exp(x - maximum), in fp32: a statistics class (statistics.cuh). The pad is -inf.
+//
+// A partial's maximum and sum are merged by rescaling (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+// 2018), so that one exchange serves for both.
+
+#include "device/config.cuh"
+#include "device/ptx/math.cuh"
+#include "device/reduce.cuh"
+
+namespace tilewright::row {
+
+template <class Output>
+struct Exponentials {
+  struct alignas(8) Partial {
+    float max;
+    float sum;
+  };
+
+  __device__ static __forceinline__ Partial nothing() { return {-kInfinity, 0.0f}; }
+
+  // Replaces each element x by exp(x - max). A maximum of -inf, that of nothing, gives 0 and not NaN.
+  //
+  // For 16-bit outputs by one multiply-add and ex2: x log2(e) - max log2(e), the latter rounded. Near such a maximum a
+  // result is off by up to 2^-24 |max log2(e)|, as its sum is, and the two cancel; where |max| is great they would not, and
+  // x - max comes first.
+  template <int kCount>
+  __device__ static __forceinline__ void exponentials(float (&values)[kCount], float max) {
+    const float shift = max == -kInfinity ? 0.0f : max;
+    if constexpr (is_same<Output, float>) {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) values[k] = expf(values[k] - shift);
+    } else if (fabsf(shift) <= kLargeMaximum) {
+      const float scaled = shift * kLog2E;
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) values[k] = ptx::ex2_approx(fmaf(values[k], kLog2E, -scaled));
+    } else {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) values[k] = ptx::ex2_approx((values[k] - shift) * kLog2E);
+    }
+  }
+
+  // What a sum relative to the maximum `from` is multiplied with to be relative to `to`, which is not smaller.
+  __device__ static __forceinline__ float rescaling(float from, float to) {
+    const float shift = to == -kInfinity ? 0.0f : to;
+    if constexpr (is_same<Output, float>) {
+      return expf(from - shift);
+    } else {
+      if (fabsf(shift) <= kLargeMaximum) return ptx::ex2_approx(from * kLog2E - shift * kLog2E);
+      return ptx::ex2_approx((from - shift) * kLog2E);
+    }
+  }
+
+  template <int kLanes, int kCount, class Valid>
+  __device__ static __forceinline__ Partial of_registers(float (&values)[kCount], const Valid&) {
+    const float max = reduce_lanes<kLanes>(largest(values), Max{});
+    exponentials(values, max);
+    return {max, reduce_lanes<kLanes>(sum(values), Sum{})};
+  }
+
+  template <int kCount, class Valid>
+  __device__ static __forceinline__ void add(Partial& partial, float (&values)[kCount], const Valid&) {
+    const float max = fmaxf(partial.max, largest(values));
+    exponentials(values, max);
+    partial = {max, fmaf(partial.sum, rescaling(partial.max, max), sum(values))};
+  }
+
+  template <int kLanes>
+  __device__ static __forceinline__ Partial over_lanes(Partial partial) {
+    const float max = reduce_lanes<kLanes>(partial.max, Max{});
+    return {max, reduce_lanes<kLanes>(partial.sum * rescaling(partial.max, max), Sum{})};
+  }
+
+ private:
+  static constexpr float kLog2E = 1.4426950408889634f;
+  static constexpr float kLargeMaximum = 1024.0f;
+
+  template <int kCount>
+  __device__ static __forceinline__ float largest(const float (&values)[kCount]) {
+    float max = values[0];
+#pragma unroll
+    for (int k = 1; k < kCount; ++k) max = fmaxf(max, values[k]);
+    return max;
+  }
+
+  template <int kCount>
+  __device__ static __forceinline__ float sum(const float (&values)[kCount]) {
+    constexpr int kChains = 4;
+    float sums[kChains] = {};
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) sums[k % kChains] += values[k];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+};
+
+}  // namespace tilewright::row

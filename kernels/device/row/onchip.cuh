@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The skeleton of a row op whose rows live in registers: read once, written once.
+//
+//   Config   num_warps, rows_per_block, vec, chunks, ragged; static_dims with cols; warps_per_sm (run.cuh)
+//   thread t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
+//   shared   num_warps partials; sm_80 and later
+
+#include "device/config.cuh"
+#include "device/convert.cuh"
+#include "device/row/by_elements.cuh"
+#include "device/row/results.cuh"
+#include "device/row/span.cuh"
+#include "device/row/statistics.cuh"
+#include "device/row/tensors.cuh"
+#include "device/shared.cuh"
+
+namespace tilewright::row {
+
+template <class Config, class Op>
+__device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
+  using T = typename Op::T;
+  using Statistics = typename Op::Statistics;
+  using Partial = typename Statistics::Partial;
+  constexpr int kVec = Config::vec;
+  constexpr int kChunks = Config::chunks;
+  constexpr bool kRagged = Config::ragged != 0;
+  constexpr int kThreadsPerRow = Config::num_warps * kWarpSize / Config::rows_per_block;
+  constexpr int kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize;
+  constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
+  using RowSpan = Span<kVec, kRagged, int>;
+  constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
+  constexpr int kHeld = kChunks * kVec;
+  constexpr int kAhead = 2;  // vectors whose weights are under way together
+  static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
+  static_assert(Config::num_warps * kWarpSize % Config::rows_per_block == 0, "rows_per_block must divide the threads");
+  static_assert(kThreadsPerRow >= 4, "a row needs 4 threads or more");
+  static_assert(kHeld <= 64, "more elements a thread than its registers hold");
+
+  const int width = static_cast<int>(Config::cols ? Config::cols : cols);
+  const int thread = static_cast<int>(threadIdx.x) % kThreadsPerRow;
+  const int row_in_block = static_cast<int>(threadIdx.x) / kThreadsPerRow;
+  const i64 first_row = i64{blockIdx.x} * Config::rows_per_block;
+  if (kRagged && !in_step<kVec>(op)) return by_elements<Config>(op, first_row, Config::rows_per_block, rows, width);
+
+  // The last block may have fewer rows: there some threads work on the last row once more, but do not write it.
+  const bool present = Config::rows_per_block == 1 || first_row + row_in_block < rows;
+  const i64 r = present ? first_row + row_in_block : rows - 1;
+  const RowSpan span(op.tensors.outputs[0].row(r), width);
+  const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
+  const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
+  const auto valid = valid_if<kVec, kHeld>([&](int k) {
+    return k < kHeld ? vector_of(k / kVec) < span.vectors() : edge_of(k - kHeld) < span.edges();
+  });
+
+  // Load. Every load is under way before the first is used.
+  Packed<T, kVec> loaded[Op::kInputs][kChunks];
+  Packed<T, 1> loaded_edges[Op::kInputs][at_least_one(kEdges)];
+#pragma unroll
+  for (int input = 0; input < Op::kInputs; ++input) {
+    const T* const row = op.tensors.inputs[input].row(r);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      loaded[input][chunk] = pad_of<Op, kVec>(input);
+      if (valid(chunk * kVec)) loaded[input][chunk] = load_packed<kVec>(row + span.column(vector_of(chunk)));
+    }
+#pragma unroll
+    for (int e = 0; e < kEdges; ++e) {
+      loaded_edges[input][e] = pad_of<Op, 1>(input);
+      if (valid(kHeld + e)) loaded_edges[input][e] = load_packed<1>(row + span.edge_column(edge_of(e)));
+    }
+  }
+
+  // The values, and what the lanes that share the row know of it.
+  float values[kHeld + kEdges];
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) values_of(op, loaded, chunk, values, chunk * kVec);
+#pragma unroll
+  for (int e = 0; e < kEdges; ++e) values_of(op, loaded_edges, e, values, kHeld + e);
+  const Partial own = Statistics::template of_registers<kLanes>(values, valid);
+
+  // What is known of the row.
+  Partial* const slots = shared_storage<Partial>() + row_in_block * kWarpsPerRow;
+  const Partial whole = merge_warps<Statistics, kWarpsPerRow>(own, slots, thread / kWarpSize);
+  if (!present) return;
+  const auto scale = op.template scale<true>(own, whole, width);
+
+  // Results, a few vectors at a time.
+  const ResultRow<Op, kVec, kRagged, int> results(op, r, width, span);
+#pragma unroll
+  for (int first = 0; first < kChunks; first += kAhead) {
+    typename ResultRow<Op, kVec, kRagged, int>::Along along[kAhead];
+#pragma unroll
+    for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
+      if (valid(chunk * kVec)) results.load_along(along[chunk - first], span.column(vector_of(chunk)));
+    }
+#pragma unroll
+    for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
+      if (!valid(chunk * kVec)) continue;
+      float vector[kVec];
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) vector[j] = values[chunk * kVec + j];
+      results.template store_vector<true>(op, scale, vector, along[chunk - first], span.column(vector_of(chunk)));
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < kEdges; ++e) {
+    if (!valid(kHeld + e)) continue;
+    results.template store_element<true>(op, scale, values[kHeld + e], span.edge_column(edge_of(e)));
+  }
+}
+
+}  // namespace tilewright::row

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Statistics of a row, gathered by many threads. Each is a class with a Partial, what is known of some of the elements, and
+//
+//   nothing()                        of no elements
+//   of_registers<kLanes>(v, valid)   of the values v[] of kLanes neighbouring lanes, the same in all of them; may change v
+//   add(partial, v, valid)           takes in more values of one thread; may change v
+//   over_lanes<kLanes>(partial)      of kLanes neighbouring lanes, from that of each; the same in all of them
+//
+// valid(k) says whether v[k] is an element of the row; those that are not hold the op's pad(). This file has that, and the
+// step from warps to a block; exchange.cuh has the one from blocks to a cluster.
+
+#include "device/config.cuh"
+
+namespace tilewright::row {
+
+// Which values are elements. The first kGrouped are so, or not, kGroup at a time: they come from vectors.
+template <int kGroup, int kGrouped, class Test>
+class Valid {
+ public:
+  enum : int { kGroupSize = kGroup, kGroupedCount = kGrouped };
+  __device__ __forceinline__ explicit Valid(Test test) : test_(test) {}
+  __device__ __forceinline__ bool operator()(int k) const { return test_(k); }
+
+ private:
+  Test test_;
+};
+
+template <int kGroup, int kGrouped, class Test>
+__device__ __forceinline__ Valid<kGroup, kGrouped, Test> valid_if(Test test) {
+  return Valid<kGroup, kGrouped, Test>(test);
+}
+
+// Of all of kCount partials in shared memory, a power of two: each lane takes one.
+template <class Statistics, int kCount>
+__device__ __forceinline__ typename Statistics::Partial over_slots(const typename Statistics::Partial* slots) {
+  return Statistics::template over_lanes<kCount>(slots[threadIdx.x % kCount]);
+}
+
+// Of the kWarps warps that share a row; `slots` has an entry for each. Every thread of the block must call.
+template <class Statistics, int kWarps>
+__device__ __forceinline__ typename Statistics::Partial merge_warps(typename Statistics::Partial mine,
+                                                                    typename Statistics::Partial* slots, int warp) {
+  if constexpr (kWarps == 1) {
+    return mine;
+  } else {
+    if (threadIdx.x % kWarpSize == 0) slots[warp] = mine;
+    __syncthreads();
+    return over_slots<Statistics, kWarps>(slots);
+  }
+}
+
+}  // namespace tilewright::row
