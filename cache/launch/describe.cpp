@@ -65,6 +65,7 @@ std::string Op::describe() const {
   for (const PlannedArg& arg : args_) {
     json["args"].push_back(
         {{"name", arg.name}, {"role", name(arg.role)}, {"type", name(arg.type)}, {"bytes", size_of(arg.type)}});
+    if (arg.pitch) json["args"].back()["pitch"] = args_[*arg.pitch].name;
   }
   return json.dump();
 }

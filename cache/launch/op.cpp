@@ -27,6 +27,19 @@ std::vector<PlannedArg> args_of(const OpIdentity& op) {
   return plan_args(op.interface, make_problem(op.spec, op.interface, ones));
 }
 
+/// The address or the pitch that the value of an argument is.
+template <class Word>
+Word read(void* value) noexcept {
+  Word word = 0;
+  std::memcpy(&word, value, sizeof word);
+  return word;
+}
+
+/// The power of two that a number is a multiple of, 7 (128) at most.
+std::uint64_t alignment_class(std::uint64_t number) noexcept {
+  return static_cast<std::uint64_t>(std::countr_zero(number | std::uint64_t{1} << kFullAlignment));
+}
+
 }  // namespace
 
 Op::Op(Launcher& launcher, OpIdentity identity)
@@ -39,7 +52,27 @@ Op::Op(Launcher& launcher, OpIdentity identity)
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint32_t{1} << i;
   }
+  find_pitches();
   forget();
+}
+
+void Op::find_pitches() {
+  std::vector<std::size_t> place(args_.size());
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (!args_[i].pitch) continue;
+    place[i] = pitched_.size();
+    pitched_.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(*args_[i].pitch),
+                        static_cast<std::uint32_t>(std::countr_zero(size_of(args_[i].type)))});
+  }
+  for (const Pitched& output : pitched_) {
+    for (const std::string& name : args_[output.arg].alias) {
+      const auto input =
+          std::find_if(args_.begin(), args_.end(), [&](const PlannedArg& other) { return other.name == name; });
+      if (input != args_.end() && input->pitch) {
+        pairs_.push_back({place[output.arg], place[static_cast<std::size_t>(input - args_.begin())]});
+      }
+    }
+  }
 }
 
 void Op::forget() {
@@ -53,14 +86,47 @@ std::uint64_t Op::alignment_of(std::span<void* const> args) const {
     if (args[i] == nullptr) refuse_args(args);
     std::uint64_t bits = kFullAlignment;
     if ((scalars_ >> i & 1) == 0) {
-      std::uint64_t address = 0;
-      std::memcpy(&address, args[i], sizeof address);
+      const auto address = read<std::uint64_t>(args[i]);
       if (address == 0) refuse_args(args);
-      bits = static_cast<std::uint64_t>(std::countr_zero(address | std::uint64_t{1} << kFullAlignment));
+      bits = alignment_class(address);
     }
     alignment |= bits << (kBitsPerArg * i);
   }
+  // A row is aligned as the address and the pitch are. Now that no value is null.
+  for (const Pitched& pitched : pitched_) {
+    const unsigned shift = kBitsPerArg * pitched.arg;
+    const std::uint64_t bits = alignment_class(read<std::uint64_t>(args[pitched.scalar]) << pitched.log2_bytes);
+    const std::uint64_t address_bits = alignment >> shift & kFullAlignment;
+    if (bits < address_bits) alignment -= (address_bits - bits) << shift;
+  }
   return alignment;
+}
+
+void Op::check_pitches(const ReadyPlan& plan, std::span<void* const> args) const {
+  for (std::size_t i = 0; i < pitched_.size(); ++i) {
+    const std::int64_t row = plan.row_elements[i];
+    if (read<std::int64_t>(args[pitched_[i].scalar]) < row) refuse_pitch(pitched_[i], row, args);
+  }
+  for (const PitchedPair& pair : pairs_) {
+    const Pitched &output = pitched_[pair.output], &input = pitched_[pair.input];
+    const bool is_same = read<std::uint64_t>(args[output.arg]) == read<std::uint64_t>(args[input.arg]);
+    if (is_same && read<std::int64_t>(args[output.scalar]) != read<std::int64_t>(args[input.scalar])) {
+      refuse_pair(pair, args);
+    }
+  }
+}
+
+void Op::refuse_pitch(const Pitched& pitched, std::int64_t row, std::span<void* const> args) const {
+  throw UsageError(fmt::format("{}: '{}', the pitch of '{}', is {}, less than a row's {} elements",
+                               identity_.spec.text(), args_[pitched.scalar].name, args_[pitched.arg].name,
+                               read<std::int64_t>(args[pitched.scalar]), row));
+}
+
+void Op::refuse_pair(const PitchedPair& pair, std::span<void* const> args) const {
+  const Pitched &output = pitched_[pair.output], &input = pitched_[pair.input];
+  throw UsageError(fmt::format("{}: '{}' is '{}', and their pitches are {} and {}; in place they must be equal",
+                               identity_.spec.text(), args_[output.arg].name, args_[input.arg].name,
+                               read<std::int64_t>(args[output.scalar]), read<std::int64_t>(args[input.scalar])));
 }
 
 Alignments Op::alignments_of(std::uint64_t alignment) const {
@@ -107,6 +173,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
 
   const ReadyPlan* plan = is_complete ? table_.load(std::memory_order_acquire)->find(key) : nullptr;
   if (plan == nullptr) plan = &launcher_->resolve(*this, key, problem_of(dims), alignments_of(key.alignment));
+  if (!pitched_.empty()) check_pitches(*plan, args);
 
   const int status = plan->placements.empty()
                          ? plan->executable.launch(stream, args, {})

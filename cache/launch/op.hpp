@@ -38,8 +38,25 @@ class Op {
   void forget();
 
  private:
+  /// An argument whose rows have a pitch, which is the value of the argument `scalar`, in elements.
+  struct Pitched {
+    std::uint32_t arg = 0;
+    std::uint32_t scalar = 0;
+    std::uint32_t log2_bytes = 0;
+  };
+  /// An output and an input that it may be, by their places in `pitched_`.
+  struct PitchedPair {
+    std::size_t output = 0;
+    std::size_t input = 0;
+  };
+
+  void find_pitches();
   /// Throws UsageError for a null address or value.
   [[nodiscard]] std::uint64_t alignment_of(std::span<void* const> args) const;
+  /// Throws UsageError where rows would overlap, or where two pitches are said of one tensor.
+  void check_pitches(const ReadyPlan& plan, std::span<void* const> args) const;
+  [[noreturn]] void refuse_pitch(const Pitched& pitched, std::int64_t row, std::span<void* const> args) const;
+  [[noreturn]] void refuse_pair(const PitchedPair& pair, std::span<void* const> args) const;
   [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
   [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
   [[noreturn]] void refuse_args(std::span<void* const> args) const;
@@ -50,6 +67,9 @@ class Op {
   std::vector<PlannedArg> args_;
   /// A bit for each of them that is a scalar; apart, so that a launch reads little memory.
   std::uint32_t scalars_ = 0;
+  /// In call order.
+  std::vector<Pitched> pitched_;
+  std::vector<PitchedPair> pairs_;
   std::atomic<PlanTable*> table_;
   /// The one in use is the last; a launch may be reading an older one.
   std::vector<std::unique_ptr<PlanTable>> tables_;

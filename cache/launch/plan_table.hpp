@@ -21,7 +21,7 @@ struct PlanKey {
 
   /// The CUDA context's id, which no other context of the process has or will have.
   std::uint64_t context = 0;
-  /// Three bits an argument: the power of two, up to 128, that its address is a multiple of.
+  /// Three bits an argument: the power of two, up to 128, that its address and its pitch in bytes are multiples of.
   std::uint64_t alignment = 0;
   std::array<std::int64_t, kMostDims> dims{};
 

@@ -27,6 +27,9 @@ ReadyPlan::ReadyPlan(cuda::Executable loaded) : executable(std::move(loaded)) {
     placements.push_back({zeroed, end});
     end += aligned(workspace.bytes);
   }
+  for (const PlannedArg& arg : executable.plan().args) {
+    if (arg.pitch) row_elements.push_back(arg.shape.back());
+  }
 }
 
 std::size_t workspace_bytes(const LaunchPlan& plan) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cache/driver/executable.hpp"
@@ -23,6 +24,8 @@ struct ReadyPlan {
 
   cuda::Executable executable;
   std::vector<Placement> placements;
+  /// Elements of a row of each pitched argument, in call order: the least that its pitch may be.
+  std::vector<std::int64_t> row_elements;
   std::size_t scratch_bytes = 0;
   std::size_t zeroed_bytes = 0;
 };

@@ -39,7 +39,8 @@ struct Chosen {
   std::string why;
 };
 
-/// Alignment of an argument's address as a power of two (3: 8 bytes), for each argument in call order.
+/// Alignment of an argument's address, and of its pitch where it has one, as a power of two (3: 8 bytes), for each argument
+/// in call order.
 using Alignments = std::vector<unsigned>;
 
 class Resolver {

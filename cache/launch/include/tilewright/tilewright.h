@@ -72,7 +72,8 @@ void tw_close(tw_launcher* launcher);
 int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
 
 /* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), and "args": for each argument of a
- * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element. */
+ * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element; and where its rows
+ * may lie apart "pitch", the name of the scalar that says how many elements from one row's start to the next's. */
 int tw_op_describe(tw_op* op, char** json);
 
 /* Launches on `cu_stream` (a CUstream or cudaStream_t; NULL: the legacy default stream) of the calling thread's current
@@ -80,8 +81,8 @@ int tw_op_describe(tw_op* op, char** json);
  * address, or a scalar of the type that tw_op_describe gives. The values are copied before the call returns.
  * Asynchronous, as a kernel launch is: what a kernel does wrong is reported by a later call into CUDA.
  *
- * The config is chosen as tw_query tells, except that a config that needs better aligned addresses than these is passed
- * over. The stream may be capturing a graph. */
+ * The config is chosen as tw_query tells, except that a config that needs better aligned addresses or pitches than these is
+ * passed over. A pitch that is less than a row, and two pitches for one address, are errors. The stream may be capturing a graph. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
 /* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "fit"
