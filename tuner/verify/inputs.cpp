@@ -109,9 +109,10 @@ void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem
     const checked::Number elements = checked::multiply(layout.rows, layout.pitch);
     const checked::Number bytes = elements ? checked::multiply(*elements, size) : elements;
     if (!bytes) {
-      throw UsageError(fmt::format("cannot make the argument {} of {}: {} rows with a pitch of {} elements are beyond "
-                                   "2^63-1 bytes",
-                                   args_[i].name, problem.key(), layout.rows, layout.pitch));
+      throw UsageError(
+          fmt::format("cannot make the argument {} of {}: {} rows with a pitch of {} elements are beyond "
+                      "2^63-1 bytes",
+                      args_[i].name, problem.key(), layout.rows, layout.pitch));
     }
     tensors_[i].bytes = static_cast<std::size_t>(layout.span() * size);
   }

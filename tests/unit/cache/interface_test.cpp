@@ -28,7 +28,9 @@ std::string complaint(const std::function<void(json&)>& damage) {
 }
 
 TEST(Interface, json_gives_back_an_equal_interface) {
-  for (const OpInterface& op : {softmax(), gemm(), OpInterface{}}) {
+  OpInterface pitched = gemm();
+  pitched.args[0].pitch = "alpha";
+  for (const OpInterface& op : {softmax(), gemm(), pitched, OpInterface{}}) {
     const OpInterface read = interface_from_json(json::parse(to_json(op).dump()));
     EXPECT_EQ(read, op);
     EXPECT_EQ(read.hash(), op.hash());
@@ -80,6 +82,7 @@ TEST(Interface, hash_covers_every_field) {
       [](OpInterface& op) { std::swap(op.args[0].shape[0], op.args[0].shape[1]); },
       [](OpInterface& op) { op.args[0].shape[0] = formula("m + 1"); },
       [](OpInterface& op) { op.args[0].align = 16; },
+      [](OpInterface& op) { op.args[0].pitch = "alpha"; },
       [](OpInterface& op) { op.args[4].alias = {"a"}; },
       [](OpInterface& op) { op.args[2].when.reset(); },
       [](OpInterface& op) { op.args[2].when = formula("bias != 'no'"); },

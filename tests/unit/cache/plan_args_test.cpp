@@ -58,6 +58,38 @@ TEST(PlanArgs, an_argument_whose_condition_is_false_is_left_out_even_as_an_alias
   EXPECT_THAT(args_of(gemm(), "gemm[bias=yes]{m=64,n=128,k=4096}")[4].alias, ElementsAre("a", "bias"));
 }
 
+OpInterface pitched_softmax() {
+  OpInterface op = softmax();
+  op.attributes = {{"pitch", {"dense", "strided"}}};
+  Argument pitch;
+  pitch.name = "pitch";
+  pitch.role = ArgRole::scalar;
+  pitch.type = DType::i64;
+  pitch.when = test::formula("pitch == 'strided'");
+  op.args.insert(op.args.begin() + 1, pitch);
+  op.args[2].pitch = "pitch";
+  return op;
+}
+
+TEST(PlanArgs, a_tensor_has_a_pitch_where_the_scalar_is_present) {
+  const std::vector<PlannedArg> strided = args_of(pitched_softmax(), "softmax[pitch=strided]{rows=3,cols=5}");
+  EXPECT_EQ(strided[0].pitch, std::nullopt);
+  EXPECT_EQ(strided[2].pitch, 1U);
+  EXPECT_EQ(strided[2].bytes, 3U * 5 * 4) << "gaps are no elements";
+  const std::vector<PlannedArg> dense = args_of(pitched_softmax(), "softmax{rows=3,cols=5}");
+  EXPECT_THAT(names_of(dense), ElementsAre("x", "y"));
+  EXPECT_EQ(dense[1].pitch, std::nullopt);
+}
+
+TEST(PlanArgs, a_pitch_that_is_no_i64_scalar_is_a_mistake_of_the_definition) {
+  for (const char* wrong : {"x", "gone"}) {
+    OpInterface op = pitched_softmax();
+    op.args[2].pitch = wrong;
+    EXPECT_EQ(error_of<DefinitionError>([&] { (void)args_of(op, "softmax{rows=1,cols=2}"); }),
+              std::string("interface of softmax: the pitch of 'y' is '") + wrong + "', which is no scalar of type i64");
+  }
+}
+
 TEST(PlanArgs, an_extent_may_be_zero_and_then_nothing_overflows) {
   OpInterface op = softmax();
   op.args[0].shape = formulas({"rows", "cols", "rows - rows"});

@@ -33,10 +33,22 @@ PlannedMap planned(const TensorMapRecipe& map, DType type = DType::bf16) {
   return std::get<PlannedMap>(plan_map(map, 3, arg, NoNames()));
 }
 
+std::string refusal_of(const PlannedArg& arg) {
+  return std::get<std::string>(plan_map(recipe({"64", "8"}, {"64", "8"}), 3, arg, NoNames()));
+}
+
 std::string refusal(const TensorMapRecipe& map, DType type = DType::bf16) {
   PlannedArg arg;
   arg.type = type;
   return std::get<std::string>(plan_map(map, 3, arg, NoNames()));
+}
+
+TEST(PlanMap, cannot_follow_a_pitch_that_comes_with_the_call) {
+  PlannedArg arg;
+  arg.name = "x";
+  arg.type = DType::bf16;
+  arg.pitch = 2;
+  EXPECT_EQ(refusal_of(arg), "the rows of 'x' have a pitch, which no map can follow");
 }
 
 TEST(PlanMap, dense_strides_are_products_of_the_extents) {

@@ -166,6 +166,17 @@ TEST(Elements, poison_where_a_number_should_be_counts_as_unwritten) {
   EXPECT_EQ(judge(kNaN, kNaN, true).unwritten, 0u);
 }
 
+TEST(Elements, what_the_reference_does_not_have_must_be_poison) {
+  const double poison = __builtin_bit_cast(double, kPoison);
+  EXPECT_EQ(judge(kNaN, poison, true).wrong, 0u);
+  for (const double written : {1.0, kInf, kNaN}) {
+    EXPECT_EQ(judge(written, poison, false).wrong, 1u);
+    EXPECT_EQ(judge(written, poison, false).stray, 1u);
+    EXPECT_EQ(judge(written, poison, false).error_squares, 0.0);
+  }
+  EXPECT_EQ(judge(kNaN, kNaN, false).stray, 0u) << "a NaN that was computed";
+}
+
 TEST(Elements, differences_add_up) {
   Difference all = no_difference();
   const Bounds bounds{0.0, 0.2, kInf};

@@ -79,6 +79,16 @@ TEST_F(Tools, on_the_host_compare_finds_the_one_wrong_element) {
   EXPECT_NEAR(difference.max_absolute, 1000, 6);
 }
 
+TEST_F(Tools, on_the_host_poison_gaps_and_no_row) {
+  const auto buffer = make(100);
+  device_->tools().poison_gaps(buffer->address(), 4, 5, 8);
+  const auto content = read<std::uint8_t>(*buffer, 100);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(content[i], i < 24 && i % 8 >= 5 ? 0xff : 0) << i;
+  device_->tools().poison_gaps(buffer->address() + 32, 4, 8, 8);
+  device_->tools().poison_gaps(buffer->address() + 32, 1, 4, 8);
+  EXPECT_EQ(read<std::uint8_t>(*buffer, 100), content);
+}
+
 TEST_F(Tools, on_the_host_tallies_notice_one_changed_byte_and_count_poison) {
   const auto buffer = make(800'000);
   device_->tools().fill_random(buffer->address(), DType::u64, 100'000, {utility::kUniform, 1e6, 1});
@@ -109,15 +119,22 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
     const auto words = static_cast<std::int64_t>(bytes / 8);
     EXPECT_EQ(kernels->tally_words(a->address(), words).sum, host.tally_words(a->address(), words).sum);
 
+    kernels->poison_gaps(a->address(), 100, 3, 10);
+    host.poison_gaps(b->address(), 100, 3, 10);
+    ASSERT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
+
     // Other data than the reference, some of it poison.
     host.fill_random(b->address(), type, kCount, {utility::kNormal, 50.0, 10});
     device_->fill(b->address() + 24, 0xff, 16);
+    device_->fill(wide_a->address() + 800, 0xff, 80);
     const utility::Bounds bounds{1.0, 0.5, std::numeric_limits<double>::infinity()};
     const auto by_kernel = kernels->compare(b->address(), type, wide_a->address(), kCount, bounds);
     const auto by_host = host.compare(b->address(), type, wide_a->address(), kCount, bounds);
     EXPECT_EQ(by_kernel.wrong, by_host.wrong) << name(type);
     EXPECT_GT(by_kernel.wrong, 0u);
     EXPECT_EQ(by_kernel.unwritten, by_host.unwritten) << name(type);
+    EXPECT_EQ(by_kernel.stray, by_host.stray) << name(type);
+    EXPECT_EQ(by_kernel.stray, 10U) << name(type);
     EXPECT_EQ(by_kernel.first_wrong, by_host.first_wrong) << name(type);
     EXPECT_EQ(by_kernel.max_absolute, by_host.max_absolute) << name(type);
     EXPECT_EQ(by_kernel.max_relative, by_host.max_relative) << name(type);
@@ -128,6 +145,7 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
 
 TEST_F(Tools, by_kernels_serve_tensors_of_one_element) {
   const auto kernels = make_kernel_tools(*device_);
+  kernels->poison_gaps(0, 1, 4, 8);
   const auto value = make(8), reference = make(8);
   kernels->fill_random(value->address(), DType::f32, 1, {utility::kUniform, 1.0, 5});
   kernels->widen(reference->address(), value->address(), DType::f32, 1);

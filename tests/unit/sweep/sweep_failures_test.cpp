@@ -47,7 +47,7 @@ TEST_F(SweepFailures, that_show_on_other_data_only_take_the_winner_away) {
   FakeDevice device;
   (void)sweep(device);
   const Trial trial = trial_of(device, Fault::wrong_in_place);
-  EXPECT_EQ(trial.reason.rfind("on other data, after timing: ", 0), 0U) << trial.reason;
+  EXPECT_EQ(trial.reason.rfind("on other data, after timing: in place (y = x): ", 0), 0U) << trial.reason;
   ASSERT_FALSE(listener.notes.empty());
   EXPECT_NE(listener.notes.front().find("fault=7"), std::string::npos);
   EXPECT_EQ(winners(device).at(0).configs_failed, static_cast<int>(kFailing) + 1);

@@ -58,7 +58,8 @@ TEST_F(Arguments, have_the_plans_order_and_bytes) {
   ASSERT_EQ(set.args().size(), 6u);
   EXPECT_EQ(set.args()[3].name, "y");
   EXPECT_EQ(set.bytes(), 2u * 50 * 70 * 2 + 50 * 4 + 70 * 4);
-  EXPECT_EQ(set.elements(0), 3500);
+  EXPECT_EQ(set.layout(0).elements(), 3500);
+  EXPECT_EQ(set.layout(0).gaps(), 0);
 }
 
 TEST_F(Arguments, scalars_have_their_values_in_their_types) {
@@ -147,6 +148,90 @@ TEST_F(Arguments, a_write_into_any_guard_is_named) {
   EXPECT_THAT(set.damage(), HasSubstr("before the start of x: 2 bytes, the last 3 bytes before it; it wrote"));
   set.repair();
   EXPECT_EQ(set.damage(), "");
+}
+
+// x and y of Arguments with rows 8 and 12 elements longer than they need be.
+class PitchedArguments : public Arguments {
+ protected:
+  PitchedArguments() {
+    OpInterface& interface = definition_.interface;
+    interface.args[0].pitch = "x_pitch";
+    interface.args[3].pitch = "y_pitch";
+    for (const char* name : {"x_pitch", "y_pitch"}) {
+      interface.args.push_back(argument(name, ArgRole::scalar, {}, DType::i64));
+    }
+    definition_.samples["x_pitch"] = {"value", 0, Formula::parse("cols + 8")};
+    definition_.samples["y_pitch"] = {"value", 82};
+  }
+  [[nodiscard]] bool is_poison(const std::vector<std::byte>& bytes, std::size_t element) const {
+    return utility::is_poison(bytes.data(), utility::kBf16, static_cast<std::int64_t>(element));
+  }
+};
+
+TEST_F(PitchedArguments, have_room_for_every_row_but_no_gap_behind_the_last) {
+  const ArgumentSet set = make();
+  EXPECT_EQ(set.values()[6], 78U);
+  EXPECT_EQ(set.values()[7], 82U);
+  EXPECT_EQ(set.layout(0).span(), 49 * 78 + 70);
+  EXPECT_EQ(set.layout(0).elements(), 50 * 70);
+  EXPECT_EQ(set.layout(0).gaps(), 49 * 8);
+  EXPECT_EQ(set.tensor(3).bytes, (49U * 82 + 70) * 2);
+  EXPECT_EQ(set.bytes(), (49U * 78 + 70 + 49 * 82 + 70) * 2 + 50 * 4 + 70 * 4);
+}
+
+TEST_F(PitchedArguments, inputs_are_random_between_rows_too) {
+  const auto x = make().read(0);
+  for (std::size_t i = 0; i < 49 * 78 + 70; ++i) EXPECT_FALSE(is_poison(x, i)) << i;
+}
+
+TEST_F(PitchedArguments, in_place_have_the_inputs_pitch_and_poison_between_rows) {
+  ArgumentSet set = make({.in_place = true});
+  EXPECT_EQ(set.in_place(), "y = x");
+  EXPECT_EQ(set.values()[3], set.values()[0]);
+  EXPECT_EQ(set.values()[7], 78U);
+  EXPECT_EQ(set.layout(3).pitch, 78);
+  device_->fill(set.values()[0], 0, set.tensor(0).bytes);
+  set.poison_outputs();
+  const auto x = set.read(0);
+  for (std::size_t i = 0; i < 49 * 78 + 70; ++i) EXPECT_EQ(is_poison(x, i), i % 78 >= 70) << i;
+}
+
+TEST_F(PitchedArguments, a_changed_gap_of_an_input_is_named) {
+  ArgumentSet set = make();
+  set.poison_outputs();
+  device_->fill(set.values()[0] + (3 * 78 + 75) * 2, 0x11, 2);
+  EXPECT_THAT(set.damage(), HasSubstr("it changed its input x: what lies between the rows behind x[3][69] was "));
+  set.repair();
+  EXPECT_EQ(set.damage(), "");
+}
+
+TEST_F(PitchedArguments, with_a_pitch_below_a_row_are_refused) {
+  definition_.samples["y_pitch"] = {"value", 69};
+  try {
+    (void)make();
+    FAIL() << "rows that overlap were made";
+  } catch (const DefinitionError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the sample of 'y_pitch', the pitch of 'y', is 69 for "));
+    EXPECT_THAT(error.what(), HasSubstr("less than a row's 70 elements"));
+  }
+}
+
+TEST_F(PitchedArguments, with_a_pitch_beyond_all_memory_are_refused) {
+  definition_.samples["y_pitch"] = {"value", 0, Formula::parse("4611686018427387904")};
+  EXPECT_THROW((void)make(), UsageError);
+}
+
+TEST(RowLayout, knows_gaps_from_rows) {
+  const RowLayout layout{3, 5, 8};
+  EXPECT_EQ(layout.span(), 21);
+  EXPECT_FALSE(layout.in_gap(4));
+  EXPECT_TRUE(layout.in_gap(5));
+  EXPECT_FALSE(layout.in_gap(8));
+  EXPECT_EQ(layout.element(4), 4);
+  EXPECT_EQ(layout.element(7), 4);
+  EXPECT_EQ(layout.element(8), 5);
+  EXPECT_EQ(layout.element(20), 14);
+  EXPECT_EQ((RowLayout{0, 5, 8}).span(), 0);
 }
 
 TEST_F(Arguments, too_large_for_memory_is_a_device_error_that_names_the_argument) {

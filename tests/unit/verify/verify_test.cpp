@@ -122,6 +122,12 @@ TEST(Verify, a_reference_that_leaves_elements_out_is_refused) {
   }
 }
 
+TEST(Verify, says_that_a_config_was_wrong_in_place) {
+  TwiceOp op;
+  EXPECT_THAT(op.check("past_end", {.in_place = true}).reason,
+              ::testing::StartsWith("in place (y = x): it wrote past the end of x"));
+}
+
 TEST(Verify, a_reference_that_changes_its_inputs_is_refused) {
   TwiceOp op;
   op.definition.reference.entry = "bad_reference";
