@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/database.hpp"
 
+#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -95,13 +96,14 @@ std::unique_ptr<SQLite::Database> open_by(ReadPlan plan, const fs::path& path, i
   return database;
 }
 
-void require_readable(SQLite::Database& database, const fs::path& path, std::span<const Migration> steps) {
+void require_readable(SQLite::Database& database, const fs::path& path, std::span<const Migration> steps,
+                      bool older_too) {
   if (recognise(database, path, steps) == FileKind::empty) {
     throw fault(kOpening, path, "is empty",
                 "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
                 "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"");
   }
-  if (const int schema = stored_schema(database); schema < steps.back().version) {
+  if (const int schema = stored_schema(database); !older_too && schema < steps.back().version) {
     throw fault(kOpening, path,
                 fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
                 "Bring it forward by opening it once for writing: run `tilewright sweep` with it");
@@ -126,10 +128,15 @@ ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept {
 }
 
 Database::Database(fs::path path, const StoreOptions& options, const Surroundings& surroundings)
-    : path_(std::move(path)), busy_timeout_(options.busy_timeout), surroundings_(surroundings) {
+    : path_(std::move(path)),
+      busy_timeout_(options.busy_timeout),
+      surroundings_(surroundings),
+      older_too_(options.access == StoreAccess::copy) {
   try {
     if (options.access == StoreAccess::read) {
       open_for_reading();
+    } else if (options.access == StoreAccess::copy) {
+      open_copy();
     } else {
       open_for_writing();
       identity_ = identity_of(path_);
@@ -164,7 +171,7 @@ void Database::open_for_reading() {
   immutable_ = plan == ReadPlan::immutable;
   try {
     handle_ = open_by(plan, path_, static_cast<int>(busy_timeout_.count()));
-    require_readable(*handle_, path_, surroundings_.migrations);
+    require_readable(*handle_, path_, surroundings_.migrations, older_too_);
     require_whole_pages(*handle_, path_);
   } catch (const SQLite::Exception& refusal) {
     if (plan != ReadPlan::follower || refusal.getErrorCode() != SQLITE_CANTOPEN || !can_read(path_)) throw;
@@ -177,6 +184,24 @@ void Database::open_for_reading() {
                 "TILEWRIGHT_CACHE=FILE",
                 refusal.getExtendedErrorCode());
   }
+}
+
+void Database::open_copy() {
+  // What is read of a file that was opened as unchanging, and has changed, is no state of it.
+  for (int tries_left = 3; tries_left > 0; --tries_left) {
+    open_for_reading();
+    auto memory = std::make_unique<SQLite::Database>(
+        ":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
+    SQLite::Backup(*memory, *handle_).executeStep(-1);
+    if (promise_broken()) continue;
+    handle_ = std::move(memory);
+    immutable_ = false;
+    identity_.reset();
+    migrate(*handle_, path_, surroundings_.migrations);
+    return;
+  }
+  throw fault(kOpening, path_, "changes all the time in a folder that this user may not write",
+              "Wait until it is written, then run the same again");
 }
 
 void Database::open_for_writing() {
@@ -220,7 +245,16 @@ SQLite::Transaction Database::begin_write() {
   return SQLite::Transaction(*handle_, SQLite::TransactionBehavior::IMMEDIATE);
 }
 
-SQLite::Transaction Database::begin_read() { return SQLite::Transaction(*handle_); }
+std::unique_ptr<SQLite::Transaction> Database::begin_read() {
+  if (sqlite3_get_autocommit(handle_->getHandle()) == 0) return nullptr;
+  return std::make_unique<SQLite::Transaction>(*handle_);
+}
+
+void Database::seal() {
+  statements_.clear();
+  // The order counts: what VACUUM writes goes to the file itself, and is on the disk when it returns.
+  handle_->exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; VACUUM");
+}
 
 bool Database::outdated() const noexcept {
   const std::optional<FileIdentity> now = identity_of(path_);

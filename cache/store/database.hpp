@@ -61,8 +61,11 @@ class Database {
   /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
   /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.
   [[nodiscard]] SQLite::Transaction begin_write();
-  /// A read transaction, for answers made of several statements: all see one state.
-  [[nodiscard]] SQLite::Transaction begin_read();
+  /// A read transaction, for answers made of several statements: all see one state. Null inside another transaction, which
+  /// sees one state already.
+  [[nodiscard]] std::unique_ptr<SQLite::Transaction> begin_read();
+  /// Makes of a file in WAL mode one file without companions; nothing is written through this object afterwards.
+  void seal();
 
   /// True when what is open is no longer what the path names, so that only opening again shows it.
   [[nodiscard]] bool outdated() const noexcept;
@@ -75,12 +78,15 @@ class Database {
 
  private:
   void open_for_reading();
+  void open_copy();
   void open_for_writing();
   void switch_to_wal();
 
   std::filesystem::path path_;
   std::chrono::milliseconds busy_timeout_;
   Surroundings surroundings_;
+  /// A file of an older schema may be opened for reading, too: its copy is brought forward.
+  bool older_too_ = false;
   bool immutable_ = false;
   std::int64_t generation_ = 0;
   std::optional<FileIdentity> identity_;

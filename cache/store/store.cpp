@@ -67,6 +67,16 @@ void Store::put_interface(const OpInterface& interface) {
   });
 }
 
+void Store::add_older_interface(const OpInterface& interface) {
+  impl_->writing("store an interface", [&, &database = impl_->database] {
+    database.run(
+        "INSERT INTO interfaces (hash, op, definition, sequence) "
+        "VALUES (?1, ?2, ?3, (SELECT coalesce(min(sequence), 2) - 1 FROM interfaces WHERE op = ?2)) "
+        "ON CONFLICT (hash) DO NOTHING",
+        interface.hash(), interface.op, encode_interface(interface));
+  });
+}
+
 void Store::put_implementation(const std::string& interface_hash, const StoredImplementation& implementation) {
   impl_->writing("store an implementation", [&, &database = impl_->database] {
     const std::int64_t interface = ids::need_interface(database, interface_hash);

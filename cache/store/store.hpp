@@ -24,6 +24,7 @@ namespace tilewright {
 enum class StoreAccess : std::uint8_t {
   read,   ///< must exist; never written, works in a read-only folder
   write,  ///< created when absent, migrated forward when older
+  copy,   ///< as it is at this moment, in memory: must exist, may be older (the copy is migrated), is never written
 };
 
 struct StoreOptions {
@@ -51,9 +52,29 @@ class Store {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
 
+  /// Several writes as one: none of them is kept unless commit() returned. While it lives, other writers of the file wait
+  /// for it, and what this Store reads includes what was written so far.
+  class Batch {
+   public:
+    explicit Batch(Store& store);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+    void commit();
+
+   private:
+    struct State;
+    std::unique_ptr<State> state_;
+  };
+  /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that was
+  /// just made. Nothing may be put afterwards.
+  void seal();
+
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
   // newest of its op again.
   void put_interface(const OpInterface& interface);
+  /// Adds an interface as older than those of its op that are there.
+  void add_older_interface(const OpInterface& interface);
   void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
   void put_device(const DeviceFacts& device);
   /// The newest interface stored for an op, or the one with the given hash.
@@ -123,6 +144,8 @@ class Store {
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);
   [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes, int reads,
                                                MeasureMode mode) const;
+  /// The newest of each mode, size and ratio.
+  [[nodiscard]] std::vector<Ceiling> ceilings(const std::string& device_fingerprint) const;
   // Compute rates. All are kept, the newest counts.
   void put_compute_rate(const std::string& device_fingerprint, const ComputeRate& rate);
   [[nodiscard]] std::optional<ComputeRate> compute_rate(const std::string& device_fingerprint) const;

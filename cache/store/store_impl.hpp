@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <type_traits>
+#include <utility>
 
 #include "cache/store/codecs.hpp"
 #include "cache/store/database.hpp"
@@ -25,6 +26,18 @@ struct Store::Impl {
   /// is thrown away whether it looks right or not, and read again from the file as it is now.
   template <class Work>
   auto reading(const char* doing, Work work) {
+    if constexpr (std::is_void_v<decltype(work())>) {
+      return reading(doing, [&] {
+        work();
+        return true;
+      });
+    } else {
+      return reading_value(doing, work);
+    }
+  }
+
+  template <class Work>
+  auto reading_value(const char* doing, Work& work) {
     for (int tries_left = 3; tries_left > 0; --tries_left) {
       if (database.promise_broken()) database.reopen();
       try {
@@ -49,6 +62,7 @@ struct Store::Impl {
       throw fault(doing, database.path(), "was opened for reading only",
                   "Nothing was written. Open it with StoreAccess::write");
     }
+    if (in_batch) return reading(doing, std::move(work));
     return reading(doing, [&] {
       SQLite::Transaction transaction = database.begin_write();
       if constexpr (std::is_void_v<decltype(work())>) {
@@ -65,6 +79,8 @@ struct Store::Impl {
 
   Database database;
   bool writable;
+  /// A Batch has begun a transaction.
+  bool in_batch = false;
 };
 
 /// Seconds since 1970.

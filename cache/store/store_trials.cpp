@@ -109,7 +109,7 @@ std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::s
       "WHERE n.problem = ? AND n.device = ? AND n.mode = ? AND m.implementation = ? GROUP BY n.config)",
       kTrialColumns, kTrialJoins);
   return impl_->reading("list trials", [&, &database = impl_->database] {
-    const SQLite::Transaction snapshot = database.begin_read();
+    const auto snapshot = database.begin_read();
     std::vector<Trial> trials;
     const auto interface = ids::find_interface(database, key.interface_hash);
     const auto problem = ids::find_problem(database, key);
@@ -161,6 +161,24 @@ std::optional<Ceiling> Store::ceiling(const std::string& device_fingerprint, std
         *device, name(mode), bytes, reads);
     if (!query.next()) return std::nullopt;
     return Ceiling{bytes, reads, mode, query.maybe_real(0), query.maybe_real(1), query.text(2), query.integer(3)};
+  });
+}
+
+std::vector<Ceiling> Store::ceilings(const std::string& device_fingerprint) const {
+  return impl_->reading("list ceilings", [&, &database = impl_->database] {
+    std::vector<Ceiling> ceilings;
+    const auto device = ids::find_device(database, device_fingerprint);
+    if (!device) return ceilings;
+    Query query = database.query(
+        "SELECT bytes, reads, mode, memcpy_ns, copy_op_ns, gpu_uuid, measured_at FROM ceilings "
+        "WHERE id IN (SELECT max(id) FROM ceilings WHERE device = ? GROUP BY mode, bytes, reads) "
+        "ORDER BY mode, bytes, reads",
+        *device);
+    while (query.next()) {
+      ceilings.push_back({query.integer(0), query.small(1), decode_mode(query.text(2)), query.maybe_real(3),
+                          query.maybe_real(4), query.text(5), query.integer(6)});
+    }
+    return ceilings;
   });
 }
 

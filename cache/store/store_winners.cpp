@@ -129,7 +129,7 @@ std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) cons
       "WHERE w.problem = ? AND w.device = ? AND w.mode = ? ORDER BY w.role, w.position",
       kWinnerColumns, kTrialColumns, kTrialJoins);
   return impl_->reading("read winners", [&, &database = impl_->database] {
-    const SQLite::Transaction snapshot = database.begin_read();
+    const auto snapshot = database.begin_read();
     std::vector<Winner> winners;
     const auto problem = ids::find_problem(database, key);
     const auto device = ids::find_device(database, key.device_fingerprint);
@@ -147,7 +147,7 @@ std::optional<Store::WinnerRow> Store::winner_of(const ProblemKey& key, MeasureM
       "ORDER BY w.position LIMIT 1",
       RowReader::columns(), RowReader::joins());
   return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
-    const SQLite::Transaction snapshot = database.begin_read();
+    const auto snapshot = database.begin_read();
     const auto problem = ids::find_problem(database, key);
     const auto device = ids::find_device(database, key.device_fingerprint);
     if (!problem || !device) return std::nullopt;
@@ -164,7 +164,7 @@ std::optional<Store::WinnerRow> Store::newest_of_spec(const ProblemKey& key, Mea
       "ORDER BY w.trial DESC LIMIT 1",
       RowReader::columns(), RowReader::joins());
   return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
-    const SQLite::Transaction snapshot = database.begin_read();
+    const auto snapshot = database.begin_read();
     const auto interface = ids::find_interface(database, key.interface_hash);
     const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
     const auto device = ids::find_device(database, key.device_fingerprint);
@@ -186,7 +186,7 @@ std::vector<Store::WinnerRow> Store::list_winners(const WinnerFilter& filter) co
   static const std::string kOfAll =
       fmt::format("SELECT {} FROM winners w JOIN specs s ON s.id = w.spec {}", RowReader::columns(), kRest);
   return impl_->reading("list winners", [&, &database = impl_->database] {
-    const SQLite::Transaction snapshot = database.begin_read();
+    const auto snapshot = database.begin_read();
     std::vector<WinnerRow> rows;
     std::optional<std::int64_t> device;
     if (!filter.fingerprint.empty()) {
@@ -222,7 +222,7 @@ Store::Counts Store::counts() const {
 
 void Store::check() const {
   impl_->reading("check the cache", [&, &database = impl_->database] {
-    const SQLite::Transaction snapshot = database.begin_read();
+    const auto snapshot = database.begin_read();
     Query pages = database.query("PRAGMA integrity_check(3)");
     while (pages.next()) {
       if (const std::string line = pages.text(0); line != "ok") throw BadRow(line);

@@ -19,10 +19,11 @@ constexpr const char* kWords = "the words";
 po::options_description describe(const Verb& verb) {
   po::options_description description;
   for (const Option& option : verb.options) {
+    const std::string names = option.letter == 0 ? option.name : fmt::format("{},{}", option.name, option.letter);
     if (option.value.empty()) {
-      description.add_options()(option.name.c_str(), "");
+      description.add_options()(names.c_str(), "");
     } else {
-      description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>()->composing(), "");
+      description.add_options()(names.c_str(), po::value<std::vector<std::string>>()->composing(), "");
     }
   }
   description.add_options()("help,h", "")(kWords, po::value<std::vector<std::string>>());

@@ -71,7 +71,8 @@ std::string two_columns(const Items& items, const NameOf& name_of, const TextOf&
 }
 
 std::string spelled(const Option& option) {
-  return option.value.empty() ? fmt::format("--{}", option.name) : fmt::format("--{} {}", option.name, option.value);
+  const std::string letter = option.letter == 0 ? "" : fmt::format("-{}, ", option.letter);
+  return fmt::format("{}--{}{}{}", letter, option.name, option.value.empty() ? "" : " ", option.value);
 }
 
 constexpr const char* kExitCodes = "0 done, 1 failed, 2 the command line or a definition is wrong, 3 partly done.";

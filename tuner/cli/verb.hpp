@@ -24,6 +24,8 @@ struct Option {
   std::string help;
   /// May be given more than once.
   bool repeated = false;
+  /// A short form: 'o' for -o; 0: none.
+  char letter = 0;
 };
 
 struct Example {
@@ -57,6 +59,8 @@ ExitCode run_query_verb(const Arguments& arguments, Console& console);
 ExitCode run_table_verb(const Arguments& arguments, Console& console);
 ExitCode run_list_verb(const Arguments& arguments, Console& console);
 ExitCode run_show_verb(const Arguments& arguments, Console& console);
+ExitCode run_export_verb(const Arguments& arguments, Console& console);
+ExitCode run_import_verb(const Arguments& arguments, Console& console);
 ExitCode run_doctor_verb(const Arguments& arguments, Console& console);
 ExitCode run_help_verb(const Arguments& arguments, Console& console);
 

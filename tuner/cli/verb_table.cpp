@@ -167,6 +167,55 @@ Verb show_verb() {
   return verb;
 }
 
+Verb export_verb() {
+  Verb verb;
+  verb.name = "export";
+  verb.summary = "Write the winners of the cache, with their evidence and binaries, as a cache to ship";
+  verb.usage = "-o FILE [OP...] [OPTION...]";
+  verb.description = {
+      "The file is a cache of its own: applications launch from it, also in a read-only folder, and `tilewright "
+      "import` "
+      "brings it into another cache. It has the winners of the ops named, or of all, their trials and binaries, and "
+      "the "
+      "ceilings of their devices; other trials stay behind. It is checked before it is put in its place.",
+  };
+  verb.options = {
+      {"output", "FILE", "The file to write.", false, 'o'},
+      {"force", "", "Replace the file if it is there."},
+      {"device", "NAME", "Only this device: its name or a part of it, or cpu."},
+      kCache,
+      kFormat,
+  };
+  verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."}};
+  verb.exit_codes =
+      "0 done, 1 there is no winner to export or a file cannot be read or written, 2 the command line is "
+      "wrong.";
+  verb.run = run_export_verb;
+  return verb;
+}
+
+Verb import_verb() {
+  Verb verb;
+  verb.name = "import";
+  verb.summary = "Bring the winners of another cache, such as an export, into the cache";
+  verb.usage = "FILE [OPTION...]";
+  verb.description = {
+      "All of it or nothing: the file is read and checked whole first. Winners of different devices never mix. Where "
+      "both "
+      "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
+      "with "
+      "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
+      "nothing.",
+      "Binaries are code: import what you trust.",
+  };
+  verb.options = {kCache, kFormat};
+  verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."}};
+  verb.exit_codes =
+      "0 done, 1 the file has no winners, or it or the cache cannot be used, 2 the command line is wrong.";
+  verb.run = run_import_verb;
+  return verb;
+}
+
 Verb doctor_verb() {
   Verb verb;
   verb.name = "doctor";
@@ -193,8 +242,8 @@ Verb help_verb() {
 }  // namespace
 
 const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> kVerbs{sweep_verb(), query_verb(),  table_verb(), list_verb(),
-                                        show_verb(),  doctor_verb(), help_verb()};
+  static const std::vector<Verb> kVerbs{sweep_verb(),  query_verb(),  table_verb(),  list_verb(), show_verb(),
+                                        export_verb(), import_verb(), doctor_verb(), help_verb()};
   return kVerbs;
 }
 

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "cache/store/faults.hpp"
+#include "cache/store/file_facts.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kEnoughRounds = 8;
+
+double relative_interval(const Timing& timing) {
+  return timing.median_ns > 0 ? (timing.high_ns - timing.low_ns) / timing.median_ns : 1;
+}
+
+bool same_trial(const Trial& a, const Trial& b) {
+  return a.config == b.config && a.measured_at == b.measured_at && a.gpu_uuid == b.gpu_uuid &&
+         a.versions == b.versions && a.timing.has_value() == b.timing.has_value() &&
+         (!a.timing || a.timing->median_ns == b.timing->median_ns);
+}
+
+bool listed(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The winners of one problem on one device in one mode.
+using Group = std::vector<Store::WinnerRow>;
+
+class Transfer {
+ public:
+  Transfer(const Store& from, Store& to) : from_(from), to_(to) {}
+
+  std::vector<Transferred> run(const TransferFilter& filter) {
+    for (const Group& group : groups(filter)) move(group);
+    for (const std::string& device : devices_) {
+      for (const Ceiling& ceiling : from_.ceilings(device)) {
+        if (!to_.ceiling(device, ceiling.bytes, ceiling.reads, ceiling.mode)) to_.put_ceiling(device, ceiling);
+      }
+      const auto rate = from_.compute_rate(device);
+      if (rate && !to_.compute_rate(device)) to_.put_compute_rate(device, *rate);
+    }
+    std::vector<Transferred> all;
+    for (auto& [key, counts] : counts_) all.push_back(std::move(counts));
+    return all;
+  }
+
+ private:
+  std::vector<Group> groups(const TransferFilter& filter) {
+    std::map<std::string, std::string> newest;
+    std::map<std::tuple<std::string, std::string, MeasureMode>, std::size_t> places;
+    std::vector<Group> groups;
+    for (Store::WinnerRow& row : from_.list_winners({})) {
+      const std::string& op = row.problem.spec.op;
+      if (!listed(filter.ops, op) || !listed(filter.devices, row.device.fingerprint())) continue;
+      if (newest.count(op) == 0) newest[op] = from_.interface_of(op).value().hash();
+      if (row.interface_hash != newest[op]) continue;
+      const auto [place, is_new] =
+          places.try_emplace({row.problem.key(), row.device.fingerprint(), row.mode}, groups.size());
+      if (is_new) groups.emplace_back();
+      groups[place->second].push_back(std::move(row));
+    }
+    return groups;
+  }
+
+  void move(const Group& group) {
+    const Store::WinnerRow& first = group.front();  // the best: rows are ordered by role
+    const std::string device = first.device.fingerprint();
+    Transferred& counts = counts_[{first.problem.spec.op, device}];
+    counts.op = first.problem.spec.op;
+    counts.device = device;
+    devices_.insert(device);
+    const ProblemKey key{first.problem, first.interface_hash, device};
+    const std::vector<Winner> there = to_.winners(key, first.mode);
+    if (!there.empty()) {
+      if (same_trial(there.front().trial, first.winner.trial)) return void(++counts.same);
+      if (!better_evidence(*from_.trial(first.winner.trial.id), *to_.trial(there.front().trial.id))) {
+        return void(++counts.kept);
+      }
+    }
+    put(key, group);
+    ++(there.empty() ? counts.added : counts.replaced);
+  }
+
+  void put(const ProblemKey& key, const Group& group) {
+    const auto interface = from_.interface_by_hash(key.interface_hash);
+    if (interfaces_.insert(key.interface_hash).second) to_.add_older_interface(interface.value());
+    to_.put_device(group.front().device);
+    std::map<std::int64_t, std::int64_t> trials;  // best and dynamic may be one
+    std::vector<Winner> winners;
+    for (const Store::WinnerRow& row : group) {
+      Winner winner = row.winner;
+      const auto [place, is_new] = trials.try_emplace(winner.trial.id, 0);
+      if (is_new) place->second = put_trial(key, row);
+      winner.trial.id = place->second;
+      winners.push_back(std::move(winner));
+    }
+    to_.put_winners(key, group.front().mode, winners);
+  }
+
+  std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {
+    const auto implementation = from_.implementation_by_hash(row.implementation_hash);
+    to_.put_implementation(key.interface_hash, implementation.value());
+    // A trial that came from here in the first place.
+    for (const Trial& known : to_.trials(key, {row.implementation_hash}, row.mode)) {
+      if (known.status == TrialStatus::ok && same_trial(known, row.winner.trial)) return known.id;
+    }
+    Trial trial = from_.trial(row.winner.trial.id).value();
+    trial.sweep = 0;  // a sweep of another cache
+    if (!trial.build_key.empty() && builds_.insert(trial.build_key).second) {
+      const Build build = from_.build(trial.build_key).value();
+      to_.put_build(build, build.ok ? from_.binary(build.binary_hash) : std::vector<std::byte>());
+    }
+    return to_.put_trial(key, row.implementation_hash, trial);
+  }
+
+  const Store& from_;
+  Store& to_;
+  std::map<std::pair<std::string, std::string>, Transferred> counts_;
+  std::set<std::string> devices_;
+  std::set<std::string> interfaces_;
+  std::set<std::string> builds_;
+};
+
+/// A file that is being made: gone with its companions unless it was put in its place.
+class Draft {
+ public:
+  explicit Draft(const std::filesystem::path& file) : file_(file), path_(file) {
+    path_ += ".new";
+    remove();
+  }
+  ~Draft() { remove(); }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  void put_in_place() {
+    std::error_code error;
+    std::filesystem::rename(path_, file_, error);
+    if (error) {
+      throw fault("export winners", file_, fmt::format("cannot be put in its place ({})", error.message()),
+                  "Nothing was written. Check the rights of its folder, or name another file");
+    }
+  }
+
+ private:
+  void remove() noexcept {
+    for (const char* companion : {"", "-wal", "-shm", "-journal"}) {
+      std::filesystem::path each = path_;
+      each += companion;
+      std::error_code ignored;
+      std::filesystem::remove(each, ignored);
+    }
+  }
+
+  std::filesystem::path file_;
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+bool better_evidence(const Trial& a, const Trial& b) {
+  if (!a.timing || !b.timing) return a.timing && !b.timing;
+  const bool a_enough = a.timing->rounds_ns.size() >= kEnoughRounds;
+  const bool b_enough = b.timing->rounds_ns.size() >= kEnoughRounds;
+  if (a_enough != b_enough) return a_enough;
+  const double a_interval = relative_interval(*a.timing);
+  const double b_interval = relative_interval(*b.timing);
+  if (a_interval != b_interval) return a_interval < b_interval;
+  return a.measured_at > b.measured_at;
+}
+
+std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter) {
+  Store::Batch batch(to);
+  std::vector<Transferred> done = Transfer(from, to).run(filter);
+  batch.commit();
+  return done;
+}
+
+std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
+                                        const TransferFilter& filter) {
+  Draft draft(file);
+  std::vector<Transferred> done;
+  {
+    Store to(draft.path());
+    done = transfer_winners(from, to, filter);
+    if (done.empty()) return done;
+    to.seal();
+  }
+  Store(draft.path(), {.access = StoreAccess::read}).check();
+  draft.put_in_place();
+  return done;
+}
+
+}  // namespace tilewright

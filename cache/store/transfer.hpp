@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+
+/// Winners from one cache into another, with all that serving and judging them needs: interfaces, implementations, their
+/// trials with every round, builds and binaries, and the devices' ceilings and rates. Free functions over Stores.
+namespace tilewright {
+
+/// What became of the problems of one op on one device.
+struct Transferred {
+  std::string op;
+  std::string device;
+  /// Problems (each in each mode) that had no winner before; whose winners were replaced; whose own winners have the better
+  /// evidence and stayed; and that had these very winners.
+  std::size_t added = 0, replaced = 0, kept = 0, same = 0;
+};
+
+/// True when the trial `a` says more than `b`: enough rounds for an interval (8) where the other has fewer; else the
+/// narrower 95 % interval in relation to its median; else the later one. A trial without a time says nothing. Needs the
+/// rounds of both.
+[[nodiscard]] bool better_evidence(const Trial& a, const Trial& b);
+
+/// Which winners are taken; empty: all.
+struct TransferFilter {
+  std::vector<std::string> ops{};
+  std::vector<std::string> devices{};  ///< fingerprints
+};
+
+/// Puts the winners of `from` into `to`, in one transaction: all or, when something throws, nothing. The winners of a
+/// problem on a device go together: they replace those of `to` where their best has the better evidence, and are left out
+/// otherwise. Only winners under the newest interface of their op are taken; where `to` has another one, it stays the one
+/// in use. Ceilings and rates are added where `to` has none. By op, then device.
+std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter = {});
+
+/// Writes the winners of `from` as a cache of its own: one file in journal mode DELETE, checked, and put in its place only
+/// when it is whole. What stands there is replaced. Without a winner to take nothing is written. Throws CacheError.
+std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
+                                        const TransferFilter& filter = {});
+
+}  // namespace tilewright

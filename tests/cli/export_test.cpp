@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/demo_cache.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ExportVerb : public CliTest {
+ protected:
+  /// With the test's cache.
+  [[nodiscard]] Outcome run_here(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--cache", cache()});
+    return run(words);
+  }
+  [[nodiscard]] nlohmann::json json_here(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--format", "json"});
+    const Outcome outcome = run_here(std::move(words));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out, nullptr, false);
+  }
+  ExportVerb() { fill_demo_cache(cache(), 5); }
+  [[nodiscard]] std::string out() const { return (folder / "winners.db").string(); }
+};
+
+TEST_F(ExportVerb, writes_a_cache_of_the_winners_alone) {
+  const auto json = json_here({"export", "-o", out()});
+  EXPECT_EQ(json["rows"][0]["op"], "demo");
+  EXPECT_EQ(json["rows"][0]["problems"], 5);
+  EXPECT_EQ(json["rows"][0]["device"], demo_device().fingerprint());
+  const Outcome table = run({"table", "demo", "--cache", out()});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "plain{vec=4}"));
+  EXPECT_FALSE(fs::exists(out() + "-wal"));
+  EXPECT_FALSE(fs::exists(out() + ".new"));
+}
+
+TEST_F(ExportVerb, replaces_a_file_only_when_told_to) {
+  EXPECT_EQ(run_here({"export", "--output", out()}).code, 0);
+  const Outcome again = run_here({"export", "-o", out()});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(contains(again.err, "--force")) << again.err;
+  EXPECT_EQ(run_here({"export", "-o", out(), "--force"}).code, 0);
+}
+
+TEST_F(ExportVerb, takes_the_ops_and_the_device_asked_for) {
+  EXPECT_EQ(run_here({"export", "-o", out(), "demo", "--device", "Fictional"}).code, 0);
+  const Outcome unknown = run_here({"export", "-o", out() + "2", "dmeo"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.err, "did you mean 'demo'?")) << unknown.err;
+  const Outcome none = run_here({"export", "-o", out() + "2", "--device", "cpu"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(contains(none.err, "nothing was written")) << none.err;
+  EXPECT_FALSE(fs::exists(out() + "2"));
+}
+
+TEST_F(ExportVerb, names_what_is_missing) {
+  const Outcome outcome = run_here({"export"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "-o winners.db")) << outcome.err;
+  const Outcome folderless = run_here({"export", "-o", (folder / "no/such/folder/x.db").string()});
+  EXPECT_EQ(folderless.code, 0) << folderless.err;  // made, as a cache's is
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/cli/demo_cache.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ImportVerb : public CliTest {
+ protected:
+  /// With the test's cache.
+  [[nodiscard]] Outcome run_here(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--cache", cache()});
+    return run(words);
+  }
+  [[nodiscard]] nlohmann::json json_here(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--format", "json"});
+    const Outcome outcome = run_here(std::move(words));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out, nullptr, false);
+  }
+  ImportVerb() { fill_demo_cache(file(), 4); }
+  [[nodiscard]] std::string file() const { return (folder / "other.db").string(); }
+  [[nodiscard]] Store::Counts counts() const { return Store(cache(), {.access = StoreAccess::read}).counts(); }
+  static std::string bytes_of(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+};
+
+TEST_F(ImportVerb, makes_a_cache_and_tells_what_came) {
+  const auto json = json_here({"import", file()});
+  EXPECT_EQ(json["rows"][0]["op"], "demo");
+  EXPECT_EQ(json["rows"][0]["added"], 4);
+  EXPECT_EQ(json["rows"][0]["replaced"], 0);
+  EXPECT_EQ(json_of({"query", "demo", "rows=2", "cols=64"})["rows"][0]["match_fit"], "exact");
+}
+
+TEST_F(ImportVerb, a_second_time_changes_nothing) {
+  (void)json_here({"import", file()});
+  const Store::Counts before = counts();
+  const auto json = json_here({"import", file()});
+  EXPECT_EQ(json["rows"][0]["same"], 4);
+  EXPECT_EQ(json["rows"][0]["added"], 0);
+  EXPECT_EQ(counts().trials, before.trials);
+  EXPECT_EQ(counts().winners, before.winners);
+}
+
+TEST_F(ImportVerb, takes_an_export_of_what_was_really_swept) {
+  use_swept_cache();
+  const std::string out = (folder / "shift.db").string();
+  EXPECT_EQ(run_here({"export", "-o", out, "shift"}).code, 0);
+  fs::remove(cache());
+  fs::remove(cache() + "-wal");
+  fs::remove(cache() + "-shm");
+  const auto json = json_here({"import", out});
+  EXPECT_EQ(json["rows"][0]["device"], "cpu");
+  EXPECT_GE(counts().binaries, 1);
+  EXPECT_EQ(json_of({"table", "shift"})["rows"][0]["match"], "exact, fresh, same device");
+}
+
+TEST_F(ImportVerb, keeps_what_has_the_better_evidence) {
+  fill_demo_cache(cache(), 1);
+  {
+    SQLite::Database better(cache(), SQLite::OPEN_READWRITE);
+    better.exec("UPDATE trials SET low_ns = median_ns, high_ns = median_ns, measured_at = 5");
+  }
+  const auto json = json_here({"import", file()});
+  EXPECT_EQ(json["rows"][0]["kept"], 1);
+  EXPECT_EQ(json["rows"][0]["added"], 3);
+  EXPECT_TRUE(contains(json["notes"][0].get<std::string>(), "better evidence"));
+}
+
+TEST_F(ImportVerb, refuses_a_damaged_file_and_leaves_both_alone) {
+  (void)json_here({"import", file()});
+  const std::string before = bytes_of(cache());
+  { SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(TRUNCATE)"); }
+  for (const std::size_t part : {2U, 3U}) {
+    fs::copy_file(file(), file() + ".cut", fs::copy_options::overwrite_existing);
+    fs::resize_file(file() + ".cut", fs::file_size(file()) / part / 4096 * 4096);
+    const Outcome outcome = run_here({"import", file() + ".cut"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(contains(outcome.err, "damaged")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, ".cut")) << outcome.err;
+  }
+  EXPECT_EQ(bytes_of(cache()), before);
+}
+
+TEST_F(ImportVerb, refuses_a_newer_file_and_what_is_no_cache) {
+  { SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99"); }
+  const Outcome newer = run_here({"import", file()});
+  EXPECT_EQ(newer.code, 1);
+  EXPECT_TRUE(contains(newer.err, "has schema 99")) << newer.err;
+  std::ofstream(folder / "notes.txt") << std::string(5000, 'x');
+  const Outcome text = run_here({"import", (folder / "notes.txt").string()});
+  EXPECT_EQ(text.code, 1);
+  EXPECT_TRUE(contains(text.err, "is not a cache")) << text.err;
+  EXPECT_FALSE(fs::exists(cache()));
+}
+
+TEST_F(ImportVerb, names_what_is_missing) {
+  EXPECT_EQ(run_here({"import"}).code, 2);
+  const Outcome outcome = run_here({"import", (folder / "none.db").string()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "there is no file")) << outcome.err;
+}
+
+}  // namespace
+}  // namespace tilewright::testing

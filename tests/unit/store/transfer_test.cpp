@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/transfer.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache/store/database.hpp"
+#include "fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using testing::HasSubstr;
+
+const std::vector<std::byte> kBinary(5000, std::byte{42});
+
+/// A trial with a build behind it, measured in `rounds` rounds with an interval of `interval` of its median.
+Trial evidence(Store& store, const Config& config, double interval = 0.01, std::size_t rounds = 20) {
+  Build build;
+  build.key = "build of " + config.text();
+  build.ok = true;
+  build.arch = "sm_90a";
+  store.put_build(build, kBinary);
+  Trial trial = full_trial(config);
+  trial.build_key = build.key;
+  trial.timing->low_ns = 1000 * (1 - interval / 2);
+  trial.timing->high_ns = 1000 * (1 + interval / 2);
+  trial.timing->rounds_ns.assign(rounds, 1000);
+  return trial;
+}
+
+void put_best(Store& store, const ProblemKey& key, const Trial& trial) {
+  const std::int64_t id = store.put_trial(key, "impl-1", trial);
+  store.put_winners(key, MeasureMode::cold, {winner_of(id), winner_of(id, WinnerRole::dynamic)});
+}
+
+class TransferWinners : public testing::Test {
+ protected:
+  TransferWinners() : from(prepared_store(folder / "from.db")), to(folder / "to.db") {}
+
+  Trial winner(const Store& store) { return store.winners(key, MeasureMode::cold).at(0).trial; }
+
+  TemporaryFolder folder;
+  Store from, to;
+  ProblemKey key = softmax_key(8, 100);
+};
+
+TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  from.put_ceiling(key.device_fingerprint, {1024, 2, MeasureMode::cold, std::nullopt, 40, "GPU-1", 7});
+  from.put_compute_rate(key.device_fingerprint, {6e13, "chains{}", "GPU-1", 7});
+  const auto done = transfer_winners(from, to);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].op, "softmax");
+  EXPECT_EQ(done[0].device, key.device_fingerprint);
+  EXPECT_EQ(done[0].added, 1U);
+  to.check();
+  const auto winners = to.winners(key, MeasureMode::cold);
+  ASSERT_EQ(winners.size(), 2U);
+  EXPECT_EQ(winners[0].trial.id, winners[1].trial.id) << "one trial in two roles stays one";
+  EXPECT_EQ(winners[0].runner_up, onchip_config(32));
+  EXPECT_EQ(winners[0].configs_considered, 24);
+  const Trial trial = to.trial(winners[0].trial.id).value();
+  EXPECT_EQ(trial.timing->rounds_ns.size(), 20U);
+  EXPECT_EQ(trial.sweep, 0);
+  EXPECT_EQ(to.binary(to.build(trial.build_key)->binary_hash), kBinary);
+  EXPECT_EQ(to.interface_of("softmax")->hash(), key.interface_hash);
+  EXPECT_EQ(to.implementation_by_hash("impl-1")->recipe.name, "onchip");
+  EXPECT_EQ(to.ceiling(key.device_fingerprint, 1024, 2, MeasureMode::cold)->copy_op_ns, 40);
+  EXPECT_EQ(to.compute_rate(key.device_fingerprint)->flops_per_second, 6e13);
+}
+
+TEST_F(TransferWinners, a_second_time_changes_nothing) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  (void)transfer_winners(from, to);
+  const Store::Counts before = to.counts();
+  const auto done = transfer_winners(from, to);
+  EXPECT_EQ(done[0].same, 1U);
+  EXPECT_EQ(done[0].added + done[0].replaced + done[0].kept, 0U);
+  EXPECT_EQ(to.counts().trials, before.trials);
+  EXPECT_EQ(to.counts().binaries, before.binaries);
+}
+
+TEST_F(TransferWinners, the_better_evidence_stays_whichever_cache_has_it) {
+  put_best(from, key, evidence(from, onchip_config(4), 0.02));
+  Store other = prepared_store(folder / "other.db");
+  put_best(other, key, evidence(other, onchip_config(8), 0.01));
+  EXPECT_EQ(transfer_winners(from, other)[0].kept, 1U);
+  EXPECT_EQ(winner(other).config, onchip_config(8));
+  EXPECT_EQ(other.counts().trials, 1) << "what did not win leaves no trace";
+  EXPECT_EQ(transfer_winners(other, from)[0].replaced, 1U);
+  EXPECT_EQ(winner(from).config, onchip_config(8));
+  EXPECT_EQ(from.counts().trials, 2) << "and what lost its place stays as a trial";
+}
+
+TEST_F(TransferWinners, of_different_devices_never_mix) {
+  const ProblemKey elsewhere = softmax_key(8, 100, a100());
+  put_best(from, key, evidence(from, onchip_config(4), 0.001));
+  Store other = prepared_store(folder / "other.db");
+  put_best(other, elsewhere, evidence(other, onchip_config(8), 0.5, 3));
+  EXPECT_EQ(transfer_winners(from, other)[0].added, 1U);
+  EXPECT_EQ(other.winners(elsewhere, MeasureMode::cold).at(0).trial.config, onchip_config(8));
+  EXPECT_EQ(winner(other).config, onchip_config(4));
+}
+
+TEST_F(TransferWinners, reuses_a_trial_that_came_from_here) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  (void)transfer_winners(from, to);
+  const std::int64_t first = winner(to).id;
+  to.put_winners(key, MeasureMode::cold, {});
+  EXPECT_EQ(transfer_winners(from, to)[0].added, 1U);
+  EXPECT_EQ(winner(to).id, first);
+  EXPECT_EQ(to.counts().trials, 1);
+}
+
+TEST_F(TransferWinners, leave_the_interface_in_use_what_it_was) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  OpInterface newer = softmax_interface();
+  newer.dims = {"n", "cols"};
+  newer.args.clear();
+  to.put_interface(newer);
+  EXPECT_EQ(transfer_winners(from, to)[0].added, 1U);
+  EXPECT_EQ(to.interface_of("softmax")->hash(), newer.hash());
+  EXPECT_TRUE(to.interface_by_hash(key.interface_hash).has_value());
+}
+
+TEST_F(TransferWinners, of_interfaces_no_longer_in_use_stay_behind) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  OpInterface newer = softmax_interface();
+  newer.args.clear();
+  from.put_interface(newer);
+  EXPECT_TRUE(transfer_winners(from, to).empty());
+}
+
+TEST_F(TransferWinners, takes_the_ops_and_devices_asked_for) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  put_best(from, softmax_key(8, 100, a100()), evidence(from, onchip_config(8)));
+  EXPECT_TRUE(transfer_winners(from, to, {.ops = {"gemm"}}).empty());
+  const auto done = transfer_winners(from, to, {.devices = {a100().fingerprint()}});
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].device, a100().fingerprint());
+  EXPECT_EQ(to.counts().winners, 2);
+}
+
+TEST_F(TransferWinners, are_all_there_or_none_is) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  put_best(from, softmax_key(9, 100), evidence(from, onchip_config(8)));
+  {
+    SQLite::Database damaged((folder / "from.db").string(), SQLite::OPEN_READWRITE);
+    damaged.exec(
+        "PRAGMA foreign_keys = OFF; UPDATE trials SET build = NULL; UPDATE rounds SET nanoseconds = x'00' "
+        "WHERE trial = 2");
+  }
+  EXPECT_THAT(refusal([&] { (void)transfer_winners(from, to); }), HasSubstr("rounds"));
+  EXPECT_EQ(to.counts().winners, 0);
+  EXPECT_EQ(to.counts().trials, 0);
+  EXPECT_EQ(to.counts().interfaces, 0);
+}
+
+TEST(BetterEvidence, is_enough_rounds_then_the_narrower_interval_then_the_later) {
+  const auto trial = [](std::size_t rounds, double half, std::int64_t at) {
+    Trial made = full_trial(onchip_config(4));
+    made.timing->rounds_ns.assign(rounds, 1000);
+    made.timing->low_ns = 1000 - half;
+    made.timing->high_ns = 1000 + half;
+    made.measured_at = at;
+    return made;
+  };
+  EXPECT_TRUE(better_evidence(trial(8, 9, 1), trial(7, 1, 2)));
+  EXPECT_FALSE(better_evidence(trial(7, 1, 2), trial(8, 9, 1)));
+  EXPECT_TRUE(better_evidence(trial(8, 1, 1), trial(100, 2, 2)));
+  EXPECT_TRUE(better_evidence(trial(8, 1, 3), trial(8, 1, 2)));
+  EXPECT_FALSE(better_evidence(trial(8, 1, 2), trial(8, 1, 2)));
+  Trial untimed = trial(8, 1, 9);
+  untimed.timing.reset();
+  EXPECT_TRUE(better_evidence(trial(1, 9, 1), untimed));
+  EXPECT_FALSE(better_evidence(untimed, trial(1, 9, 1)));
+}
+
+TEST(ExportWinners, is_one_file_that_opens_where_nothing_may_be_written) {
+  const TemporaryFolder folder;
+  Store from = prepared_store(folder / "from.db");
+  const ProblemKey key = softmax_key(8, 100);
+  put_best(from, key, evidence(from, onchip_config(4)));
+  (void)from.put_trial(key, "impl-1", full_trial(onchip_config(8)));
+  std::filesystem::create_directory(folder / "out");
+  EXPECT_EQ(export_winners(from, folder / "out/e.db")[0].added, 1U);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out"))
+    names.push_back(entry.path().filename());
+  EXPECT_EQ(names, std::vector<std::string>{"e.db"});
+  EXPECT_EQ(SQLite::Database((folder / "out/e.db").string()).execAndGet("PRAGMA journal_mode").getString(), "delete");
+  std::filesystem::permissions(folder / "out/e.db", std::filesystem::perms(0444));
+  std::filesystem::permissions(folder / "out", std::filesystem::perms(0555));
+  EXPECT_EQ(as_nobody([&] {
+              const Store made(folder / "out/e.db", {.access = StoreAccess::read});
+              made.check();
+              const auto row = made.winner_of(key, MeasureMode::cold, WinnerRole::best);
+              return row && row->winner.trial.config == onchip_config(4) && made.counts().trials == 1 ? 0 : 1;
+            }),
+            0);
+  std::filesystem::permissions(folder / "out", std::filesystem::perms(0755));
+}
+
+TEST(ExportWinners, of_nothing_writes_nothing) {
+  const TemporaryFolder folder;
+  const Store from = prepared_store(folder / "from.db");
+  EXPECT_TRUE(export_winners(from, folder / "e.db").empty());
+  EXPECT_FALSE(std::filesystem::exists(folder / "e.db"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "e.db.new"));
+}
+
+TEST(StoreCopy, is_of_one_moment_and_of_an_older_schema_too) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  Store live = prepared_store(path);
+  put_best(live, softmax_key(8, 100), evidence(live, onchip_config(4)));
+  Store copy(path, {.access = StoreAccess::copy});
+  put_best(live, softmax_key(9, 100), evidence(live, onchip_config(4)));
+  EXPECT_EQ(copy.counts().problems, 1);
+  copy.check();
+  EXPECT_THAT(refusal([&] { copy.put_interface(gemm_interface()); }), HasSubstr("for reading only"));
+
+  const auto old = folder / "old.db";
+  { const Database first(old, {}, Surroundings{migrations().first(1), {}}); }
+  const auto before = folder.content();
+  EXPECT_EQ(Store(old, {.access = StoreAccess::copy}).counts().schema, schema_version());
+  EXPECT_EQ(folder.content(), before);
+}
+
+TEST(StoreBatch, is_rolled_back_unless_committed) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  {
+    Store::Batch batch(store);
+    put_best(store, softmax_key(8, 100), full_trial(onchip_config(4)));
+    EXPECT_EQ(store.winners(softmax_key(8, 100), MeasureMode::cold).size(), 2U) << "its own writes are seen";
+  }
+  EXPECT_EQ(store.counts().winners, 0);
+  {
+    Store::Batch batch(store);
+    EXPECT_THAT(refusal([&] { const Store::Batch second(store); }), HasSubstr("a batch of writes already"));
+    put_best(store, softmax_key(8, 100), full_trial(onchip_config(4)));
+    batch.commit();
+  }
+  EXPECT_EQ(store.counts().winners, 2);
+}
+
+}  // namespace
+}  // namespace tilewright
