@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/samples.hpp"
+
+#include <gmock/gmock.h>
+
+#include "helpers.hpp"
+
+namespace tilewright::test {
+namespace {
+
+using testing::ElementsAre;
+
+/// mini with a pitch for x.
+std::string pitched(const std::string& sample) {
+  const std::string toml = replaced(kMiniToml, "[\"rows\", \"cols\"] },", "[\"rows\", \"cols\"], pitch = \"p\" },");
+  const std::string with =
+      replaced(toml, "  { name = \"eps\"",
+               "  { name = \"p\", role = \"scalar\", type = \"i64\", when = \"act == 'gelu'\" },\n  { name = \"eps\"");
+  return replaced(replaced(with, ", alias = [\"x\"]", ""), "eps = 0.5 }", "eps = 0.5, p = " + sample + " }");
+}
+
+const std::string kSource =
+    replaced(kMiniSource, "mini_reference(const typename Config::dtype* x, double* y, float eps,",
+             "mini_reference(const typename Config::dtype* x, double* y, long long p, float eps,");
+
+OpDefinition load(const std::string& sample) {
+  const TempFolder folder;
+  return load_definition(folder.write_mini(pitched(sample), kSource), {kernels_source_dir()});
+}
+
+std::vector<std::string> mistakes(const std::string& sample) {
+  const TempFolder folder;
+  return mistakes_of(folder.write_mini(pitched(sample), kSource));
+}
+
+TEST(Samples, of_scalars_are_numbers_or_formulas_of_the_problem) {
+  const OpDefinition definition = load("\"round_up(cols, 64) + 64\"");
+  const Problem problem = parse_problem("mini[act=gelu]{rows=4,cols=65}", definition.interface);
+  EXPECT_EQ(scalar_sample(definition, "p", problem), SampleValue(std::int64_t{192}));
+  EXPECT_EQ(scalar_sample(definition, "eps", problem), SampleValue(0.5));
+  EXPECT_EQ(scalar_sample(definition, "other", problem), SampleValue(std::int64_t{0}));
+}
+
+TEST(Samples, of_pitches_are_the_last_extent_where_a_tensor_is_dense) {
+  const OpDefinition definition = load("\"cols + rows\"");
+  const auto pitches = [&](const char* key) {
+    const Problem problem = parse_problem(key, definition.interface);
+    return sample_pitches(definition, problem, plan_args(definition.interface, problem));
+  };
+  EXPECT_THAT(pitches("mini[act=gelu]{rows=4,cols=65}"), ElementsAre(69, 65, 0, 0));
+  EXPECT_THAT(pitches("mini[act=none]{rows=4,cols=65}"), ElementsAre(65, 65));
+}
+
+TEST(Samples, of_pitches_that_are_less_than_a_row_are_mistakes_of_the_definition) {
+  EXPECT_THAT(
+      mistakes("\"cols - 1\""),
+      ElementsAre("18:65: the sample of 'p', the pitch of 'x', is 0 for mini[dtype=f32,act=gelu]{rows=1,cols=1}, "
+                  "less than a row's 1 elements"));
+  EXPECT_THAT(mistakes("512"),
+              ElementsAre("18:64: the sample of 'p', the pitch of 'x', is 512 for "
+                          "mini[dtype=f32,act=gelu]{rows=1001,cols=1001}, less than a row's 1001 elements"));
+}
+
+}  // namespace
+}  // namespace tilewright::test
