@@ -75,5 +75,17 @@ TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
   recording_.set_fast(false);
 }
 
+TEST_F(AllocationTest, a_launch_with_pitches_allocates_nothing) {
+  const Op strided = launcher_.op("strided[dtype=f16,pitch=strided]");
+  const auto launch = [&] { strided(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0, 72, 72); };
+  launch();
+  recording_.set_fast(true);
+  EXPECT_EQ(counted([&] {
+              for (int i = 0; i < 100; ++i) launch();
+            }),
+            0);
+  recording_.set_fast(false);
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -11,49 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 using namespace tilewright::testing;
 
-Formula f(const char* text) { return Formula::parse(text); }
-
-/// `scale` with rows that may lie apart.
-OpInterface strided_interface() {
-  OpInterface op = scale_interface();
-  op.op = "strided";
-  op.attributes = {{"pitch", {"dense", "strided"}}};
-  op.args[0].pitch = "x_pitch";
-  op.args[1].pitch = "y_pitch";
-  for (const char* name : {"x_pitch", "y_pitch"}) {
-    Argument pitch;
-    pitch.name = name;
-    pitch.role = ArgRole::scalar;
-    pitch.type = DType::i64;
-    pitch.when = f("pitch == 'strided'");
-    op.args.push_back(pitch);
-  }
-  return op;
-}
-
-ImplementationRecipe with_pitches(ImplementationRecipe recipe) {
-  for (const char* name : {"x_pitch", "y_pitch"}) {
-    recipe.kernels[0].params.push_back({KernelParam::Kind::scalar, name});
-  }
-  return recipe;
-}
-
 class PitchTest : public LaunchFixture {
  protected:
-  std::string strided_cache() const {
-    SampleCache cache(cache_path());
-    const OpInterface op = strided_interface();
-    const auto binary = recorded_binary("wide_symbol 8 8 4 8 8 8 8\nplain_symbol 8 8 4 8 8 8 8\n");
-    cache.add_op(op, with_pitches(scale_wide()), scale_kernels(), binary);
-    cache.add_op(op, with_pitches(scale_plain()), scale_kernels(), binary);
-    for (const std::string spec : {"strided[dtype=f16,pitch=strided]", "strided[dtype=f16,pitch=dense]"}) {
-      cache.add_winner(op, spec + "{rows=8,cols=64}", "wide{num_warps=2,vec=8,static_dims=1}", {});
-      cache.add_winner(op, spec + "{rows=8,cols=64}", "wide{num_warps=4,vec=4,static_dims=0}",
-                       {.role = WinnerRole::dynamic});
-      cache.add_winner(op, spec + "{rows=8,cols=64}", "plain{num_warps=8}", {.role = WinnerRole::base});
-    }
-    return cache_path();
-  }
   /// The threads of a block tell the configs apart: 64 needs 16 bytes, 128 needs 8, 256 takes all.
   unsigned threads_after(void* x, void* y, std::int64_t x_pitch, std::int64_t y_pitch) const {
     recording_.reset();
@@ -66,7 +25,7 @@ class PitchTest : public LaunchFixture {
     return failure(TW_ERROR_USAGE, [&] { strided_(nullptr, {8, 64}, x, y, 1.0, x_pitch, y_pitch); });
   }
 
-  const Launcher launcher_{strided_cache()};
+  const Launcher launcher_{filled_cache()};
   const Op strided_ = launcher_.op("strided[dtype=f16,pitch=strided]");
   void* x_ = fake_address(256);
   void* y_ = fake_address(1024);
@@ -134,8 +93,7 @@ TEST_F(PitchTest, what_no_config_can_take_says_that_the_pitch_counts) {
   {
     SampleCache cache(path);
     const OpInterface op = strided_interface();
-    cache.add_op(op, with_pitches(scale_wide()), scale_kernels(),
-                 recorded_binary("wide_symbol 8 8 4 8 8 8 8\nplain_symbol 8 8 4 8 8 8 8\n"));
+    cache.add_op(op, strided_wide(), scale_kernels(), strided_binary());
     cache.add_winner(op, "strided[dtype=f16,pitch=strided]{rows=8,cols=64}", "wide{num_warps=2,vec=8,static_dims=1}");
   }
   const Op wide = Launcher(path).op("strided[dtype=f16,pitch=strided]");

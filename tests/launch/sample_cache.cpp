@@ -95,6 +95,18 @@ void SampleCache::add_scale() {
   add_winner(op, problem, "plain{num_warps=8}", {.role = WinnerRole::base, .median_ns = 2000});
 }
 
+void SampleCache::add_strided() {
+  const OpInterface op = strided_interface();
+  add_op(op, strided_wide(), scale_kernels(), strided_binary());
+  add_op(op, strided_plain(), scale_kernels(), strided_binary());
+  for (const char* pitch : {"dense", "strided"}) {
+    const std::string problem = std::string("strided[dtype=f16,pitch=") + pitch + "]{rows=8,cols=64}";
+    add_winner(op, problem, "wide{num_warps=2,vec=8,static_dims=1}", {.role = WinnerRole::best});
+    add_winner(op, problem, "wide{num_warps=4,vec=4,static_dims=0}", {.role = WinnerRole::dynamic});
+    add_winner(op, problem, "plain{num_warps=8}", {.role = WinnerRole::base});
+  }
+}
+
 void SampleCache::add_reduce() {
   const OpInterface op = reduce_interface();
   add_op(op, reduce_split(), reduce_kernels(), reduce_binary());

@@ -51,6 +51,8 @@ class SampleCache {
   /// `scale` with its two implementations, and for rows=8, cols=64 in fp16: a specialised best that needs 16 bytes of
   /// alignment, a dynamic one that needs 8, and a base.
   void add_scale();
+  /// `strided` with the same winners as `scale`, for dense and for strided tensors.
+  void add_strided();
   /// `reduce`, with a base that serves every shape.
   void add_reduce();
 

@@ -35,6 +35,11 @@ KernelFacts facts(const char* entry, const char* symbol) {
   return result;
 }
 
+ImplementationRecipe with_pitches(ImplementationRecipe recipe) {
+  for (const char* name : {"x_pitch", "y_pitch"}) recipe.kernels[0].params.push_back({scalar, name});
+  return recipe;
+}
+
 }  // namespace
 
 OpInterface scale_interface() {
@@ -83,6 +88,30 @@ std::vector<std::byte> scale_binary() { return recorded_binary("wide_symbol 8 8 
 
 std::vector<KernelFacts> scale_kernels() {
   return {facts("scale_wide", "wide_symbol"), facts("scale_plain", "plain_symbol")};
+}
+
+OpInterface strided_interface() {
+  OpInterface op = scale_interface();
+  op.op = "strided";
+  op.attributes = {{"pitch", {"dense", "strided"}}};
+  op.args[0].pitch = "x_pitch";
+  op.args[1].pitch = "y_pitch";
+  for (const char* name : {"x_pitch", "y_pitch"}) {
+    Argument pitch;
+    pitch.name = name;
+    pitch.role = ArgRole::scalar;
+    pitch.type = DType::i64;
+    pitch.when = f("pitch == 'strided'");
+    op.args.push_back(pitch);
+  }
+  return op;
+}
+
+ImplementationRecipe strided_wide() { return with_pitches(scale_wide()); }
+ImplementationRecipe strided_plain() { return with_pitches(scale_plain()); }
+
+std::vector<std::byte> strided_binary() {
+  return recorded_binary("wide_symbol 8 8 4 8 8 8 8\nplain_symbol 8 8 4 8 8 8 8\n");
 }
 
 OpInterface reduce_interface() {

@@ -23,6 +23,12 @@ namespace tilewright::testing {
 [[nodiscard]] std::vector<std::byte> scale_binary();
 [[nodiscard]] std::vector<KernelFacts> scale_kernels();
 
+/// `strided`: scale with an attribute for rows that lie apart; its kernels take (x, y, factor, rows, cols, x_pitch, y_pitch).
+[[nodiscard]] OpInterface strided_interface();
+[[nodiscard]] ImplementationRecipe strided_wide();
+[[nodiscard]] ImplementationRecipe strided_plain();
+[[nodiscard]] std::vector<std::byte> strided_binary();
+
 /// `reduce`: two kernels in order, a tensor map, a cluster, a dependent launch, and a workspace of each kind of clearing.
 [[nodiscard]] OpInterface reduce_interface();
 [[nodiscard]] ImplementationRecipe reduce_split();
