@@ -71,16 +71,16 @@ TEST_F(ExampleTest, the_application_launches_the_winner_of_its_shape) {
   EXPECT_THAT(outcome.text, HasSubstr("served: onchip{"));
   EXPECT_THAT(outcome.text, HasSubstr("(exact, fresh, same device)"));
   EXPECT_THAT(outcome.text, HasSubstr("the result was not checked"));
-  EXPECT_THAT(launched(), HasSubstr("softmax_onchip grid="));
-  EXPECT_THAT(launched(), HasSubstr("params=4"));
+  EXPECT_THAT(launched(), HasSubstr("softmax grid="));
+  EXPECT_THAT(launched(), HasSubstr("params=6"));
 }
 
 TEST_F(ExampleTest, the_application_launches_the_base_for_another_shape) {
   const Outcome outcome = run(TILEWRIGHT_EXAMPLE " --no-check 3 1001");
   EXPECT_EQ(outcome.code, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("served: online{"));
+  EXPECT_THAT(outcome.text, HasSubstr("served: streaming{"));
   EXPECT_THAT(outcome.text, HasSubstr("(default, fresh, same device)"));
-  EXPECT_THAT(launched(), HasSubstr("softmax_online grid=3,1,1"));
+  EXPECT_THAT(launched(), HasSubstr("softmax grid=3,1,1"));
 }
 
 TEST_F(ExampleTest, the_application_finds_a_wrong_result) {
@@ -102,9 +102,9 @@ TEST_F(ExampleTest, the_c_application_queries_and_launches) {
   const Outcome outcome = run(TILEWRIGHT_EXAMPLE_C);
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   const auto json = nlohmann::json::parse(outcome.text.substr(0, outcome.text.find('\n')));
-  EXPECT_EQ(json["problem"], "softmax[dtype=f32]{rows=2,cols=4096}");
+  EXPECT_EQ(json["problem"], "softmax[dtype=f32,pitch=dense]{rows=2,cols=4096}");
   EXPECT_EQ(json["fit"], "default");
-  EXPECT_THAT(launched(), HasSubstr("softmax_online grid=2,1,1"));
+  EXPECT_THAT(launched(), HasSubstr("softmax grid=2,1,1"));
 }
 
 }  // namespace

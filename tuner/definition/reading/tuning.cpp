@@ -130,8 +130,8 @@ void read_samples(Section& op_section, OpPart& op) {
     const Node* node = section.find(arg.name);
     if (node != nullptr) {
       const bool is_scalar = arg.role == ArgRole::scalar;
-      op.definition.samples[arg.name] =
-          is_scalar ? scalar_sample(*node, arg.name, op.vocabulary, mistakes) : tensor_sample(*node, arg.name, mistakes);
+      op.definition.samples[arg.name] = is_scalar ? scalar_sample(*node, arg.name, op.vocabulary, mistakes)
+                                                  : tensor_sample(*node, arg.name, mistakes);
     } else if (arg.role == ArgRole::scalar && op.args.complete) {
       mistakes.add(op.args.places[i], fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
                                                   "pass? Such as: sample = {{ {} = 0.5 }}",
