@@ -10,19 +10,18 @@
 //   words = philox4x32_10(counter = (column / 4, row, offset's lower word, its upper word), key = seed)
 //   kept    where (words[column mod 4] >> 8) · 2^-24 >= p
 //
-// Row and column / 4 count modulo 2^32. p is in [0, 1]: at 1 everything becomes 0, and at 0 everything is kept, for which
-// no random number is made.
+// Row and column / 4 count modulo 2^32. p is in [0, 1]: at 0 everything is kept, and at 1 everything becomes 0.
 
 namespace tilewright {
 
 class Dropout {
  public:
-  // Between integers: word >> 8 >= p · 2^24 exactly where word > limit. For p = 0 the words are all ones and the limit 0.
+  // Between integers: word >> 8 >= p · 2^24 exactly where word >= least · 2^8. For p = 1 that is more than a word holds,
+  // and the scale, which is 0 then, does its part.
   __device__ __forceinline__ Dropout(float p, u64 seed, u64 offset)
-      : seed_(seed), offset_(offset), scale_(1.0f / (1.0f - p)) {
-    const u32 least = min(static_cast<u32>(__float2int_rz(ceilf(p * 0x1p24f))), 1u << 24);
-    limit_ = least == 0 ? 0 : (least - 1) << 8 | 0xff;
-    random_ = least != 0;
+      : seed_(seed), offset_(offset), scale_(p < 1.0f ? 1.0f / (1.0f - p) : 0.0f) {
+    const u32 least = static_cast<u32>(__float2int_rz(ceilf(p * 0x1p24f)));
+    least_word_ = p < 1.0f ? least << 8 : ~0u;
   }
 
   // Applies it to the values of the columns from `column` on, which is known to be a multiple of kMultiple.
@@ -64,20 +63,18 @@ class Dropout {
   }
 
   __device__ __forceinline__ PhiloxWords words_at(u64 row, u64 group) const {
-    if (!random_) return {{~0u, ~0u, ~0u, ~0u}};
     return philox4x32_10(
         {{static_cast<u32>(group), static_cast<u32>(row), static_cast<u32>(offset_), static_cast<u32>(offset_ >> 32)}},
         seed_);
   }
 
   __device__ __forceinline__ float dropped(float value, u32 word) const {
-    return word > limit_ ? value * scale_ : 0.0f;
+    return word >= least_word_ ? value * scale_ : 0.0f;
   }
 
   u64 seed_, offset_;
   float scale_;
-  u32 limit_;
-  bool random_;
+  u32 least_word_;
 };
 
 // The same for one element, in fp64 and word by word as the definition has it: for references.
