@@ -12,7 +12,10 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    add_layernorm(const typename Config::dtype* x, const typename Config::dtype* residual, const typename Config::dtype* weight, const typename Config::dtype* bias, typename Config::dtype* sum, typename Config::dtype* y, float eps, long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch, long long rows, long long cols) {
+    add_layernorm(const typename Config::dtype* x, const typename Config::dtype* residual,
+                  const typename Config::dtype* weight, const typename Config::dtype* bias, typename Config::dtype* sum,
+                  typename Config::dtype* y, float eps, long long x_pitch, long long residual_pitch,
+                  long long sum_pitch, long long y_pitch, long long rows, long long cols) {
   using namespace tilewright;
   constexpr row::NormParts kParts{.residual = true, .bias = true, .sum = Config::store == "yes"};
   row::Norm<typename Config::dtype, row::Moments, kParts> op;
@@ -27,7 +30,10 @@ __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::block
 }
 
 template <class Config>
-__global__ void add_layernorm_reference(const typename Config::dtype* x, const typename Config::dtype* residual, const typename Config::dtype* weight, const typename Config::dtype* bias, double* sum, double* y, float eps, long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch, long long rows, long long cols) {
+__global__ void add_layernorm_reference(const typename Config::dtype* x, const typename Config::dtype* residual,
+                                        const typename Config::dtype* weight, const typename Config::dtype* bias,
+                                        double* sum, double* y, float eps, long long x_pitch, long long residual_pitch,
+                                        long long sum_pitch, long long y_pitch, long long rows, long long cols) {
   using namespace tilewright;
   row::norm_reference<row::Moments, false, typename Config::dtype>(
       row::matrix<Config>(x, x_pitch, cols), row::matrix<Config>(residual, residual_pitch, cols), weight, bias,

@@ -12,7 +12,10 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    add_rmsnorm(const typename Config::dtype* x, const typename Config::dtype* residual, const typename Config::dtype* weight, typename Config::dtype* sum, typename Config::dtype* y, float eps, long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch, long long rows, long long cols) {
+    add_rmsnorm(const typename Config::dtype* x, const typename Config::dtype* residual,
+                const typename Config::dtype* weight, typename Config::dtype* sum, typename Config::dtype* y, float eps,
+                long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch, long long rows,
+                long long cols) {
   using namespace tilewright;
   constexpr row::NormParts kParts{.residual = true, .sum = Config::store == "yes"};
   row::Norm<typename Config::dtype, row::MeanSquare, kParts> op;
@@ -26,7 +29,10 @@ __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::block
 }
 
 template <class Config>
-__global__ void add_rmsnorm_reference(const typename Config::dtype* x, const typename Config::dtype* residual, const typename Config::dtype* weight, double* sum, double* y, float eps, long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch, long long rows, long long cols) {
+__global__ void add_rmsnorm_reference(const typename Config::dtype* x, const typename Config::dtype* residual,
+                                      const typename Config::dtype* weight, double* sum, double* y, float eps,
+                                      long long x_pitch, long long residual_pitch, long long sum_pitch,
+                                      long long y_pitch, long long rows, long long cols) {
   using namespace tilewright;
   row::norm_reference<row::MeanSquare, false, typename Config::dtype>(
       row::matrix<Config>(x, x_pitch, cols), row::matrix<Config>(residual, residual_pitch, cols), weight, nullptr,

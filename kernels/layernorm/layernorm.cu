@@ -12,7 +12,9 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    layernorm(const typename Config::dtype* x, const typename Config::dtype* weight, const typename Config::dtype* bias, typename Config::dtype* y, float eps, long long x_pitch, long long y_pitch, long long rows, long long cols) {
+    layernorm(const typename Config::dtype* x, const typename Config::dtype* weight, const typename Config::dtype* bias,
+              typename Config::dtype* y, float eps, long long x_pitch, long long y_pitch, long long rows,
+              long long cols) {
   using namespace tilewright;
   constexpr row::NormParts kParts{.bias = true};
   row::Norm<typename Config::dtype, row::Moments, kParts> op;
@@ -25,9 +27,11 @@ __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::block
 }
 
 template <class Config>
-__global__ void layernorm_reference(const typename Config::dtype* x, const typename Config::dtype* weight, const typename Config::dtype* bias, double* y, float eps, long long x_pitch, long long y_pitch, long long rows, long long cols) {
+__global__ void layernorm_reference(const typename Config::dtype* x, const typename Config::dtype* weight,
+                                    const typename Config::dtype* bias, double* y, float eps, long long x_pitch,
+                                    long long y_pitch, long long rows, long long cols) {
   using namespace tilewright;
-  row::norm_reference<row::Moments, false, typename Config::dtype>(
-      row::matrix<Config>(x, x_pitch, cols), {}, weight, bias,
-      row::matrix<Config>(y, y_pitch, cols), {}, double{eps}, rows, cols);
+  row::norm_reference<row::Moments, false, typename Config::dtype>(row::matrix<Config>(x, x_pitch, cols), {}, weight,
+                                                                   bias, row::matrix<Config>(y, y_pitch, cols), {},
+                                                                   double{eps}, rows, cols);
 }

@@ -12,7 +12,8 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    rmsnorm(const typename Config::dtype* x, const typename Config::dtype* weight, typename Config::dtype* y, float eps, long long x_pitch, long long y_pitch, long long rows, long long cols) {
+    rmsnorm(const typename Config::dtype* x, const typename Config::dtype* weight, typename Config::dtype* y, float eps,
+            long long x_pitch, long long y_pitch, long long rows, long long cols) {
   using namespace tilewright;
   constexpr row::NormParts kParts{};
   row::Norm<typename Config::dtype, row::MeanSquare, kParts> op;
@@ -24,9 +25,10 @@ __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::block
 }
 
 template <class Config>
-__global__ void rmsnorm_reference(const typename Config::dtype* x, const typename Config::dtype* weight, double* y, float eps, long long x_pitch, long long y_pitch, long long rows, long long cols) {
+__global__ void rmsnorm_reference(const typename Config::dtype* x, const typename Config::dtype* weight, double* y,
+                                  float eps, long long x_pitch, long long y_pitch, long long rows, long long cols) {
   using namespace tilewright;
-  row::norm_reference<row::MeanSquare, false, typename Config::dtype>(
-      row::matrix<Config>(x, x_pitch, cols), {}, weight, nullptr,
-      row::matrix<Config>(y, y_pitch, cols), {}, double{eps}, rows, cols);
+  row::norm_reference<row::MeanSquare, false, typename Config::dtype>(row::matrix<Config>(x, x_pitch, cols), {}, weight,
+                                                                      nullptr, row::matrix<Config>(y, y_pitch, cols),
+                                                                      {}, double{eps}, rows, cols);
 }

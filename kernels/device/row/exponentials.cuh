@@ -54,7 +54,7 @@ struct Exponentials {
   }
 
   template <int kLanes, int kCount, class Valid>
-  __device__ static __forceinline__ Partial of_registers(float (&values)[kCount], const Valid&) {
+  __device__ static __forceinline__ Partial of_registers(float (&values)[kCount], const Valid&, int) {
     const float max = reduce_lanes<kLanes>(largest(values), Max{});
     exponentials(values, max);
     return {max, reduce_lanes<kLanes>(sum(values), Sum{})};

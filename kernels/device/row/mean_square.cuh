@@ -16,7 +16,7 @@ struct MeanSquare {
   __device__ static __forceinline__ Partial nothing() { return {0.0f}; }
 
   template <int kLanes, int kCount, class Valid>
-  __device__ static __forceinline__ Partial of_registers(const float (&values)[kCount], const Valid& valid) {
+  __device__ static __forceinline__ Partial of_registers(const float (&values)[kCount], const Valid& valid, int) {
     Partial partial = nothing();
     add(partial, values, valid);
     return {reduce_lanes<kLanes>(partial.sum, Sum{})};

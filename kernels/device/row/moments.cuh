@@ -24,8 +24,8 @@ struct Moments {
   __device__ static __forceinline__ Partial nothing() { return {0.0f, 0.0f, 0.0f, 0.0f}; }
 
   template <int kLanes, int kCount, class Valid>
-  __device__ static __forceinline__ Partial of_registers(const float (&values)[kCount], const Valid& valid) {
-    const float count = reduce_lanes<kLanes>(counted<kCount>(valid), Sum{});
+  __device__ static __forceinline__ Partial of_registers(const float (&values)[kCount], const Valid& valid, int held) {
+    const float count = static_cast<float>(held);
     const float mean = reduce_lanes<kLanes>(sum(values), Sum{}) * reciprocal(count);
     return {count, mean, reduce_lanes<kLanes>(squares_around(mean, values, valid), Sum{}), 0.0f};
   }
@@ -79,7 +79,8 @@ struct Moments {
   }
 
   template <int kCount, class Valid>
-  __device__ static __forceinline__ float squares_around(float mean, const float (&values)[kCount], const Valid& valid) {
+  __device__ static __forceinline__ float squares_around(float mean, const float (&values)[kCount],
+                                                         const Valid& valid) {
     constexpr int kChains = 4;
     float sums[kChains] = {};
     const auto add = [&](int k) {

@@ -69,7 +69,8 @@ struct Norm {
 
   template <bool kHeld, int kCount>
   __device__ __forceinline__ void results(const float (&values)[kCount], const Scale& scale,
-                                          const float (&along)[kColumns][kCount], float (&out)[kOutputs][kCount]) const {
+                                          const float (&along)[kColumns][kCount],
+                                          float (&out)[kOutputs][kCount]) const {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       float y = values[k];
@@ -89,8 +90,9 @@ struct Norm {
 
 // What is right: a warp a row, everything in fp64. Tensors that the op does not have are null.
 template <class Statistics, bool kSilu, class T>
-__device__ __forceinline__ void norm_reference(Matrix<const T> x, Matrix<const T> residual, const T* weight, const T* bias,
-                                               Matrix<double> y, Matrix<double> sum, double eps, i64 rows, i64 cols) {
+__device__ __forceinline__ void norm_reference(Matrix<const T> x, Matrix<const T> residual, const T* weight,
+                                               const T* bias, Matrix<double> y, Matrix<double> sum, double eps,
+                                               i64 rows, i64 cols) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const i64 warps = i64{gridDim.x} * (blockDim.x / kWarpSize);
   const i64 warp = i64{blockIdx.x} * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize;

@@ -50,9 +50,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const RowSpan span(op.tensors.outputs[0].row(r), width);
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
   const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
-  const auto valid = valid_if<kVec, kHeld>([&](int k) {
-    return k < kHeld ? vector_of(k / kVec) < span.vectors() : edge_of(k - kHeld) < span.edges();
-  });
+  const auto valid = valid_if<kVec, kHeld>(
+      [&](int k) { return k < kHeld ? vector_of(k / kVec) < span.vectors() : edge_of(k - kHeld) < span.edges(); });
 
   // Load. Every load is under way before the first is used.
   Packed<T, kVec> loaded[Op::kInputs][kChunks];
@@ -78,7 +77,14 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   for (int chunk = 0; chunk < kChunks; ++chunk) values_of(op, loaded, chunk, values, chunk * kVec);
 #pragma unroll
   for (int e = 0; e < kEdges; ++e) values_of(op, loaded_edges, e, values, kHeld + e);
-  const Partial own = Statistics::template of_registers<kLanes>(values, valid);
+  const int first_lane = thread / kLanes * kLanes;
+  const auto lanes_below = [&](int end, int first) { return min(max(end - first - first_lane, 0), kLanes); };
+  int count = 0;
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) count += kVec * lanes_below(span.vectors(), chunk * kThreadsPerRow);
+#pragma unroll
+  for (int e = 0; e < kEdges; ++e) count += lanes_below(span.edges(), e * kThreadsPerRow);
+  const Partial own = Statistics::template of_registers<kLanes>(values, valid, count);
 
   // What is known of the row.
   Partial* const slots = shared_storage<Partial>() + row_in_block * kWarpsPerRow;

@@ -55,7 +55,9 @@ class RowReader {
   __device__ __forceinline__ RowReader() : begin_(nullptr), phase_(0), least_(0), most_(0) {}
 
   __device__ __forceinline__ RowReader(const T* begin, Index width, const Span<kVec, kRagged, Index>& span)
-      : begin_(begin), phase_(kRagged ? phase_of<kVec>(begin + span.column(0)) : 0), least_(phase_),
+      : begin_(begin),
+        phase_(kRagged ? phase_of<kVec>(begin + span.column(0)) : 0),
+        least_(phase_),
         most_(width - 2 * kVec + phase_) {}
 
   // Whether the vectors of the span are aligned in this row, too: known for rows that are not ragged.

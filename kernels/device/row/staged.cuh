@@ -171,7 +171,8 @@ class Staged {
     const T* bases[at_least_one(Op::kColumns)];  // as if the whole tensor lay there
     int width;
 
-    __device__ __forceinline__ Along(const Op& op, unsigned char* storage, int first_vector, int vectors, int cols, int thread)
+    __device__ __forceinline__ Along(const Op& op, unsigned char* storage, int first_vector, int vectors, int cols,
+                                     int thread)
         : width(cols + 2 * kVec) {
       const int begin = first_vector * kVec;
       const int count = (vectors + 2) * kVec;

@@ -4,7 +4,8 @@
 // Statistics of a row, gathered by many threads. Each is a class with a Partial, what is known of some of the elements, and
 //
 //   nothing()                        of no elements
-//   of_registers<kLanes>(v, valid)   of the values v[] of kLanes neighbouring lanes, the same in all of them; may change v
+//   of_registers<kLanes>(v, valid, n)   of the values v[] of kLanes neighbouring lanes, n of them valid in all; the same in
+//                                    all lanes; may change v
 //   add(partial, v, valid)           takes in more values of one thread; may change v
 //   over_lanes<kLanes>(partial)      of kLanes neighbouring lanes, from that of each; the same in all of them
 //

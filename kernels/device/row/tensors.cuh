@@ -57,8 +57,9 @@ __device__ __forceinline__ Packed<typename Op::T, kVec> pad_of(int input) {
 // The values of the elements of one vector, number `i` of those that were loaded of each input, into `values` from index
 // `at` on.
 template <class Op, int kVec, int kVectors, int kCount>
-__device__ __forceinline__ void values_of(const Op& op, const Packed<typename Op::T, kVec> (&loaded)[Op::kInputs][kVectors],
-                                          int i, float (&values)[kCount], int at = 0) {
+__device__ __forceinline__ void values_of(const Op& op,
+                                          const Packed<typename Op::T, kVec> (&loaded)[Op::kInputs][kVectors], int i,
+                                          float (&values)[kCount], int at = 0) {
   float in[Op::kInputs][kVec];
 #pragma unroll
   for (int input = 0; input < Op::kInputs; ++input) to_float(loaded[input][i], in[input]);

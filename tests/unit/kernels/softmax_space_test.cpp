@@ -22,7 +22,7 @@ const OpDefinition& softmax() {
 
 TEST(SoftmaxSpace, stays_under_200_configs_a_problem_on_its_own_grid) {
   for (const DType dtype : softmax().interface.dtypes) {
-    const OpSpec spec{"softmax", dtype, {}};
+    const OpSpec spec{"softmax", dtype, {{"pitch", "dense"}}};
     for (const Problem& problem : default_shapes(softmax(), spec, false)) {
       const std::size_t legal = expand(softmax(), problem, facts_of_an_h200()).legal.size();
       EXPECT_GE(legal, 24U) << problem.key();
@@ -31,18 +31,18 @@ TEST(SoftmaxSpace, stays_under_200_configs_a_problem_on_its_own_grid) {
   }
 }
 
-TEST(SoftmaxSpace, has_both_implementations_for_every_width_up_to_its_registers) {
+TEST(SoftmaxSpace, is_on_chip_or_streaming_for_every_width_up_to_its_registers) {
   for (int cols = 1; cols <= 8192; cols = cols * 3 / 2 + 1) {
     const Problem problem =
         parse_problem(fmt::format("softmax[dtype=bf16]{{rows=7,cols={}}}", cols), softmax().interface);
     bool onchip = false;
-    bool online = false;
+    bool streaming = false;
     for (const Candidate& candidate : expand(softmax(), problem, facts_of_an_h200()).legal) {
       onchip |= candidate.config.implementation == "onchip";
-      online |= candidate.config.implementation == "online";
+      streaming |= candidate.config.implementation == "streaming";
     }
     EXPECT_TRUE(onchip) << cols;
-    EXPECT_TRUE(online) << cols;
+    EXPECT_TRUE(streaming) << cols;
   }
 }
 
@@ -86,13 +86,13 @@ TEST_F(SoftmaxLegality, what_a_static_assert_forbids_a_constraint_forbids_too) {
   };
   const char* const problem = "softmax[dtype=f32]{rows=8,cols=4096}";
   for (const Case& each : {
-           Case{"onchip{num_warps=8,rows_per_block=1,vec=8,chunks=2,ragged=0,persistent=0,static_dims=0}",
+           Case{"onchip{num_warps=8,rows_per_block=1,vec=8,chunks=2,ragged=0,warps_per_sm=0,static_dims=0}",
                 "a vector has at most 16 bytes"},
-           Case{"onchip{num_warps=1,rows_per_block=16,vec=4,chunks=16,ragged=0,persistent=0,static_dims=0}",
+           Case{"onchip{num_warps=1,rows_per_block=16,vec=4,chunks=16,ragged=0,warps_per_sm=0,static_dims=0}",
                 "a row needs 4 threads or more"},
-           Case{"staged{num_warps=8,vec=8,unroll=2,stages=1,static_dims=0}",
-                "bulk copies move whole vectors of 16 bytes"},
-           Case{"online{num_warps=8,vec=8,ragged=0,unroll=1}", "a vector has at most 16 bytes"},
+           Case{"staged{num_warps=8,vec=8,unroll=2,stages=1,ragged=0,bulk=1}",
+                "asynchronous copies move whole vectors of 16 bytes"},
+           Case{"streaming{num_warps=8,vec=8,ragged=0,unroll=1}", "a vector has at most 16 bytes"},
        }) {
     const CompileResult result = compile(each.config, problem, "sm_90a");
     EXPECT_FALSE(result.ok) << each.config;
@@ -102,15 +102,17 @@ TEST_F(SoftmaxLegality, what_a_static_assert_forbids_a_constraint_forbids_too) {
 }
 
 TEST_F(SoftmaxLegality, what_the_constraints_allow_compiles_for_the_architectures_it_is_for) {
+  DeviceFacts a100 = facts_of_an_h200();
+  a100.compute_capability = 80;
   for (const char* key : {"softmax[dtype=bf16]{rows=64,cols=4099}", "softmax[dtype=f32]{rows=64,cols=4096}"}) {
     const Problem problem = parse_problem(key, softmax().interface);
-    const auto legal = expand(softmax(), problem, facts_of_an_h200()).legal;
-    // A fixed sample: every 16th config of the space.
-    for (std::size_t i = 0; i < legal.size(); i += 16) {
-      const std::string config = legal[i].config.text();
-      EXPECT_TRUE(compile(config, key, "sm_90a").ok) << config << '\n' << compile(config, key, "sm_90a").log;
-      if (legal[i].implementation->recipe.requires_arch == "sm_80") {
-        EXPECT_TRUE(compile(config, key, "sm_80").ok) << config;
+    for (const auto& [facts, arch] : {std::pair{facts_of_an_h200(), "sm_90a"}, std::pair{a100, "sm_80"}}) {
+      const auto legal = expand(softmax(), problem, facts).legal;
+      // A fixed sample: every 16th config of the space.
+      for (std::size_t i = 0; i < legal.size(); i += 16) {
+        const std::string config = legal[i].config.text();
+        const CompileResult result = compile(config, key, arch);
+        EXPECT_TRUE(result.ok) << config << " for " << arch << '\n' << result.log;
       }
     }
   }

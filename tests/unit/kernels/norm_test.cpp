@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "tests/unit/kernels/built_in_op.hpp"
+
+/// The norms, which are one op (device/row/norm.cuh) with parts of it on or off, over the skeletons of device/row.
+namespace tilewright {
+namespace {
+
+BuiltInOp& op(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<BuiltInOp>> ops;
+  auto& place = ops[name];
+  if (place == nullptr) place = std::make_unique<BuiltInOp>(name);
+  return *place;
+}
+
+/// The op with the attributes that matter to it, and a dtype.
+class Norm : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  [[nodiscard]] static std::string op_name() {
+    const std::string spec = std::get<0>(GetParam());
+    return spec.substr(0, spec.find(','));
+  }
+  [[nodiscard]] static Problem shape(int rows, int cols, const char* more = "") {
+    const std::string spec = std::get<0>(GetParam());
+    const std::string attributes = spec.substr(op_name().size());
+    return op(op_name()).problem(fmt::format("{}[dtype={}{}{}]{{rows={},cols={}}}", op_name(), std::get<1>(GetParam()),
+                                             attributes, more, rows, cols));
+  }
+  static void expect_right(const Problem& problem, const char* implementation, std::size_t most,
+                           const ArgumentSet::Options& options = {}) {
+    const auto configs = op(op_name()).sample(problem, implementation, most);
+    EXPECT_FALSE(configs.empty()) << implementation << " of " << problem.key();
+    for (const Config& config : configs) EXPECT_EQ(op(op_name()).fault(problem, config, options), "");
+  }
+};
+
+TEST_P(Norm, is_right_on_chip_at_odd_and_at_whole_widths) {
+  for (const int cols : {61, 256}) expect_right(shape(3, cols), "onchip", 2);
+}
+
+TEST_P(Norm, is_right_staged_at_odd_and_at_whole_widths) {
+  expect_right(shape(5, 2048), "staged", 1);
+  expect_right(shape(5, 2051), "staged", 2);
+}
+
+TEST_P(Norm, is_right_over_clusters_at_odd_and_at_whole_widths) {
+  expect_right(shape(5, 16384), "cluster", 1);
+  expect_right(shape(5, 16389), "cluster", 1);
+}
+
+TEST_P(Norm, base_is_right_for_one_element_in_place_strided_and_at_any_address) {
+  const Config base = op(op_name()).definition().base;
+  for (const Problem& problem : {shape(1, 1), shape(3, 61), shape(3, 61, ",pitch=strided")}) {
+    EXPECT_EQ(op(op_name()).fault(problem, base), "");
+    EXPECT_EQ(op(op_name()).fault(problem, base, {.seed = 3, .in_place = true}), "");
+    EXPECT_EQ(op(op_name()).fault(problem, base, {.seed = 3, .misalign_elements = 1}), "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Norm,
+                         ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_rmsnorm",
+                                                              "add_rmsnorm,store=yes", "add_layernorm,store=yes",
+                                                              "add_rmsnorm_silu"),
+                                            ::testing::Values("f32", "bf16")),
+                         [](const auto& test) {
+                           std::string name = std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+                           for (char& c : name) {
+                             if (c == ',' || c == '=') c = '_';
+                           }
+                           return name;
+                         });
+
+TEST(NormHalf, is_right_in_f16) {
+  for (const char* name : {"rmsnorm", "layernorm", "add_layernorm"}) {
+    const Problem problem = op(name).problem(fmt::format("{}[dtype=f16]{{rows=3,cols=1001}}", name));
+    for (const Config& config : op(name).sample(problem, "onchip", 1)) EXPECT_EQ(op(name).fault(problem, config), "");
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
