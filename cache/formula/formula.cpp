@@ -18,7 +18,7 @@ struct Formula::Parsed {
   std::string canonical;
   Syntax syntax;
 
-  Parsed(std::string text, SourcePlace place) : source(std::move(text), std::move(place)) {
+  explicit Parsed(SourceText text) : source(std::move(text)) {
     const std::vector<Token> tokens = tokens_of(source);
     canonical = canonical_text(tokens);
     syntax = parse_formula(source, tokens);
@@ -27,10 +27,14 @@ struct Formula::Parsed {
 
 Formula::Formula(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
 
-Formula::Formula() : Formula(std::make_shared<const Parsed>("0", SourcePlace{})) {}
+Formula::Formula() : Formula(std::make_shared<const Parsed>(SourceText("0", {}))) {}
 
 Formula Formula::parse(std::string text, SourcePlace place) {
-  return Formula(std::make_shared<const Parsed>(std::move(text), std::move(place)));
+  return Formula(std::make_shared<const Parsed>(SourceText(std::move(text), std::move(place))));
+}
+
+Formula Formula::parse(const std::vector<FormulaPiece>& pieces) {
+  return Formula(std::make_shared<const Parsed>(SourceText(pieces)));
 }
 
 Value Formula::evaluate(const Scope& scope) const { return evaluate_value(parsed_->source, parsed_->syntax, scope); }
@@ -42,6 +46,8 @@ std::int64_t Formula::integer(const Scope& scope) const {
 bool Formula::truth(const Scope& scope) const { return integer(scope) != 0; }
 
 const std::string& Formula::text() const noexcept { return parsed_->source.text(); }
+
+std::vector<FormulaPiece> Formula::pieces() const { return parsed_->source.pieces(); }
 
 std::string Formula::canonical() const { return parsed_->canonical; }
 

@@ -45,6 +45,12 @@ struct SourcePlace {
   int column = 0;
 };
 
+/// A part of a formula that stands at a place of its own.
+struct FormulaPiece {
+  std::string text;
+  SourcePlace place;
+};
+
 /// A name that a formula may mention, for Formula::check.
 struct KnownName {
   std::string name;
@@ -58,6 +64,9 @@ class Formula {
   Formula();
   /// Throws DefinitionError with the place of the first mistake.
   [[nodiscard]] static Formula parse(std::string text, SourcePlace place = {});
+  /// The formula whose text is that of all pieces, one behind the other; there is at least one, and none is empty. A
+  /// mistake has the place that it has in its piece.
+  [[nodiscard]] static Formula parse(const std::vector<FormulaPiece>& pieces);
 
   /// Throws DefinitionError for an unknown name, overflow, division by zero, or text where a number is needed.
   [[nodiscard]] Value evaluate(const Scope& scope) const;
@@ -67,8 +76,11 @@ class Formula {
 
   /// As written.
   [[nodiscard]] const std::string& text() const noexcept;
+  /// The text with its places: what it was parsed from.
+  [[nodiscard]] std::vector<FormulaPiece> pieces() const;
   /// Without the freedom of spacing: tokens with one space between them. What hashes are made of.
   [[nodiscard]] std::string canonical() const;
+  /// Of its beginning.
   [[nodiscard]] const SourcePlace& place() const noexcept;
   /// Every name the formula mentions, each once, in order of appearance; `sizeof`'s operand is not one.
   [[nodiscard]] std::vector<std::string> names() const;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/error.hpp"
 #include "cache/formula/formula.hpp"
@@ -13,10 +14,14 @@ namespace tilewright {
 
 class SourceText {
  public:
-  SourceText(std::string text, SourcePlace place) : text_(std::move(text)), place_(std::move(place)) {}
+  SourceText(std::string text, SourcePlace place) : text_(std::move(text)), pieces_{{0, std::move(place)}} {}
+  /// As Formula::parse takes them.
+  explicit SourceText(const std::vector<FormulaPiece>& pieces);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  [[nodiscard]] const SourcePlace& place() const noexcept { return place_; }
+  [[nodiscard]] const SourcePlace& place() const noexcept { return pieces_.front().place; }
+
+  [[nodiscard]] std::vector<FormulaPiece> pieces() const;
 
   /// "`what` in `the formula``hint`", with the place of the byte at `offset`. Where the formula stands in no file, the
   /// message tells the column within the formula instead.
@@ -25,8 +30,15 @@ class SourceText {
   [[noreturn]] void fail(std::size_t offset, std::string_view what, std::string_view hint = {}) const;
 
  private:
+  /// Where the piece begins in `text_`, in bytes, and in its file.
+  struct Piece {
+    std::size_t begin = 0;
+    SourcePlace place;
+  };
+
   std::string text_;
-  SourcePlace place_;
+  /// At least one.
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace tilewright

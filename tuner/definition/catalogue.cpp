@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <system_error>
 
 #include "cache/error.hpp"
@@ -12,8 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What is shared by ops, such as fragments, which are no definitions though they end in `.toml`, too.
+constexpr std::string_view kSharedFolder = "device";
+
 /// The definition of the op that a folder is named after, or an empty path.
 fs::path definition_in(const fs::path& folder) {
+  if (folder.filename() == kSharedFolder) return {};
   fs::path file = folder / folder.filename();
   file += ".toml";
   std::error_code ignored;

@@ -19,6 +19,8 @@ class CatalogueTest : public testing::Test {
   CatalogueTest() {
     folder_.write("kernels/alpha/alpha.toml", "not even TOML");
     folder_.write("kernels/device/config.cuh", "");
+    folder_.write("kernels/device/device.toml", "requires = 'sm_80'");
+    folder_.write("kernels/device/row/row.toml", "requires = 'sm_80'");
     folder_.write("kernels/stray.toml", "");
     write_mini("kernels", "built in");
   }

@@ -18,6 +18,7 @@ class Hashes : public testing::Test {
     std::string toml =
         replaced(kMiniToml, "name = \"mapped\"\nsource = \"mini.cu\"", "name = \"mapped\"\nsource = \"mapped.cu\"");
     write_toml(toml);
+    first_toml_ = toml;
     write_source(std::string("#include \"device/shared.cuh\"\n") += kMiniSource);
     write_mapped(
         "#include \"device/shared.cuh\"\n#include <device/mapped_only.cuh>\n"
@@ -60,6 +61,8 @@ class Hashes : public testing::Test {
 
   TempFolder folder_;
   std::string toml_;
+  /// As it was first.
+  std::string first_toml_;
   std::string source_;
   std::string mapped_;
   std::map<std::string, std::string> before_;
@@ -114,6 +117,34 @@ TEST_F(Hashes, stay_when_only_formatting_comments_or_the_order_of_keys_change) {
   toml = replaced(toml, "space = { block = [32, 64] }", "space.block = [\n  32,\n  0x40,\n]");
   write_toml(toml);
   EXPECT_EQ(changed(), "");
+}
+
+TEST_F(Hashes, change_with_a_named_formula) {
+  const auto with_let = [&](const char* threads) {
+    write_toml(replaced(replaced(first_toml_, "block = [\"num_warps * 32\"]", "block = [\"threads\"]"),
+                        "specialize = [\"cols\"]", std::string("specialize = [\"cols\"]\nlet.threads = ") + threads));
+    return hashes();
+  };
+  const auto with_one = with_let("\"num_warps * 32\"");
+  const auto with_another = with_let("\"num_warps * 64\"");
+  EXPECT_NE(with_one.at("simple"), with_another.at("simple"));
+  EXPECT_EQ(with_one.at("mapped"), with_another.at("mapped"));
+}
+
+TEST_F(Hashes, change_with_a_fragment_and_not_with_its_name) {
+  const auto with_fragment = [&](const char* file, const char* bytes) {
+    folder_.write(std::filesystem::path("kernels/device") / file,
+                  std::string("[[kernel]]\nshared_bytes = ") + bytes + "\n");
+    write_toml(replaced(replaced(first_toml_, "shared_bytes = \"num_warps * 4\"\n", ""), "requires = \"sm_80\"\n",
+                        std::string("requires = \"sm_80\"\nextends = \"device/") + file + "\"\n"));
+    return hashes();
+  };
+  const auto with_one = with_fragment("a.toml", "\"num_warps * 4\"");
+  EXPECT_EQ(with_one, before_) << "the merged section is what it was";
+  EXPECT_EQ(with_fragment("b.toml", "\"num_warps * 4\"  # the same"), before_);
+  const auto edited = with_fragment("a.toml", "\"num_warps * 8\"");
+  EXPECT_NE(edited.at("simple"), before_.at("simple"));
+  EXPECT_EQ(edited.at("mapped"), before_.at("mapped"));
 }
 
 TEST_F(Hashes, stay_when_the_rest_of_the_definition_changes) {

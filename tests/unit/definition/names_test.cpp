@@ -61,6 +61,8 @@ TEST(NameRegistry, refuses_names_with_another_meaning) {
             "parameter 'min' clashes: that is a function of formulas; choose another name");
   EXPECT_EQ(claim_mistake("resident_blocks", "parameter"),
             "parameter 'resident_blocks' clashes: that is a fact of launching in formulas; choose another name");
+  EXPECT_EQ(claim_mistake("implementation", "dim"),
+            "dim 'implementation' clashes: that is a member of the generated struct Config; choose another name");
   EXPECT_EQ(claim_mistake("dtype_name", "attribute"),
             "attribute 'dtype_name' clashes: that is a member of the generated struct Config; choose another name");
 }

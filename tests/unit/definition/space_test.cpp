@@ -5,6 +5,7 @@
 
 #include "cache/error.hpp"
 #include "helpers.hpp"
+#include "tuner/definition/catalogue.hpp"
 
 namespace tilewright::test {
 namespace {
@@ -82,6 +83,75 @@ TEST_F(Space, always_holds_the_base) {
       has_base = has_base || candidate.config == mix_.base;
     EXPECT_TRUE(has_base) << key;
   }
+}
+
+/// The space without pruning: every config, in order, by make_plan.
+Expansion brute_force(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device) {
+  Expansion expansion;
+  for (const Implementation& implementation : definition.implementations) {
+    std::vector<std::size_t> at(implementation.space.size(), 0);
+    for (bool is_end = false; !is_end;) {
+      Config config{implementation.recipe.name, {}};
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        config.values.emplace_back(implementation.space[i].name, implementation.space[i].values[at[i]]);
+      }
+      ++expansion.total;
+      const auto plan = make_plan(definition.interface, implementation.recipe, config, problem, device);
+      if (std::holds_alternative<LaunchPlan>(plan)) expansion.legal.push_back({config, &implementation});
+      std::size_t i = at.size();
+      while (i > 0 && ++at[i - 1] == implementation.space[i - 1].values.size()) at[--i] = 0;
+      is_end = i == 0;
+    }
+  }
+  return expansion;
+}
+
+TEST(PrunedSpace, is_the_whole_space_judged_config_by_config) {
+  Catalogue catalogue({}, kernels_source_dir());
+  for (const char* op : {"softmax", "add_rmsnorm"}) {
+    const OpDefinition& definition = catalogue.find(op);
+    for (const char* shape : {"[dtype=f32]{rows=3,cols=61}", "[dtype=bf16]{rows=4096,cols=8192}",
+                              "[dtype=f16,pitch=strided]{rows=7,cols=65537}"}) {
+      const Problem problem = parse_problem(op + std::string(shape), definition.interface);
+      for (const DeviceFacts& device : {hopper(), emulator_facts()}) {
+        const Expansion pruned = expand(definition, problem, device);
+        const Expansion whole = brute_force(definition, problem, device);
+        EXPECT_EQ(pruned.total, whole.total);
+        ASSERT_EQ(pruned.legal.size(), whole.legal.size()) << op << shape;
+        EXPECT_FALSE(pruned.legal.empty());
+        for (std::size_t i = 0; i < whole.legal.size(); ++i) {
+          EXPECT_EQ(pruned.legal[i].config, whole.legal[i].config);
+          EXPECT_EQ(pruned.legal[i].implementation, whole.legal[i].implementation);
+        }
+      }
+    }
+  }
+}
+
+/// The small definition, where `simple` has another parameter and these constraints.
+OpDefinition constrained(const char* constraints) {
+  const TempFolder folder;
+  std::string toml = replaced(kMiniToml, "\"num_warps * 32 <= max_threads_per_block\"", constraints);
+  toml = replaced(toml, "space = { num_warps = [1, 4],", "space = { split = [0, 1, 2], num_warps = [1, 4],");
+  toml = replaced(toml, "simple{num_warps=4,", "simple{split=1,num_warps=4,");
+  return load_definition(folder.write_mini(toml, kMiniSource), {kernels_source_dir()});
+}
+
+TEST(PrunedSpace, lets_a_constraint_rely_on_those_before_it) {
+  // The second has values before the first: alone it would divide by zero.
+  const OpDefinition mini = constrained("\"num_warps > 0 and split > 0\", \"12 / split > 6\"");
+  const Expansion expansion = expand(mini, parse_problem("mini{rows=3,cols=5}", mini.interface), emulator_facts());
+  std::vector<std::string> legal;
+  for (const Candidate& candidate : expansion.legal) legal.push_back(candidate.config.text());
+  EXPECT_THAT(legal, testing::Contains("simple{split=1,num_warps=4,static_dims=0}"));
+  EXPECT_EQ(expansion.forbidden.at("constraint `num_warps > 0 and split > 0`"), 4U);
+  EXPECT_EQ(expansion.forbidden.at("constraint `12 / split > 6`"), 4U);
+}
+
+TEST(PrunedSpace, reports_a_constraint_that_nothing_before_it_guards) {
+  const OpDefinition mini = constrained("\"cols % (rows - 77) >= 0\"");
+  EXPECT_THROW(static_cast<void>(expand(mini, parse_problem("mini{rows=77,cols=5}", mini.interface), emulator_facts())),
+               DefinitionError);
 }
 
 std::string refusal(const OpDefinition& definition, const char* text) {

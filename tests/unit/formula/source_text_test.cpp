@@ -30,6 +30,27 @@ TEST(SourceText, counts_characters_and_not_bytes) {
   EXPECT_EQ(SourceText("'\u00e9\u20ac' x", {}).diagnostic(8, "wrong").column, 6);
 }
 
+TEST(SourceText, of_pieces_tells_the_place_in_the_piece_at_fault) {
+  const std::vector<FormulaPiece> pieces{
+      {"a + (", {"op.toml", 3, 10}}, {"b /\n 0)", {"fragment.toml", 7, 2}}, {" * c", {"op.toml", 3, 20}}};
+  const SourceText source(pieces);
+  EXPECT_EQ(source.text(), "a + (b /\n 0) * c");
+  EXPECT_EQ(source.place().column, 10);
+  const auto place = [&](std::size_t offset) {
+    const Diagnostic found = source.diagnostic(offset, "wrong");
+    return found.file + ":" + std::to_string(found.line) + ":" + std::to_string(found.column);
+  };
+  EXPECT_EQ(place(4), "op.toml:3:14");
+  EXPECT_EQ(place(5), "fragment.toml:7:2");
+  EXPECT_EQ(place(7), "fragment.toml:7:4");
+  EXPECT_EQ(place(10), "fragment.toml:8:2");
+  EXPECT_EQ(place(13), "op.toml:3:21");
+  EXPECT_EQ(place(source.text().size()), "op.toml:3:24");
+  ASSERT_EQ(source.pieces().size(), 3U);
+  EXPECT_EQ(source.pieces()[1].text, pieces[1].text);
+  EXPECT_EQ(source.pieces()[1].place.file, "fragment.toml");
+}
+
 TEST(SourceText, fails_with_its_diagnostic) {
   const SourceText source("a", {"x.toml", 1, 1});
   try {

@@ -61,7 +61,8 @@ void read_tensor(Section& section, Argument& arg, const Vocabulary& vocabulary) 
   if (const Node* align = section.find("align")) arg.align = read_align(*align, section);
   const Node* pitch = section.find("pitch", Node::Kind::text);
   if (pitch != nullptr && arg.shape.size() == 1) {
-    section.mistakes().add(pitch->place, fmt::format("{}: a tensor with one extent has no rows", section.what("pitch")));
+    section.mistakes().add(pitch->place,
+                           fmt::format("{}: a tensor with one extent has no rows", section.what("pitch")));
   } else if (pitch != nullptr) {
     arg.pitch = pitch->text;
   }

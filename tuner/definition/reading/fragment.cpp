@@ -65,23 +65,25 @@ void merge_member(Node& into, const Member& own, Mistakes& mistakes) {
 
 }  // namespace
 
-Node extended(const Node& table, Sources& sources, Mistakes& mistakes) {
+std::optional<Node> extended(const Node& table, Sources& sources, Mistakes& mistakes) {
   const Member* const extends = table.member("extends");
   if (extends == nullptr) return table;
   Node merged = table;
   std::erase_if(merged.members, [](const Member& member) { return member.key == "extends"; });
-  if (!expect(extends->value, Node::Kind::text, "'extends'", mistakes)) return merged;
+  if (!expect(extends->value, Node::Kind::text, "'extends'", mistakes)) return std::nullopt;
   const Node* const fragment = sources.fragment(extends->value, mistakes);
-  if (fragment == nullptr) return merged;
+  if (fragment == nullptr) return std::nullopt;
 
   Node result = *fragment;
   result.place = table.place;
-  for (const char* key : {"name", "extends"}) {
+  const auto refuse = [&](const char* key, const char* why) {
     const Member* const wrong = fragment->member(key);
-    if (wrong == nullptr) continue;
-    mistakes.add(wrong->place, fmt::format("a fragment has no '{}': that is the implementation's", key));
+    if (wrong == nullptr) return;
+    mistakes.add(wrong->place, why);
     std::erase_if(result.members, [&](const Member& member) { return member.key == key; });
-  }
+  };
+  refuse("name", "a fragment has no 'name': that is the implementation's");
+  refuse("extends", "a fragment extends no other: there is one level of them");
   for (const Member& member : merged.members) merge_member(result, member, mistakes);
   return result;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "tuner/definition/reading/mistakes.hpp"
 #include "tuner/definition/reading/sources.hpp"
 #include "tuner/definition/reading/toml_tree.hpp"
@@ -11,7 +13,7 @@ namespace tilewright::reading {
 
 /// `table`, an `[[implementation]]`, with what the fragment that it names has and it has not. Tables are merged key by key
 /// and kernels one by one, where the implementation's own values win; its constraints follow the fragment's. Without
-/// `extends`, the table as it is.
-[[nodiscard]] Node extended(const Node& table, Sources& sources, Mistakes& mistakes);
+/// `extends`, the table as it is. Nothing, and a mistake, when there is no such fragment.
+[[nodiscard]] std::optional<Node> extended(const Node& table, Sources& sources, Mistakes& mistakes);
 
 }  // namespace tilewright::reading

@@ -189,7 +189,10 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
 ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources, Mistakes& mistakes) {
   ImplementationPart part;
   const std::size_t before = mistakes.unusable();
-  const Node table = extended(own, sources, mistakes);
+  const std::optional<Node> whole = extended(own, sources, mistakes);
+  // Half of it would only look full of mistakes.
+  if (!whole) return part;
+  const Node& table = *whole;
   const Member* given = table.member("name");
   const bool has_name = given != nullptr && given->value.kind == Node::Kind::text;
   Section section(table, has_name ? fmt::format("implementation '{}'", given->value.text) : "[[implementation]]",
@@ -199,6 +202,7 @@ ImplementationPart read_implementation(const Node& own, const OpPart& op, Source
     recipe.name = node->text;
     check_identifier(node->text, "implementation", node->place, mistakes);
   }
+  static_cast<void>(section.find("extends"));  // which is done already
   const Node* source = section.need("source", Node::Kind::text);
   const SourceClosure* closure = source == nullptr ? nullptr : sources.find(*source, mistakes);
   if (closure != nullptr) part.implementation.source = closure->files.front().path;

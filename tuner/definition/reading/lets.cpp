@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "cache/formula/lexer.hpp"
@@ -35,6 +36,26 @@ bool mentions(const Node& node, const std::string& name) {
   return std::ranges::any_of(node.items, in_item) || std::ranges::any_of(node.members, in_member);
 }
 
+/// Whether a formula of the implementation mentions `name`.
+bool is_used(const Node& implementation, const std::string& name) {
+  // Texts that are no formulas, though some look like one.
+  constexpr std::array<std::string_view, 6> kOther{"name", "source", "requires", "specialize", "entry", "params"};
+  const auto in_member = [&](const Member& member) {
+    return std::ranges::find(kOther, member.key) == kOther.end() && mentions(member.value, name);
+  };
+  const auto in_kernel = [&](const Node& kernel) { return std::ranges::any_of(kernel.members, in_member); };
+  return std::ranges::any_of(implementation.members, [&](const Member& member) {
+    return member.key == "kernel" ? std::ranges::any_of(member.value.items, in_kernel) : in_member(member);
+  });
+}
+
+Stage stage_of(const Formula& formula) {
+  const std::vector<std::string> names = formula.names();
+  const bool is_late = std::ranges::any_of(
+      kLateNames, [&](std::string_view late) { return std::ranges::find(names, late) != names.end(); });
+  return is_late ? Stage::grid : Stage::config;
+}
+
 /// Puts lets into one another's place, each after those that it uses.
 class Resolver {
  public:
@@ -45,7 +66,7 @@ class Resolver {
     if (vocabulary_.lets.contains(member.key)) return;
     if (!visiting_.insert(member.key).second) {
       section_.mistakes().add(member.place, fmt::format("let '{}' is defined by itself", member.key));
-      vocabulary_.complete = false;
+      vocabulary_.lets.emplace(member.key, kUnreadable);
       return;
     }
     if (member.value.kind == Node::Kind::text) {
@@ -54,14 +75,14 @@ class Resolver {
       }
     }
     const std::string what = fmt::format("let '{}'", member.key);
-    if (auto formula = read_formula(member.value, what, Stage::config, vocabulary_, section_.mistakes())) {
-      vocabulary_.lets.emplace(member.key, formula->text());
-    } else {
-      vocabulary_.complete = false;  // what uses it cannot be judged
-    }
+    const auto formula = read_formula(member.value, what, Stage::grid, vocabulary_, section_.mistakes());
+    vocabulary_.lets.emplace(member.key, formula ? Let{formula->pieces(), stage_of(*formula)} : kUnreadable);
   }
 
  private:
+  /// Stands for one with a mistake, so that those which use it can still be checked.
+  inline static const Let kUnreadable{{{"0", {}}}, Stage::config};
+
   const Node& table_;
   Section& section_;
   Vocabulary& vocabulary_;
@@ -70,19 +91,33 @@ class Resolver {
 
 }  // namespace
 
-std::string inlined(const std::string& text, const std::map<std::string, std::string>& lets) {
-  if (lets.empty()) return text;
-  std::string result;
+std::vector<FormulaPiece> inlined(const SourceText& formula, const std::map<std::string, Let>& lets) {
+  constexpr std::size_t kLongest = 10'000;
+  const std::string& text = formula.text();
+  const auto place_at = [&](std::size_t offset) {
+    const Diagnostic place = formula.diagnostic(offset, {});
+    return SourcePlace{place.file, place.line, place.column};
+  };
+  std::vector<FormulaPiece> pieces;
   std::size_t copied = 0;
-  const SourceText source(text, {});
-  for (const Token& token : tokens_of(source)) {
-    if (token.kind != Token::Kind::word) continue;
-    const auto let = lets.find(std::string(token.spelling));
+  std::size_t length = text.size();
+  for (const Token& token : tokens_of(formula)) {
+    const auto let = token.kind == Token::Kind::word ? lets.find(std::string(token.spelling)) : lets.end();
     if (let == lets.end()) continue;
-    result += text.substr(copied, token.offset - copied) + "(" + let->second + ")";
+    pieces.push_back({text.substr(copied, token.offset - copied) + "(", place_at(copied)});
+    for (const FormulaPiece& piece : let->second.pieces) {
+      length += piece.text.size();
+      pieces.push_back(piece);
+    }
+    pieces.back().text += ")";
     copied = token.offset + token.spelling.size();
+    if (length > kLongest) {
+      formula.fail(token.offset,
+                   fmt::format("'{}' makes the formula longer than {} characters", token.spelling, kLongest));
+    }
   }
-  return result + text.substr(copied);
+  if (copied < text.size() || pieces.empty()) pieces.push_back({text.substr(copied), place_at(copied)});
+  return pieces;
 }
 
 void read_lets(const Node& implementation, Section& section, NameRegistry& names, Vocabulary& vocabulary) {
@@ -99,8 +134,9 @@ void read_lets(const Node& implementation, Section& section, NameRegistry& names
   for (const Member& member : table->members) resolver.resolve(member);
   for (const Member& member : table->members) {
     const bool is_own = member.place.file == nullptr;
-    if (!is_own || mentions(implementation, member.key)) continue;
-    section.mistakes().add_aside(member.place, fmt::format("let '{}' is used nowhere in {}", member.key, section.title()));
+    if (!is_own || is_used(implementation, member.key)) continue;
+    section.mistakes().add_aside(member.place,
+                                 fmt::format("let '{}' is used nowhere in {}", member.key, section.title()));
   }
 }
 

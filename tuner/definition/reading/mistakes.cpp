@@ -23,7 +23,13 @@ void Mistakes::add(const DefinitionError& error) {
 }
 
 void Mistakes::add_aside(Place place, std::string message) {
-  found_.push_back({file_of(place), place.line, place.column, std::move(message)});
+  Diagnostic mistake{file_of(place), place.line, place.column, std::move(message)};
+  // Implementations that share a fragment have its mistakes in common.
+  const auto is_it = [&](const Diagnostic& other) {
+    return std::tie(other.file, other.line, other.column, other.message) ==
+           std::tie(mistake.file, mistake.line, mistake.column, mistake.message);
+  };
+  if (std::ranges::none_of(found_, is_it)) found_.push_back(std::move(mistake));
 }
 
 void Mistakes::throw_if_any() const {

@@ -135,6 +135,9 @@ Config read_base(const Node& text, const OpDefinition& definition, const std::ve
   } catch (const DefinitionError& error) {
     mistakes.add(error);  // a formula, with its own place
   } catch (const UsageError& error) {
+    // An implementation without a name is one that could not be read at all: the base may well be one of its configs.
+    const auto is_unread = [](const Implementation& each) { return each.recipe.name.empty(); };
+    if (std::ranges::any_of(definition.implementations, is_unread)) return {};
     mistakes.add(text.content, fmt::format("the base is no config of this op: {}", error.what()));
   }
   return {};

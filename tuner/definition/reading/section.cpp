@@ -8,7 +8,7 @@
 namespace tilewright::reading {
 
 const Node* Section::find(std::string_view key) {
-  asked_.emplace_back(key);
+  if (std::ranges::find(asked_, key) == asked_.end()) asked_.emplace_back(key);
   const Member* member = table_.member(key);
   return member == nullptr ? nullptr : &member->value;
 }

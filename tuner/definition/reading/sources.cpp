@@ -2,6 +2,7 @@
 #include "tuner/definition/reading/sources.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <system_error>
@@ -39,6 +40,10 @@ void mark(Node& node, const std::string& file) {
 }  // namespace
 
 const Node* Sources::fragment(const Node& name, Mistakes& mistakes) {
+  if (!name.text.ends_with(".toml")) {
+    mistakes.add(name.place, fmt::format("'extends' is '{}'; a fragment is a file that ends in .toml", name.text));
+    return nullptr;
+  }
   std::vector<std::filesystem::path> folders{folder_};
   folders.insert(folders.end(), kernel_dirs_.begin(), kernel_dirs_.end());
   for (const std::filesystem::path& folder : folders) {
@@ -52,7 +57,9 @@ const Node* Sources::fragment(const Node& name, Mistakes& mistakes) {
     }
     return &entry->second;
   }
-  mistakes.add(name.place, fmt::format("there is no fragment '{}' beside the definition or in the kernels folder", name.text));
+  std::vector<std::string> searched;
+  for (const std::filesystem::path& folder : folders) searched.push_back(folder.string());
+  mistakes.add(name.place, fmt::format("there is no fragment '{}' in {}", name.text, fmt::join(searched, " or ")));
   return nullptr;
 }
 

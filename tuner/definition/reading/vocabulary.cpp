@@ -46,10 +46,12 @@ std::vector<KnownName> Vocabulary::known(Stage stage) const {
   if (stage >= Stage::problem) add(dims);
   if (stage >= Stage::config) {
     add(parameters);
-    for (const auto& [let, formula] : lets) result.push_back({let, {}});
+    for (const auto& [name, let] : lets) {
+      if (let.stage <= stage) result.push_back({name, {}});
+    }
     add(DeviceFacts::names());
   }
-  if (stage >= Stage::grid) add({"resident_blocks", "max_active_clusters"});
+  if (stage >= Stage::grid) add({kLateNames.begin(), kLateNames.end()});
   return result;
 }
 
@@ -78,7 +80,7 @@ std::optional<Formula> read_formula(const Node& node, const std::string& what, S
     if (!vocabulary.complete) return formula;
     std::vector<Diagnostic> found = formula.check(vocabulary.known(stage));
     // The names of lets stand for formulas that were checked where they are defined.
-    if (found.empty()) return Formula::parse(inlined(text, vocabulary.lets), in_file);
+    if (found.empty()) return Formula::parse(inlined(SourceText(text, in_file), vocabulary.lets));
     explain_later_names(found, stage, vocabulary);
     mistakes.add(DefinitionError(std::move(found)));
   } catch (const DefinitionError& error) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/dtype.hpp"
@@ -25,13 +27,23 @@ enum class Stage : std::uint8_t {
   grid,     ///< and what only a loaded kernel can tell: resident_blocks, max_active_clusters
 };
 
+/// What is known at Stage::grid and not before.
+inline constexpr std::array<std::string_view, 2> kLateNames{"resident_blocks", "max_active_clusters"};
+
+/// A named formula (lets.hpp), in which no name of another is left.
+struct Let {
+  std::vector<FormulaPiece> pieces;
+  /// The first at which all its names are known.
+  Stage stage = Stage::config;
+};
+
 struct Vocabulary {
   std::vector<std::string> dims;
   std::vector<Attribute> attributes;
   std::vector<DType> dtypes;
   std::vector<std::string> parameters;
-  /// The named formulas of an implementation (lets.hpp), each without names of others.
-  std::map<std::string, std::string> lets = {};
+  /// Those of an implementation.
+  std::map<std::string, Let> lets = {};
   /// False when one of these could not be read: then no name is called unknown.
   bool complete = true;
 
