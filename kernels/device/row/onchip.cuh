@@ -3,7 +3,7 @@
 
 // The skeleton of a row op whose rows live in registers: read once, written once.
 //
-//   Config   num_warps, rows_per_block, vec, chunks, ragged; static_dims with cols; warps_per_sm (run.cuh)
+//   Config   num_warps, rows_per_block, vec, chunks, ragged, early_columns; static_dims with cols; warps_per_sm (run.cuh)
 //   thread t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
 //   shared   num_warps partials; sm_80 and later
 
@@ -32,7 +32,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   using RowSpan = Span<kVec, kRagged, int>;
   constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
   constexpr int kHeld = kChunks * kVec;
-  constexpr int kAhead = 2;  // vectors whose weights are under way together
+  constexpr bool kEarly = Op::kColumns > 0 && Config::early_columns != 0;
+  constexpr int kAhead = kEarly ? kChunks : 2;  // vectors whose part of the columns is under way together
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::num_warps * kWarpSize % Config::rows_per_block == 0, "rows_per_block must divide the threads");
   static_assert(kThreadsPerRow >= 4, "a row needs 4 threads or more");
@@ -71,6 +72,17 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     }
   }
 
+  // The tensors along the columns: now, so that their latency passes with that of the row, or later, in fewer registers.
+  const ResultRow<Op, kVec, kRagged, int> results(op, r, width, span);
+  typename ResultRow<Op, kVec, kRagged, int>::Along along[kAhead];
+  const auto load_along = [&](int first) {
+#pragma unroll
+    for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
+      if (valid(chunk * kVec)) results.load_along(along[chunk - first], span.column(vector_of(chunk)));
+    }
+  };
+  if constexpr (kEarly) load_along(0);
+
   // The values, and what the lanes that share the row know of it.
   float values[kHeld + kEdges];
 #pragma unroll
@@ -93,14 +105,9 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const auto scale = op.template scale<true>(own, whole, width);
 
   // Results, a few vectors at a time.
-  const ResultRow<Op, kVec, kRagged, int> results(op, r, width, span);
 #pragma unroll
   for (int first = 0; first < kChunks; first += kAhead) {
-    typename ResultRow<Op, kVec, kRagged, int>::Along along[kAhead];
-#pragma unroll
-    for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
-      if (valid(chunk * kVec)) results.load_along(along[chunk - first], span.column(vector_of(chunk)));
-    }
+    if constexpr (!kEarly) load_along(first);
 #pragma unroll
     for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
       if (!valid(chunk * kVec)) continue;
