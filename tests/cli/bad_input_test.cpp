@@ -87,6 +87,46 @@ TEST_F(BadInputToSweep, with_a_folder_of_ops_that_holds_none_says_so) {
   });
 }
 
+TEST_F(BadInputToSweep, with_dims_too_large_to_be_counted_names_the_problem) {
+  expect({
+      {{"sweep", "shift", "rows=4", "cols=9223372036854775807"}, "'x' of 4 x 9223372036854775807 elements is beyond"},
+      {{"sweep", "shift", "rows=1048576", "cols=1099511627776"}, "choose smaller dims"},
+  });
+}
+
+TEST_F(BadInputToSweep, with_dims_that_no_implementation_serves_tells_which_constraint_of_which_forbids_them) {
+  const Outcome all = run_on_ops({"sweep", "picky", "rows=2", "cols=77", "--device", "cpu", "--quiet"});
+  EXPECT_EQ(all.code, 1);
+  EXPECT_TRUE(contains(all.err,
+                       "no config of picky can serve picky[dtype=f32]{rows=2,cols=77} on cpu:\n"
+                       "  rowwise: constraint `cols != 77` (2 of 2)\n"
+                       "  even: constraint `cols % (2) == 0` (2 of 2)\n"))
+      << all.err;
+  const Outcome some =
+      run_on_ops({"sweep", "picky", "rows=2", "cols=77,33", "--device", "cpu", "--budget-ms", "1", "--no-ceilings"});
+  EXPECT_EQ(some.code, 3);
+  EXPECT_TRUE(contains(some.err, "even: constraint `cols % (2) == 0` (2 of 2)")) << some.err;
+  EXPECT_TRUE(contains(some.out, "1 problems have no winner")) << some.out;
+  EXPECT_TRUE(contains(some.out, "rowwise{")) << some.out;
+
+  // What is known of other problems is not served for one that it cannot serve.
+  for (const char* verb : {"query", "show"}) {
+    const Outcome served = run_on_ops({verb, "picky", "rows=2", "cols=35"});
+    EXPECT_EQ(served.code, 0) << served.err;
+    const Outcome refused = run_on_ops({verb, "picky", "rows=2", "cols=77"});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_TRUE(contains(refused.out + refused.err, "cannot serve it: constraint `cols != 77` is false (cols=77)"))
+        << refused.out << refused.err;
+    const Outcome huge = run_on_ops({verb, "picky", "rows=2", "cols=9223372036854775807"});
+    EXPECT_EQ(huge.code, 2);
+    EXPECT_TRUE(contains(huge.err, "choose smaller dims")) << huge.err;
+  }
+  const Outcome config =
+      run_on_ops({"show", "picky", "rows=2", "cols=77", "--config", "rowwise{width=32}", "--arch", "cpu"});
+  EXPECT_EQ(config.code, 2);
+  EXPECT_TRUE(contains(config.err, "constraint `cols != 77` is false")) << config.err;
+}
+
 TEST_F(BadInput, of_a_definition_is_told_all_at_once_with_places) {
   const Outcome outcome = run({"sweep", "broken", "--ops", TILEWRIGHT_TEST_BROKEN_OPS, "--cache", cache()});
   EXPECT_EQ(outcome.code, 2);

@@ -57,6 +57,10 @@ void fill_demo_cache(const std::string& path, std::size_t problems) {
   implementation.recipe.name = "plain";
   implementation.recipe.requires_arch = "sm_80";
   implementation.recipe.parameters = {"vec"};
+  KernelRecipe& kernel = implementation.recipe.kernels.emplace_back();
+  kernel.entry = "plain";
+  kernel.grid = {Formula::parse("rows")};
+  kernel.block = {Formula::parse("128")};
   store.put_interface(interface);
   store.put_implementation(interface.hash(), implementation);
   store.put_device(device);

@@ -91,6 +91,10 @@ void Progress::tell_failure(const Problem& problem, const Trial& trial) {
 }
 
 void Progress::problem_done(const Problem& problem, const std::vector<Winner>& winners) {
+  if (configs_ == 0) {
+    line(fmt::format("{}/{} {}: no config can serve it", index_, of_, problem.key()));
+    return;
+  }
   if (winners.empty()) {
     line(fmt::format("{}/{} {}: no winner, {} of {} configs failed", index_, of_, problem.key(), failed_, configs_));
     return;

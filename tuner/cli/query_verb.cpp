@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "cache/match.hpp"
 #include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/report/served_table.hpp"
@@ -34,14 +36,19 @@ ExitCode run_query_verb(const Arguments& arguments, Console& console) {
   // Driver and compiler are unknown here, since neither is opened; only Tilewright's own version is judged.
   const Versions versions{0, "", version()};
   std::vector<ServedLine> lines;
+  std::vector<std::string> obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
-    lines.push_back({asked, match(store, problem, interface.hash(), device, versions)});
+    Servable found = find_servable(store, interface, problem, device, versions);
+    lines.push_back({asked, std::move(found.served)});
+    if (!found.obstacle.empty()) obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
   }
   Table table = served_table(problem, lines);
   const bool served = std::any_of(lines.begin(), lines.end(),
                                   [](const ServedLine& line) { return line.served.match.fit != Fit::none; });
-  if (!served) {
+  if (!obstacles.empty()) {
+    table.notes.insert(table.notes.end(), obstacles.begin(), obstacles.end());
+  } else if (!served) {
     table.notes.push_back(
         fmt::format("Nothing is known for this problem; tune it: tilewright sweep \"{}\"", problem.key()));
   }

@@ -10,6 +10,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/winner_evidence.hpp"
@@ -148,9 +149,14 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
   const Problem problem = to_problem(words, interface);
   const Versions versions{0, "", version()};
   std::vector<ServedLine> lines;
+  std::string obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    Served served = match(store, problem, interface.hash(), device, versions);
-    if (served.row) lines.push_back({device.fingerprint(), std::move(served)});
+    Servable found = find_servable(store, interface, problem, device, versions);
+    if (found.served.row) lines.push_back({device.fingerprint(), std::move(found.served)});
+    if (!found.obstacle.empty()) obstacles += fmt::format("\n{}: {}", device.fingerprint(), found.obstacle);
+  }
+  if (lines.empty() && !obstacles.empty()) {
+    throw Error(fmt::format("nothing that the cache has can serve {}{}", problem.key(), obstacles));
   }
   if (lines.empty()) {
     throw Error(fmt::format("nothing is known for {}; tune it: tilewright sweep \"{}\"", problem.key(), problem.key()));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/plan.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
@@ -91,6 +93,30 @@ std::vector<Problem> problems_of(const Arguments& arguments, const ProblemWords&
   return problems;
 }
 
+/// Refuses dims whose bytes or operations cannot be counted.
+void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    static_cast<void>(plan_args(definition.interface, problem));
+    try {
+      static_cast<void>(definition.bytes_of(problem));
+      static_cast<void>(definition.flops_of(problem));
+    } catch (const DefinitionError& error) {
+      throw UsageError(
+          fmt::format("{} is too large to be counted; choose smaller dims: {}", problem.key(), error.what()));
+    }
+  }
+}
+
+/// Those of a few problems: one constraint forbids many shapes.
+std::string refusals_text(const std::vector<std::string>& refusals) {
+  constexpr std::size_t kTold = 5;
+  const std::size_t told = std::min(kTold, refusals.size());
+  std::string text =
+      fmt::format("{}", fmt::join(refusals.begin(), refusals.begin() + static_cast<std::ptrdiff_t>(told), "\n"));
+  if (refusals.size() > told) text += fmt::format("\nand {} more problems", refusals.size() - told);
+  return text;
+}
+
 /// The winners of the problems that were swept, in their order.
 Table table_of(const Store& store, const SweepRequest& request, const Device& device) {
   const std::string hash = request.definition->interface.hash();
@@ -142,6 +168,7 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   if (!said.empty() && !quiet) console.say(said);
   const bool emulator = device->facts().is_cpu();
   request.problems = problems_of(arguments, words, *request.definition, emulator);
+  check_sizes(*request.definition, request.problems);
   request.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
 
   Store store(cache_path(arguments));
@@ -162,7 +189,11 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   if (summary.without_winner > 0) {
     table.notes.push_back(fmt::format("{} problems have no winner.", summary.without_winner));
   }
+  if (!summary.refusals.empty() && summary.refusals.size() == summary.problems && !summary.interrupted) {
+    throw Error(refusals_text(summary.refusals) + "\nName other shapes, or widen the constraints of the definition");
+  }
   console.print(table, format);
+  if (!summary.refusals.empty()) console.say(refusals_text(summary.refusals));
   return summary.interrupted || summary.without_winner > 0 ? ExitCode::partly : ExitCode::done;
 }
 

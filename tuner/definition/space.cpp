@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "cache/error.hpp"
 #include "cache/plan_scope.hpp"
@@ -115,6 +117,21 @@ Expansion expand(const OpDefinition& definition, const Problem& problem, const D
     Walk(definition, implementation, problem, device, expansion).run();
   }
   return expansion;
+}
+
+std::string refusals(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device) {
+  std::string text =
+      fmt::format("no config of {} can serve {} on {}:", definition.interface.op, problem.key(), device.fingerprint());
+  for (const Implementation& implementation : definition.implementations) {
+    Expansion expansion;
+    Walk(definition, implementation, problem, device, expansion).run();
+    std::vector<std::pair<std::string, std::size_t>> rules(expansion.forbidden.begin(), expansion.forbidden.end());
+    std::ranges::stable_sort(rules, std::ranges::greater(), &std::pair<std::string, std::size_t>::second);
+    std::vector<std::string> told;
+    for (const auto& [rule, count] : rules) told.push_back(fmt::format("{} ({} of {})", rule, count, expansion.total));
+    text += fmt::format("\n  {}: {}", implementation.recipe.name, fmt::join(told, "; "));
+  }
+  return text;
 }
 
 Candidate resolve_config(const OpDefinition& definition, const Config& config) {

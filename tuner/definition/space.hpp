@@ -27,8 +27,13 @@ struct Expansion {
   std::size_t total = 0;
 };
 
-/// Every config of every implementation, judged by make_plan. The result points into `definition`.
+/// Every config of every implementation that make_plan finds legal. The constraints of an implementation count in their
+/// order: one that cannot be evaluated is no error where another before it is false. The result points into `definition`.
 [[nodiscard]] Expansion expand(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
+
+/// Why no config serves the problem on this device, for people: a line an implementation, with the rules that forbid its
+/// configs, those that forbid most first. For problems of which `expand` leaves nothing.
+[[nodiscard]] std::string refusals(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
 
 /// Checks that a config names an implementation and exactly its parameters, with values of its space; returns it with
 /// the parameters in the definition's order. Throws UsageError with the nearest right name.

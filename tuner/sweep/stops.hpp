@@ -30,6 +30,7 @@ struct Stop {
   std::unique_ptr<ProblemRun> run;
   bool had_work = false;
   bool skipped = false;
+  bool unservable = false;  ///< no config is legal for the problem
 };
 
 /// The request's problems, each once. `copy` may be null, and then there are ceilings of 1:1 alone; `fma` null: no rate.

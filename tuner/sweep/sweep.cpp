@@ -128,6 +128,7 @@ class Walk {
 
   /// True when a ceiling must be measured: there is none, or what it is compared with is measured in this sweep.
   [[nodiscard]] bool needs_ceiling(const Stop& stop) const {
+    if (stops_[stop.of].unservable) return false;
     return stops_[stop.of].had_work || !store_.ceiling(fingerprint_, stop.bytes, stop.reads, request_.mode);
   }
 
@@ -139,6 +140,7 @@ class Walk {
     }
     stop.run = std::make_unique<ProblemRun>(is_tuned(stop) ? tuning_ : measuring_, *stop.definition, stop.problem);
     stop.had_work = stop.run->has_work();
+    stop.unservable = is_tuned(stop) && stop.run->candidates() == 0;
   }
 
   /// Asks for work ahead, over the ends of problems, so that compiling never waits for measuring.
@@ -214,6 +216,9 @@ class Walk {
     }
     ++summary_.problems;
     if (winners->empty()) ++summary_.without_winner;
+    if (stop.run->candidates() == 0) {
+      summary_.refusals.push_back(refusals(*stop.definition, stop.problem, device_.facts()));
+    }
     listener_.problem_done(stop.problem, *winners);
   }
 

@@ -60,6 +60,8 @@ struct SweepSummary {
   std::size_t ceilings = 0;
   /// Problems that ended without a winner.
   std::size_t without_winner = 0;
+  /// Of these, the problems that no config can serve: which rules forbid it, by implementation.
+  std::vector<std::string> refusals;
   bool interrupted = false;
   /// Compiling is the sum over all workers.
   std::chrono::duration<double> compile_seconds{}, measure_seconds{}, wall_seconds{};

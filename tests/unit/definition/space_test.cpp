@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/definition/space.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cache/error.hpp"
@@ -152,6 +153,16 @@ TEST(PrunedSpace, reports_a_constraint_that_nothing_before_it_guards) {
   const OpDefinition mini = constrained("\"cols % (rows - 77) >= 0\"");
   EXPECT_THROW(static_cast<void>(expand(mini, parse_problem("mini{rows=77,cols=5}", mini.interface), emulator_facts())),
                DefinitionError);
+}
+
+TEST(PrunedSpace, tells_for_each_implementation_what_forbids_its_configs) {
+  const OpDefinition mini = constrained("\"cols != 77\", \"split < 2\"");
+  const Problem problem = parse_problem("mini[act=gelu]{rows=3,cols=77}", mini.interface);
+  EXPECT_EQ(refusals(mini, problem, ampere()),
+            fmt::format("no config of mini can serve mini[dtype=f32,act=gelu]{{rows=3,cols=77}} on {}:\n"
+                        "  simple: constraint `cols != 77` (12 of 12)\n"
+                        "  mapped: needs sm_90 (2 of 2)",
+                        ampere().fingerprint()));
 }
 
 std::string refusal(const OpDefinition& definition, const char* text) {
