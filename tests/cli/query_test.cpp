@@ -91,7 +91,8 @@ TEST_F(QueryVerb, names_what_is_wrong_with_a_problem) {
 TEST_F(QueryVerb, of_an_op_that_was_never_tuned_is_no_mistake) {
   const Outcome outcome = run_on_ops({"query", "softmax", "rows=2", "cols=64"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_TRUE(contains(outcome.out, "tilewright sweep \"softmax[dtype=f32,pitch=dense]{rows=2,cols=64}\"")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "tilewright sweep \"softmax[dtype=f32,pitch=dense]{rows=2,cols=64}\""))
+      << outcome.out;
 }
 
 TEST_F(QueryVerb, without_a_cache_says_how_to_make_one) {
