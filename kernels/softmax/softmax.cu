@@ -21,7 +21,9 @@ struct Softmax {
   enum : int { kInputs = 1, kColumns = 0, kOutputs = 1 };
   struct Scale {
     float max;
-    float factor;
+    float rescaling;
+    float sum;
+    float inverse;
   };
 
   RowTensors<T, kInputs, kColumns, kOutputs> tensors;
@@ -32,7 +34,13 @@ struct Softmax {
   // Values that were held are exponentials already, relative to the maximum of their lanes.
   template <bool kHeld>
   __device__ __forceinline__ Scale scale(const Partial& own, const Partial& whole, i64) const {
-    return {whole.max, divide_for<T>(kHeld ? Statistics::rescaling(own.max, whole.max) : 1.0f, whole.sum)};
+    const float rescaling = kHeld ? Statistics::rescaling(own.max, whole.max) : 1.0f;
+    const float inverse = divide_for<T>(1.0f, whole.sum);
+    if constexpr (is_same<T, float>) {
+      return {whole.max, rescaling, whole.sum, inverse};
+    } else {
+      return {whole.max, 1.0f, whole.sum, rescaling * inverse};
+    }
   }
 
   template <bool kHeld, int kCount>
@@ -42,7 +50,20 @@ struct Softmax {
     for (int k = 0; k < kCount; ++k) out[0][k] = values[k];
     if constexpr (!kHeld) Statistics::exponentials(out[0], scale.max);
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) out[0][k] *= scale.factor;
+    for (int k = 0; k < kCount; ++k) out[0][k] = quotient(out[0][k], scale);
+  }
+
+ private:
+  // value · rescaling / sum. In fp32 the product with the inverse gets back what its rounding lost, which is what a division
+  // would do for several times the instructions; a sum of NaN or infinity leaves NaN.
+  __device__ static __forceinline__ float quotient(float value, const Scale& scale) {
+    if constexpr (is_same<T, float>) {
+      const float dividend = value * scale.rescaling;
+      const float estimate = dividend * scale.inverse;
+      return fmaf(fmaf(-estimate, scale.sum, dividend), scale.inverse, estimate);
+    } else {
+      return value * scale.inverse;
+    }
   }
 };
 
