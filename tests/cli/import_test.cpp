@@ -65,6 +65,17 @@ TEST_F(ImportVerb, takes_an_export_of_what_was_really_swept) {
   EXPECT_EQ(json_of({"table", "shift"})["rows"][0]["match"], "exact, fresh, same device");
 }
 
+TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
+  const fs::path shipped =
+      fs::path(TILEWRIGHT_PROGRAM).parent_path().parent_path() / "share/tilewright/kernels/winners/nvidia-h200.db";
+  EXPECT_LT(fs::file_size(shipped), 4U << 20);
+  const auto json = json_here({"import", shipped.string()});
+  EXPECT_GE(json["rows"].size(), 13U);
+  for (const auto& row : json["rows"]) EXPECT_TRUE(contains(row["device"].get<std::string>(), "NVIDIA H200"));
+  const auto served = json_here({"query", "rmsnorm", "rows=8192", "cols=4096", "dtype=bf16"});
+  EXPECT_EQ(served["rows"][0]["match_fit"], "exact");
+}
+
 TEST_F(ImportVerb, keeps_what_has_the_better_evidence) {
   fill_demo_cache(cache(), 1);
   {
