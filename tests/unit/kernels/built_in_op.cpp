@@ -19,8 +19,8 @@ DeviceFacts facts_of_an_h200() {
   return facts;
 }
 
-BuiltInOp::BuiltInOp(const std::string& op)
-    : catalogue_({}, test_kernels_dir()), definition_(&catalogue_.find(op)), device_(open_device("cpu")) {}
+BuiltInOp::BuiltInOp(const std::string& op, const std::vector<std::filesystem::path>& more)
+    : catalogue_(more, test_kernels_dir()), definition_(&catalogue_.find(op)), device_(open_device("cpu")) {}
 
 Problem BuiltInOp::problem(const std::string& key) const { return parse_problem(key, definition_->interface); }
 

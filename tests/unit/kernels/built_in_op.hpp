@@ -22,7 +22,8 @@ namespace tilewright {
 
 class BuiltInOp {
  public:
-  explicit BuiltInOp(const std::string& op);
+  /// Searched for in the folders `more` first, which may hold ops that are not built in.
+  explicit BuiltInOp(const std::string& op, const std::vector<std::filesystem::path>& more = {});
 
   [[nodiscard]] const OpDefinition& definition() const { return *definition_; }
   [[nodiscard]] Problem problem(const std::string& key) const;
