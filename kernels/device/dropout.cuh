@@ -3,6 +3,7 @@
 
 #include "device/config.cuh"
 #include "device/philox.cuh"
+#include "device/ptx/math.cuh"
 
 // Dropout: an element is kept, and divided by 1 - p, with probability 1 - p; else it becomes 0. Which ones are kept is a
 // function of seed, offset, row and column alone, so that it is the same whatever the config:
@@ -16,33 +17,39 @@ namespace tilewright {
 
 class Dropout {
  public:
-  // Between integers: word >> 8 >= p · 2^24 exactly where word >= least · 2^8. For p = 1 that is more than a word holds,
-  // and the scale, which is 0 then, does its part.
-  __device__ __forceinline__ Dropout(float p, u64 seed, u64 offset)
-      : seed_(seed), offset_(offset), scale_(p < 1.0f ? 1.0f / (1.0f - p) : 0.0f) {
-    const u32 least = static_cast<u32>(__float2int_rz(ceilf(p * 0x1p24f)));
-    least_word_ = p < 1.0f ? least << 8 : ~0u;
-  }
+  __device__ __forceinline__ Dropout(float p, u64 seed, u64 offset) : p_(p), seed_(seed), offset_(offset) {}
 
   // Applies it to the values of the columns from `column` on, which is known to be a multiple of kMultiple.
   template <int kMultiple, int N>
   __device__ __forceinline__ void apply(float (&values)[N], u64 row, u64 column) const {
+    const Dropping dropping{least_word(), scale()};
     if constexpr (kMultiple % 4 != 0) {
-      apply_across(values, row, column);
+      apply_across(values, row, column, dropping);
     } else {
 #pragma unroll
       for (int j = 0; j < N; j += 4) {
         const PhiloxWords words = words_at(row, column / 4 + j / 4);
 #pragma unroll
-        for (int k = 0; k < 4 && j + k < N; ++k) values[j + k] = dropped(values[j + k], words[k]);
+        for (int k = 0; k < 4 && j + k < N; ++k) values[j + k] = dropping(values[j + k], words[k]);
       }
     }
   }
 
  private:
+  // What becomes of an element. Made where elements are, and not before they are loaded.
+  struct Dropping {
+    u32 least_word;
+    float scale;
+
+    __device__ __forceinline__ float operator()(float value, u32 word) const {
+      return word >= least_word ? value * scale : 0.0f;
+    }
+  };
+
   // Columns from any place in a group of four on: the words of one group more, moved down.
   template <int N>
-  __device__ __forceinline__ void apply_across(float (&values)[N], u64 row, u64 column) const {
+  __device__ __forceinline__ void apply_across(float (&values)[N], u64 row, u64 column,
+                                               const Dropping& dropping) const {
     const u32 skip = static_cast<u32>(column % 4);
     PhiloxWords words = words_at(row, column / 4);
 #pragma unroll
@@ -57,7 +64,7 @@ class Dropout {
 #pragma unroll
       for (int k = 0; k < 4; ++k) moved[k] = (skip & 1) != 0 ? moved[k + 1] : moved[k];
 #pragma unroll
-      for (int k = 0; k < 4 && j + k < N; ++k) values[j + k] = dropped(values[j + k], moved[k]);
+      for (int k = 0; k < 4 && j + k < N; ++k) values[j + k] = dropping(values[j + k], moved[k]);
       words = next;
     }
   }
@@ -68,13 +75,22 @@ class Dropout {
         seed_);
   }
 
-  __device__ __forceinline__ float dropped(float value, u32 word) const {
-    return word >= least_word_ ? value * scale_ : 0.0f;
+  // The least word that keeps an element. Between integers: word >> 8 >= p · 2^24 exactly where word >= least · 2^8. For
+  // p = 1 that is more than a word holds, and the scale, which is 0 then, does its part.
+  __device__ __forceinline__ u32 least_word() const {
+    const u32 least = static_cast<u32>(__float2int_rz(ceilf(p_ * 0x1p24f)));
+    return p_ < 1.0f ? least << 8 : ~0u;
   }
 
+  // 1 / (1 - p), correctly rounded: the divisor is at least 2^-24, so that a step of Newton is all that it takes.
+  __device__ __forceinline__ float scale() const {
+    const float divisor = 1.0f - p_;
+    const float about = ptx::rcp_approx(divisor);
+    return p_ < 1.0f ? fmaf(about, fmaf(-divisor, about, 1.0f), about) : 0.0f;
+  }
+
+  float p_;
   u64 seed_, offset_;
-  float scale_;
-  u32 least_word_;
 };
 
 // The same for one element, in fp64 and word by word as the definition has it: for references.

@@ -3,92 +3,112 @@
 
 // Vectors at addresses that are only aligned to an element.
 //
-//   memory     …|a b c d|e f g h|…      two vectors at aligned addresses hold what is wanted, here b c d e:
-//   wanted         |b c d e|            they are loaded whole, and shifted by words and then by half a word
+//   memory     …|a b|c d|e f|g h|…      three halves of a vector at aligned addresses hold what is wanted, here b c d e:
+//   wanted         |b c d e|            they are loaded whole, and moved down by a word and by half a word
+//
+// Loading and moving are two steps, so that a kernel has all its loads under way before it waits for one. The halves reach
+// up to margin_of<kVec>() elements past either end of the vector.
 
+#include "device/ptx/cp_async.cuh"
 #include "device/vector.cuh"
 
 namespace tilewright {
 
-// How many elements `address` lies past an address that is aligned to a vector.
+// How many elements `address` lies past an address that is aligned to kVec of them.
 template <int kVec, class T>
 __device__ __forceinline__ int phase_of(const T* address) {
   return static_cast<int>(reinterpret_cast<u64>(address) / sizeof(T) % kVec);
 }
 
-namespace detail {
-
-// `words` moved down by `bytes` (0 to the vector's size less one), in steps of a power of two. No branch: every lane of a
-// warp may have a shift of its own.
-template <int kWords>
-__device__ __forceinline__ void shift_words(u32 (&words)[2 * kWords], u32 bytes) {
-#pragma unroll
-  for (int step = kWords / 2; step >= 1; step /= 2) {
-    const bool moves = (bytes & (4 * step)) != 0;
-#pragma unroll
-    for (int w = 0; w < kWords + step; ++w) words[w] = moves ? words[w + step] : words[w];
-  }
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) words[w] = __funnelshift_r(words[w], words[w + 1], bytes % 4 * 8);
+// The elements beside a vector that are read with it.
+template <int kVec>
+__device__ constexpr int margin_of() {
+  return kVec < 4 ? 0 : kVec / 2 - 1;
 }
 
-// A vector put together from elements, in a loop that is short in code: for the few at the ends of a row.
-template <int kWords, class T>
-__device__ __forceinline__ void gather_words(u32 (&words)[kWords], const T* first) {
-  constexpr int kVec = kWords * 4 / static_cast<int>(sizeof(T));
-  constexpr u32 kBits = 8 * sizeof(T);
-#pragma unroll 1
-  for (int j = 0; j < kVec; ++j) {
-    const u32 element = __builtin_bit_cast(Word<sizeof(T)>, first[j]);
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      const u32 above = w + 1 < kWords ? words[w + 1] : element;
-      words[w] = kBits == 32 ? above : __funnelshift_r(words[w], above, kBits % 32);
+// A vector as it comes from memory. kAligned: its address is aligned, and it comes as it is.
+template <class T, int kVec, bool kAligned>
+struct Arriving {
+  enum : int { kHalf = kVec / 2 };
+  Packed<T, kHalf> halves[3];
+};
+template <class T, int kVec>
+struct Arriving<T, kVec, true> {
+  Packed<T, kVec> whole;
+};
+
+// Where vectors lie that are all equally far, and less than half a vector, from an address that is aligned to such a half.
+// They are named by that address.
+template <class T, int kVec, bool kAligned>
+class Skew {
+ public:
+  using Vectors = Arriving<T, kVec, kAligned || kVec == 1>;
+
+  __device__ __forceinline__ Skew() : elements_(0) {}
+  // Of vectors like that at `first`.
+  __device__ __forceinline__ explicit Skew(const T* first) : elements_(kWhole ? 0 : phase_of<kHalf>(first)) {}
+
+  __device__ __forceinline__ const T* aligned(const T* first) const { return kWhole ? first : first - elements_; }
+
+  // Starts to load a vector.
+  template <Load How>
+  __device__ __forceinline__ Vectors load(const T* aligned) const {
+    if constexpr (kWhole) {
+      return {load_packed<kVec, How>(aligned)};
+    } else {
+      return {{load_packed<kHalf, How>(aligned), load_packed<kHalf, How>(aligned + kHalf),
+               load_packed<kHalf, How>(aligned + last())}};
     }
   }
-}
 
-}  // namespace detail
-
-// The kVec elements that start `phase` elements behind `aligned`, which is aligned to a vector: two vectors are read.
-template <int kVec, Load How = Load::kDefault, class T>
-__device__ __forceinline__ Vector<T, kVec> load_shifted(const T* aligned, int phase) {
-  constexpr int kWords = static_cast<int>(kVec * sizeof(T) / 4);
-  static_assert(kWords >= 1, "a vector is an element or whole words");
-  struct Words {
-    u32 words[2 * kWords];
-  };
-  struct Pair {
-    Vector<T, kVec> low, high;
-  };
-  auto moved = __builtin_bit_cast(Words, Pair{load_vector<kVec, How>(aligned), load_vector<kVec, How>(aligned + kVec)});
-  detail::shift_words<kWords>(moved.words, static_cast<u32>(phase * sizeof(T)));
-  return __builtin_bit_cast(Pair, moved).low;
-}
-
-// The kVec elements from `first` on, one after the other.
-template <int kVec, class T>
-__device__ __forceinline__ Vector<T, kVec> load_elements(const T* first) {
-  constexpr int kWords = static_cast<int>(kVec * sizeof(T) / 4);
-  struct Words {
-    u32 words[kWords];
-  } moved = {};
-  detail::gather_words<kWords>(moved.words, first);
-  return __builtin_bit_cast(Vector<T, kVec>, moved);
-}
-
-// The kVec elements from `first` on, which lie in [begin, end); nothing outside that range is read.
-template <int kVec, Load How = Load::kDefault, class T>
-__device__ __forceinline__ Vector<T, kVec> load_unaligned(const T* first, const T* begin, const T* end) {
-  if constexpr (kVec == 1) {
-    return load_vector<1, How>(first);
-  } else {
-    const int phase = phase_of<kVec>(first);
-    if (phase == 0) return load_vector<kVec, How>(first);
-    const T* const aligned = first - phase;
-    if (aligned < begin || end - aligned < 2 * kVec) return load_elements<kVec>(first);
-    return load_shifted<kVec, How>(aligned, phase);
+  // Starts to copy it to shared memory, by cp.async through L1.
+  __device__ __forceinline__ void copy(Vectors* to, const T* aligned) const {
+    if constexpr (kWhole) {
+      ptx::cp_async_cached<kVec * sizeof(T)>(&to->whole, aligned);
+    } else {
+      ptx::cp_async_cached<kHalf * sizeof(T)>(&to->halves[0], aligned);
+      ptx::cp_async_cached<kHalf * sizeof(T)>(&to->halves[1], aligned + kHalf);
+      ptx::cp_async_cached<kHalf * sizeof(T)>(&to->halves[2], aligned + last());
+    }
   }
-}
+
+  // The vector that has arrived.
+  __device__ __forceinline__ Packed<T, kVec> take(const Vectors& from) const {
+    if constexpr (kWhole) {
+      return from.whole;
+    } else {
+      struct Words {
+        u32 words[kWords + kWords / 2];
+      };
+      struct Result {
+        u32 words[kWords];
+      };
+      Words moved = __builtin_bit_cast(Words, from);
+      const u32 bytes = static_cast<u32>(elements_) * sizeof(T);
+      if constexpr (kWords == 4) {
+        const bool moves = bytes >= 4;
+#pragma unroll
+        for (int w = 0; w < 5; ++w) moved.words[w] = moves ? moved.words[w + 1] : moved.words[w];
+      }
+      Result result;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        result.words[w] =
+            sizeof(T) >= 4 ? moved.words[w] : __funnelshift_r(moved.words[w], moved.words[w + 1], bytes % 4 * 8);
+      }
+      return __builtin_bit_cast(Packed<T, kVec>, result);
+    }
+  }
+
+ private:
+  // Of the three halves. It is wanted by skewed vectors alone, and behind the others there need not be any.
+  __device__ __forceinline__ int last() const { return elements_ != 0 ? kVec : kHalf; }
+
+  enum : bool { kWhole = kAligned || kVec == 1 };
+  enum : int { kHalf = kWhole ? 1 : kVec / 2, kWords = static_cast<int>(kVec * sizeof(T) / 4) };
+  static_assert(kWhole || kHalf * sizeof(T) >= 4, "half a vector is whole words");
+
+  int elements_;
+};
 
 }  // namespace tilewright

@@ -34,53 +34,62 @@ __device__ __forceinline__ void flat(const T* x, Other other, T* y, i64 n, const
   constexpr int kThreads = Config::num_warps * kWarpSize;
   constexpr i64 kTile = i64{kThreads} * Config::unroll;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
-  static_assert(2 * (kVec - 1) <= kThreads, "a thread an edge");
+  static_assert(4 * kVec <= kThreads, "a thread an edge");
 
-  const row::Span<kVec, kRagged, i64> span(y, n);
-  const row::RowReader<T, kVec, kRagged, kLoadOfFirst<Config>> first_input(x, n, span);
-  row::RowReader<T, kVec, kRagged, kLoadOfOthers<Config>> other_input;
-  if constexpr (kInputs == 2) other_input = {other, n, span};
+  using Span = row::Span<kVec, kRagged, i64, kRagged ? margin_of<kVec>() : 0>;
+  using FirstReader = row::RowReader<T, kVec, kRagged, kLoadOfFirst<Config>>;
+  using OtherReader = row::RowReader<T, kVec, kRagged, kLoadOfOthers<Config>>;
+  const Span span(y, n);
+  const i64 begin = span.column(0);
+  const FirstReader first_reader(x + begin);
+  OtherReader other_reader;
+  if constexpr (kInputs == 2) other_reader = OtherReader(other + begin);
 
-  // kCount vectors, kThreads apart.
-  const auto process = [&]<int kCount>(i64 first) {
-    Vector<T, kVec> loaded[kCount][kInputs];
+  // kCount vectors from vector `from` on, kThreads apart.
+  const auto process = [&]<int kCount>(i64 from) {
+    typename FirstReader::Vectors loaded[kCount];
+    typename OtherReader::Vectors beside[kInputs == 2 ? kCount : 1];
 #pragma unroll
     for (int u = 0; u < kCount; ++u) {
-      const i64 column = span.column(first + u * kThreads);
-      loaded[u][0] = first_input.load(column);
-      if constexpr (kInputs == 2) loaded[u][1] = other_input.load(column);
+      const i64 ahead = from * kVec + u * kThreads * kVec;
+      loaded[u] = first_reader.load(ahead);
+      if constexpr (kInputs == 2) beside[u] = other_reader.load(ahead);
     }
 #pragma unroll
     for (int u = 0; u < kCount; ++u) {
-      const i64 column = span.column(first + u * kThreads);
+      const i64 column = begin + from * kVec + u * kThreads * kVec;
       float values[kInputs][kVec];
-#pragma unroll
-      for (int input = 0; input < kInputs; ++input) to_float(loaded[u][input], values[input]);
+      to_float(first_reader.take(loaded[u]), values[0]);
+      if constexpr (kInputs == 2) to_float(other_reader.take(beside[u]), values[1]);
       function.template apply<kRagged ? 1 : kVec>(values, column);
       store_vector<kStoreOfY<Config>>(y + column, from_float<T>(values[0]));
     }
   };
 
-  // Tiles. Of the last one, which need not be whole, each thread takes the vectors that there are.
+  // The tile that starts at vector `tile`. Of those at the end, which are not whole, each thread takes the vectors that there
+  // are; the very last has the edges.
   const i64 vectors = span.vectors();
-  for (i64 tile = blockIdx.x * kTile; tile < vectors; tile += gridDim.x * kTile) {
+  const auto process_tile = [&](i64 tile) {
     if (tile + kTile <= vectors) {
       process.template operator()<Config::unroll>(tile + threadIdx.x);
-    } else {
-#pragma unroll 1
-      for (i64 i = tile + threadIdx.x; i < vectors; i += kThreads) process.template operator()<1>(i);
+      return;
     }
-  }
-
-  // Edges.
-  const int edges = kRagged ? span.edges() : static_cast<int>(n - vectors * kVec);
-  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < edges) {
-    const i64 column = span.edge_column(static_cast<int>(threadIdx.x));
-    float values[kInputs][1];
-    values[0][0] = to_float(x[column]);
-    if constexpr (kInputs == 2) values[1][0] = to_float(other[column]);
-    function.template apply<1>(values, column);
-    y[column] = from_float<T>(values[0][0]);
+#pragma unroll 1
+    for (i64 i = tile + threadIdx.x; i < vectors; i += kThreads) process.template operator()<1>(i);
+    const int edges = (tile + kTile) * kVec >= n ? static_cast<int>(n - vectors * kVec) : 0;
+    if (static_cast<int>(threadIdx.x) < edges) {
+      const i64 column = kRagged ? i64{span.edge_column(static_cast<int>(threadIdx.x))} : vectors * kVec + threadIdx.x;
+      float values[kInputs][1];
+      values[0][0] = to_float(x[column]);
+      if constexpr (kInputs == 2) values[1][0] = to_float(other[column]);
+      function.template apply<1>(values, column);
+      y[column] = from_float<T>(values[0][0]);
+    }
+  };
+  if constexpr (Config::persistent == 0) {
+    process_tile(blockIdx.x * kTile);
+  } else {
+    for (i64 tile = blockIdx.x * kTile; tile * kVec < n; tile += gridDim.x * kTile) process_tile(tile);
   }
 }
 

@@ -33,6 +33,8 @@ struct Rows {
   i64 pitch;
 
   __device__ __forceinline__ T* row(i64 r) const { return begin + r * pitch; }
+  // From a place in a row to that place `rows` rows below.
+  __device__ __forceinline__ i64 below(i64 rows) const { return rows * pitch; }
 };
 
 // The same in every row.
@@ -41,11 +43,13 @@ struct Bias {
   const T* begin;
 
   __device__ __forceinline__ const T* row(i64) const { return begin; }
+  __device__ __forceinline__ i64 below(i64) const { return 0; }
 };
 
-template <class Config, class T, class Other, class Function>
-__device__ __forceinline__ void tiled(Rows<const T> x, Other other, Rows<T> y, i64 rows, i64 width,
-                                      const Function& function) {
+// kInStep: the vectors of y are vectors of x, too.
+template <class Config, bool kInStep, class T, class Other, class Function>
+__device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows<T> y, i64 rows, i64 width,
+                                              const Function& function) {
   constexpr int kVec = Config::vec;
   constexpr bool kRagged = Config::ragged != 0;
   constexpr bool kBias = is_same<Other, Bias<T>>;
@@ -58,64 +62,73 @@ __device__ __forceinline__ void tiled(Rows<const T> x, Other other, Rows<T> y, i
   static_assert(Config::num_warps * kWarpSize % Config::threads_per_row == 0,
                 "threads_per_row must divide the threads");
 
-  using Span = row::Span<kVec, kRagged, i64>;
-  using XReader = row::RowReader<T, kVec, kRagged, kLoadOfFirst<Config>>;
+  using Span = row::Span<kVec, kRagged, i64, kRagged ? margin_of<kVec>() : 0>;
+  using XReader = row::RowReader<T, kVec, !kInStep, kLoadOfFirst<Config>>;
   using OtherReader = row::RowReader<T, kVec, kRagged, kBias ? Load::kConstant : kLoadOfOthers<Config>>;
-  const int row_in_block = static_cast<int>(threadIdx.x) / Config::threads_per_row;
-  const i64 item = i64{blockIdx.x} * Config::threads_per_row + threadIdx.x % Config::threads_per_row;
+  constexpr u32 kAcross = Config::threads_per_row;
+  const i64 item = i64{blockIdx.x} * kAcross + threadIdx.x % kAcross;
+  const i64 tile = i64{blockIdx.z} * gridDim.y + blockIdx.y;
+  const i64 first = tile / kInterleaved * (kStep * kRows) + tile % kInterleaved * kAtOnce + threadIdx.x / kAcross;
+  if (first >= rows) return;
+  const Span span(y.row(first), width);
 
-  const i64 tiles = ceil_div<i64>(rows, kStep * kRows) * kInterleaved;
-  for (i64 tile = blockIdx.y; tile < tiles; tile += gridDim.y) {
-    const i64 first = tile / kInterleaved * (kStep * kRows) + tile % kInterleaved * kAtOnce + row_in_block;
-    if (first >= rows) continue;
-    const i64 left = (rows - first + kStep - 1) / kStep;  // rows of this thread, were there no end to the tile
-    const Span span(y.row(first), width);
+  // A vector of each row.
+  if (item < span.vectors()) {
+    const i64 column = span.column(item);
+    const XReader x_reader(x.row(first) + column);
+    const OtherReader other_reader(other.row(first) + column);
+    T* const y_vector = y.row(first) + column;
 
-    // A vector of each row.
-    if (item < span.vectors()) {
-      const i64 column = span.column(item);
-      float bias[kVec];
-      if constexpr (kBias) to_float(OtherReader(other.begin, width, span).load(column), bias);
-
-      const auto process = [&]<int kCount>(i64 from) {
-        Vector<T, kVec> loaded[kCount][kBias ? 1 : 2];
+    // Rows first + kStep · u, u from `from` on. All loads are under way before the first has arrived, that of the bias too.
+    const auto process = [&]<int kCount>(i64 from) {
+      typename XReader::Vectors loaded[kCount];
+      typename OtherReader::Vectors beside[kBias ? 1 : kCount];
 #pragma unroll
-        for (int u = 0; u < kCount; ++u) {
-          const i64 r = from + u * kStep;
-          loaded[u][0] = XReader(x.row(r), width, span).load(column);
-          if constexpr (!kBias) loaded[u][1] = OtherReader(other.row(r), width, span).load(column);
-        }
+      for (int u = 0; u < kCount; ++u) {
+        loaded[u] = x_reader.load(x.below((from + u) * kStep));
+        if (!kBias || u == 0) beside[u] = other_reader.load(other.below((from + u) * kStep));
+      }
 #pragma unroll
-        for (int u = 0; u < kCount; ++u) {
-          const i64 r = from + u * kStep;
-          float values[kVec];
-          to_float(loaded[u][0], values);
-          if constexpr (!kBias) to_float(loaded[u][1], bias);
-          function.template apply<kMultiple>(values, bias, r, column);
-          store_vector<kStoreOfY<Config>>(y.row(r) + column, from_float<T>(values));
-        }
-      };
-      if (left >= kRows) {
-        process.template operator()<kRows>(first);
-      } else {
+      for (int u = 0; u < kCount; ++u) {
+        float values[kVec];
+        float others[kVec];
+        to_float(x_reader.take(loaded[u]), values);
+        to_float(other_reader.take(beside[kBias ? 0 : u]), others);
+        function.template apply<kMultiple>(values, others, first + (from + u) * kStep, column);
+        store_vector<kStoreOfY<Config>>(y_vector + y.below((from + u) * kStep), from_float<T>(values));
+      }
+    };
+    if (first + (kRows - 1) * kStep < rows) {
+      process.template operator()<kRows>(0);
+    } else {
 #pragma unroll 1
-        for (i64 u = 0; u < left; ++u) process.template operator()<1>(first + u * kStep);
-      }
-      continue;
+      for (i64 u = 0; first + u * kStep < rows; ++u) process.template operator()<1>(u);
     }
+    return;
+  }
 
-    // An edge of each row.
-    if constexpr (kRagged) {
-      const i64 edge = item - span.vectors();
-      if (edge >= span.edges()) continue;
-      const i64 column = span.edge_column(static_cast<int>(edge));
-      for (i64 r = first; r < rows && r < first + kStep * kRows; r += kStep) {
-        float value[1] = {to_float(x.row(r)[column])};
-        const float beside[1] = {to_float(other.row(r)[column])};
-        function.template apply<1>(value, beside, r, column);
-        y.row(r)[column] = from_float<T>(value[0]);
-      }
+  // An edge of each row.
+  if constexpr (kRagged) {
+    const i64 edge = item - span.vectors();
+    if (edge >= span.edges()) return;
+    const i64 column = span.edge_column(static_cast<int>(edge));
+    for (i64 r = first; r < rows && r < first + kStep * kRows; r += kStep) {
+      float value[1] = {to_float(x.row(r)[column])};
+      const float beside[1] = {to_float(other.row(r)[column])};
+      function.template apply<1>(value, beside, r, column);
+      y.row(r)[column] = from_float<T>(value[0]);
     }
+  }
+}
+
+template <class Config, class T, class Other, class Function>
+__device__ __forceinline__ void tiled(Rows<const T> x, Other other, Rows<T> y, i64 rows, i64 width,
+                                      const Function& function) {
+  constexpr int kVec = Config::vec;
+  if (Config::ragged == 0 || (phase_of<kVec>(x.begin) == phase_of<kVec>(y.begin) && (x.pitch - y.pitch) % kVec == 0)) {
+    tiled_in_step<Config, true, T>(x, other, y, rows, width, function);
+  } else if constexpr (Config::ragged != 0) {
+    tiled_in_step<Config, false, T>(x, other, y, rows, width, function);
   }
 }
 

@@ -21,7 +21,15 @@ __device__ __forceinline__ void cp_async(void* shared, const void* global) {
   }
 }
 
-// The same, but reads only `source_bytes` (0 to kBytes) and fills the rest with zeros; with 0 nothing is read.
+// The same, through L1: for what neighbouring blocks read, too.
+template <int kBytes>
+__device__ __forceinline__ void cp_async_cached(void* shared, const void* global) {
+  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(shared)), "l"(global), "n"(kBytes)
+               : "memory");
+}
+
+// Like cp_async, but reads only `source_bytes` (0 to kBytes) and fills the rest with zeros; with 0 nothing is read.
 template <int kBytes>
 __device__ __forceinline__ void cp_async_zero_fill(void* shared, const void* global, u32 source_bytes) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");

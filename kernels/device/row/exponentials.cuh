@@ -31,7 +31,7 @@ struct Exponentials {
     const float shift = max == -kInfinity ? 0.0f : max;
     if constexpr (is_same<Output, float>) {
 #pragma unroll
-      for (int k = 0; k < kCount; ++k) values[k] = expf(values[k] - shift);
+      for (int k = 0; k < kCount; ++k) values[k] = exp_of_difference(values[k], shift);
     } else if (fabsf(shift) <= kLargeMaximum) {
       const float scaled = shift * kLog2E;
 #pragma unroll
@@ -46,7 +46,7 @@ struct Exponentials {
   __device__ static __forceinline__ float rescaling(float from, float to) {
     const float shift = to == -kInfinity ? 0.0f : to;
     if constexpr (is_same<Output, float>) {
-      return expf(from - shift);
+      return exp_of_difference(from, shift);
     } else {
       if (fabsf(shift) <= kLargeMaximum) return ptx::ex2_approx(from * kLog2E - shift * kLog2E);
       return ptx::ex2_approx((from - shift) * kLog2E);
@@ -76,6 +76,18 @@ struct Exponentials {
  private:
   static constexpr float kLog2E = 1.4426950408889634f;
   static constexpr float kLargeMaximum = 1024.0f;
+  static constexpr float kLeastExponent = -104.0f;
+
+  // e^(a - b) in fp32. What the difference loses by its rounding, up to 2^-24 of |a - b|, is more than what expf does; it is
+  // known exactly (D. E. Knuth, The Art of Computer Programming, 4.2.2), and given back. Where e^(a - b) is 0 it may be NaN.
+  __device__ static __forceinline__ float exp_of_difference(float a, float b) {
+    const float difference = a - b;
+    const float b_as_taken = a - difference;
+    const float a_as_taken = difference + b_as_taken;
+    const float lost = (a - a_as_taken) + (b_as_taken - b);
+    const float result = expf(difference);
+    return fmaf(result, difference > kLeastExponent ? lost : 0.0f, result);
+  }
 
   template <int kCount>
   __device__ static __forceinline__ float largest(const float (&values)[kCount]) {

@@ -42,6 +42,7 @@ struct Norm {
   struct Scale {
     float mean;
     float rstd;
+    float shift;  // −mean · rstd
   };
 
   RowTensors<T, kInputs, kColumns, kOutputs> tensors;
@@ -61,9 +62,10 @@ struct Norm {
   __device__ __forceinline__ Scale scale(const Partial&, const Partial& whole, i64 width) const {
     const float count = static_cast<float>(width);
     if constexpr (is_same<Statistics, Moments>) {
-      return {whole.mean, rsqrt_for<T>(divide_for<T>(whole.squares, count) + eps)};
+      const float rstd = rsqrt_for<T>(divide_for<T>(whole.squares, count) + eps);
+      return {whole.mean, rstd, -whole.mean * rstd};
     } else {
-      return {0.0f, rsqrt_for<T>(divide_for<T>(whole.sum, count) + eps)};
+      return {0.0f, rsqrt_for<T>(divide_for<T>(whole.sum, count) + eps), 0.0f};
     }
   }
 
@@ -73,9 +75,7 @@ struct Norm {
                                           float (&out)[kOutputs][kCount]) const {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      float y = values[k];
-      if constexpr (is_same<Statistics, Moments>) y -= scale.mean;
-      y *= scale.rstd;
+      float y = normalized(values[k], scale);
       if constexpr (kParts.bias) {
         y = fmaf(y, along[0][k], along[1][k]);
       } else {
@@ -84,6 +84,18 @@ struct Norm {
       if constexpr (kParts.silu) y = silu<T>(y);
       out[0][k] = y;
       if constexpr (kParts.sum) out[1][k] = values[k];
+    }
+  }
+
+ private:
+  // (v − mean) · rstd. The rounding of the shift, 2⁻²⁴ of |mean| · rstd, is nothing beside that of 16-bit values.
+  __device__ static __forceinline__ float normalized(float value, const Scale& scale) {
+    if constexpr (!is_same<Statistics, Moments>) {
+      return value * scale.rstd;
+    } else if constexpr (sizeof(T) == 2) {
+      return fmaf(value, scale.rstd, scale.shift);
+    } else {
+      return (value - scale.mean) * scale.rstd;
     }
   }
 };

@@ -5,10 +5,13 @@
 //
 //   Config   num_warps, rows_per_block, vec, chunks, ragged, early_columns; static_dims with cols; warps_per_sm (run.cuh)
 //   thread t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
-//   shared   num_warps partials; sm_80 and later
+//   shared   | num_warps partials | with early_columns = 2: chunks × columns × threads vectors |
+//            sm_80 and later
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
+#include "device/ptx/cp_async.cuh"
+#include "device/ptx/opaque.cuh"
 #include "device/row/by_elements.cuh"
 #include "device/row/results.cuh"
 #include "device/row/span.cuh"
@@ -29,19 +32,23 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   constexpr int kThreadsPerRow = Config::num_warps * kWarpSize / Config::rows_per_block;
   constexpr int kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize;
   constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
-  using RowSpan = Span<kVec, kRagged, int>;
+  using RowSpan = SpanOf<Op, kVec, kRagged, int>;
+  using Results = ResultRow<Op, kVec, kRagged>;
   constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
   constexpr int kHeld = kChunks * kVec;
-  constexpr bool kEarly = Op::kColumns > 0 && Config::early_columns != 0;
-  constexpr int kAhead = kEarly ? kChunks : 2;  // vectors whose part of the columns is under way together
+  constexpr bool kHasColumns = Op::kColumns > 0;
+  constexpr bool kInRegisters = kHasColumns && Config::early_columns == 1;
+  constexpr bool kInShared = kHasColumns && Config::early_columns == 2;
+  constexpr int kThreads = Config::num_warps * kWarpSize;
+  constexpr int kAhead = kInRegisters ? kChunks : 2;  // vectors whose part of the columns is in registers
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::num_warps * kWarpSize % Config::rows_per_block == 0, "rows_per_block must divide the threads");
   static_assert(kThreadsPerRow >= 4, "a row needs 4 threads or more");
   static_assert(kHeld <= 64, "more elements a thread than its registers hold");
 
   const int width = static_cast<int>(Config::cols ? Config::cols : cols);
-  const int thread = static_cast<int>(threadIdx.x) % kThreadsPerRow;
-  const int row_in_block = static_cast<int>(threadIdx.x) / kThreadsPerRow;
+  const int thread = static_cast<int>(threadIdx.x % u32{kThreadsPerRow});
+  const int row_in_block = static_cast<int>(threadIdx.x / u32{kThreadsPerRow});
   const i64 first_row = i64{blockIdx.x} * Config::rows_per_block;
   if (kRagged && !in_step<kVec>(op)) return by_elements<Config>(op, first_row, Config::rows_per_block, rows, width);
 
@@ -49,10 +56,17 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const bool present = Config::rows_per_block == 1 || first_row + row_in_block < rows;
   const i64 r = present ? first_row + row_in_block : rows - 1;
   const RowSpan span(op.tensors.outputs[0].row(r), width);
+  const int column = span.column(thread);  // of the thread's first vector
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
+  const auto ahead_of = [](int chunk) { return chunk * kThreadsPerRow * kVec; };
   const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
-  const auto valid = valid_if<kVec, kHeld>(
-      [&](int k) { return k < kHeld ? vector_of(k / kVec) < span.vectors() : edge_of(k - kHeld) < span.edges(); });
+  // Chunks that every row fills, wherever it starts, are known where the width is.
+  constexpr int kFull =
+      Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kVec / kThreadsPerRow : 0;
+  const auto valid = valid_if<kVec, kHeld>([&](int k) {
+    if (k >= kHeld) return edge_of(k - kHeld) < span.edges();
+    return k / kVec < kFull || vector_of(k / kVec) < span.vectors();
+  });
 
   // Load. Every load is under way before the first is used.
   Packed<T, kVec> loaded[Op::kInputs][kChunks];
@@ -63,7 +77,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       loaded[input][chunk] = pad_of<Op, kVec>(input);
-      if (valid(chunk * kVec)) loaded[input][chunk] = load_packed<kVec>(row + span.column(vector_of(chunk)));
+      if (valid(chunk * kVec)) loaded[input][chunk] = load_packed<kVec>(row + column + ahead_of(chunk));
     }
 #pragma unroll
     for (int e = 0; e < kEdges; ++e) {
@@ -72,16 +86,33 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     }
   }
 
-  // The tensors along the columns: now, so that their latency passes with that of the row, or later, in fewer registers.
-  const ResultRow<Op, kVec, kRagged, int> results(op, r, width, span);
-  typename ResultRow<Op, kVec, kRagged, int>::Along along[kAhead];
+  // The tensors along the columns: now, so that their latency passes with that of the row, to registers or to shared memory,
+  // or later, when they are needed.
+  const Results results(op, r, column);
+  typename Results::Along along[kAhead];
   const auto load_along = [&](int first) {
 #pragma unroll
     for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
-      if (valid(chunk * kVec)) results.load_along(along[chunk - first], span.column(vector_of(chunk)));
+      if (valid(chunk * kVec)) results.load_along(along[chunk - first], ahead_of(chunk));
     }
   };
-  if constexpr (kEarly) load_along(0);
+  if constexpr (kInRegisters) load_along(0);
+
+  // A thread copies what it will read itself, which takes no barrier. It does so in a loop, even for a single vector: out of
+  // straight code the assembler moves loads that nothing waits for down behind the wait for the row.
+  using AlongVectors = typename Results::Reader::Vectors;
+  const auto kept = [&](int chunk) {
+    auto* const behind_partials =
+        shared_storage<unsigned char>() + round_up<int>(Config::num_warps * sizeof(Partial), 16);
+    return reinterpret_cast<AlongVectors*>(behind_partials) + chunk * Op::kColumns * kThreads + threadIdx.x;
+  };
+  if constexpr (kInShared) {
+#pragma unroll 1
+    for (int chunk = 0, i = ptx::opaque(thread); i < span.vectors(); ++chunk, i += kThreadsPerRow) {
+      results.copy_along(kept(chunk), kThreads, ahead_of(chunk));
+    }
+    ptx::cp_async_commit();
+  }
 
   // The values, and what the lanes that share the row know of it.
   float values[kHeld + kEdges];
@@ -105,22 +136,24 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const auto scale = op.template scale<true>(own, whole, width);
 
   // Results, a few vectors at a time.
+  if constexpr (kInShared) ptx::cp_async_wait<0>();
 #pragma unroll
   for (int first = 0; first < kChunks; first += kAhead) {
-    if constexpr (!kEarly) load_along(first);
+    if constexpr (kHasColumns && !kInRegisters && !kInShared) load_along(first);
 #pragma unroll
     for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
       if (!valid(chunk * kVec)) continue;
+      if constexpr (kInShared) Results::copied_along(along[chunk - first], kept(chunk), kThreads);
       float vector[kVec];
 #pragma unroll
       for (int j = 0; j < kVec; ++j) vector[j] = values[chunk * kVec + j];
-      results.template store_vector<true>(op, scale, vector, along[chunk - first], span.column(vector_of(chunk)));
+      results.template store_vector<true>(op, scale, vector, along[chunk - first], ahead_of(chunk));
     }
   }
 #pragma unroll
   for (int e = 0; e < kEdges; ++e) {
     if (!valid(kHeld + e)) continue;
-    results.template store_element<true>(op, scale, values[kHeld + e], span.edge_column(edge_of(e)));
+    Results::template store_element<true>(op, scale, values[kHeld + e], r, span.edge_column(edge_of(e)));
   }
 }
 

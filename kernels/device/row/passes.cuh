@@ -47,10 +47,10 @@ __device__ __forceinline__ typename Op::Statistics::Partial first_pass(const Op&
   return partial;
 }
 
-// The results of the range. In place, a thread reads its vectors before it writes them, and no other thread reads them.
-template <class Config, class Op, class Index, class Source, class Row, class Scale, class RowSpan>
+// The results of the range; `results` starts at the row's first vector. In place, a thread reads its vectors before it writes them, and no other thread reads them.
+template <class Config, class Op, class Index, class Source, class Row, class Scale>
 __device__ __forceinline__ void second_pass(const Op& op, const Range<Index>& range, const Source& source,
-                                            const Row& results, const Scale& scale, const RowSpan& span) {
+                                            const Row& results, const Scale& scale) {
   constexpr int kVec = Config::vec;
   constexpr int kThreads = Config::num_warps * kWarpSize;
   for (Index first = range.begin + threadIdx.x; first < range.end; first += kThreads * Config::unroll) {
@@ -65,14 +65,14 @@ __device__ __forceinline__ void second_pass(const Op& op, const Range<Index>& ra
     typename Row::Along along[Config::unroll];
 #pragma unroll
     for (int u = 0; u < Config::unroll; ++u) {
-      if (first + u * kThreads < range.end) results.load_along(along[u], span.column(first + u * kThreads));
+      if (first + u * kThreads < range.end) results.load_along(along[u], i64{first} * kVec + u * kThreads * kVec);
     }
 #pragma unroll
     for (int u = 0; u < Config::unroll; ++u) {
       if (first + u * kThreads >= range.end) break;
       float values[kVec];
       values_of(op, loaded, u, values);
-      results.template store_vector<false>(op, scale, values, along[u], span.column(first + u * kThreads));
+      results.template store_vector<false>(op, scale, values, along[u], i64{first} * kVec + u * kThreads * kVec);
     }
   }
 }
@@ -112,11 +112,10 @@ class Edges {
   }
 
   template <class Row, class Scale>
-  __device__ __forceinline__ void second_pass(const Op& op, const Row& results, const Scale& scale,
-                                              const RowSpan& span) const {
+  __device__ __forceinline__ void second_pass(const Op& op, i64 r, const Scale& scale, const RowSpan& span) const {
 #pragma unroll
     for (int e = 0; e < kCount; ++e) {
-      if (valid(e)) results.template store_element<false>(op, scale, values_[e], span.edge_column(edge(e)));
+      if (valid(e)) Row::template store_element<false>(op, scale, values_[e], r, span.edge_column(edge(e)));
     }
   }
 

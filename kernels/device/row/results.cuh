@@ -10,53 +10,70 @@
 
 namespace tilewright::row {
 
-// Where a row of `Op` is read along the columns and written. The vectors of the span are aligned in all outputs.
+// How a row of `Op` is divided. Its inputs and outputs are aligned alike, its tensors along the columns are not.
 template <class Op, int kVec, bool kRagged, class Index>
+using SpanOf = Span<kVec, kRagged, Index, kRagged && (Op::kColumns > 0) ? margin_of<kVec>() : 0>;
+
+// Where a thread reads along the columns of a row of `Op`, and writes. Vectors are named by how many elements, a multiple
+// of kVec, they lie ahead of the thread's first.
+template <class Op, int kVec, bool kRagged>
 struct ResultRow {
   using T = typename Op::T;
-  RowReader<T, kVec, kRagged, Load::kDefault, Index> columns[at_least_one(Op::kColumns)];
+  using Reader = RowReader<T, kVec, kRagged>;
+  Reader columns[at_least_one(Op::kColumns)];
   T* outputs[Op::kOutputs];
 
-  // Row `r`, with the tensors along the columns from memory.
-  __device__ __forceinline__ ResultRow(const Op& op, i64 r, Index width, const Span<kVec, kRagged, Index>& span)
-      : ResultRow(op, r, span, op.tensors.columns, width) {}
+  // Row `r` from `column` on, with the tensors along the columns from memory.
+  __device__ __forceinline__ ResultRow(const Op& op, i64 r, i64 column)
+      : ResultRow(op, r, column, op.tensors.columns) {}
 
-  // Row `r`, with tensors along the columns of `width` elements from elsewhere.
-  __device__ __forceinline__ ResultRow(const Op& op, i64 r, const Span<kVec, kRagged, Index>& span,
-                                       const T* const (&along)[at_least_one(Op::kColumns)], Index width) {
+  // Row `r` from `column` on, with tensors along the columns from elsewhere.
+  __device__ __forceinline__ ResultRow(const Op& op, i64 r, i64 column,
+                                       const T* const (&along)[at_least_one(Op::kColumns)]) {
 #pragma unroll
-    for (int c = 0; c < Op::kColumns; ++c) columns[c] = {along[c], width, span};
+    for (int c = 0; c < Op::kColumns; ++c) columns[c] = Reader(along[c] + column);
 #pragma unroll
-    for (int o = 0; o < Op::kOutputs; ++o) outputs[o] = op.tensors.outputs[o].row(r);
+    for (int o = 0; o < Op::kOutputs; ++o) outputs[o] = op.tensors.outputs[o].row(r) + column;
   }
 
   // What the tensors along the columns have for one vector. To be loaded for several vectors ahead of their stores, which
   // loads do not pass.
   struct Along {
-    Packed<T, kVec> columns[at_least_one(Op::kColumns)];
+    typename Reader::Vectors columns[at_least_one(Op::kColumns)];
   };
 
-  __device__ __forceinline__ void load_along(Along& along, Index column) const {
+  __device__ __forceinline__ void load_along(Along& along, i64 ahead) const {
 #pragma unroll
-    for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = columns[c].load_packed(column);
+    for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = columns[c].load(ahead);
   }
 
-  // The vector from `column` on.
+  // The same by way of shared memory, where the vectors of two tensors lie `stride` vectors apart: no register is taken while
+  // they are under way. They end with ptx::cp_async_wait.
+  __device__ __forceinline__ void copy_along(typename Reader::Vectors* to, int stride, i64 ahead) const {
+#pragma unroll
+    for (int c = 0; c < Op::kColumns; ++c) columns[c].copy(to + c * stride, ahead);
+  }
+  __device__ static __forceinline__ void copied_along(Along& along, const typename Reader::Vectors* from, int stride) {
+#pragma unroll
+    for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = from[c * stride];
+  }
+
   template <bool kHeld, class Scale>
   __device__ __forceinline__ void store_vector(const Op& op, const Scale& scale, const float (&values)[kVec],
-                                               const Along& along, Index column) const {
+                                               const Along& along, i64 ahead) const {
     float at[at_least_one(Op::kColumns)][kVec];
 #pragma unroll
-    for (int c = 0; c < Op::kColumns; ++c) to_float(along.columns[c], at[c]);
+    for (int c = 0; c < Op::kColumns; ++c) to_float(columns[c].take(along.columns[c]), at[c]);
     float results[Op::kOutputs][kVec];
     op.template results<kHeld>(values, scale, at, results);
 #pragma unroll
-    for (int o = 0; o < Op::kOutputs; ++o) tilewright::store_vector(outputs[o] + column, from_float<T>(results[o]));
+    for (int o = 0; o < Op::kOutputs; ++o) tilewright::store_vector(outputs[o] + ahead, from_float<T>(results[o]));
   }
 
-  // The element at `column`.
+  // The element at `column` of row `r`.
   template <bool kHeld, class Scale>
-  __device__ __forceinline__ void store_element(const Op& op, const Scale& scale, float value, Index column) const {
+  __device__ static __forceinline__ void store_element(const Op& op, const Scale& scale, float value, i64 r,
+                                                       i64 column) {
     const float values[1] = {value};
     float along[at_least_one(Op::kColumns)][1];
 #pragma unroll
@@ -64,7 +81,7 @@ struct ResultRow {
     float results[Op::kOutputs][1];
     op.template results<kHeld>(values, scale, along, results);
 #pragma unroll
-    for (int o = 0; o < Op::kOutputs; ++o) outputs[o][column] = from_float<T>(results[o][0]);
+    for (int o = 0; o < Op::kOutputs; ++o) op.tensors.outputs[o].row(r)[column] = from_float<T>(results[o][0]);
   }
 };
 

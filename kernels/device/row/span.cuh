@@ -7,17 +7,19 @@
 //   aligned     …     ^         ^         ^         ^
 //
 // The vectors are placed for the tensor that is written; other tensors hold the same columns at addresses that need not be
-// aligned (device/unaligned.cuh). Where every row starts and ends on a vector (kRagged = false) there are no edges.
+// aligned (device/unaligned.cuh), and kMargin elements beside a vector, which are read with it there, lie in the row, too.
+// Where every row starts and ends on a vector (kRagged = false) there are no edges.
 
 #include "device/config.cuh"
 #include "device/unaligned.cuh"
 
 namespace tilewright::row {
 
-template <int kVec, bool kRagged, class Index>
+template <int kVec, bool kRagged, class Index, int kMargin = 0>
 class Span {
  public:
-  enum : int { kMaxEdges = kRagged ? 2 * (kVec - 1) : 0 };
+  enum : int { kMaxEdges = kRagged ? 2 * (kVec - 1 + kMargin) : 0 };
+  static_assert(kMargin <= kVec, "margins are narrower than a vector");
 
   // Of nothing: no vectors and no edges.
   __device__ __forceinline__ Span() : head_(0), vectors_(0), edges_(0) {}
@@ -25,11 +27,14 @@ class Span {
   template <class T>
   __device__ __forceinline__ Span(const T* written_row, Index width) : head_(0), edges_(0) {
     if constexpr (kRagged) {
-      const int ahead = (kVec - phase_of<kVec>(written_row)) % kVec;
-      head_ = width < ahead ? static_cast<int>(width) : ahead;
+      int ahead = (kVec - phase_of<kVec>(written_row)) % kVec;
+      if (ahead < kMargin) ahead += kVec;
+      head_ = width < ahead + kMargin ? static_cast<int>(width) : ahead;
+      vectors_ = width < ahead + kMargin ? 0 : (width - ahead - kMargin) / kVec;
+      edges_ = static_cast<int>(width - vectors_ * kVec);
+    } else {
+      vectors_ = width / kVec;
     }
-    vectors_ = (width - head_) / kVec;
-    if constexpr (kRagged) edges_ = static_cast<int>(width - vectors_ * kVec);
   }
 
   __device__ __forceinline__ Index vectors() const { return vectors_; }
@@ -47,41 +52,27 @@ class Span {
 };
 
 // A row that is read by the vectors of a span: a row of a matrix, or a tensor along the columns such as a weight. All of
-// its vectors lie equally far from an aligned address; what follows from that is worked out once.
-template <class T, int kVec, bool kRagged, Load How = Load::kDefault, class Index = i64>
+// its vectors lie equally far from an aligned address.
+template <class T, int kVec, bool kRagged, Load How = Load::kDefault>
 class RowReader {
  public:
+  using Vectors = typename Skew<T, kVec, !kRagged>::Vectors;
+
   // Of nothing.
-  __device__ __forceinline__ RowReader() : begin_(nullptr), phase_(0), least_(0), most_(0) {}
+  __device__ __forceinline__ RowReader() : aligned_(nullptr) {}
+  // Of the vectors at `begin`, `begin` + kVec, …
+  __device__ __forceinline__ explicit RowReader(const T* begin) : skew_(begin), aligned_(skew_.aligned(begin)) {}
 
-  __device__ __forceinline__ RowReader(const T* begin, Index width, const Span<kVec, kRagged, Index>& span)
-      : begin_(begin),
-        phase_(kRagged ? phase_of<kVec>(begin + span.column(0)) : 0),
-        least_(phase_),
-        most_(width - 2 * kVec + phase_) {}
-
-  // Whether the vectors of the span are aligned in this row, too: known for rows that are not ragged.
-  __device__ __forceinline__ bool aligned() const { return !kRagged || phase_ == 0; }
-
-  // The vector from `column` on. Nothing outside the row is read.
-  __device__ __forceinline__ Packed<T, kVec> load_packed(Index column) const {
-    if constexpr (kRagged && kVec > 1) {
-      if (phase_ != 0) {
-        if (column < least_ || column > most_) return pack(load_elements<kVec>(begin_ + column));
-        return pack(load_shifted<kVec, How>(begin_ + column - phase_, phase_));
-      }
-    }
-    return tilewright::load_packed<kVec, How>(begin_ + column);
-  }
-  __device__ __forceinline__ Vector<T, kVec> load(Index column) const { return unpack(load_packed(column)); }
-
-  __device__ __forceinline__ T element(Index column) const { return begin_[column]; }
+  // Starts to load the vector that lies `ahead` elements, a multiple of kVec, behind the first.
+  __device__ __forceinline__ Vectors load(i64 ahead) const { return skew_.template load<How>(aligned_ + ahead); }
+  // Starts to copy it to shared memory.
+  __device__ __forceinline__ void copy(Vectors* to, i64 ahead) const { skew_.copy(to, aligned_ + ahead); }
+  // That vector, once it is needed.
+  __device__ __forceinline__ Packed<T, kVec> take(const Vectors& from) const { return skew_.take(from); }
 
  private:
-  const T* begin_;
-  int phase_;
-  Index least_;  // of columns whose two aligned vectors lie in the row
-  Index most_;
+  Skew<T, kVec, !kRagged> skew_;
+  const T* aligned_;  // what the first vector is named by
 };
 
 }  // namespace tilewright::row

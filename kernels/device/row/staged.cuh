@@ -80,9 +80,9 @@ class Staged {
     kPartAlignment = 128,
   };
   enum : bool { kRagged = Config::ragged != 0, kBulk = Config::bulk != 0 };
-  using RowSpan = Span<kVec, kRagged, int>;
+  using RowSpan = SpanOf<Op, kVec, kRagged, int>;
   using RowEdges = Edges<Config, Op, RowSpan>;
-  using Results = ResultRow<Op, kVec, kRagged, int>;
+  using Results = ResultRow<Op, kVec, kRagged>;
   using RowExchange = Exchange<Statistics, Config::num_warps, kCluster, kStages == 1 ? 1 : 4>;
   struct Header {
     u64 full[kStages];
@@ -124,7 +124,7 @@ class Staged {
     const Partial mine = known(own, edges);
     exchange_.send(mine, 0);
     const Partial whole = exchange_.receive(0);
-    write(r, own, edges, mine, whole, Results(op_, r, width_, own.span));
+    write(r, own, edges, mine, whole, Results(op_, r, own.span.column(0)));
   }
 
   // The rows first, first + step, … While a row's statistics travel, the next row is gone through for the first time, and
@@ -155,7 +155,7 @@ class Staged {
         exchange_.send(next_mine, count + 1);
       }
       const Partial whole = exchange_.receive(count);
-      write(r, own, edges, mine, whole, Results(op_, r, own.span, along.bases, along.width));
+      write(r, own, edges, mine, whole, Results(op_, r, own.span.column(0), along.bases));
       __syncthreads();
       fetch(r + kStages * step, stage);
       own = next;
@@ -169,11 +169,9 @@ class Staged {
   // What the block keeps of the tensors along the columns: those of its vectors, and of one more, into which ragged rows reach.
   struct Along {
     const T* bases[at_least_one(Op::kColumns)];  // as if the whole tensor lay there
-    int width;
 
     __device__ __forceinline__ Along(const Op& op, unsigned char* storage, int first_vector, int vectors, int cols,
-                                     int thread)
-        : width(cols + 2 * kVec) {
+                                     int thread) {
       const int begin = first_vector * kVec;
       const int count = (vectors + 2) * kVec;
 #pragma unroll
@@ -249,11 +247,11 @@ class Staged {
   }
 
   // Pass two: results.
-  __device__ __forceinline__ void write(i64, const Row& own, const RowEdges& edges, const Partial& mine,
+  __device__ __forceinline__ void write(i64 r, const Row& own, const RowEdges& edges, const Partial& mine,
                                         const Partial& whole, const Results& results) const {
     const auto scale = op_.template scale<false>(mine, whole, width_);
-    second_pass<Config>(op_, own.range, own.source, results, scale, own.span);
-    edges.second_pass(op_, results, scale, own.span);
+    second_pass<Config>(op_, own.range, own.source, results, scale);
+    edges.template second_pass<Results>(op_, r, scale, own.span);
   }
 
   const Op& op_;

@@ -24,7 +24,8 @@ __device__ __forceinline__ void streaming(const Op& op, i64 rows, i64 cols) {
   using Partial = typename Statistics::Partial;
   constexpr int kVec = Config::vec;
   constexpr bool kRagged = Config::ragged != 0;
-  using RowSpan = Span<kVec, kRagged, i64>;
+  using RowSpan = SpanOf<Op, kVec, kRagged, i64>;
+  using Results = ResultRow<Op, kVec, kRagged>;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
 
   // The inputs of a row, from memory.
@@ -61,9 +62,8 @@ __device__ __forceinline__ void streaming(const Op& op, i64 rows, i64 cols) {
     const auto scale = op.template scale<false>(mine, whole, cols);
 
     // Pass two: results.
-    const ResultRow<Op, kVec, kRagged, i64> results(op, r, cols, span);
-    second_pass<Config>(op, whole_row, source, results, scale, span);
-    edges.second_pass(op, results, scale, span);
+    second_pass<Config>(op, whole_row, source, Results(op, r, span.column(0)), scale);
+    edges.template second_pass<Results>(op, r, scale, span);
   }
 }
 

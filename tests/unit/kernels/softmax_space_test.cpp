@@ -86,9 +86,11 @@ TEST_F(SoftmaxLegality, what_a_static_assert_forbids_a_constraint_forbids_too) {
   };
   const char* const problem = "softmax[dtype=f32]{rows=8,cols=4096}";
   for (const Case& each : {
-           Case{"onchip{num_warps=8,rows_per_block=1,vec=8,chunks=2,ragged=0,warps_per_sm=0,static_dims=0}",
+           Case{"onchip{num_warps=8,rows_per_block=1,vec=8,chunks=2,ragged=0,warps_per_sm=0,static_dims=0,early_"
+                "columns=0}",
                 "a vector has at most 16 bytes"},
-           Case{"onchip{num_warps=1,rows_per_block=16,vec=4,chunks=16,ragged=0,warps_per_sm=0,static_dims=0}",
+           Case{"onchip{num_warps=1,rows_per_block=16,vec=4,chunks=16,ragged=0,warps_per_sm=0,static_dims=0,early_"
+                "columns=0}",
                 "a row needs 4 threads or more"},
            Case{"staged{num_warps=8,vec=8,unroll=2,stages=1,ragged=0,bulk=1}",
                 "asynchronous copies move whole vectors of 16 bytes"},

@@ -21,6 +21,11 @@ inline void cp_async(void* shared, const void* global, TILEWRIGHT_SITE) {
   cp_async_zero_fill<kBytes>(shared, global, kBytes, site);
 }
 
+template <int kBytes>
+inline void cp_async_cached(void* shared, const void* global, TILEWRIGHT_SITE) {
+  cp_async_zero_fill<kBytes>(shared, global, kBytes, site);
+}
+
 inline void cp_async_commit() { emulator::runtime->copy_async_commit(); }
 
 template <int kGroupsLeft>
