@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: picks the verb, and catches what nobody else did.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -13,7 +14,10 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/help.hpp"
+#include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
+#include "tuner/compile/compiler_processes.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -34,6 +38,11 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
   if (is_one_of(words.front(), {"--version", "-V", "version"})) {
     console.print(fmt::format("tilewright {}\n", version()));
     return ExitCode::done;
+  }
+  // No verb for people: what a sweep's compile workers are started with (setup.hpp).
+  if (words.front() == kCompileWorker) {
+    NvrtcCompiler compiler;
+    return serve_compiles(compiler, STDIN_FILENO) == 0 ? ExitCode::done : ExitCode::failed;
   }
   const Verb& verb = find_verb(words.front());
   const Arguments arguments(verb, {words.begin() + 1, words.end()});

@@ -26,6 +26,10 @@ std::filesystem::path cache_path(const Arguments& arguments) {
   return arguments.has("cache") ? std::filesystem::path(arguments.text("cache")) : default_cache_path();
 }
 
+std::vector<std::string> compile_worker_command() {
+  return {"/proc/self/exe", kCompileWorker};  // the very program that runs, even if another has taken its place
+}
+
 Store open_to_read(const Arguments& arguments) { return Store(cache_path(arguments), {.access = StoreAccess::read}); }
 
 Catalogue open_catalogue(const Arguments& arguments) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cache/store/store.hpp"
 #include "tuner/cli/arguments.hpp"
@@ -19,6 +22,9 @@ namespace tilewright::cli {
 [[nodiscard]] std::filesystem::path cache_path(const Arguments& arguments);
 /// The cache for reading; throws CacheError that says how to make one.
 [[nodiscard]] Store open_to_read(const Arguments& arguments);
+/// What a sweep starts its compile workers with: this program, and a first word that main.cpp knows.
+inline constexpr const char* kCompileWorker = "compile-worker";
+[[nodiscard]] std::vector<std::string> compile_worker_command();
 /// The folders of --ops, then the built-in ops.
 [[nodiscard]] Catalogue open_catalogue(const Arguments& arguments);
 

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cache/error.hpp"
@@ -13,6 +14,7 @@
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/compile/compiler_processes.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winner_lines.hpp"
@@ -170,6 +172,11 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   request.problems = problems_of(arguments, words, *request.definition, emulator);
   check_sizes(*request.definition, request.problems);
   request.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
+
+  std::optional<CompilerProcesses> compilers;
+  if (!emulator)
+    request.compiler =
+        &compilers.emplace(CompilerProcesses::Settings{compile_worker_command(), device->compiler().version()});
 
   Store store(cache_path(arguments));
   SweepSummary summary;

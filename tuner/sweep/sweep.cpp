@@ -59,8 +59,8 @@ class Walk {
         store_(store),
         listener_(listener),
         interrupted_(interrupted ? interrupted : [] { return false; }),
-        builder_(store, device.compiler(), device.facts().arch(), catalogue.builtin_dir(), request.jobs, interrupted_) {
-  }
+        builder_(store, request.compiler != nullptr ? *request.compiler : device.compiler(), device.facts().arch(),
+                 catalogue.builtin_dir(), request.jobs, interrupted_) {}
 
   SweepSummary run() {
     const auto start = Clock::now();

@@ -23,6 +23,8 @@ struct SweepRequest {
   std::vector<Problem> problems;
   MeasureMode mode = MeasureMode::cold;
   StopRule stop;
+  /// Makes the binaries, and must outlive the sweep; null: the device's. Its version is that of the device's.
+  Compiler* compiler = nullptr;
   /// Compile workers; 0: one a core.
   int jobs = 0;
   /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.

@@ -19,6 +19,16 @@ DeviceFacts facts_of_an_h200() {
   return facts;
 }
 
+DeviceFacts facts_of_an_a100() {
+  DeviceFacts facts = facts_of_an_h200();
+  facts.name = "NVIDIA A100";
+  facts.compute_capability = 80;
+  facts.sm_count = 108;
+  facts.shared_per_block_optin = std::int64_t{163} << 10;
+  facts.shared_per_sm = std::int64_t{164} << 10;
+  return facts;
+}
+
 BuiltInOp::BuiltInOp(const std::string& op, const std::vector<std::filesystem::path>& more)
     : catalogue_(more, test_kernels_dir()), definition_(&catalogue_.find(op)), device_(open_device("cpu")) {}
 

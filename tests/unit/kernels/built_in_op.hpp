@@ -19,6 +19,8 @@ namespace tilewright {
 
 /// A GPU of the size that the ops were tuned on; nothing is launched on it.
 [[nodiscard]] DeviceFacts facts_of_an_h200();
+/// A GPU of the generation before it, which has neither clusters nor bulk copies.
+[[nodiscard]] DeviceFacts facts_of_an_a100();
 
 class BuiltInOp {
  public:
