@@ -84,7 +84,7 @@ std::array<std::string, 4> traits_of(const Choice& choice) {
 /// implementation, dtype, architecture, odd or even last dim; first the ones that bring many such pairs, then few. So
 /// every pair that was drawn is compiled.
 std::vector<Choice> sample(const OpDefinition& definition, std::vector<std::pair<Problem, DeviceFacts>> places) {
-  std::mt19937 random(20240229);  // NOLINT(cert-msc51-cpp): a fixed seed is the point
+  std::mt19937 random(20240229);
   // Not by std::shuffle or a distribution: those differ from one standard library to the next.
   for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random() % i]);
   places.erase(places.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(places.size(), 256)), places.end());
@@ -163,10 +163,10 @@ TEST_P(Spaces, compile_for_the_architectures_that_their_configs_are_for) {
     implementations.insert(implementation.recipe.name);
     dtypes.insert(each.problem.spec.dtype);
     architectures.insert(arch);
-    const auto plan = make_plan(definition().interface, implementation.recipe, each.candidate.config, each.problem,
-                                each.device);
-    const GeneratedSource source = generate_source(definition(), implementation, each.candidate.config, each.problem,
-                                                   std::get<LaunchPlan>(plan));
+    const auto plan =
+        make_plan(definition().interface, implementation.recipe, each.candidate.config, each.problem, each.device);
+    const GeneratedSource source =
+        generate_source(definition(), implementation, each.candidate.config, each.problem, std::get<LaunchPlan>(plan));
     if (!compiled.emplace(arch, source.text).second) continue;
     const CompileResult result =
         compiler.compile({source.text, source.name, source.entries, arch, {test_kernels_dir()}, {}});
