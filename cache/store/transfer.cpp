@@ -117,7 +117,8 @@ class Transfer {
     Trial trial = from_.trial(row.winner.trial.id).value();
     trial.sweep = 0;  // a sweep of another cache
     if (!trial.build_key.empty() && builds_.insert(trial.build_key).second) {
-      const Build build = from_.build(trial.build_key).value();
+      Build build = from_.build(trial.build_key).value();
+      if (build.ok) build.log.clear();
       to_.put_build(build, build.ok ? from_.binary(build.binary_hash) : std::vector<std::byte>());
     }
     return to_.put_trial(key, row.implementation_hash, trial);

@@ -9,7 +9,8 @@
 #include "cache/store/store.hpp"
 
 /// Winners from one cache into another, with all that serving and judging them needs: interfaces, implementations, their
-/// trials with every round, builds and binaries, and the devices' ceilings and rates. Free functions over Stores.
+/// trials with every round, builds and binaries, and the devices' ceilings and rates. What the compiler said of a binary
+/// stays behind: the registers and spills that it told of are the build's. Free functions over Stores.
 namespace tilewright {
 
 /// What became of the problems of one op on one device.

@@ -158,7 +158,7 @@ Verb show_verb() {
       kFormat,
   };
   verb.examples = {
-      {"tilewright show softmax --config 'online{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
+      {"tilewright show softmax --config 'streaming{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
       {"tilewright show softmax rows=4096 cols=1024 dtype=bf16", "Why its winner won."},
       {"tilewright show softmax", "What to pass to a launch, and what there is to tune."},
   };

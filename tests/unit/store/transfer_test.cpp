@@ -22,6 +22,7 @@ Trial evidence(Store& store, const Config& config, double interval = 0.01, std::
   build.key = "build of " + config.text();
   build.ok = true;
   build.arch = "sm_90a";
+  build.log = "ptxas info    : Used 40 registers";
   store.put_build(build, kBinary);
   Trial trial = full_trial(config);
   trial.build_key = build.key;
@@ -70,6 +71,15 @@ TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   EXPECT_EQ(to.implementation_by_hash("impl-1")->recipe.name, "onchip");
   EXPECT_EQ(to.ceiling(key.device_fingerprint, 1024, 2, MeasureMode::cold)->copy_op_ns, 40);
   EXPECT_EQ(to.compute_rate(key.device_fingerprint)->flops_per_second, 6e13);
+}
+
+TEST_F(TransferWinners, leave_behind_what_the_compiler_said_of_a_binary) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  const std::string build = winner(from).build_key;
+  EXPECT_NE(from.build(build)->log, "");
+  transfer_winners(from, to);
+  EXPECT_EQ(to.build(build)->log, "");
+  EXPECT_TRUE(to.build(build)->ok);
 }
 
 TEST_F(TransferWinners, a_second_time_changes_nothing) {
