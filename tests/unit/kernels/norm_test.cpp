@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "tests/unit/kernels/built_in_op.hpp"
 
@@ -43,6 +44,18 @@ class Norm : public ::testing::TestWithParam<std::tuple<const char*, const char*
 
 TEST_P(Norm, is_right_on_chip_at_odd_and_at_whole_widths) {
   for (const int cols : {61, 256}) expect_right(shape(3, cols), "onchip", 2);
+}
+
+TEST_P(Norm, is_right_on_chip_whenever_the_weights_come) {
+  for (const auto& [cols, ways] : {std::pair{520, 3}, std::pair{523, 2}}) {
+    const Problem problem = shape(3, cols);
+    std::map<std::int64_t, Config> config_of;  // by when: late, early to registers, early to shared memory
+    for (const Config& config : op(op_name()).sample(problem, "onchip", 1000)) {
+      config_of.insert_or_assign(config.value_or("early_columns", 0), config);
+    }
+    EXPECT_EQ(config_of.size(), static_cast<std::size_t>(ways)) << problem.key();
+    for (const auto& [when, config] : config_of) EXPECT_EQ(op(op_name()).fault(problem, config), "");
+  }
 }
 
 TEST_P(Norm, is_right_staged_at_odd_and_at_whole_widths) {
