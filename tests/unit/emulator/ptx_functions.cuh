@@ -60,8 +60,8 @@ __global__ void on_sm_80(const float* from, float* to) {
   mma_m16n8k16_bf16(c, a, b, c);
   mma_m16n8k16_f16(c, a, b, c);
   mma_m16n8k8_tf32(c, a, b, c);
-  to[threadIdx.x] = ex2_approx(max_nan(c[0], c[1])) + tanh_approx(c[1]) + rcp_approx(lg2_approx(c[2])) + rsqrt_approx(c[3]) +
-                    __uint_as_float(round_to_tf32(c[0]) + one[0]);
+  to[threadIdx.x] = ex2_approx(max_nan(c[0], c[1])) + tanh_approx(c[1]) + rcp_approx(lg2_approx(c[2])) +
+                    rsqrt_approx(c[3]) + __uint_as_float(round_to_tf32(c[0]) + one[0]);
 
   every_access(reinterpret_cast<const u8*>(from), reinterpret_cast<u8*>(to));
   every_access(reinterpret_cast<const u16*>(from), reinterpret_cast<u16*>(to));
