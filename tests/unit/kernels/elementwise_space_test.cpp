@@ -26,12 +26,11 @@ class ElementwiseSpace : public ::testing::TestWithParam<const char*> {
   BuiltInOp op_{GetParam()};
 };
 
-TEST_P(ElementwiseSpace, stays_under_200_configs_a_problem_on_its_own_grid) {
+TEST_P(ElementwiseSpace, leaves_12_configs_or_more_for_each_problem_of_its_own_grid) {
   for (const DType dtype : definition().interface.dtypes) {
     const OpSpec spec = parse_spec(fmt::format("{}[dtype={}]", GetParam(), name(dtype)), definition().interface);
     for (const Problem& problem : default_shapes(definition(), spec, false)) {
       EXPECT_GE(legal(problem).size(), 12U) << problem.key();
-      EXPECT_LT(legal(problem).size(), 200U) << problem.key();
     }
   }
 }

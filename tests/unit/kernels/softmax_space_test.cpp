@@ -20,13 +20,12 @@ const OpDefinition& softmax() {
   return op.definition();
 }
 
-TEST(SoftmaxSpace, stays_under_200_configs_a_problem_on_its_own_grid) {
+TEST(SoftmaxSpace, leaves_24_configs_or_more_for_each_problem_of_its_own_grid) {
   for (const DType dtype : softmax().interface.dtypes) {
     const OpSpec spec{"softmax", dtype, {{"pitch", "dense"}}};
     for (const Problem& problem : default_shapes(softmax(), spec, false)) {
       const std::size_t legal = expand(softmax(), problem, facts_of_an_h200()).legal.size();
       EXPECT_GE(legal, 24U) << problem.key();
-      EXPECT_LT(legal, 200U) << problem.key();
     }
   }
 }
@@ -100,23 +99,6 @@ TEST_F(SoftmaxLegality, what_a_static_assert_forbids_a_constraint_forbids_too) {
     EXPECT_FALSE(result.ok) << each.config;
     EXPECT_NE(result.log.find(each.message), std::string::npos) << each.config << '\n' << result.log;
     EXPECT_NE(reason(each.config, problem), "") << each.config;
-  }
-}
-
-TEST_F(SoftmaxLegality, what_the_constraints_allow_compiles_for_the_architectures_it_is_for) {
-  DeviceFacts a100 = facts_of_an_h200();
-  a100.compute_capability = 80;
-  for (const char* key : {"softmax[dtype=bf16]{rows=64,cols=4099}", "softmax[dtype=f32]{rows=64,cols=4096}"}) {
-    const Problem problem = parse_problem(key, softmax().interface);
-    for (const auto& [facts, arch] : {std::pair{facts_of_an_h200(), "sm_90a"}, std::pair{a100, "sm_80"}}) {
-      const auto legal = expand(softmax(), problem, facts).legal;
-      // A fixed sample: every 16th config of the space.
-      for (std::size_t i = 0; i < legal.size(); i += 16) {
-        const std::string config = legal[i].config.text();
-        const CompileResult result = compile(config, key, arch);
-        EXPECT_TRUE(result.ok) << config << " for " << arch << '\n' << result.log;
-      }
-    }
   }
 }
 
