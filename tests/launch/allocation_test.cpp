@@ -14,16 +14,19 @@ namespace {
 std::atomic<bool> counting{false};
 std::atomic<int> allocations{0};
 
-void* count_and_allocate(std::size_t bytes) {
+void* count_and_allocate(std::size_t bytes) noexcept {
   if (counting) ++allocations;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
+  return std::malloc(bytes == 0 ? 1 : bytes);
 }
+
+void* or_throw(void* memory) { return memory != nullptr ? memory : throw std::bad_alloc(); }
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return count_and_allocate(bytes); }
-void* operator new[](std::size_t bytes) { return count_and_allocate(bytes); }
+void* operator new(std::size_t bytes) { return or_throw(count_and_allocate(bytes)); }
+void* operator new[](std::size_t bytes) { return or_throw(count_and_allocate(bytes)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return count_and_allocate(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return count_and_allocate(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
