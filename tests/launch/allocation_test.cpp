@@ -19,6 +19,9 @@ void* count_and_allocate(std::size_t bytes) noexcept {
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
 
+// Not inlined: GCC would take the pair of operator new and free for a mistake.
+[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
+
 void* or_throw(void* memory) { return memory != nullptr ? memory : throw std::bad_alloc(); }
 
 }  // namespace
@@ -27,10 +30,10 @@ void* operator new(std::size_t bytes) { return or_throw(count_and_allocate(bytes
 void* operator new[](std::size_t bytes) { return or_throw(count_and_allocate(bytes)); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return count_and_allocate(bytes); }
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return count_and_allocate(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
 
 namespace tilewright {
 namespace {
