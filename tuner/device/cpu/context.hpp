@@ -57,6 +57,7 @@ inline void switch_context(Context& from, Context& to) noexcept {
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_bytes);
 #endif
 #ifdef TILEWRIGHT_TSAN
+  from.tsan_fiber = __tsan_get_current_fiber();  // the launching code has one that nobody made
   __tsan_switch_to_fiber(to.tsan_fiber, 0);
 #endif
   arrived(from, boost::context::detail::jump_fcontext(to.state, &from));
