@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/compile/compiler_processes.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +17,7 @@
 #include <utility>
 
 #include "cache/error.hpp"
+#include "tuner/compile/process.hpp"
 
 namespace tilewright {
 namespace {
@@ -193,44 +192,24 @@ class CompilerProcesses::Worker {
 
   /// Waits for its end, and says how that came.
   std::string end() {
-    int status = 0;
-    while (waitpid(std::exchange(process_, 0), &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = wait_for_process(std::exchange(process_, 0));
     if (WIFSIGNALED(status)) return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     return fmt::format("exit code {}", WEXITSTATUS(status));
   }
 
  private:
-  [[noreturn]] static void fail(const std::vector<std::string>& command, const char* step, int error) {
-    throw Error(
-        fmt::format("starting a compile worker, {}, failed at {}: {}", command.front(), step, std::strerror(error)));
-  }
-
   static std::array<int, 2> make_sockets(const std::vector<std::string>& command) {
     std::array<int, 2> ends{};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail(command, "its socket", errno);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      throw Error(fmt::format("Running {} failed at its socket: {}", command.front(), std::strerror(errno)));
+    }
     return ends;
   }
 
+  // What it prints is no part of our output.
   Worker(const std::vector<std::string>& command, std::array<int, 2> ends) : socket_(std::in_place, ends[0]) {
     const Socket theirs(ends[1]);
-    std::vector<char*> arguments;
-    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-
-    // In a group of its own, which Ctrl-C does not reach: the parent ends it. What it prints is no part of our output.
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    const int error = posix_spawn(&process_, command.front().c_str(), &actions, &attributes, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) fail(command, "its start", error);
+    process_ = start_process(command, {ends[1], STDERR_FILENO, STDERR_FILENO});
   }
 
   std::optional<Socket> socket_;

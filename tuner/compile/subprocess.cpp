@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +12,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <string_view>
 
 #include "cache/error.hpp"
+#include "tuner/compile/process.hpp"
 
 namespace tilewright {
 namespace {
@@ -40,51 +39,7 @@ class FileDescriptor {
   int number_;
 };
 
-/// The child's environment: ours, but with messages in English.
-std::vector<char*> english_environment() {
-  static char locale[] = "LC_ALL=C";
-  std::vector<char*> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    if (!text.starts_with("LC_ALL=") && !text.starts_with("LANGUAGE=")) variables.push_back(*variable);
-  }
-  variables.push_back(locale);
-  variables.push_back(nullptr);
-  return variables;
-}
-
-/// Starts the program in a process group of its own, so that the limit can end its children too.
-pid_t start(const std::vector<std::string>& command, const std::filesystem::path& folder, int output) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<char*> environment = english_environment();
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, command.front().c_str(), &actions, &attributes, arguments.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) fail(command, "its start", error);
-  return child;
-}
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
+int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 }  // namespace
 
@@ -95,7 +50,9 @@ SubprocessResult run_subprocess(const std::vector<std::string>& command, std::ch
   FileDescriptor read_end(ends[0]);
   FileDescriptor write_end(ends[1]);
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  const pid_t child = start(command, folder, write_end.get());
+  FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (nothing.get() < 0) fail(command, "opening /dev/null", errno);
+  const pid_t child = start_process(command, {nothing.get(), write_end.get(), write_end.get()}, folder);
   write_end.close();
 
   SubprocessResult result;
@@ -115,7 +72,7 @@ SubprocessResult run_subprocess(const std::vector<std::string>& command, std::ch
     if (bytes <= 0) break;
     result.output.append(piece.data(), static_cast<std::size_t>(bytes));
   }
-  result.exit_code = wait_for(child);
+  result.exit_code = exit_code_of(wait_for_process(child));
   return result;
 }
 

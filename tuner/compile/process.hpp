@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// Starting another program and seeing its end: what run_subprocess (subprocess.hpp) and compile workers
+/// (compiler_processes.hpp) have in common. Any number of threads may do so at once.
+namespace tilewright {
+
+/// The standard streams of the program, as open file descriptors of this process.
+struct Streams {
+  int input = -1;
+  int output = -1;
+  int error = -1;
+};
+
+/// Starts `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is), in a
+/// process group of its own: Ctrl-C does not reach it, and kill(-process, …) reaches all that it starts. In English
+/// (LC_ALL=C). Throws Error when it cannot be started.
+[[nodiscard]] pid_t start_process(const std::vector<std::string>& command, const Streams& streams,
+                                  const std::filesystem::path& folder = {});
+
+/// Waits for its end. The status is waitpid's.
+int wait_for_process(pid_t process) noexcept;
+
+}  // namespace tilewright
