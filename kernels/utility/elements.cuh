@@ -186,6 +186,8 @@ struct Bounds {
   double relative;
   // From here on the type rounds to infinity: there infinity is right, too.
   double overflow;
+  // The reference leaves elements out: where it is poison, any number is right.
+  bool sampled = false;
 };
 
 // How a tensor differs from its reference.
@@ -196,7 +198,8 @@ struct Difference {
   double reference_squares;
   u64 wrong;
   u64 unwritten;
-  // Wrong elements that the reference does not have: they lie between rows.
+  // Wrong elements that were written and that the reference does not have: they lie between rows or, of a sampled
+  // reference, are NaN.
   u64 stray;
   // The lowest index of a wrong element; kPoison when there is none.
   u64 first_wrong;
@@ -208,14 +211,18 @@ constexpr bool is_nan(double value) { return !(value == value); }
 constexpr bool is_finite(double value) { return value - value == 0.0; }
 
 // Judges one element: `poison` says that it still holds what it held before the kernel ran. Where the reference is poison,
-// which it is between the rows of a pitched tensor alone, so must the element be. NaN must be NaN, an infinity the same
-// infinity, all else within absolute + relative · |reference|.
+// which it is between the rows of a pitched tensor alone, so must the element be; or, where the reference is sampled, it must
+// have been written and be no NaN. NaN must be NaN, an infinity the same infinity, all else within
+// absolute + relative · |reference|.
 constexpr void add_element(Difference& difference, double value, double reference, bool poison, const Bounds& bounds,
                            i64 index) {
   const double magnitude = reference < 0.0 ? -reference : reference;
-  const bool is_stray = !poison && __builtin_bit_cast(u64, reference) == kPoison;
+  const bool is_absent = __builtin_bit_cast(u64, reference) == kPoison;
+  const bool is_left_out = is_absent && bounds.sampled;
   bool right = false;
-  if (is_stray) {
+  if (is_left_out && (poison || !is_nan(value))) {
+    right = !poison;
+  } else if (is_absent && !poison) {
     difference.stray += 1;
   } else if (is_nan(reference)) {
     right = is_nan(value);
@@ -232,7 +239,7 @@ constexpr void add_element(Difference& difference, double value, double referenc
   }
   if (right) return;
   difference.wrong += 1;
-  if (poison && !is_nan(reference)) difference.unwritten += 1;
+  if (poison && (is_left_out || !is_nan(reference))) difference.unwritten += 1;
   if (static_cast<u64>(index) < difference.first_wrong) difference.first_wrong = static_cast<u64>(index);
 }
 

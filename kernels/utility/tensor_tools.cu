@@ -72,10 +72,10 @@ __global__ void __launch_bounds__(256)
 template <class Config>
 __global__ void __launch_bounds__(256)
     compare(const void* result, const double* reference, unsigned long long* differences, long long type,
-            long long count, double absolute, double relative, double overflow) {
+            long long count, double absolute, double relative, double overflow, long long sampled) {
   using namespace tilewright::utility;
   __shared__ Difference slots[kThreads];
-  const Bounds bounds{absolute, relative, overflow};
+  const Bounds bounds{absolute, relative, overflow, sampled != 0};
   const Type element = static_cast<Type>(type);
   Difference mine = no_difference();
 #pragma unroll 1

@@ -23,4 +23,15 @@ std::int64_t OpDefinition::bytes_of(const Problem& problem) const { return bytes
 
 std::int64_t OpDefinition::flops_of(const Problem& problem) const { return flops.integer(ProblemScope(problem)); }
 
+Tolerance OpDefinition::tolerance_of(const Problem& problem, DType output) const {
+  const ProblemScope scope(problem);
+  for (const DType type : {output, problem.spec.dtype}) {
+    for (const ToleranceTable& table : tolerance) {
+      const auto found = table.by_type.find(type);
+      if (found != table.by_type.end() && (!table.when || table.when->truth(scope))) return found->second;
+    }
+  }
+  return {};
+}
+
 }  // namespace tilewright

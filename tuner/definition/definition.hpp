@@ -42,6 +42,13 @@ struct Tolerance {
   double relative = 0;
 };
 
+/// One table of an op's tolerances.
+struct ToleranceTable {
+  /// Sees attributes and `dtype`; nothing: it always counts.
+  std::optional<Formula> when;
+  std::map<DType, Tolerance> by_type;
+};
+
 /// The plain kernel that says what is right. Its parameters are all arguments of the op in their order (absent ones are
 /// null or 0), then all dims as `long long`. Tensors are typed as for the op, but `double*` where they are written; an
 /// inout tensor holds the input's values when it starts.
@@ -50,6 +57,8 @@ struct Reference {
   std::string entry;
   /// Blocks of 256 threads; sees the problem's names alone.
   Formula grid;
+  /// It may leave elements of the outputs unwritten, which are then not compared with a value.
+  bool sampled = false;
 };
 
 /// How the tuner fills an argument when it verifies and measures.
@@ -68,7 +77,8 @@ struct OpDefinition {
   Formula bytes;
   Formula flops;
   Reference reference;
-  std::map<DType, Tolerance> tolerance;
+  /// In the definition's order. Every dtype has a tolerance whatever the attributes are.
+  std::vector<ToleranceTable> tolerance;
   /// By argument name: every scalar, and tensors that are not to be standard normal.
   std::map<std::string, Sample> samples;
   /// What a bare sweep tunes, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
@@ -83,6 +93,9 @@ struct OpDefinition {
   /// Fewest bytes a problem moves; its floating-point operations. Throw DefinitionError on overflow.
   [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
+  /// Of an output of type `output`: from the first table that counts for the problem and has this type, else from the
+  /// first that has the op's dtype; exact equality where no table has either.
+  [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output) const;
 };
 
 /// Reads and validates one definition: every mistake at once, each with file, line and column (DefinitionError).

@@ -40,7 +40,7 @@ const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
       {"compare",
        {tensor("result"), tensor("reference"), tensor("differences"), scalar("type", DType::i64),
         scalar("count", DType::i64), scalar("absolute", DType::f64), scalar("relative", DType::f64),
-        scalar("overflow", DType::f64)}},
+        scalar("overflow", DType::f64), scalar("sampled", DType::i64)}},
   };
   return kAll;
 }
@@ -100,7 +100,7 @@ class KernelTools : public TensorTools {
     const std::int64_t blocks = blocks_for(count);
     run("compare", blocks,
         {result, reference, tallies_->address(), bits(std::int64_t{utility_type(type)}), bits(count),
-         bits(bounds.absolute), bits(bounds.relative), bits(bounds.overflow)});
+         bits(bounds.absolute), bits(bounds.relative), bits(bounds.overflow), bits(std::int64_t{bounds.sampled})});
     return merged(blocks, utility::no_difference());
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -28,13 +29,6 @@ double overflow_of(DType type) {
 }
 
 bool is_output(const PlannedArg& arg) { return arg.role == ArgRole::out || arg.role == ArgRole::inout; }
-
-Tolerance tolerance_for(const OpDefinition& definition, DType output, DType op) {
-  for (const DType type : {output, op}) {
-    if (const auto found = definition.tolerance.find(type); found != definition.tolerance.end()) return found->second;
-  }
-  return {};
-}
 
 // The reference as an implementation: all arguments of the op in its order, then all dims.
 ImplementationRecipe reference_recipe(const OpDefinition& definition) {
@@ -69,14 +63,21 @@ struct Verifier::Impl {
   /// By argument; null for inputs and scalars. Doubles.
   std::vector<std::unique_ptr<DeviceBuffer>> expected;
   std::vector<Tolerance> tolerances;
+  /// By argument: how many elements the reference computed.
+  std::vector<std::int64_t> computed;
+  bool sampled;
   /// False from before a run until its damage is known to be none.
   bool intact = true;
 
   Impl(Device& on, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
        ArgumentSet::Options options)
-      : device(on), set(on, definition, problem, options), expected(set.args().size()) {
+      : device(on),
+        set(on, definition, problem, options),
+        expected(set.args().size()),
+        computed(set.args().size()),
+        sampled(definition.reference.sampled) {
     for (const PlannedArg& arg : set.args()) {
-      tolerances.push_back(tolerance_for(definition, arg.type, problem.spec.dtype));
+      tolerances.push_back(definition.tolerance_of(problem, arg.type));
     }
     run_reference(definition, problem, reference);
   }
@@ -109,19 +110,27 @@ struct Verifier::Impl {
     }
   }
 
+  // Between rows lies poison, which must not be taken for elements that were left out: definitions keep the two apart.
+  [[nodiscard]] bool may_leave_out(std::size_t arg) const { return sampled && set.layout(arg).gaps() == 0; }
+
   void poison_gaps(std::size_t arg) {
     const RowLayout& layout = set.layout(arg);
     constexpr std::int64_t kSize = sizeof(double);
     device.tools().poison_gaps(expected[arg]->address(), layout.rows, layout.cols * kSize, layout.pitch * kSize);
   }
 
-  // The reference must have written every element and nothing between the rows.
+  // The reference must have written every element, or some if it samples, and nothing between the rows.
   void require_complete(std::size_t arg, const std::string& who) {
     const RowLayout& layout = set.layout(arg);
     const auto poison = [&] {
       return static_cast<std::int64_t>(device.tools().tally_words(expected[arg]->address(), layout.span()).poison);
     };
     const std::int64_t before = poison();
+    computed[arg] = layout.elements();
+    if (may_leave_out(arg) && before < layout.elements()) {
+      computed[arg] -= before;
+      return;
+    }
     if (before == layout.gaps() && layout.gaps() == 0) return;
     poison_gaps(arg);
     const std::int64_t after = poison();
@@ -149,7 +158,7 @@ struct Verifier::Impl {
     const Tolerance& tolerance = tolerances[index];
     const utility::Difference difference =
         device.tools().compare(set.values()[index], arg.type, expected[index]->address(), set.layout(index).span(),
-                               {tolerance.absolute, tolerance.relative, overflow_of(arg.type)});
+                               {tolerance.absolute, tolerance.relative, overflow_of(arg.type), may_leave_out(index)});
     const double norm =
         difference.reference_squares > 0 ? std::sqrt(difference.error_squares / difference.reference_squares) : 0.0;
     accuracy.max_absolute = std::max(accuracy.max_absolute, difference.max_absolute);
@@ -181,16 +190,20 @@ struct Verifier::Impl {
                     set.values()[index] + static_cast<Address>(first) * size);
     device.download(std::as_writable_bytes(std::span(&reference, 1)),
                     expected[index]->address() + static_cast<Address>(first) * sizeof(double));
-    const std::int64_t count = layout.elements();
     const utility::Type type = utility_type(arg.type);
     if (difference.unwritten > 0 && utility::is_poison(&stored, type, 0)) {
       const std::string others = off == 0 ? "" : fmt::format("; {} elements are off", off);
-      return fmt::format("{} was never written ({} of {} elements{})", element, difference.unwritten, count, others);
+      return fmt::format("{} was never written ({} of {} elements{})", element, difference.unwritten, layout.elements(),
+                         others);
     }
+    if (std::bit_cast<utility::u64>(reference) == utility::kPoison) {
+      return fmt::format("{} is nan ({} of the elements that the reference leaves out are)", element, difference.stray);
+    }
+    const bool is_sample = computed[index] < layout.elements();
     const double within = tolerances[index].absolute + tolerances[index].relative * std::fabs(reference);
-    return fmt::format("{} is {:.9g}, expected {:.9g} ± {:.2g} ({} of {} elements are off)", element,
+    return fmt::format("{} is {:.9g}, expected {:.9g} ± {:.2g} ({} of {} {}elements are off)", element,
                        utility::read_element(&stored, type, 0), reference, std::isfinite(within) ? within : 0.0,
-                       difference.wrong - difference.stray, count);
+                       is_sample ? off : off + difference.unwritten, computed[index], is_sample ? "sampled " : "");
   }
 
   Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces) {

@@ -56,8 +56,11 @@ TEST(LoadDefinition, reads_what_the_tuner_needs) {
   EXPECT_EQ(mix.reference.source, data_dir() / "ops/mix/mix.cu");
   EXPECT_EQ(mix.reference.entry, "mix_reference");
   EXPECT_EQ(mix.reference.grid.text(), "min(ceil_div(1 * (m) * ( n ), 256), 4096)");
-  EXPECT_EQ(mix.tolerance.at(DType::bf16).absolute, 1e-2);
-  EXPECT_EQ(mix.tolerance.at(DType::bf16).relative, 16e-3);
+  ASSERT_EQ(mix.tolerance.size(), 1U);
+  EXPECT_FALSE(mix.tolerance[0].when);
+  EXPECT_EQ(mix.tolerance[0].by_type.at(DType::bf16).absolute, 1e-2);
+  EXPECT_EQ(mix.tolerance[0].by_type.at(DType::bf16).relative, 16e-3);
+  EXPECT_FALSE(mix.reference.sampled);
   EXPECT_EQ(mix.samples.at("a").fill, "uniform");
   EXPECT_EQ(mix.samples.at("a").scale, 0.5);
   EXPECT_EQ(mix.samples.at("b").scale, 1.0);

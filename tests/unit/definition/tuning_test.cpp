@@ -28,6 +28,8 @@ const Spoiled kSpoiled[] = {
      "'bf16' in 'tolerance' in [op] must be [absolute, relative]"},
     {"tolerance_negative", "bf16 = [1e-4, 1e-2]", "bf16 = [-1e-4, 1e-2]", "[-1e-4",
      "'bf16' in 'tolerance' in [op] must hold numbers that are 0 or more"},
+    {"reference_sampled_with_a_text", "\"mini_reference\" }", "\"mini_reference\", sampled = \"yes\" }", "\"yes\"",
+     "'sampled' in 'reference' in [op] must be true or false, and is a text"},
     {"sample_of_a_scalar_missing", ", eps = 0.5 }", " }", "{ name = \"eps\"",
      "scalar 'eps' has no value in [op.sample]: which one shall the tuner pass? Such as: sample = { eps = 0.5 }"},
     {"sample_of_nothing", "eps = 0.5 }", "eps = 0.5, z = 1 }", "z = 1",

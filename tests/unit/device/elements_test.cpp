@@ -177,6 +177,27 @@ TEST(Elements, what_the_reference_does_not_have_must_be_poison) {
   EXPECT_EQ(judge(kNaN, kNaN, false).stray, 0u) << "a NaN that was computed";
 }
 
+TEST(Elements, what_a_sampled_reference_leaves_out_must_be_written_and_be_no_nan) {
+  const double poison = __builtin_bit_cast(double, kPoison);
+  const auto judge_left_out = [&](double value, bool unwritten, double reference) {
+    Difference difference = no_difference();
+    add_element(difference, value, reference, unwritten, {0.01, 0.1, kInf, true}, 5);
+    return difference;
+  };
+  for (const double written : {1.0, -1e300, kInf}) {
+    EXPECT_EQ(judge_left_out(written, false, poison).wrong, 0u);
+    EXPECT_EQ(judge_left_out(written, false, poison).reference_squares, 0.0);
+  }
+  EXPECT_EQ(judge_left_out(kNaN, true, poison).wrong, 1u);
+  EXPECT_EQ(judge_left_out(kNaN, true, poison).unwritten, 1u);
+  EXPECT_EQ(judge_left_out(kNaN, true, poison).stray, 0u);
+  EXPECT_EQ(judge_left_out(kNaN, false, poison).wrong, 1u);
+  EXPECT_EQ(judge_left_out(kNaN, false, poison).stray, 1u);
+  EXPECT_EQ(judge_left_out(kNaN, false, poison).unwritten, 0u);
+  EXPECT_EQ(judge_left_out(2.0, false, 1.0).wrong, 1u) << "what it has is compared";
+  EXPECT_EQ(judge_left_out(kNaN, false, kNaN).wrong, 0u) << "a NaN that was computed";
+}
+
 TEST(Elements, differences_add_up) {
   Difference all = no_difference();
   const Bounds bounds{0.0, 0.2, kInf};

@@ -136,6 +136,10 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
     EXPECT_EQ(by_kernel.stray, by_host.stray) << name(type);
     EXPECT_EQ(by_kernel.stray, 10U) << name(type);
     EXPECT_EQ(by_kernel.first_wrong, by_host.first_wrong) << name(type);
+    const utility::Bounds some{1.0, 0.5, std::numeric_limits<double>::infinity(), true};
+    const auto sampled = kernels->compare(b->address(), type, wide_a->address(), kCount, some);
+    EXPECT_EQ(sampled.wrong, host.compare(b->address(), type, wide_a->address(), kCount, some).wrong) << name(type);
+    EXPECT_EQ(sampled.wrong + 10, by_kernel.wrong) << name(type);
     EXPECT_EQ(by_kernel.max_absolute, by_host.max_absolute) << name(type);
     EXPECT_EQ(by_kernel.max_relative, by_host.max_relative) << name(type);
     EXPECT_NEAR(by_kernel.error_squares / by_host.error_squares, 1, 1e-12) << name(type);

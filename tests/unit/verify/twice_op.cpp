@@ -8,9 +8,10 @@
 namespace tilewright::testing {
 namespace {
 
-constexpr const char* kEntries[] = {"good",      "last_column",  "past_end",     "before_start", "changes_input",
-                                    "unwritten", "off_by_some",  "slightly",     "nan_for_one",  "deadlock",
-                                    "reference", "no_reference", "bad_reference"};
+constexpr const char* kEntries[] = {"good",          "last_column", "past_end",     "before_start",
+                                    "changes_input", "unwritten",   "off_by_some",  "slightly",
+                                    "nan_for_one",   "deadlock",    "reference",    "no_reference",
+                                    "bad_reference", "samples",     "nan_left_out", "empty_reference"};
 
 // Every kernel has the same parameters, one of them absent from all problems; the references take doubles for y.
 constexpr const char* kKernels = R"(
@@ -37,6 +38,7 @@ KERNEL(unwritten, if (i % cols != 5) { TWICE })
 KERNEL(off_by_some, y[i] = from_float<T>(factor * to_float(x[i]) + (i % 4 == 1 ? 1.0f : 0.0f));)
 KERNEL(slightly, y[i] = from_float<T>(factor * to_float(x[i]) * 1.03f);)
 KERNEL(nan_for_one, y[i] = i == 9 ? from_float<T>(kInfinity - kInfinity) : from_float<T>(factor * to_float(x[i]));)
+KERNEL(nan_left_out, y[i] = i == 10 ? from_float<T>(kInfinity - kInfinity) : from_float<T>(factor * to_float(x[i]));)
 KERNEL(deadlock, x[i] = from_float<T>(5.0f); if (threadIdx.x == 0) __syncthreads();
        if (threadIdx.x != 0) __syncwarp(); if (threadIdx.x == 0) __syncthreads();)
 #define REFERENCE(name, ...)                                                                                       \
@@ -50,6 +52,8 @@ KERNEL(deadlock, x[i] = from_float<T>(5.0f); if (threadIdx.x == 0) __syncthreads
   }
 REFERENCE(reference, y[i] = double{factor} * double{to_float(x[i])};)
 REFERENCE(no_reference, if (i > 2) y[i] = double{factor} * double{to_float(x[i])};)
+REFERENCE(samples, if (i % 8 == 1) y[i] = double{factor} * double{to_float(x[i])};)
+REFERENCE(empty_reference, )
 REFERENCE(bad_reference, y[i] = 0.0; x[i] = from_float<T>(3.0f);)
 )";
 
@@ -86,8 +90,8 @@ TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols, std::unique_
   factor.type = DType::f32;
   interface.args.push_back(factor);
   definition.samples["factor"] = {"value", 2.0};
-  definition.tolerance[dtype] = {1e-6, dtype == DType::f32 ? 1e-5 : 0.05};
-  definition.reference = {"twice.cu", "reference", Formula::parse("ceil_div(rows * cols, 256)")};
+  definition.tolerance = {{std::nullopt, {{dtype, {1e-6, dtype == DType::f32 ? 1e-5 : 0.05}}}}};
+  definition.reference = {"twice.cu", "reference", Formula::parse("ceil_div(rows * cols, 256)"), false};
   problem.spec.op = "twice";
   problem.spec.dtype = dtype;
   problem.dims = {{"rows", rows}, {"cols", cols}};

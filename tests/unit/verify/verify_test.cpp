@@ -122,6 +122,51 @@ TEST(Verify, a_reference_that_leaves_elements_out_is_refused) {
   }
 }
 
+TwiceOp sampled_op(DType dtype = DType::f32) {
+  TwiceOp op(dtype);
+  op.definition.reference.entry = "samples";
+  op.definition.reference.sampled = true;
+  return op;
+}
+
+TEST(Verify, a_sampled_reference_compares_the_elements_that_it_has) {
+  TwiceOp op = sampled_op();
+  EXPECT_EQ(op.check("good").reason, "");
+  EXPECT_EQ(op.check("good", {.in_place = true}).reason, "");
+  // Of 231 elements it has those at 1, 9, 17, …; those off are at 1, 5, 9, 13, ….
+  EXPECT_THAT(op.check("off_by_some").reason,
+              MatchesRegex(R"(y\[0\]\[1\] is .*, expected .* \(29 of 29 sampled elements are off\))"));
+  TwiceOp half = sampled_op(DType::bf16);
+  EXPECT_THAT(half.check("slightly").reason, HasSubstr("norm-wise"));
+}
+
+TEST(Verify, an_element_that_the_reference_leaves_out_must_be_written_all_the_same_and_be_no_nan) {
+  TwiceOp op = sampled_op();
+  EXPECT_EQ(op.check("unwritten").reason, "y[0][5] was never written (7 of 231 elements)");
+  EXPECT_THAT(op.check("nan_left_out").reason,
+              MatchesRegex(R"(y\[0\]\[10\] is nan \(1 of the elements that the reference leaves out are\))"));
+  EXPECT_THAT(op.check("past_end").reason, HasSubstr("it wrote past the end of y"));
+}
+
+TEST(Verify, a_sampled_reference_that_has_no_element_is_refused) {
+  TwiceOp op = sampled_op();
+  op.definition.reference.entry = "empty_reference";
+  try {
+    Verifier verifier(*op.device, op.definition, op.problem, op.compiled);
+    FAIL() << "a reference that says nothing was believed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("left 231 of 231 elements of y unwritten"));
+  }
+}
+
+TEST(Verify, a_sampled_reference_that_has_every_element_is_like_any_other) {
+  TwiceOp op;
+  op.definition.reference.sampled = true;
+  EXPECT_EQ(op.check("good").reason, "");
+  EXPECT_THAT(op.check("off_by_some").reason, HasSubstr("(58 of 231 elements are off)"));
+  EXPECT_EQ(op.check("unwritten").reason, "y[0][5] was never written (7 of 231 elements)");
+}
+
 TEST(Verify, says_that_a_config_was_wrong_in_place) {
   TwiceOp op;
   EXPECT_THAT(op.check("past_end", {.in_place = true}).reason,

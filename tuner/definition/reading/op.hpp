@@ -29,5 +29,7 @@ struct OpPart {
 
 /// The parts of [op] that say how the tuner verifies and measures: reference, tolerance, sample, grid, emulator_grid.
 void read_tuning(Section& section, Sources& sources, OpPart& op);
+/// Of those, `tolerance`: one table, or a list of tables with conditions that together cover every problem.
+void read_tolerance(Section& section, OpPart& op);
 
 }  // namespace tilewright::reading

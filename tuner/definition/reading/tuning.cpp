@@ -26,6 +26,27 @@ Formula default_reference_grid(const OpPart& op, Place place, Mistakes& mistakes
   return Formula::parse(text, {mistakes.file(), place.line, place.column});
 }
 
+/// What a sampled reference leaves out is poison afterwards; nothing else may be.
+void check_sampled(const OpPart& op, Place place, Mistakes& mistakes) {
+  const auto refuse = [&](const Argument& arg, std::string_view why) {
+    mistakes.add(
+        place, fmt::format("the reference of an op cannot be sampled where an output {}, as '{}' does", why, arg.name));
+  };
+  const auto is_whole = [](DType type) { return unit_roundoff(type) == 0; };
+  const auto holds_whole_numbers = [&](const Argument& arg) {
+    return arg.type ? is_whole(*arg.type) : std::ranges::any_of(op.definition.interface.dtypes, is_whole);
+  };
+  for (const Argument& arg : op.args.args) {
+    if (arg.role == ArgRole::inout) {
+      refuse(arg, "starts from an input's values");
+    } else if (arg.role == ArgRole::out && !arg.pitch.empty()) {
+      refuse(arg, "may have gaps between its rows");
+    } else if (arg.role == ArgRole::out && holds_whole_numbers(arg)) {
+      refuse(arg, "holds whole numbers");
+    }
+  }
+}
+
 void read_reference(Section& op_section, Sources& sources, OpPart& op) {
   Mistakes& mistakes = op_section.mistakes();
   const Node* table = op_section.need("reference", Node::Kind::table);
@@ -43,6 +64,10 @@ void read_reference(Section& op_section, Sources& sources, OpPart& op) {
     Sources::check_kernel(*closure, *entry, parameters, "a reference, with every argument and then every dim,",
                           mistakes);
   }
+  if (const Node* sampled = section.find("sampled", Node::Kind::boolean)) {
+    reference.sampled = sampled->boolean;
+    if (reference.sampled) check_sampled(op, sampled->place, mistakes);
+  }
   if (const Node* grid = section.find("grid")) {
     auto formula = read_formula(*grid, section.what("grid"), Stage::problem, op.vocabulary, mistakes);
     if (formula) reference.grid = *std::move(formula);
@@ -50,36 +75,6 @@ void read_reference(Section& op_section, Sources& sources, OpPart& op) {
     reference.grid = default_reference_grid(op, table->place, mistakes);
   }
   section.finish();
-}
-
-std::optional<Tolerance> tolerance_of(const Node& node, const std::string& what, Mistakes& mistakes) {
-  if (!expect(node, Node::Kind::list, what, mistakes)) return std::nullopt;
-  if (node.items.size() != 2) {
-    mistakes.add(node.place, fmt::format("{} must be [absolute, relative]", what));
-    return std::nullopt;
-  }
-  const auto absolute = number_of(node.items[0], what, mistakes);
-  const auto relative = number_of(node.items[1], what, mistakes);
-  if (!absolute || !relative) return std::nullopt;
-  const auto is_usable = [](double value) { return std::isfinite(value) && value >= 0; };
-  if (is_usable(*absolute) && is_usable(*relative)) return Tolerance{*absolute, *relative};
-  mistakes.add(node.place, fmt::format("{} must hold numbers that are 0 or more", what));
-  return std::nullopt;
-}
-
-void read_tolerance(Section& section, OpPart& op) {
-  Mistakes& mistakes = section.mistakes();
-  const Node* table = section.need("tolerance", Node::Kind::table);
-  if (table == nullptr) return;
-  Section by_type(*table, "'tolerance' in [op]", mistakes);
-  for (const DType type : op.definition.interface.dtypes) {
-    const std::string key(name(type));
-    if (const Node* node = by_type.need(key)) {
-      const auto tolerance = tolerance_of(*node, by_type.what(key), mistakes);
-      if (tolerance) op.definition.tolerance[type] = *tolerance;
-    }
-  }
-  if (op.vocabulary.complete) by_type.finish();
 }
 
 Sample tensor_sample(const Node& table, const std::string& arg, Mistakes& mistakes) {
