@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The order of the tiles of c. Blocks start by their number, so that blocks with neighbouring numbers run at one time; what they
+// read twice should be in L2. Bands of `group` rows of tiles, and column by column in a band:
+//
+//   group = 2     0 2 4 6     six blocks at one time read 2 bands of a and 3 of b,
+//                 1 3 5 7     where row by row it would be 2 and 4
+//                 8 …
+//
+// A row of tiles is block_m rows of c (and of a), a column of tiles block_n columns (of b as well).
+
+#include "device/config.cuh"
+
+namespace tilewright::gemm {
+
+struct RasterTile {
+  u32 row, column;  // in tiles
+};
+
+// Tile number `tile` of tiles_m · tiles_n, which fit 32 bits.
+template <class Config>
+__device__ __forceinline__ RasterTile raster(u32 tile, u32 tiles_m, u32 tiles_n) {
+  if constexpr (Config::group == 1) {
+    const u32 row = tile / tiles_n;
+    return {row, tile - row * tiles_n};
+  } else {
+    constexpr u32 kGroup = Config::group;
+    const u32 band_tiles = kGroup * tiles_n;
+    const u32 band = tile / band_tiles;
+    const u32 in_band = tile - band * band_tiles;
+    const u32 first_row = band * kGroup;
+    // The last band may have fewer rows.
+    const u32 rows = tiles_m - first_row < kGroup ? tiles_m - first_row : kGroup;
+    const u32 column = in_band / rows;
+    return {first_row + (in_band - column * rows), column};
+  }
+}
+
+}  // namespace tilewright::gemm

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// k split over kSplits blocks, each of which has sums over its part of k. All leave them in a workspace; the block that comes
+// last adds them up in the order of k, whichever came when, so that the same launch gives the same bits every time.
+//
+//   partials   workspace, tiles · kSplits · (floats of a tile) · 4 bytes, never cleared
+//   counters   workspace, tiles · 4 bytes, cleared once: the last block of a tile leaves its counter at 0 again
+//
+// A sum stays with the thread number that has it: all blocks map threads to elements alike, and what a thread reads is what the same
+// thread of other blocks wrote, 16 bytes at a time beside its neighbours' 16 bytes.
+
+#include "device/config.cuh"
+#include "device/vector.cuh"
+
+namespace tilewright::gemm {
+
+// A part of k, in blocks of k. Parts differ by one block at most; a part is empty where there are fewer blocks than parts.
+struct SplitRange {
+  u32 first, count;
+};
+
+template <int kSplits>
+__device__ __forceinline__ SplitRange split_range(u32 blocks_k, u32 split) {
+  if constexpr (kSplits == 1) {
+    return {0, blocks_k};
+  } else {
+    const u32 least = blocks_k / kSplits, more = blocks_k % kSplits;
+    return {split * least + (split < more ? split : more), least + (split < more ? 1u : 0u)};
+  }
+}
+
+// kThreads threads of a block, numbered from 0, call together; `sync` is a barrier of all of them. `sums` are a thread's own,
+// an array of rows of a multiple of 4. `shared_word` is theirs until the next call's first sync.
+//
+//   if (!Split<Config::split_k, kThreads>::sum_up(sums, partials, counters, tile, split, thread, &word, sync)) return;
+//   …                          only in the block that came last: `sums` are over all of k
+template <int kSplits, int kThreads>
+struct Split {
+  template <int kRows, int kColumns, class Sync>
+  __device__ static __forceinline__ bool sum_up(float (&sums)[kRows][kColumns], float* partials, u32* counters,
+                                                u32 tile, u32 split, int thread, u32* shared_word, Sync sync) {
+    if constexpr (kSplits == 1) {
+      return true;
+    } else {
+      static_assert(kColumns % 4 == 0, "sums move by 16 bytes");
+      constexpr i64 kPart = i64{kThreads} * kRows * kColumns;
+      float* const parts = partials + i64{tile} * kSplits * kPart + thread * 4;
+      store(sums, parts + split * kPart);
+
+      // Everyone's part is visible before the counter says so.
+      __threadfence();
+      sync();
+      if (thread == 0) *shared_word = atomicInc(&counters[tile], kSplits - 1);
+      sync();
+      if (*shared_word != kSplits - 1) return false;
+      __threadfence();
+
+      // The own part, too, comes back from memory: in registers beside the sum it would take as many again.
+      load<false>(sums, parts);
+#pragma unroll 1
+      for (int other = 1; other < kSplits; ++other) load<true>(sums, parts + other * kPart);
+      return true;
+    }
+  }
+
+ private:
+  template <int kRows, int kColumns>
+  __device__ static __forceinline__ void store(const float (&sums)[kRows][kColumns], float* part) {
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+#pragma unroll
+      for (int column = 0; column < kColumns; column += 4) {
+        Vector<float, 4> four;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) four[i] = sums[row][column + i];
+        store_vector(part + (row * kColumns + column) * kThreads, four);
+      }
+    }
+  }
+
+  template <bool kAdd, int kRows, int kColumns>
+  __device__ static __forceinline__ void load(float (&sums)[kRows][kColumns], const float* part) {
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+#pragma unroll
+      for (int column = 0; column < kColumns; column += 4) {
+        const auto four = load_vector<4, Load::kStreaming>(part + (row * kColumns + column) * kThreads);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[row][column + i] = kAdd ? sums[row][column + i] + four[i] : four[i];
+      }
+    }
+  }
+};
+
+}  // namespace tilewright::gemm
