@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// cp.async.bulk.tensor: one thread starts the copy of a box of a matrix that a tensor map describes (device/tensor_map.cuh).
+// `x` is the box's first element along the map's first (fastest) dimension, `y` along its second. What lies outside the
+// matrix reads as zeros and is not written; the bytes counted on the mbarrier are the whole box's all the same. Shared memory
+// is aligned to 128 bytes, with a swizzle to its 8 rows. Loads end on an mbarrier, stores with their group (ptx/bulk_copy.cuh:
+// bulk_commit, bulk_wait…). sm_90 and later.
+
+#include "device/ptx/address.cuh"
+#include "device/tensor_map.cuh"
+
+namespace tilewright::ptx {
+
+// Fetches the map itself, so that the first copy does not wait for it.
+__device__ __forceinline__ void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+__device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, i32 x, i32 y, u64* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier))
+      : "memory");
+}
+
+// With an L2 policy (ptx/cache_policy.cuh).
+__device__ __forceinline__ void tensor_load_with_policy(void* shared, const TensorMap& map, i32 x, i32 y, u64* barrier,
+                                                        u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%2, "
+      "%3}], "
+      "[%4], %5;" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
+
+// Into each block of the cluster whose rank's bit is set in `blocks`: to where `shared` is there, and counted on the
+// mbarrier where `barrier` is there.
+__device__ __forceinline__ void tensor_load_multicast(void* shared, const TensorMap& map, i32 x, i32 y, u64* barrier,
+                                                      u16 blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
+      "%3}], [%4], %5;" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(blocks)
+      : "memory");
+}
+
+// From shared to global memory, in the open group of bulk stores.
+__device__ __forceinline__ void tensor_store(const TensorMap& map, i32 x, i32 y, const void* shared) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
+               "r"(y), "r"(shared_address(shared))
+               : "memory");
+}
+
+}  // namespace tilewright::ptx

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gemm on Hopper's tensor cores: a producer warp copies tiles of a and b into a ring of stages by tensor maps, warpgroups
+// multiply them by wgmma, and c leaves through shared memory. Blocks stay and take tile after tile. docs/kernels/gemm.md.
+//
+//   a, b   a multiple of 16 bytes in address and row length, whichever the layout
+//   c      the same where tensor_store = 1; any otherwise
+//
+// The ring's full barriers count the copies' bytes, its empty barriers one arrival of each warpgroup that has read a stage,
+// in each block of the cluster that the stage's copies come from.
+
+#include "device/ptx/cluster.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/mbarrier_relaxed.cuh"
+#include "device/ptx/register_count.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/ptx/wgmma.cuh"
+#include "device/ring.cuh"
+#include "device/shared.cuh"
+#include "wgmma_geometry.cuh"
+#include "wgmma_store.cuh"
+
+namespace tilewright::gemm {
+
+// The tiles of a block, one after the other: those of its cluster, of which each block has one.
+template <class Config>
+struct Schedule {
+  using G = Geometry<Config>;
+
+  struct Tile {
+    i64 row, column;
+  };
+
+  u32 tiles_m, tiles_n;  // of clusters
+  u32 count;
+  u32 clusters;
+  u32 next;
+  u32 rank_m, rank_n;
+
+  __device__ __forceinline__ Schedule(i64 m, i64 n, u32 rank)
+      : tiles_m(static_cast<u32>(ceil_div(m, i64{G::kBlockM} * G::kClusterM))),
+        tiles_n(static_cast<u32>(ceil_div(n, i64{G::kBlockN} * G::kClusterN))),
+        count(tiles_m * tiles_n),
+        clusters(gridDim.x / G::kClusterSize),
+        next(blockIdx.x / G::kClusterSize),
+        rank_m(rank % G::kClusterM),
+        rank_n(rank / G::kClusterM) {}
+
+  __device__ __forceinline__ bool done() const { return next >= count; }
+  __device__ __forceinline__ void skip(u32 tiles) { next += tiles * clusters; }
+
+  // Bands of `group` tile rows, column by column in a band: what runs at one time shares its rows of a and its columns of b.
+  __device__ __forceinline__ Tile tile() const {
+    const u32 band_tiles = Config::group * tiles_n;
+    const u32 band = next / band_tiles;
+    const u32 in_band = next - band * band_tiles;
+    const u32 first_row = band * Config::group;
+    const u32 rows = tiles_m - first_row < Config::group ? tiles_m - first_row : Config::group;
+    const u32 column = in_band / rows;
+    const u32 row = first_row + (in_band - column * rows);
+    return {i64{row * G::kClusterM + rank_m} * G::kBlockM, i64{column * G::kClusterN + rank_n} * G::kBlockN};
+  }
+};
+
+// Copies a tile of kExtent rows (m or n) from `row` and block_k of k from `k` into a stage; of kShare blocks that need the
+// same tile each copies its part to all, those of `mask`.
+template <class Config, bool kTransposed, int kExtent, int kShare>
+__device__ __forceinline__ void load_tile(unsigned char* stage, const TensorMap& map, i32 row, i32 k, u64* full,
+                                          u32 share, u16 mask) {
+  using G = Geometry<Config>;
+  const auto load = [&](unsigned char* to, i32 x, i32 y) {
+    if constexpr (kShare > 1) {
+      ptx::tensor_load_multicast(to, map, x, y, full, mask);
+    } else {
+      ptx::tensor_load(to, map, x, y, full);
+    }
+  };
+  if constexpr (kTransposed) {
+    constexpr int kPart = G::kBlockK / kShare;
+    const i32 part = static_cast<i32>(share) * kPart;
+#pragma unroll
+    for (int i = 0; i < kExtent / G::kRowElements; ++i) {
+      load(stage + (i * G::kBlockK + part) * G::kRowBytes, row + i * G::kRowElements, k + part);
+    }
+  } else {
+    constexpr int kPart = kExtent / kShare;
+    const i32 part = static_cast<i32>(share) * kPart;
+#pragma unroll
+    for (int i = 0; i < G::kBlockK / G::kRowElements; ++i) {
+      load(stage + (i * kExtent + part) * G::kRowBytes, k + i * G::kRowElements, row + part);
+    }
+  }
+}
+
+// One thread: fills the ring, tile after tile.
+template <class Config>
+__device__ __forceinline__ void produce(typename Geometry<Config>::Storage& storage, const TensorMap& map_a,
+                                        const TensorMap& map_b, Schedule<Config> schedule, u32 blocks_k) {
+  using G = Geometry<Config>;
+  // Of a cluster, blocks in one row need the same of a, those in one column the same of b.
+  u16 row_mask = 0, column_mask = 0;
+#pragma unroll
+  for (int i = 0; i < G::kClusterN; ++i) row_mask |= static_cast<u16>(1u << (schedule.rank_m + i * G::kClusterM));
+#pragma unroll
+  for (int i = 0; i < G::kClusterM; ++i) column_mask |= static_cast<u16>(1u << (schedule.rank_n * G::kClusterM + i));
+
+  Ring<G::kStages> ring;
+  for (; !schedule.done(); schedule.skip(1)) {
+    const auto tile = schedule.tile();
+    for (u32 block = 0; block < blocks_k; ++block, ring.advance()) {
+      const i32 k = static_cast<i32>(block) * G::kBlockK;
+      u64* const full = &storage.full[ring.stage];
+      ptx::mbarrier_wait(&storage.empty[ring.stage], ring.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full, G::kStageBytes);
+      load_tile<Config, G::kTransposedA, G::kBlockM, G::kClusterN>(
+          storage.a[ring.stage], map_a, static_cast<i32>(tile.row), k, full, schedule.rank_n, row_mask);
+      load_tile<Config, G::kTransposedB, G::kBlockN, G::kClusterM>(
+          storage.b[ring.stage], map_b, static_cast<i32>(tile.column), k, full, schedule.rank_m, column_mask);
+    }
+  }
+}
+
+// A warpgroup's part of the products of one tile.
+template <class Config>
+struct Multiplier {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  using Storage = typename G::Storage;
+
+  Storage& storage;
+  int row;     // of the tile, the warpgroup's first
+  int thread;  // of the warpgroup
+  u32 rank_m, rank_n;
+
+  // `issued` is called when the tensor cores have all the work of the tile.
+  template <class Issued>
+  __device__ __forceinline__ void multiply(float (&sums)[G::kSlabs][G::kSums], Ring<G::kStages>& ring, u32 blocks_k,
+                                           const Issued& issued) const {
+    u32 previous = 0;
+    for (u32 block = 0; block < blocks_k; ++block) {
+      ptx::mbarrier_wait(&storage.full[ring.stage], ring.parity);
+      ptx::wgmma_fence();
+      multiply_stage(sums, ring.stage, block > 0);
+      ptx::wgmma_commit();
+      // While this stage is multiplied, the one before has been read.
+      ptx::wgmma_wait<1>();
+      if (block > 0) release(previous);
+      previous = ring.stage;
+      ring.advance();
+    }
+    issued();
+    ptx::wgmma_wait<0>();
+    release(previous);
+  }
+
+ private:
+  __device__ __forceinline__ void multiply_stage(float (&sums)[G::kSlabs][G::kSums], u32 stage, bool accumulate) const {
+    constexpr u32 kEightRows = 8 * G::kRowBytes;
+    constexpr u32 kPartOfK = G::kBlockK * G::kRowBytes;  // 128 bytes of m or n, transposed, for all of k
+    const u64 tile_a = ptx::matrix_descriptor(storage.a[stage] + offset_a(), kPartOfK, kEightRows);
+    const u64 tile_b = ptx::matrix_descriptor(storage.b[stage], kPartOfK, kEightRows);
+#pragma unroll
+    for (int step = 0; step < G::kSteps; ++step) {
+#pragma unroll
+      for (int slab = 0; slab < G::kSlabs; ++slab) {
+        const u64 a = ptx::advance(tile_a, offset<G::kTransposedA>(step, slab, G::kBlockM));
+        const u64 b = ptx::advance(tile_b, offset<G::kTransposedB>(step, 0, G::kBlockN));
+        ptx::wgmma<T, G::kBlockN, G::kTransposedA, G::kTransposedB>(sums[slab], a, b, accumulate || step > 0);
+      }
+    }
+  }
+
+  // Bytes from a tile's first step of k and slab of rows to others.
+  template <bool kTransposed>
+  __device__ static constexpr u32 offset(int step, int slab, int extent) {
+    constexpr int kStepsOfRow = G::kRowElements / G::kStepElements;
+    if constexpr (kTransposed) {
+      return static_cast<u32>((slab * G::kBlockK + step * G::kStepElements) * G::kRowBytes);
+    } else {
+      const int part = step / kStepsOfRow;
+      return static_cast<u32>((part * extent + slab * G::kSlabRows) * G::kRowBytes +
+                              step % kStepsOfRow * G::kStepElements * static_cast<int>(sizeof(T)));
+    }
+  }
+  __device__ __forceinline__ int offset_a() const {
+    return G::kTransposedA ? row / G::kSlabRows * G::kBlockK * G::kRowBytes : row * G::kRowBytes;
+  }
+
+  // Tells all blocks that copy into this one's stage; a thread for each.
+  __device__ __forceinline__ void release(u32 stage) const {
+    if constexpr (G::kClusterSize == 1) {
+      if (thread == 0) ptx::mbarrier_arrive(&storage.empty[stage]);
+    } else if (thread < G::kClusterSize) {
+      const u32 rank = static_cast<u32>(thread);
+      if (rank % G::kClusterM == rank_m || rank / G::kClusterM == rank_n) {
+        ptx::mbarrier_arrive_cluster_relaxed(ptx::map_shared(&storage.empty[stage], rank));
+      }
+    }
+  }
+};
+
+// A warpgroup: multiplies and stores, tile after tile.
+template <class Config>
+__device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, TileStore<Config> out,
+                                        Schedule<Config> schedule, u32 blocks_k) {
+  using G = Geometry<Config>;
+  constexpr u32 kTurn = 1 + G::kConsumers;  // named barriers behind those of the stores
+  constexpr u32 kBoth = 2 * G::kWarpgroup;
+  const u32 own = static_cast<u32>(out.warpgroup);
+  const int first_row = G::kPingPong ? 0 : out.warpgroup * G::kWarpgroupRows;
+  const Multiplier<Config> multiplier{storage, first_row, out.warp * kWarpSize + out.lane, schedule.rank_m,
+                                      schedule.rank_n};
+  Ring<G::kStages> ring;
+  if constexpr (G::kPingPong) {
+    // The second tile is the second warpgroup's; the tensor cores are the first's to begin with.
+    if (own == 1) {
+      schedule.skip(1);
+      ring.advance(blocks_k);
+      ptx::barrier_arrive(kTurn, kBoth);
+    }
+  }
+  for (; !schedule.done(); schedule.skip(G::kPingPong ? 2 : 1)) {
+    const auto tile = schedule.tile();
+    float sums[G::kSlabs][G::kSums];
+    if constexpr (G::kPingPong) ptx::barrier_sync(kTurn + own, kBoth);
+    multiplier.multiply(sums, ring, blocks_k, [&] {
+      if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
+    });
+    if constexpr (G::kPingPong) ring.advance(blocks_k);
+    out.store(storage, sums, tile.row + first_row, tile.column);
+  }
+  out.drain();
+}
+
+}  // namespace tilewright::gemm
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 1)
+    gemm_wgmma(const __grid_constant__ tilewright::TensorMap map_a, const __grid_constant__ tilewright::TensorMap map_b,
+               const __grid_constant__ tilewright::TensorMap map_c, const typename Config::dtype* bias,
+               const typename Config::dtype* residual, typename Config::dtype* c, long long m, long long n,
+               long long k) {
+  using namespace tilewright;
+  using namespace tilewright::gemm;
+  using G = Geometry<Config>;
+  auto& storage = *shared_storage<typename G::Storage>();
+  const u32 rank = G::kClusterSize > 1 ? ptx::cluster_rank() : 0;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
+
+  // The ring.
+  if (thread == 0) {
+    ptx::prefetch_map(map_a);
+    ptx::prefetch_map(map_b);
+    if constexpr (Config::tensor_store) ptx::prefetch_map(map_c);
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      ptx::mbarrier_init(&storage.full[stage], 1);
+      ptx::mbarrier_init(&storage.empty[stage], G::kUsersOfStage * G::kReach);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  if constexpr (G::kClusterSize > 1) {
+    ptx::cluster_sync();
+  } else {
+    __syncthreads();
+  }
+
+  const Schedule<Config> schedule(m, n, rank);
+  const u32 blocks_k = static_cast<u32>(ceil_div(k, i64{G::kBlockK}));
+  if (warpgroup == 0) {
+    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
+    if (thread == 0) produce<Config>(storage, map_a, map_b, schedule, blocks_k);
+    __syncwarp();
+  } else {
+    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    const TileStore<Config> out{map_c,         bias, residual, c, m, n, warpgroup - 1, thread % G::kWarpgroup / kWarpSize,
+                                thread % kWarpSize};
+    consume<Config>(storage, out, schedule, blocks_k);
+  }
+  // No block ends while others copy to it or arrive at its barriers.
+  if constexpr (G::kClusterSize > 1) ptx::cluster_sync();
+}
