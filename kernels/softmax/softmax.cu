@@ -21,9 +21,8 @@ struct Softmax {
   enum : int { kInputs = 1, kColumns = 0, kOutputs = 1 };
   struct Scale {
     float max;
-    float rescaling;
-    float sum;
-    float inverse;
+    float factor;     // rescaling / sum, rounded
+    float remainder;  // what that lost, for fp32
   };
 
   RowTensors<T, kInputs, kColumns, kOutputs> tensors;
@@ -36,11 +35,8 @@ struct Softmax {
   __device__ __forceinline__ Scale scale(const Partial& own, const Partial& whole, i64) const {
     const float rescaling = kHeld ? Statistics::rescaling(own.max, whole.max) : 1.0f;
     const float inverse = divide_for<T>(1.0f, whole.sum);
-    if constexpr (is_same<T, float>) {
-      return {whole.max, rescaling, whole.sum, inverse};
-    } else {
-      return {whole.max, 1.0f, whole.sum, rescaling * inverse};
-    }
+    const float factor = rescaling * inverse;
+    return {whole.max, factor, is_same<T, float> ? fmaf(-factor, whole.sum, rescaling) * inverse : 0.0f};
   }
 
   template <bool kHeld, int kCount>
@@ -54,15 +50,13 @@ struct Softmax {
   }
 
  private:
-  // value · rescaling / sum. In fp32 the product with the inverse gets back what its rounding lost, which is what a division
-  // would do for several times the instructions; a sum of NaN or infinity leaves NaN.
+  // value · rescaling / sum. For fp32 by a factor of two floats, so that the result is rounded once, about as a quotient is;
+  // a sum of 0, NaN or infinity leaves NaN.
   __device__ static __forceinline__ float quotient(float value, const Scale& scale) {
     if constexpr (is_same<T, float>) {
-      const float dividend = value * scale.rescaling;
-      const float estimate = dividend * scale.inverse;
-      return fmaf(fmaf(-estimate, scale.sum, dividend), scale.inverse, estimate);
+      return fmaf(value, scale.factor, value * scale.remainder);
     } else {
-      return value * scale.inverse;
+      return value * scale.factor;
     }
   }
 };

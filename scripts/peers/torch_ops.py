@@ -40,12 +40,16 @@ def activation(act):
     }[act]
 
 
-def eager(cell):
-    """The op as a function of its input tensors, in the order of the arguments; it returns the outputs in theirs."""
+def eager(cell, drops=True):
+    """The op as a function of its input tensors, in the order of the arguments; it returns the outputs in theirs. Without
+    `drops`, a dropout keeps all elements, and divides them by 1 - p as it does those that it keeps."""
     attributes = dict(cell.attributes)
     act = activation(attributes.get("act", "none"))
     cols, eps, scale, p = cell.cols, SCALARS["eps"], SCALARS["scale"], SCALARS["p"]
     stores = attributes.get("store") == "yes"
+
+    def dropout(x):
+        return F.dropout(x, p, training=True) if drops else x * (1.0 / (1.0 - p))
 
     def with_sum(norm):
         def store(x, residual, *vectors):
@@ -67,9 +71,9 @@ def eager(cell):
         "activation": act,
         "add": lambda a, b: act(a + b),
         "mul": lambda a, b: act(a * b),
-        "dropout": lambda x: F.dropout(x, p, training=True),
+        "dropout": dropout,
         "bias_act": lambda x, bias: act(x + bias),
-        "bias_act_dropout": lambda x, bias: F.dropout(act((x + bias) * scale), p, training=True),
+        "bias_act_dropout": lambda x, bias: dropout(act((x + bias) * scale)),
         "swiglu": swiglu_packed if attributes.get("layout") == "packed" else lambda gate, up: F.silu(gate) * up,
         "softmax": lambda x: torch.softmax(x, -1),
         "rmsnorm": rms_norm,
