@@ -165,6 +165,7 @@ struct DriverTable {
   Api<Result(TensorMap*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
              const std::uint32_t*, int, int, int, int)>
       tensor_map_encode_tiled{library, "cuTensorMapEncodeTiled"};
+  Api<Result(TensorMap*, void*)> tensor_map_replace_address{library, "cuTensorMapReplaceAddress"};
 
   // Of newer drivers; null where the driver has none.
   using GetKernelCount = Result(unsigned*, Library);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cache/driver/driver_table.hpp"
+#include "cache/driver/tensor_maps.hpp"
 
 namespace tilewright::cuda {
 
@@ -16,50 +17,10 @@ namespace {
 // A launch builds its parameter block on the stack, so there are bounds; no kernel comes near them.
 constexpr std::size_t kMostParams = 64;
 constexpr std::size_t kMostMaps = 8;
-constexpr std::size_t kMostMapRank = 5;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
 
 std::uint32_t threads_of(const PlannedKernel& kernel) { return kernel.block[0] * kernel.block[1] * kernel.block[2]; }
-
-/// CUtensorMapDataType
-int tensor_map_type(DType type) {
-  switch (type) {
-    case DType::u8:
-      return 0;
-    case DType::u32:
-      return 2;
-    case DType::i32:
-      return 3;
-    case DType::u64:
-      return 4;
-    case DType::i64:
-      return 5;
-    case DType::f16:
-      return 6;
-    case DType::f32:
-      return 7;
-    case DType::f64:
-      return 8;
-    case DType::bf16:
-      return 9;
-  }
-  return 0;
-}
-
-/// CUtensorMapSwizzle, from the bytes that a definition names.
-int tensor_map_swizzle(std::uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
-
-Result encode(const DriverTable& table, const PlannedMap& map, Address address, TensorMap& out) {
-  constexpr int kInterleaveNone = 0;
-  constexpr int kPromoteTo128Bytes = 2;
-  constexpr int kFillZeros = 0;
-  static constexpr std::array<std::uint32_t, kMostMapRank> kDense{1, 1, 1, 1, 1};
-  return table.tensor_map_encode_tiled(&out, tensor_map_type(map.type), static_cast<std::uint32_t>(map.dims.size()),
-                                       reinterpret_cast<void*>(address), map.dims.data(), map.strides.data(),
-                                       map.box.data(), kDense.data(), kInterleaveNone, tensor_map_swizzle(map.swizzle),
-                                       kPromoteTo128Bytes, kFillZeros);
-}
 
 }  // namespace
 
@@ -147,6 +108,8 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     throw DeviceError(
         fmt::format("{} has {} tensor maps; at most {} can be launched", config.text(), plan_.maps.size(), kMostMaps));
   }
+  maps_ = std::make_shared<std::vector<std::unique_ptr<TensorMaps>>>();
+  for (const PlannedMap& map : plan_.maps) maps_->push_back(std::make_unique<TensorMaps>(driver, map));
   for (const auto& dim : problem.dims) dims_.push_back(dim.second);
 
   auto ready = std::make_shared<std::vector<Launchable>>();
@@ -173,7 +136,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   for (std::size_t i = 0; i < plan_.maps.size(); ++i) {
     Address address = 0;
     std::memcpy(&address, args[plan_.maps[i].arg], sizeof address);
-    if (const Result status = encode(table, plan_.maps[i], address, maps[i]); status != kSuccess) return status;
+    if (const Result status = (*maps_)[i]->get(address, maps[i]); status != kSuccess) return status;
   }
 
   // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros.

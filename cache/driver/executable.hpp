@@ -17,6 +17,8 @@
 /// that it must look up. The one launch path of the tuner and of the launch library.
 namespace tilewright::cuda {
 
+class TensorMaps;
+
 class Executable {
  public:
   /// Loads the binary's kernels into the current context, answers the plan's residency formulas, and makes the final plan.
@@ -29,7 +31,8 @@ class Executable {
 
   /// Enqueues every kernel of the plan on `stream`, in the context that this was made in: no allocation, no lock; any
   /// number of threads at once. `args[i]` points at the i-th present argument's value (a device address or a scalar),
-  /// `workspaces[i]` is the i-th workspace's address. Tensor maps are encoded from the addresses at the call.
+  /// `workspaces[i]` is the i-th workspace's address. Tensor maps are made for the
+  /// addresses of the call (tensor_maps.hpp).
   /// Workspaces zeroed `each` time are cleared here; those zeroed `once` by whoever allocates them.
   /// Returns a CUresult; 0 is success.
   [[nodiscard]] int launch(Stream stream, std::span<void* const> args,
@@ -48,6 +51,8 @@ class Executable {
   LaunchPlan plan_;
   std::vector<std::int64_t> dims_;
   std::shared_ptr<const std::vector<Launchable>> kernels_;
+  /// Of the plan's maps, in its order.
+  std::shared_ptr<std::vector<std::unique_ptr<TensorMaps>>> maps_;
 };
 
 }  // namespace tilewright::cuda

@@ -62,7 +62,8 @@ Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint6
   return memory_at({Owner::stream, context, id, 0});
 }
 
-Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory) {
+Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory,
+                                                cuda::Stream stream) {
   if (!is_enough(memory.scratch, plan.scratch_bytes) || !is_enough(memory.zeroed, plan.zeroed_bytes)) {
     const cuda::CaptureRelaxed relaxed(driver);
     if (!is_enough(memory.scratch, plan.scratch_bytes)) {
@@ -72,7 +73,15 @@ Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, cons
       cuda::Buffer buffer(driver, next_size(memory.zeroed, plan.zeroed_bytes), "a workspace");
       clear(driver, buffer);
       memory.zeroed.push_back(std::move(buffer));
+      memory.zeros_are_spoilt = false;
     }
+  }
+  if (plan.zeroed_bytes > 0 && memory.zeros_are_spoilt) {
+    // In the stream, behind what the failed launch has begun.
+    const cuda::Buffer& buffer = memory.zeroed.back();
+    driver.call("clearing a workspace", driver.table().memset_d8_async, buffer.address(), static_cast<unsigned char>(0),
+                buffer.bytes(), stream);
+    memory.zeros_are_spoilt = false;
   }
   Addresses addresses{};
   for (std::size_t i = 0; i < plan.placements.size(); ++i) {
@@ -108,8 +117,10 @@ int Workspaces::launch(const cuda::Driver& driver, std::uint64_t context, const 
   Memory& memory = memory_of(driver, context, stream);
   const std::lock_guard lock(memory.mutex);
   const Addresses addresses =
-      memory.given != 0 ? given_addresses(driver, plan, memory, stream) : own_addresses(driver, plan, memory);
-  return plan.executable.launch(stream, args, std::span(addresses).first(plan.placements.size()));
+      memory.given != 0 ? given_addresses(driver, plan, memory, stream) : own_addresses(driver, plan, memory, stream);
+  const int status = plan.executable.launch(stream, args, std::span(addresses).first(plan.placements.size()));
+  if (status != cuda::kSuccess && plan.zeroed_bytes > 0) memory.zeros_are_spoilt = true;
+  return status;
 }
 
 void Workspaces::give(std::uint64_t context, cuda::Stream stream, cuda::Address address, std::size_t bytes) {

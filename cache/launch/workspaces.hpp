@@ -15,6 +15,7 @@
 
 /// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a captured
 /// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once.
+/// Memory that kernels find and leave zero is shared by all plans of a stream.
 /// Any thread may launch at any time; launches on one stream are enqueued one after the other, so that what one of them
 /// keeps in its workspace between its kernels is not overwritten by another.
 namespace tilewright::launch {
@@ -35,6 +36,8 @@ class Workspaces {
     std::mutex mutex;
     std::vector<cuda::Buffer> scratch;
     std::vector<cuda::Buffer> zeroed;
+    /// A launch failed between its kernels: what a later one would have made zero again may not be.
+    bool zeros_are_spoilt = false;
     /// The caller's; 0: none, or no longer. Looked at without the lock to choose a memory.
     std::atomic<cuda::Address> given = 0;
     std::size_t given_bytes = 0;
@@ -49,7 +52,8 @@ class Workspaces {
   using Addresses = std::array<cuda::Address, ReadyPlan::kMostWorkspaces>;
 
   Memory& memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream);
-  static Addresses own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory);
+  static Addresses own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory,
+                                 cuda::Stream stream);
   static Addresses given_addresses(const cuda::Driver& driver, const ReadyPlan& plan, const Memory& memory,
                                    cuda::Stream stream);
 

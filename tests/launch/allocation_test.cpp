@@ -93,5 +93,18 @@ TEST_F(AllocationTest, a_launch_with_pitches_allocates_nothing) {
   recording_.set_fast(false);
 }
 
+TEST_F(AllocationTest, a_launch_with_tensor_maps_and_workspaces_allocates_nothing_whatever_the_addresses) {
+  const Op reduce = launcher_.op("reduce");
+  reduce(nullptr, {64, 256}, fake_address(256), fake_address(256));
+  recording_.set_fast(true);
+  EXPECT_EQ(counted([&] {
+              for (std::uintptr_t i = 1; i <= 1000; ++i) {
+                reduce(nullptr, {64, 256}, fake_address(256 * i), fake_address(256));
+              }
+            }),
+            0);
+  recording_.set_fast(false);
+}
+
 }  // namespace
 }  // namespace tilewright

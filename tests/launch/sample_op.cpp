@@ -141,7 +141,7 @@ ImplementationRecipe reduce_split() {
   recipe.maps = {{"a", "a", {f("k"), f("m")}, {f("64"), f("block_m")}, {}, f("128")}};
   recipe.workspaces = {{"partial", f("split * m * 4"), WorkspaceRecipe::Zero::never},
                        {"sums", f("m * 4"), WorkspaceRecipe::Zero::each},
-                       {"counter", f("256"), WorkspaceRecipe::Zero::once}};
+                       {"counter", f("max(256, m / 64)"), WorkspaceRecipe::Zero::once}};
   KernelRecipe first;
   first.entry = "reduce_partial";
   first.when = f("1");

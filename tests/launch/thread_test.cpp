@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches, misses and refreshes at the same time: most useful under ThreadSanitizer.
 #include <atomic>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -80,6 +82,36 @@ TEST_F(ThreadTest, launches_go_on_while_the_cache_is_refreshed) {
   recording_.reset();
   scale_(nullptr, {16, 128}, fake_address(256), fake_address(256), 1.0);
   EXPECT_EQ(recording_.launches().at(0).block[0], 512U);
+}
+
+TEST_F(ThreadTest, every_launch_has_the_tensor_map_of_its_own_address) {
+  const Op reduce = launcher_.op("reduce");
+  constexpr int kThreads = 4;
+  constexpr std::uintptr_t kLaunches = 400;
+  on_threads(kThreads, [&](int thread) {
+    // Workspace launches of one stream take turns: a stream each.
+    const cuda::OwnedStream stream(driver_);
+    for (std::uintptr_t i = 0; i < kLaunches; ++i) {
+      // All meet at some addresses, and all bring new ones that push others out.
+      const std::uintptr_t place = i % 3 == 0 ? i % 7 : 7 + i + kLaunches * static_cast<std::uintptr_t>(thread);
+      void* const a = fake_address(256 * (1 + place));
+      // The output's address tells what the map's must be.
+      reduce(stream.get(), {64, 256}, a, a);
+    }
+  });
+  const auto launches = recording_.launches();
+  ASSERT_EQ(launches.size(), 2 * kThreads * kLaunches);
+  std::map<void*, std::uint64_t> mapped;
+  for (const auto& launch : launches) {
+    if (std::string(launch.symbol) == "partial_symbol") {
+      const auto map = param<cuda::TensorMap>(launch, 0);
+      EXPECT_EQ(map.words[15], map.words[0]) << "a map of parts";
+      mapped[launch.stream] = map.words[0];
+    } else {
+      ASSERT_EQ(mapped.at(launch.stream), param<std::uint64_t>(launch, 1));
+    }
+  }
+  EXPECT_EQ(recording_.calls("cuTensorMapEncodeTiled"), 1U);
 }
 
 TEST_F(ThreadTest, queries_preloads_and_ops_of_many_threads_do_not_disturb_each_other) {

@@ -62,6 +62,51 @@ TEST_F(WorkspaceTest, is_cleared_as_the_definition_says) {
   EXPECT_EQ(byte_at(first.counter), 0xff) << "once: the kernels leave it as they found it";
 }
 
+TEST_F(WorkspaceTest, that_kernels_leave_zero_is_shared_by_the_plans_of_a_stream) {
+  const Used first = launch(nullptr, 64);
+  const std::size_t clears = recording_.calls("cuMemsetD8Async");
+  const Used second = launch(nullptr, 128);
+  EXPECT_EQ(second.counter, first.counter);
+  launch(nullptr, 64);
+  EXPECT_EQ(recording_.calls("cuMemsetD8Async"), clears + 2) << "no more than what is cleared each time";
+}
+
+TEST_F(WorkspaceTest, that_grows_is_zero_again_where_kernels_count) {
+  const Used small = launch(nullptr, 64);
+  // As a launch that still runs on the old memory has it.
+  fill(small.counter, 256);
+  const Used large = launch(nullptr, 64000);
+  EXPECT_NE(large.counter, small.counter);
+  for (const cuda::Address offset : {0, 255, 256, 999}) EXPECT_EQ(byte_at(large.counter + offset), 0) << offset;
+  EXPECT_EQ(byte_at(small.counter), 0xff) << "not ours to touch any more";
+  EXPECT_EQ(launch(nullptr, 64).counter, large.counter);
+}
+
+TEST_F(WorkspaceTest, is_zero_again_where_kernels_count_after_a_launch_that_failed_between_its_kernels) {
+  const Used first = launch(nullptr, 64);
+  recording_.fail("cuLaunchKernelEx", 999, 1);
+  EXPECT_THAT(failure(TW_ERROR_DEVICE,
+                      [&] {
+                        reduce_(nullptr, {64, 256}, fake_address(256), fake_address(256));
+                      }),
+              HasSubstr("cuLaunchKernelEx"));
+  // What the first kernel counted, and the second would have reset.
+  fill(first.counter, 256);
+  recording_.fail("cuMemsetD8Async", 999);
+  EXPECT_THAT(failure(TW_ERROR_DEVICE,
+                      [&] {
+                        reduce_(nullptr, {64, 256}, fake_address(256), fake_address(256));
+                      }),
+              HasSubstr("clearing a workspace"));
+  EXPECT_EQ(byte_at(first.counter), 0xff);
+  EXPECT_EQ(launch(nullptr, 64).counter, first.counter);
+  EXPECT_EQ(byte_at(first.counter), 0);
+  EXPECT_EQ(byte_at(first.counter + 255), 0);
+  fill(first.counter, 256);
+  launch(nullptr, 64);
+  EXPECT_EQ(byte_at(first.counter), 0xff) << "cleared once for one failure";
+}
+
 TEST_F(WorkspaceTest, of_two_streams_is_not_shared) {
   const cuda::OwnedStream one(driver_);
   const cuda::OwnedStream two(driver_);

@@ -83,6 +83,12 @@ void read_params(const KernelRecord& kernel, void** params, recording_launch_rec
   }
 }
 
+/// At both ends, where the last is no fifth dimension's, so that a map that was copied in parts can be told.
+void set_address(TensorMap& map, void* address) {
+  map.words[0] = reinterpret_cast<std::uint64_t>(address);
+  if ((map.words[1] & 0xff) < 5) map.words[15] = map.words[0];
+}
+
 void log(const std::string& file, const recording_launch_record& record) {
   if (std::FILE* out = std::fopen(file.c_str(), "a")) {
     std::fprintf(out, "%s grid=%u,%u,%u block=%u,%u,%u cluster=%u,%u,%u shared=%u params=%u\n", record.symbol,
@@ -237,19 +243,31 @@ RECORDING_API Result cuTensorMapEncodeTiled(TensorMap* map, int type, unsigned r
                                             int) {
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuTensorMapEncodeTiled"); status != success) return status;
+  if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) return invalid_value;
   if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0 || rank == 0 || rank > 5) return invalid_value;
   for (unsigned i = 0; i + 1 < rank; ++i) {
     if (strides[i] % 16 != 0) return invalid_value;
   }
   // Readable by a test; the driver's own layout is secret.
   std::memset(map, 0, sizeof *map);
-  map->words[0] = reinterpret_cast<std::uint64_t>(address);
   map->words[1] = static_cast<std::uint64_t>(type) << 32 | static_cast<std::uint64_t>(swizzle) << 8 | rank;
   for (unsigned i = 0; i < rank; ++i) {
     map->words[2 + i] = dims[i];
     map->words[7 + i] = box[i];
     if (i + 1 < rank) map->words[12 + i] = strides[i];
   }
+  set_address(*map, address);
+  return success;
+}
+
+RECORDING_API Result cuTensorMapReplaceAddress(TensorMap* map, void* address) {
+  if (!state().fast.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(state().mutex);
+    if (const Result status = state().ordered("cuTensorMapReplaceAddress"); status != success) return status;
+  }
+  if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) return invalid_value;
+  if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0) return invalid_value;
+  set_address(*map, address);
   return success;
 }
 // NOLINTEND(readability-identifier-naming)

@@ -49,11 +49,12 @@ void recording_reset(void);
 
 /* The calls of `api` ("cuLaunchKernelEx") answer `status`: after `skip` good ones, `times` times. */
 void recording_fail(const char* api, int status, int skip, int times);
-/* How often `api` was called since the last reset. Kept for cuMemAlloc_v2, cuLibraryLoadData and cuLibraryUnload. */
+/* How often `api` was called since the last reset, by those that may be told to fail. */
 size_t recording_calls(const char* api);
 /* Device allocations that were not freed. */
 size_t recording_live_allocations(void);
-/* With 1, a launch does nothing at all, as fast as can be: what a benchmark compares with. */
+/* With 1, launches, clearing and new addresses of tensor maps are not written down, as fast as can be: what a benchmark
+ * compares with. */
 void recording_set_fast(int fast);
 /* Makes the device's context end, as cuDevicePrimaryCtxReset does: the next retain gives another one. */
 void recording_reset_context(int device);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "cache/driver/driver_table.hpp"
+#include "cache/plan.hpp"
+
+/// The tensor map of one argument of a plan, for whatever address a launch brings. It is encoded once, when the plan is made
+/// ready; a new address is put into a copy of that, and the copy is kept for the next launch with the address. At most
+/// kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits: a launch that finds a place being written by
+/// another takes no notice of it and makes its own copy. Any number of threads at once.
+namespace tilewright::cuda {
+
+class TensorMaps {
+ public:
+  static constexpr std::size_t kSets = 16;
+  static constexpr std::size_t kWays = 4;
+  static constexpr std::size_t kMost = kSets * kWays;
+
+  /// Encodes the map for a made-up address. `driver` must outlive it. Throws DeviceError when the driver refuses the plan's map.
+  TensorMaps(const Driver& driver, const PlannedMap& map);
+
+  /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need it is
+  /// the driver's to refuse.
+  [[nodiscard]] Result get(Address address, TensorMap& out) noexcept;
+
+ private:
+  static constexpr std::size_t kWords = sizeof(TensorMap) / sizeof(std::uint64_t);
+
+  /// One map with its address. A reader believes what it read when `version` was even and the same before and after.
+  struct Entry {
+    std::atomic<std::uint64_t> version = 0;
+    std::atomic<Address> address = 0;
+    std::array<std::atomic<std::uint64_t>, kWords> words{};
+
+    [[nodiscard]] bool read(Address wanted, TensorMap& out) const noexcept;
+    void write(Address of, const TensorMap& map) noexcept;
+  };
+  /// The maps of addresses that have one hash. Cache lines of its own, so that launches of other maps do not disturb it.
+  struct alignas(64) Set {
+    std::array<Entry, kWays> entries;
+    std::atomic<std::uint32_t> next = 0;
+  };
+
+  const DriverTable* table_;
+  TensorMap encoded_{};
+  std::array<Set, kSets> sets_;
+};
+
+}  // namespace tilewright::cuda

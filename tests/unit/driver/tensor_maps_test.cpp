@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/driver/tensor_maps.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "cache/error.hpp"
+#include "tests/launch/recording_driver/recording.hpp"
+
+namespace tilewright::cuda {
+namespace {
+
+using tilewright::testing::Recording;
+
+constexpr Address kFirst = 0x7f0000000000;
+
+PlannedMap matrix() {
+  PlannedMap map;
+  map.name = "a";
+  map.type = DType::f16;
+  map.dims = {256, 1024};
+  map.strides = {512};
+  map.box = {64, 32};
+  map.swizzle = 128;
+  return map;
+}
+
+class TensorMapsTest : public ::testing::Test {
+ protected:
+  TensorMapsTest() : driver_(Driver::get()) { recording_.reset(); }
+
+  [[nodiscard]] std::size_t encoded() const { return recording_.calls("cuTensorMapEncodeTiled"); }
+  [[nodiscard]] std::size_t replaced() const { return recording_.calls("cuTensorMapReplaceAddress"); }
+  static void expect_map_of(Address address, const TensorMap& map) {
+    EXPECT_EQ(map.words[0], address);
+    EXPECT_EQ(map.words[15], address);
+    EXPECT_EQ(map.words[1], (std::uint64_t{6} << 32 | 3U << 8 | 2U)) << "fp16, 128-byte swizzle, rank 2";
+    EXPECT_EQ(map.words[2], 256U);
+    EXPECT_EQ(map.words[8], 32U);
+    EXPECT_EQ(map.words[12], 512U);
+  }
+
+  const Recording& recording_ = Recording::get();
+  const Driver& driver_;
+};
+
+TEST_F(TensorMapsTest, encode_once_and_put_in_a_new_address_once) {
+  TensorMaps maps(driver_, matrix());
+  EXPECT_EQ(encoded(), 1U);
+  EXPECT_EQ(replaced(), 0U);
+  for (int launch = 0; launch < 10; ++launch) {
+    TensorMap map{};
+    ASSERT_EQ(maps.get(kFirst, map), kSuccess);
+    expect_map_of(kFirst, map);
+  }
+  EXPECT_EQ(encoded(), 1U);
+  EXPECT_EQ(replaced(), 1U);
+  TensorMap map{};
+  ASSERT_EQ(maps.get(kFirst + 256, map), kSuccess);
+  expect_map_of(kFirst + 256, map);
+  EXPECT_EQ(encoded(), 1U);
+  EXPECT_EQ(replaced(), 2U);
+}
+
+TEST_F(TensorMapsTest, of_a_few_addresses_in_turn_are_all_kept) {
+  TensorMaps maps(driver_, matrix());
+  TensorMap map{};
+  for (int turn = 0; turn < 5; ++turn) {
+    for (Address i = 0; i < TensorMaps::kWays; ++i) {
+      ASSERT_EQ(maps.get(kFirst + (i << 20), map), kSuccess);
+      expect_map_of(kFirst + (i << 20), map);
+    }
+  }
+  EXPECT_EQ(replaced(), TensorMaps::kWays);
+}
+
+TEST_F(TensorMapsTest, are_bounded_and_right_beyond_the_bound) {
+  TensorMaps maps(driver_, matrix());
+  TensorMap map{};
+  constexpr Address kAddresses = 50 * TensorMaps::kMost;
+  for (Address i = 0; i < kAddresses; ++i) {
+    ASSERT_EQ(maps.get(kFirst + 256 * i, map), kSuccess);
+    expect_map_of(kFirst + 256 * i, map);
+  }
+  EXPECT_EQ(replaced(), kAddresses);
+  // The newest is kept, and of all others no more than there is room for.
+  ASSERT_EQ(maps.get(kFirst + 256 * (kAddresses - 1), map), kSuccess);
+  EXPECT_EQ(replaced(), kAddresses);
+  for (Address i = 0; i < kAddresses; ++i) ASSERT_EQ(maps.get(kFirst + 256 * i, map), kSuccess);
+  EXPECT_GE(replaced(), 2 * kAddresses - TensorMaps::kMost);
+  EXPECT_EQ(encoded(), 1U);
+}
+
+TEST_F(TensorMapsTest, of_addresses_in_a_row_use_most_of_the_room) {
+  TensorMaps maps(driver_, matrix());
+  TensorMap map{};
+  for (const Address step : {16, 256, 4096, 1 << 20}) {
+    const auto place = [&](Address i) { return kFirst + (Address{1} << 40) + step * (1 + i); };
+    for (int turn = 0; turn < 2; ++turn) {
+      if (turn == 1) recording_.reset();
+      for (Address i = 0; i < TensorMaps::kMost / 2; ++i) ASSERT_EQ(maps.get(place(i), map), kSuccess);
+    }
+    EXPECT_LE(replaced(), TensorMaps::kMost / 8) << "at a step of " << step;
+  }
+}
+
+TEST_F(TensorMapsTest, of_an_address_that_the_driver_refuses_are_refused_each_time) {
+  TensorMaps maps(driver_, matrix());
+  TensorMap map{};
+  for (int launch = 0; launch < 2; ++launch) EXPECT_EQ(maps.get(kFirst + 8, map), 1);
+  ASSERT_EQ(maps.get(kFirst, map), kSuccess);
+  expect_map_of(kFirst, map);
+}
+
+TEST_F(TensorMapsTest, that_the_driver_does_not_encode_say_which) {
+  recording_.fail("cuTensorMapEncodeTiled", 1);
+  try {
+    const TensorMaps maps(driver_, matrix());
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("encoding the tensor map 'a'"));
+  }
+}
+
+TEST_F(TensorMapsTest, are_whole_for_many_threads_that_push_each_others_out) {
+  recording_.set_fast(true);
+  TensorMaps maps(driver_, matrix());
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (Address thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&maps, &wrong, thread] {
+      TensorMap map{};
+      for (Address i = 0; i < 20'000; ++i) {
+        // Half of them are everyone's, half are new.
+        const Address address = kFirst + 256 * (i % 2 == 0 ? i % 128 : 1000 + i * 4 + thread);
+        const bool is_right = maps.get(address, map) == kSuccess && map.words[0] == address &&
+                              map.words[15] == address && map.words[8] == 32;
+        if (!is_right) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  recording_.set_fast(false);
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace tilewright::cuda
