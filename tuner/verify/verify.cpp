@@ -206,6 +206,24 @@ struct Verifier::Impl {
                        is_sample ? off : off + difference.unwritten, computed[index], is_sample ? "sampled " : "");
   }
 
+  // The next launch, perhaps of another config, takes zeros for granted.
+  std::string not_zero_again(const LaunchPlan& plan, std::span<const Address> workspaces) {
+    for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
+      const PlannedWorkspace& workspace = plan.workspaces[i];
+      if (workspace.zero != WorkspaceRecipe::Zero::once) continue;
+      std::vector<std::byte> bytes(workspace.bytes);
+      device.download(bytes, workspaces[i]);
+      const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
+      const auto first = std::ranges::find_if(bytes, is_set);
+      if (first == bytes.end()) continue;
+      return fmt::format(
+          "it left its workspace {} other than zero, which the next launch counts on: {} of {} bytes, "
+          "the first at {}",
+          workspace.name, std::ranges::count_if(bytes, is_set), bytes.size(), first - bytes.begin());
+    }
+    return {};
+  }
+
   Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces) {
     require_alignment(executable);
     if (!intact) set.repair();
@@ -220,6 +238,7 @@ struct Verifier::Impl {
       const std::string wrong = judge(i, verdict.accuracy);
       if (!wrong.empty() && verdict.reason.empty()) verdict.reason = wrong;
     }
+    if (verdict.reason.empty()) verdict.reason = not_zero_again(executable.plan(), workspaces);
     verdict.right = verdict.reason.empty();
     if (const std::string places = set.in_place(); !verdict.right && !places.empty()) {
       verdict.reason = fmt::format("in place ({}): {}", places, verdict.reason);

@@ -8,10 +8,10 @@
 namespace tilewright::testing {
 namespace {
 
-constexpr const char* kEntries[] = {"good",          "last_column", "past_end",     "before_start",
-                                    "changes_input", "unwritten",   "off_by_some",  "slightly",
-                                    "nan_for_one",   "deadlock",    "reference",    "no_reference",
-                                    "bad_reference", "samples",     "nan_left_out", "empty_reference"};
+constexpr const char* kEntries[] = {
+    "good",          "last_column", "past_end",     "before_start",    "changes_input", "unwritten",
+    "off_by_some",   "slightly",    "nan_for_one",  "deadlock",        "reference",     "no_reference",
+    "bad_reference", "samples",     "nan_left_out", "empty_reference", "counts",        "counts_on"};
 
 // Every kernel has the same parameters, one of them absent from all problems; the references take doubles for y.
 constexpr const char* kKernels = R"(
@@ -41,6 +41,18 @@ KERNEL(nan_for_one, y[i] = i == 9 ? from_float<T>(kInfinity - kInfinity) : from_
 KERNEL(nan_left_out, y[i] = i == 10 ? from_float<T>(kInfinity - kInfinity) : from_float<T>(factor * to_float(x[i]));)
 KERNEL(deadlock, x[i] = from_float<T>(5.0f); if (threadIdx.x == 0) __syncthreads();
        if (threadIdx.x != 0) __syncwarp(); if (threadIdx.x == 0) __syncthreads();)
+// In the place of the absent input this has a counter, to be left zero.
+#define COUNTING(name, ...)                                                                                        \
+  template <class Config>                                                                                          \
+  __global__ void name(typename Config::dtype* x, unsigned* counter, typename Config::dtype* y, float factor,      \
+                       long long rows, long long cols) {                                                           \
+    using T = typename Config::dtype;                                                                              \
+    using namespace tilewright;                                                                                    \
+    each<Config>(rows, cols, [&](long long i) { TWICE });                                                          \
+    __VA_ARGS__                                                                                                    \
+  }
+COUNTING(counts, if (threadIdx.x == 0) counter[1] -= counter[1];)
+COUNTING(counts_on, if (threadIdx.x == 0) counter[1] = 256;)
 #define REFERENCE(name, ...)                                                                                       \
   template <class Config>                                                                                          \
   __global__ void name(typename Config::dtype* x, const float* absent, double* y, float factor, long long rows,     \
@@ -121,13 +133,21 @@ std::unique_ptr<DeviceExecutable> TwiceOp::load(const std::string& entry) {
   kernel.block = {Formula::parse("256")};
   ImplementationRecipe recipe;
   recipe.name = entry;
+  if (entry.starts_with("counts")) {
+    kernel.params[1] = {KernelParam::Kind::workspace, "counter"};
+    recipe.workspaces = {{"counter", Formula::parse("8"), WorkspaceRecipe::Zero::once}};
+  }
   recipe.kernels = {kernel};
   return device->load(compiled.binary, kernel_facts(compiled), definition.interface, recipe, {entry, {}}, problem);
 }
 
 Verdict TwiceOp::check(const std::string& entry, ArgumentSet::Options options) {
   Verifier verifier(*device, definition, problem, compiled, options);
-  return verifier.check(*load(entry));
+  const std::unique_ptr<DeviceBuffer> counter = device->allocate(8, "counter");
+  device->fill(counter->address(), 0, 8);
+  const Address workspace = counter->address();
+  const auto executable = load(entry);
+  return verifier.check(*executable, std::span(&workspace, executable->plan().workspaces.size()));
 }
 
 }  // namespace tilewright::testing

@@ -167,6 +167,14 @@ TEST(Verify, a_sampled_reference_that_has_every_element_is_like_any_other) {
   EXPECT_EQ(op.check("unwritten").reason, "y[0][5] was never written (7 of 231 elements)");
 }
 
+TEST(Verify, counters_must_be_zero_again) {
+  TwiceOp op;
+  EXPECT_EQ(op.check("counts").reason, "");
+  EXPECT_EQ(op.check("counts_on").reason,
+            "it left its workspace counter other than zero, which the next launch counts on: 1 of 8 bytes, the first "
+            "at 5");
+}
+
 TEST(Verify, says_that_a_config_was_wrong_in_place) {
   TwiceOp op;
   EXPECT_THAT(op.check("past_end", {.in_place = true}).reason,
