@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+/// What the tests of gemm's implementations have in common.
+namespace tilewright::test {
+
+inline constexpr const char* kLayouts[] = {"nt", "nn", "tn"};
+
+/// A problem of gemm; every member has the value that most tests want.
+struct Product {
+  std::string dtype = "bf16";
+  std::string layout = "nt";
+  int m = 1, n = 1, k = 1;
+  std::string math = "ieee";
+  std::string bias = "no";
+  std::string act = "none";
+  std::string residual = "no";
+
+  [[nodiscard]] std::string key() const {
+    return fmt::format("gemm[dtype={},layout={},math={},bias={},act={},residual={}]{{m={},n={},k={}}}", dtype, layout,
+                       math, bias, act, residual, m, n, k);
+  }
+};
+
+/// gemm, compiled once for all tests of a process.
+inline BuiltInOp& gemm() {
+  static BuiltInOp op("gemm");
+  return op;
+}
+
+inline void expect_right(const Product& product, const std::string& config, const ArgumentSet::Options& options = {}) {
+  EXPECT_EQ(gemm().fault(gemm().problem(product.key()), Config::parse(config), options), "") << product.key();
+}
+
+}  // namespace tilewright::test
