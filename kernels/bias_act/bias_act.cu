@@ -7,6 +7,7 @@
 
 #include "device/activation.cuh"
 #include "device/convert.cuh"
+#include "device/elementwise/dense.cuh"
 #include "device/elementwise/tiled.cuh"
 
 namespace bias_act {
@@ -22,6 +23,15 @@ struct Function {
 };
 
 }  // namespace bias_act
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    bias_act_dense(const typename Config::dtype* x, const typename Config::dtype* bias, typename Config::dtype* y,
+                   long long rows, long long) {
+  using namespace tilewright::elementwise;
+  using T = typename Config::dtype;
+  dense<Config, T>({x, Config::cols}, Bias<T>{bias}, y, rows, bias_act::Function<Config>{});
+}
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)

@@ -9,6 +9,7 @@
 #include "device/activation.cuh"
 #include "device/convert.cuh"
 #include "device/dropout.cuh"
+#include "device/elementwise/dense.cuh"
 #include "device/elementwise/tiled.cuh"
 
 namespace bias_act_dropout {
@@ -28,6 +29,17 @@ struct Function {
 };
 
 }  // namespace bias_act_dropout
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    bias_act_dropout_dense(const typename Config::dtype* x, const typename Config::dtype* bias,
+                           typename Config::dtype* y, float scale, float p, unsigned long long seed,
+                           unsigned long long offset, long long rows, long long) {
+  using namespace tilewright::elementwise;
+  using T = typename Config::dtype;
+  dense<Config, T>({x, Config::cols}, Bias<T>{bias}, y, rows,
+                   bias_act_dropout::Function<Config>{scale, {p, seed, offset}});
+}
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)

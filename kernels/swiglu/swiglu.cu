@@ -7,12 +7,14 @@
 //   pitch=strided   rows start gate_pitch, up_pitch or gate_up_pitch, and y_pitch elements apart
 //
 //   flat    sees dense split matrices as vectors of rows · cols elements
+//   dense   goes over y of a dense packed matrix as one row
 //   tiled   anything
 //
 // Shared memory: none. sm_80 and later.
 
 #include "device/activation.cuh"
 #include "device/convert.cuh"
+#include "device/elementwise/dense.cuh"
 #include "device/elementwise/flat.cuh"
 #include "device/elementwise/tiled.cuh"
 
@@ -62,6 +64,15 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
     swiglu_flat(const typename Config::dtype* gate, const typename Config::dtype* up, typename Config::dtype* y,
                 long long rows, long long cols) {
   tilewright::elementwise::flat<Config>(gate, up, y, rows * cols, swiglu::Function<typename Config::dtype>{});
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    swiglu_dense(const typename Config::dtype* gate_up, typename Config::dtype* y, long long rows, long long) {
+  using namespace tilewright::elementwise;
+  using T = typename Config::dtype;
+  constexpr long long kPitch = 2 * Config::cols;
+  dense<Config, T>({gate_up, kPitch}, Rows<const T>{gate_up + Config::cols, kPitch}, y, rows, swiglu::Function<T>{});
 }
 
 template <class Config>

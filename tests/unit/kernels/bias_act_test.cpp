@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops `bias_act` and `bias_act_dropout`, and with them the skeleton device/elementwise/tiled.cuh.
+// The ops `bias_act` and `bias_act_dropout`, and with them the skeletons tiled.cuh and dense.cuh of device/elementwise.
 #include <fmt/format.h>
 
 #include "tests/unit/kernels/elementwise.hpp"
@@ -29,6 +29,23 @@ TEST_P(BiasAct, is_right_at_odd_and_at_whole_widths_with_one_mask_whatever_the_c
     expect_right(op(), key(dtype, "relu", 37, 64), "tiled", 2);
   }
   expect_right(op(), key("bf16", "relu", 3, 2051), "tiled", 3);
+}
+
+TEST_P(BiasAct, goes_over_dense_matrices_as_one_row) {
+  // Whole tiles of several vectors a thread, and one that is not.
+  EXPECT_EQ(op().fault(op().problem(key("f16", "relu", 270, 60)),
+                       Config::parse("dense{num_warps=4,vec=4,unroll=4,static_dims=1,hints=2}")),
+            "");
+  const bool single_elements = GetParam() == std::string("bias_act");
+  for (const char* dtype : kDtypes) {
+    for (const int cols : {60, 64, 2048}) expect_right(op(), key(dtype, "relu", 37, cols), "dense", 2);
+    for (const int cols : {1, 61, 2050}) {
+      const Problem odd = op().problem(key(dtype, "relu", 37, cols));
+      EXPECT_EQ(op().sample(odd, "dense", 1).empty(), !single_elements);
+      if (single_elements) expect_right(op(), key(dtype, "relu", 37, cols), "dense", 2);
+    }
+    EXPECT_TRUE(op().sample(op().problem(key(dtype, "relu", 37, 64, "strided")), "dense", 1).empty());
+  }
 }
 
 TEST_P(BiasAct, is_right_from_one_column_on) {
@@ -71,6 +88,7 @@ TEST_P(BiasAct, may_write_over_its_input) {
   for (const int cols : {61, 64}) {
     expect_right(op(), key("bf16", "relu", 37, cols), "tiled", 2, {.seed = 3, .in_place = true});
   }
+  expect_right(op(), key("bf16", "relu", 37, 64), "dense", 2, {.seed = 3, .in_place = true});
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, BiasAct, ::testing::Values("bias_act", "bias_act_dropout"),

@@ -35,6 +35,23 @@ TEST_P(Swiglu, sees_dense_matrices_as_one_row) {
   EXPECT_TRUE(swiglu().sample(swiglu().problem(key("split", 37, 61, "strided")), "flat", 1).empty());
 }
 
+TEST_P(Swiglu, goes_over_dense_packed_matrices_as_one_row) {
+  // Single elements, vectors of four and the longest vectors; the last tile is not whole.
+  for (const int cols : {1, 61, 257, 60, 64}) expect_right(swiglu(), key("packed", 37, cols), "dense", 2);
+  // Whole tiles of several vectors a thread, and one that is not.
+  const std::string tail = ",static_dims=1,hints=1}";
+  EXPECT_EQ(swiglu().fault(swiglu().problem(key("packed", 270, 60)),
+                           Config::parse("dense{num_warps=4,vec=4,unroll=4" + tail)),
+            "");
+  EXPECT_EQ(
+      swiglu().fault(swiglu().problem(key("packed", 70, 61)), Config::parse("dense{num_warps=4,vec=1,unroll=8" + tail)),
+      "");
+  EXPECT_TRUE(swiglu().sample(swiglu().problem(key("split", 37, 61)), "dense", 1).empty());
+  EXPECT_TRUE(swiglu().sample(swiglu().problem(key("packed", 37, 61, "strided")), "dense", 1).empty());
+  EXPECT_FALSE(swiglu().sample(swiglu().problem(key("packed", 65535, 32767)), "dense", 1).empty());
+  EXPECT_TRUE(swiglu().sample(swiglu().problem(key("packed", 65536, 32768)), "dense", 1).empty());
+}
+
 TEST_P(Swiglu, is_right_from_one_column_on) {
   for (const int cols : {1, 3, 13}) {
     for (const char* layout : {"split", "packed"}) expect_right_base(swiglu(), key(layout, 11, cols));
@@ -47,6 +64,7 @@ TEST_P(Swiglu, serves_addresses_that_are_only_element_aligned) {
       expect_right_base(swiglu(), key(layout, 5, 64), {.seed = 7, .misalign_elements = shift});
     }
   }
+  expect_right(swiglu(), key("packed", 5, 61), "dense", 1, {.seed = 7, .misalign_elements = 3});
 }
 
 TEST_P(Swiglu, may_write_over_the_gate) {
