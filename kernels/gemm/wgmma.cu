@@ -4,7 +4,7 @@
 // multiply them by wgmma, and c leaves through shared memory. Blocks stay and take tile after tile. docs/kernels/gemm.md.
 //
 //   a, b   a multiple of 16 bytes in address and row length, whichever the layout
-//   c      the same where tensor_store = 1; any otherwise
+//   c      the same where tensor_store = 1, and so is residual; any otherwise
 //
 // The ring's full barriers count the copies' bytes, its empty barriers one arrival of each warpgroup that has read a stage,
 // in each block of the cluster that the stage's copies come from.
@@ -18,48 +18,50 @@
 #include "device/ptx/wgmma.cuh"
 #include "device/ring.cuh"
 #include "device/shared.cuh"
+#include "raster.cuh"
+#include "split.cuh"
 #include "wgmma_geometry.cuh"
 #include "wgmma_store.cuh"
 
 namespace tilewright::gemm {
 
-// The tiles of a block, one after the other: those of its cluster, of which each block has one.
+// The work of a block, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have neighbouring tiles.
 template <class Config>
 struct Schedule {
   using G = Geometry<Config>;
 
-  struct Tile {
-    i64 row, column;
+  struct Work {
+    i64 row, column;  // of c
+    SplitRange range;
+    u32 tile, split;
   };
 
   u32 tiles_m, tiles_n;  // of clusters
-  u32 count;
+  u32 blocks_k;
   u32 clusters;
   u32 next;
   u32 rank_m, rank_n;
 
-  __device__ __forceinline__ Schedule(i64 m, i64 n, u32 rank)
+  __device__ __forceinline__ Schedule(i64 m, i64 n, i64 k, u32 rank)
       : tiles_m(static_cast<u32>(ceil_div(m, i64{G::kBlockM} * G::kClusterM))),
         tiles_n(static_cast<u32>(ceil_div(n, i64{G::kBlockN} * G::kClusterN))),
-        count(tiles_m * tiles_n),
+        blocks_k(static_cast<u32>(ceil_div(k, i64{G::kBlockK}))),
         clusters(gridDim.x / G::kClusterSize),
         next(blockIdx.x / G::kClusterSize),
         rank_m(rank % G::kClusterM),
         rank_n(rank / G::kClusterM) {}
 
-  __device__ __forceinline__ bool done() const { return next >= count; }
-  __device__ __forceinline__ void skip(u32 tiles) { next += tiles * clusters; }
+  __device__ __forceinline__ bool done() const { return next >= tiles_m * tiles_n * Config::split_k; }
+  __device__ __forceinline__ void skip(u32 pieces) { next += pieces * clusters; }
 
-  // Bands of `group` tile rows, column by column in a band: what runs at one time shares its rows of a and its columns of b.
-  __device__ __forceinline__ Tile tile() const {
-    const u32 band_tiles = Config::group * tiles_n;
-    const u32 band = next / band_tiles;
-    const u32 in_band = next - band * band_tiles;
-    const u32 first_row = band * Config::group;
-    const u32 rows = tiles_m - first_row < Config::group ? tiles_m - first_row : Config::group;
-    const u32 column = in_band / rows;
-    const u32 row = first_row + (in_band - column * rows);
-    return {i64{row * G::kClusterM + rank_m} * G::kBlockM, i64{column * G::kClusterN + rank_n} * G::kBlockN};
+  // What runs at one time shares its rows of a and its columns of b, and so has the same part of k.
+  __device__ __forceinline__ Work work() const {
+    const u32 tiles = tiles_m * tiles_n;
+    const u32 split = Config::split_k > 1 ? next / tiles : 0;
+    const RasterTile at = raster<Config>(next - split * tiles, tiles_m, tiles_n);
+    const u32 row = at.row * G::kClusterM + rank_m, column = at.column * G::kClusterN + rank_n;
+    return {i64{row} * G::kBlockM, i64{column} * G::kBlockN, split_range<Config::split_k>(blocks_k, split),
+            row * tiles_n * G::kClusterN + column, split};
   }
 };
 
@@ -96,7 +98,7 @@ __device__ __forceinline__ void load_tile(unsigned char* stage, const TensorMap&
 // One thread: fills the ring, tile after tile.
 template <class Config>
 __device__ __forceinline__ void produce(typename Geometry<Config>::Storage& storage, const TensorMap& map_a,
-                                        const TensorMap& map_b, Schedule<Config> schedule, u32 blocks_k) {
+                                        const TensorMap& map_b, Schedule<Config> schedule) {
   using G = Geometry<Config>;
   // Of a cluster, blocks in one row need the same of a, those in one column the same of b.
   u16 row_mask = 0, column_mask = 0;
@@ -107,16 +109,16 @@ __device__ __forceinline__ void produce(typename Geometry<Config>::Storage& stor
 
   Ring<G::kStages> ring;
   for (; !schedule.done(); schedule.skip(1)) {
-    const auto tile = schedule.tile();
-    for (u32 block = 0; block < blocks_k; ++block, ring.advance()) {
-      const i32 k = static_cast<i32>(block) * G::kBlockK;
+    const auto work = schedule.work();
+    for (u32 block = 0; block < work.range.count; ++block, ring.advance()) {
+      const i32 k = static_cast<i32>(work.range.first + block) * G::kBlockK;
       u64* const full = &storage.full[ring.stage];
       ptx::mbarrier_wait(&storage.empty[ring.stage], ring.parity ^ 1);
       ptx::mbarrier_arrive_expect_tx(full, G::kStageBytes);
       load_tile<Config, G::kTransposedA, G::kBlockM, G::kClusterN>(
-          storage.a[ring.stage], map_a, static_cast<i32>(tile.row), k, full, schedule.rank_n, row_mask);
+          storage.a[ring.stage], map_a, static_cast<i32>(work.row), k, full, schedule.rank_n, row_mask);
       load_tile<Config, G::kTransposedB, G::kBlockN, G::kClusterM>(
-          storage.b[ring.stage], map_b, static_cast<i32>(tile.column), k, full, schedule.rank_m, column_mask);
+          storage.b[ring.stage], map_b, static_cast<i32>(work.column), k, full, schedule.rank_m, column_mask);
     }
   }
 }
@@ -203,50 +205,57 @@ struct Multiplier {
 // A warpgroup: multiplies and stores, tile after tile.
 template <class Config>
 __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, TileStore<Config> out,
-                                        Schedule<Config> schedule, u32 blocks_k) {
+                                        Schedule<Config> schedule, float* partials, u32* counters) {
   using G = Geometry<Config>;
   constexpr u32 kTurn = 1 + G::kConsumers;  // named barriers behind those of the stores
   constexpr u32 kBoth = 2 * G::kWarpgroup;
   const u32 own = static_cast<u32>(out.warpgroup);
-  const int first_row = G::kPingPong ? 0 : out.warpgroup * G::kWarpgroupRows;
-  const Multiplier<Config> multiplier{storage, first_row, out.warp * kWarpSize + out.lane, schedule.rank_m,
-                                      schedule.rank_n};
+  const u32 of_tile = G::kPingPong ? 0 : own;  // which of the warpgroups of a tile
+  const i64 first_row = of_tile * G::kWarpgroupRows;
+  const int thread = out.warp * kWarpSize + out.lane;
+  const Multiplier<Config> multiplier{storage, static_cast<int>(first_row), thread, schedule.rank_m, schedule.rank_n};
   Ring<G::kStages> ring;
+  const auto leave_to_other = [&] {
+    ring.advance(schedule.work().range.count);
+    schedule.skip(1);
+  };
   if constexpr (G::kPingPong) {
     // The second tile is the second warpgroup's; the tensor cores are the first's to begin with.
     if (own == 1) {
-      schedule.skip(1);
-      ring.advance(blocks_k);
+      if (!schedule.done()) leave_to_other();
       ptx::barrier_arrive(kTurn, kBoth);
     }
   }
-  for (; !schedule.done(); schedule.skip(G::kPingPong ? 2 : 1)) {
-    const auto tile = schedule.tile();
+  while (!schedule.done()) {
+    const auto work = schedule.work();
+    const i64 row = work.row + first_row;
     float sums[G::kSlabs][G::kSums];
+    typename TileStore<Config>::Ahead ahead;
+    out.prefetch(ahead, row, work.column);
     if constexpr (G::kPingPong) ptx::barrier_sync(kTurn + own, kBoth);
-    multiplier.multiply(sums, ring, blocks_k, [&] {
+    multiplier.multiply(sums, ring, work.range.count, [&] {
       if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
+      out.load(storage, ahead, row, work.column);
     });
-    if constexpr (G::kPingPong) ring.advance(blocks_k);
-    out.store(storage, sums, tile.row + first_row, tile.column);
+    if (Split<Config::split_k, G::kWarpgroup>::sum_up(sums, partials, counters, work.tile * G::kUsersOfStage + of_tile,
+                                                      work.split, thread, &storage.last[own], [&] { out.sync(); })) {
+      out.store(storage, sums, ahead, row, work.column);
+    }
+    schedule.skip(1);
+    if (G::kPingPong && !schedule.done()) leave_to_other();
   }
   out.drain();
 }
 
-}  // namespace tilewright::gemm
-
 template <class Config>
-__global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 1)
-    gemm_wgmma(const __grid_constant__ tilewright::TensorMap map_a, const __grid_constant__ tilewright::TensorMap map_b,
-               const __grid_constant__ tilewright::TensorMap map_c, const typename Config::dtype* bias,
-               const typename Config::dtype* residual, typename Config::dtype* c, long long m, long long n,
-               long long k) {
-  using namespace tilewright;
-  using namespace tilewright::gemm;
+__device__ __forceinline__ void run(const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_c,
+                                    const typename Config::dtype* bias, const typename Config::dtype* residual,
+                                    typename Config::dtype* c, float* partials, u32* counters, i64 m, i64 n, i64 k) {
   using G = Geometry<Config>;
   auto& storage = *shared_storage<typename G::Storage>();
   const u32 rank = G::kClusterSize > 1 ? ptx::cluster_rank() : 0;
   const int thread = static_cast<int>(threadIdx.x);
+  // The same in all lanes, and known to be.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
 
   // The ring.
@@ -266,18 +275,39 @@ __global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 
     __syncthreads();
   }
 
-  const Schedule<Config> schedule(m, n, rank);
-  const u32 blocks_k = static_cast<u32>(ceil_div(k, i64{G::kBlockK}));
+  const Schedule<Config> schedule(m, n, k, rank);
   if (warpgroup == 0) {
     if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
-    if (thread == 0) produce<Config>(storage, map_a, map_b, schedule, blocks_k);
+    if (thread == 0) produce<Config>(storage, map_a, map_b, schedule);
     __syncwarp();
   } else {
     if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
-    const TileStore<Config> out{map_c,         bias, residual, c, m, n, warpgroup - 1, thread % G::kWarpgroup / kWarpSize,
-                                thread % kWarpSize};
-    consume<Config>(storage, out, schedule, blocks_k);
+    const TileStore<Config> out{
+        map_c, bias, residual, c, m, n, warpgroup - 1, thread % G::kWarpgroup / kWarpSize, thread % kWarpSize};
+    consume<Config>(storage, out, schedule, partials, counters);
   }
   // No block ends while others copy to it or arrive at its barriers.
   if constexpr (G::kClusterSize > 1) ptx::cluster_sync();
+}
+
+}  // namespace tilewright::gemm
+
+// tensor_store = 1.
+template <class Config>
+__global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 1)
+    gemm_wgmma(const __grid_constant__ tilewright::TensorMap map_a, const __grid_constant__ tilewright::TensorMap map_b,
+               const __grid_constant__ tilewright::TensorMap map_c, const typename Config::dtype* bias,
+               const typename Config::dtype* residual, typename Config::dtype* c, float* partials, unsigned* counters,
+               long long m, long long n, long long k) {
+  tilewright::gemm::run<Config>(map_a, map_b, map_c, bias, residual, c, partials, counters, m, n, k);
+}
+
+// tensor_store = 0: no tensor map describes a c of any row length.
+template <class Config>
+__global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 1)
+    gemm_wgmma_any(const __grid_constant__ tilewright::TensorMap map_a,
+                   const __grid_constant__ tilewright::TensorMap map_b, const typename Config::dtype* bias,
+                   const typename Config::dtype* residual, typename Config::dtype* c, float* partials,
+                   unsigned* counters, long long m, long long n, long long k) {
+  tilewright::gemm::run<Config>(map_a, map_b, map_a, bias, residual, c, partials, counters, m, n, k);
 }

@@ -68,8 +68,10 @@ struct Geometry {
     alignas(1024) unsigned char b[kStages][kBytesB];
     alignas(1024) unsigned char c[Config::tensor_store ? kConsumers : 1][kStoreBuffers]
                                  [Config::tensor_store ? kStoreBytes : 16];
+    alignas(16) T bias[Config::bias == "yes" ? kConsumers : 1][Config::bias == "yes" ? kBlockN : 8];
     u64 full[kStages];
     u64 empty[kStages];
+    u32 last[kConsumers];  // of each warpgroup: which part of a split tile came last
   };
 };
 

@@ -11,6 +11,7 @@
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/bulk_copy.cuh"
 #include "device/ptx/fence.cuh"
+#include "device/ptx/prefetch.cuh"
 #include "device/ptx/stmatrix.cuh"
 #include "device/ptx/tensor_copy.cuh"
 #include "device/tensor_map.cuh"
@@ -35,9 +36,54 @@ struct TileStore {
   int warpgroup;  // among those that multiply
   int warp, lane;
 
+  // What a tile's epilogue needs besides the sums, on its way while they are worked out: a pair of the tile's bias, and the
+  // residual, two neighbours a word, where registers are left for it.
+  enum : bool { kResidualAhead = Epilogue<Config>::kHasResidual && !G::kPingPong && G::kSlabs * G::kSums <= 128 };
+  using Pair = Packed<T, 2>;
+  struct Ahead {
+    Pair bias;
+    Pair residual[kResidualAhead ? G::kSlabs : 1][kResidualAhead ? G::kSums / 2 : 1];
+  };
+
+  // Asks for it: before the products, the bias, and the residual into L2 …
+  __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
+    if constexpr (Epilogue<Config>::kHasBias) {
+      const i64 here = column + 2 * thread();
+      ahead.bias = pair_at(bias, here, 2 * thread() < G::kBlockN ? n - here : 0);
+    }
+    if constexpr (Epilogue<Config>::kHasResidual) {
+      constexpr int kLineElements = static_cast<int>(128 / sizeof(T));
+      constexpr int kLines = ceil_div(static_cast<int>(G::kBlockN), kLineElements);
+      for (int i = thread(); i < G::kWarpgroupRows * kLines; i += G::kWarpgroup) {
+        const i64 line_row = row + i / kLines, line_column = column + i % kLines * kLineElements;
+        if (line_row < m && line_column < n) ptx::prefetch_l2(residual + line_row * n + line_column);
+      }
+    }
+  }
+  // … and when all products are under way, the residual into registers, and the bias for all to read.
+  __device__ __forceinline__ void load(Storage& storage, Ahead& ahead, i64 row, i64 column) const {
+    if constexpr (Epilogue<Config>::kHasBias) {
+      if (2 * thread() < G::kBlockN) {
+        store_vector(&storage.bias[warpgroup][2 * thread()], unpack(ahead.bias));
+      }
+    }
+    if constexpr (kResidualAhead) {
+#pragma unroll
+      for (int slab = 0; slab < G::kSlabs; ++slab) {
+#pragma unroll
+        for (int pair = 0; pair < G::kSums / 2; ++pair) {
+          const i64 here = row + slab * G::kSlabRows + lane_row() + pair % 2 * 8;
+          const i64 column_here = column + pair / 2 * kGroup + lane_column();
+          ahead.residual[slab][pair] = pair_at(residual, here * n + column_here, here < m ? n - column_here : 0);
+        }
+      }
+    }
+  }
+
   // Writes the sums of the rows from `row` and the columns from `column` of c.
-  __device__ __forceinline__ void store(Storage& storage, const float (&sums)[G::kSlabs][G::kSums], i64 row,
-                                        i64 column) const {
+  __device__ __forceinline__ void store(Storage& storage, const float (&sums)[G::kSlabs][G::kSums], const Ahead& ahead,
+                                        i64 row, i64 column) const {
+    if constexpr (Epilogue<Config>::kHasBias) sync();
     constexpr int kPieces = G::kBlockN / G::kStoreColumns;
 #pragma unroll
     for (int slab = 0; slab < G::kSlabs; ++slab) {
@@ -49,7 +95,17 @@ struct TileStore {
         float values[kValues];
 #pragma unroll
         for (int i = 0; i < kValues; ++i) values[i] = sums[slab][piece * kValues + i];
-        finish(values, first_row, first_column);
+        const auto bias_at = [&](int group) {
+          return load_packed<2>(&storage.bias[warpgroup][piece * G::kStoreColumns + group * kGroup + lane_column()]);
+        };
+        const auto residual_at = [&](int pair, i64 index, i64 exist) {
+          if constexpr (kResidualAhead) {
+            return ahead.residual[slab][piece * kValues / 2 + pair];
+          } else {
+            return pair_at(residual, index, exist);
+          }
+        };
+        finish(values, first_row, first_column, bias_at, residual_at);
         if constexpr (Config::tensor_store) {
           unsigned char* const buffer = storage.c[warpgroup][(slab * kPieces + piece) % G::kStoreBuffers];
           store_by_map(buffer, values, first_row, first_column);
@@ -60,6 +116,12 @@ struct TileStore {
     }
   }
 
+  // A barrier of the warpgroup.
+  __device__ __forceinline__ void sync() const {
+    constexpr int kFirstBarrier = 1;
+    ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
+  }
+
   // Before shared memory may go.
   __device__ __forceinline__ void drain() const {
     if (Config::tensor_store && is_leader()) ptx::bulk_wait_read<0>();
@@ -67,35 +129,41 @@ struct TileStore {
 
  private:
   __device__ __forceinline__ bool is_leader() const { return warp == 0 && lane == 0; }
+  __device__ __forceinline__ int thread() const { return warp * kWarpSize + lane; }
   // Where the lane's first pair of a group lies in a slab's piece.
   __device__ __forceinline__ int lane_row() const { return warp * 16 + lane / 4; }
   __device__ __forceinline__ int lane_column() const { return lane % 4 * 2; }
 
   // Two neighbours of a tensor, of which `exist` lie inside: zeros elsewhere.
-  __device__ __forceinline__ void load_pair(float (&to)[2], const T* tensor, i64 index, i64 exist) const {
-    to[0] = to[1] = 0.0f;
+  __device__ __forceinline__ Pair pair_at(const T* tensor, i64 index, i64 exist) const {
     if constexpr (Config::tensor_store) {
       // Rows are whole vectors here, and so a pair is inside or outside.
-      if (exist > 0) to_float(load_vector<2>(tensor + index), to);
+      return exist > 0 ? load_packed<2>(tensor + index) : Pair{};
     } else {
-      if (exist > 0) to[0] = to_float(tensor[index]);
-      if (exist > 1) to[1] = to_float(tensor[index + 1]);
+      Vector<T, 2> pair{};
+      if (exist > 0) pair[0] = tensor[index];
+      if (exist > 1) pair[1] = tensor[index + 1];
+      return pack(pair);
     }
   }
 
-  template <int kValues>
-  __device__ __forceinline__ void finish(float (&values)[kValues], i64 first_row, i64 first_column) const {
+  // `bias_at(group)` and `residual_at(pair, index, exist)` give pairs of this piece: by number, or by where they lie.
+  template <int kValues, class BiasAt, class ResidualAt>
+  __device__ __forceinline__ void finish(float (&values)[kValues], i64 first_row, i64 first_column,
+                                         const BiasAt& bias_at, const ResidualAt& residual_at) const {
     using E = Epilogue<Config>;
 #pragma unroll
     for (int group = 0; group < kValues / 4; ++group) {
       const i64 column = first_column + group * kGroup + lane_column();
       float bias_pair[2] = {};
-      if constexpr (E::kHasBias) load_pair(bias_pair, bias, column, n - column);
+      if constexpr (E::kHasBias) to_float(bias_at(group), bias_pair);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const i64 row = first_row + lane_row() + half * 8;
         float residual_pair[2] = {};
-        if constexpr (E::kHasResidual) load_pair(residual_pair, residual, row * n + column, row < m ? n - column : 0);
+        if constexpr (E::kHasResidual) {
+          to_float(residual_at(group * 2 + half, row * n + column, row < m ? n - column : 0), residual_pair);
+        }
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           float& value = values[group * 4 + half * 2 + i];
@@ -110,10 +178,10 @@ struct TileStore {
                                                i64 first_column) const {
     // What was stored from this buffer before has been read.
     if (is_leader()) ptx::bulk_wait_read<G::kStoreBuffers - 1>();
-    warpgroup_sync();
+    sync();
     to_shared(buffer, values);
     ptx::fence_shared_to_async();
-    warpgroup_sync();
+    sync();
     if (is_leader()) {
       ptx::tensor_store(map, static_cast<i32>(first_column), static_cast<i32>(first_row), buffer);
       ptx::bulk_commit();
@@ -155,7 +223,8 @@ struct TileStore {
   }
 
   template <int kValues>
-  __device__ __forceinline__ void store_directly(const float (&values)[kValues], i64 first_row, i64 first_column) const {
+  __device__ __forceinline__ void store_directly(const float (&values)[kValues], i64 first_row,
+                                                 i64 first_column) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const i64 row = first_row + lane_row() + half * 8;
@@ -169,11 +238,6 @@ struct TileStore {
         }
       }
     }
-  }
-
-  __device__ __forceinline__ void warpgroup_sync() const {
-    constexpr int kFirstBarrier = 1;
-    ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
   }
 };
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Asks for the line of L2 that holds an address of global memory; the thread goes on.
+
+#include "device/config.cuh"
+
+namespace tilewright::ptx {
+
+__device__ __forceinline__ void prefetch_l2(const void* global) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(global) : "memory");
+}
+
+}  // namespace tilewright::ptx
