@@ -78,11 +78,12 @@ std::vector<OpSpec> specs_of(const OpDefinition& definition) {
 /// "'f32' where math is 'tf32' and act is 'none'": of the attributes, those that conditions mention.
 std::string case_of(const OpSpec& spec, const std::vector<ToleranceTable>& tables) {
   std::vector<std::string> parts;
-  for (const auto& [name, value] : spec.attributes) {
+  for (const auto& attribute : spec.attributes) {
     const auto mentions = [&](const ToleranceTable& table) {
-      return table.when && std::ranges::count(table.when->names(), name) > 0;
+      return table.when && std::ranges::count(table.when->names(), attribute.first) > 0;
     };
-    if (std::ranges::any_of(tables, mentions)) parts.push_back(fmt::format("{} is '{}'", name, value));
+    if (std::ranges::any_of(tables, mentions))
+      parts.push_back(fmt::format("{} is '{}'", attribute.first, attribute.second));
   }
   const std::string type(name(spec.dtype));
   return parts.empty() ? fmt::format("'{}'", type) : fmt::format("'{}' where {}", type, fmt::join(parts, " and "));

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/examples/center on a GPU: what a user's op may be made of, tensor map, cluster, counter and dependent kernel, computes
+// what is right when it is tuned and when it is served.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <span>
+#include <tilewright/launch.hpp>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/driver/driver_table.hpp"
+#include "cache/driver/stream.hpp"
+#include "tests/gpu/device_fixture.hpp"
+#include "tests/launch/sample_cache.hpp"
+#include "tuner/compile/source.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/space.hpp"
+#include "tuner/verify/verify.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+
+class GpuExample : public OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
+    if (device_->facts().compute_capability < 90) GTEST_SKIP() << "needs sm_90";
+    catalogue_.emplace(std::vector<std::filesystem::path>{TILEWRIGHT_EXAMPLES}, TILEWRIGHT_KERNELS);
+    center_ = &catalogue_->find("center");
+  }
+
+  [[nodiscard]] CompileResult compile(const GeneratedSource& source) const {
+    const CompileResult result = device_->compiler().compile(
+        {source.text, source.name, source.entries, device_->facts().arch(), {TILEWRIGHT_KERNELS}, {}});
+    if (!result.ok) throw Error(result.log);
+    return result;
+  }
+  [[nodiscard]] CompileResult compile(const Candidate& candidate, const Problem& problem) const {
+    const auto plan =
+        make_plan(center_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts());
+    return compile(
+        generate_source(*center_, *candidate.implementation, candidate.config, problem, std::get<LaunchPlan>(plan)));
+  }
+
+  std::optional<Catalogue> catalogue_;
+  const OpDefinition* center_ = nullptr;
+};
+
+TEST_F(GpuExample, every_config_is_right_launch_after_launch) {
+  for (const char* dims : {"rows=1,cols=4", "rows=1000,cols=1028", "rows=5000,cols=36"}) {
+    const Problem problem = parse_problem(fmt::format("center{{{}}}", dims), center_->interface);
+    Verifier verifier(*device_, *center_, problem, compile(generate_reference(*center_, problem)));
+    const std::vector<Candidate> legal = expand(*center_, problem, device_->facts()).legal;
+    EXPECT_GE(legal.size(), 5U) << dims;
+    for (const Candidate& candidate : legal) {
+      const CompileResult binary = compile(candidate, problem);
+      const auto executable = device_->load(binary.binary, kernel_facts(binary), center_->interface,
+                                            candidate.implementation->recipe, candidate.config, problem);
+      std::vector<std::unique_ptr<DeviceBuffer>> workspaces;
+      std::vector<Address> addresses;
+      for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
+        addresses.push_back(workspaces.emplace_back(device_->allocate(workspace.bytes, workspace.name))->address());
+        device_->fill(addresses.back(), 0, workspace.bytes);
+      }
+      for (int launch = 0; launch < 3; ++launch) {
+        EXPECT_EQ(verifier.check(*executable, addresses).reason, "") << candidate.config.text() << " of " << dims;
+      }
+    }
+  }
+}
+
+TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "cache.db").string();
+  const Candidate candidate = resolve_config(*center_, Config::parse("clustered{tile_rows=32,cluster=2,parts=4}"));
+  const Problem problem = parse_problem("center{rows=1000,cols=512}", center_->interface);
+  {
+    SampleCache cache(path);
+    const CompileResult binary = compile(candidate, problem);
+    cache.add_op(center_->interface, candidate.implementation->recipe, kernel_facts(binary), binary.binary);
+    cache.add_winner(center_->interface, "center{rows=1000,cols=512}", candidate.config.text(),
+                     {.role = WinnerRole::base, .device = device_->facts()});
+  }
+  const cuda::Driver& driver = cuda::Driver::get();
+  const cuda::PrimaryContext context(driver, 0);
+  const Launcher launcher(path);
+  const Op center = launcher.op("center");
+  const cuda::OwnedStream stream(driver);
+
+  // One allocation with a matrix at every 64 KiB more: each launch has addresses of its own.
+  const auto check = [&](std::int64_t rows, std::int64_t cols, std::size_t place, const auto& launch) {
+    const auto count = static_cast<std::size_t>(rows * cols), shift = place * (std::size_t{64} << 10);
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i * 37 % 1009) / 16;
+    const cuda::Buffer memory(driver, shift + count * sizeof(float), "a test");
+    const cuda::Address x = memory.address() + shift;
+    driver.call("copying", driver.table().memcpy_htod, x, static_cast<const void*>(values.data()),
+                count * sizeof(float));
+    launch(reinterpret_cast<float*>(x));
+    stream.synchronize("a test");
+    std::vector<float> result(count);
+    driver.call("copying", driver.table().memcpy_dtoh, static_cast<void*>(result.data()), x, count * sizeof(float));
+    double furthest = 0;
+    for (std::int64_t c = 0; c < cols; ++c) {
+      double sum = 0;
+      for (std::int64_t r = 0; r < rows; ++r) sum += double{values[static_cast<std::size_t>(r * cols + c)]};
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const auto at = static_cast<std::size_t>(r * cols + c);
+        const double expected = double{values[at]} - sum / static_cast<double>(rows);
+        furthest = std::max(furthest, std::fabs(double{result[at]} - expected));
+      }
+    }
+    EXPECT_LT(furthest, 1e-4) << rows << " x " << cols << " at " << place;
+  };
+  // In place, and with shapes whose counters and means share the stream's memory and make it grow.
+  for (std::size_t place = 0; place < 100; ++place) {
+    const std::int64_t rows = place % 3 == 0 ? 1000 : 300, cols = place % 5 == 0 ? 512 : place % 7 == 0 ? 4096 : 64;
+    check(rows, cols, place, [&](float* x) { center(stream.get(), {rows, cols}, x, x); });
+  }
+  check(1000, 512, 3, [&](float* x) {
+    const cuda::CapturedGraph graph(driver, stream.get(), [&](cuda::Stream capturing) {
+      center(capturing, {1000, 512}, x, x);
+    });
+    // What is centred stays so.
+    for (int i = 0; i < 3; ++i) graph.launch(stream.get());
+    stream.synchronize("a test");
+  });
+}
+
+}  // namespace
+}  // namespace tilewright
