@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <variant>
 
 #include "tuner/compile/source.hpp"
@@ -73,8 +75,18 @@ std::string BuiltInOp::fault(const Problem& problem, const Config& config, const
   Verifier verifier(*device_, *definition_, problem, compile(reference.text, reference.entries), options);
   const auto executable =
       device_->load(binary.binary, kernel_facts(binary), definition_->interface, recipe, candidate.config, problem);
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+  std::vector<Address> workspaces;
+  for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
+    // What nobody clears holds NaN, as memory that was used before might.
+    const bool cleared = workspace.zero != WorkspaceRecipe::Zero::never;
+    const std::vector<std::byte> content(std::max<std::size_t>(workspace.bytes, 1), std::byte(cleared ? 0 : 0xff));
+    buffers.push_back(device_->allocate(content.size(), "workspace " + workspace.name));
+    device_->upload(buffers.back()->address(), content);
+    workspaces.push_back(buffers.back()->address());
+  }
   try {
-    const Verdict verdict = verifier.check(*executable);
+    const Verdict verdict = verifier.check(*executable, workspaces);
     return verdict.right ? "" : fmt::format("{} on {}: {}", config.text(), problem.key(), verdict.reason);
   } catch (const DeviceError& error) {
     return fmt::format("{} on {}: {}", config.text(), problem.key(), error.what());
