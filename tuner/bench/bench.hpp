@@ -17,7 +17,13 @@ struct StopRule {
   int max_rounds = 200;
   /// Of one measurement, warm-up included.
   std::chrono::nanoseconds budget = std::chrono::milliseconds(60);
+  /// How long the device rests after each round, in lengths of that round, 100 ms at most: what keeps kernels that compute without a pause
+  /// below the power limit. Rests count towards the budget.
+  int rest = 0;
 };
+
+/// The rest that a problem needs: none on the emulator, and where memory keeps a GPU from drawing all the power that it may.
+[[nodiscard]] int rest_for(const DeviceFacts& device, std::int64_t flops, std::int64_t bytes);
 
 /// Statistics of per-round values: median, and its 95 % interval by order statistics, which assumes no distribution. Of
 /// fewer than 6 values the interval is from the least to the greatest, which is less sure than 95 %.

@@ -58,7 +58,9 @@ TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const P
       problem_(problem),
       reference_(reference),
       setting_(std::move(setting)),
-      verifier_(device, definition, problem, reference_) {}
+      verifier_(device, definition, problem, reference_) {
+  setting_.stop.rest = rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem));
+}
 
 std::unique_ptr<DeviceExecutable> TrialRunner::load(const Implementation& implementation, const Config& config,
                                                     const Build& build, std::span<const std::byte> binary) {

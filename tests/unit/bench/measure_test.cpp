@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <thread>
@@ -81,6 +82,31 @@ TEST(Measure, ends_when_the_budget_is_spent) {
   const Timing timing = measure(rounds, rule);
   EXPECT_GE(timing.rounds_ns.size(), 3u);
   EXPECT_LE(timing.rounds_ns.size(), 40u);
+}
+
+TEST(Measure, the_device_rests_between_rounds_as_long_as_the_rule_says) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point ended;
+  Clock::duration least_rest = std::chrono::hours(1);
+  FakeRounds rounds([&](int i) {
+    if (i > 0) least_rest = std::min(least_rest, Clock::now() - ended);
+    std::this_thread::sleep_for(milliseconds(2));
+    ended = Clock::now();
+    return 1000.0;
+  });
+  StopRule rule = kPatient;
+  rule.rest = 3;
+  EXPECT_EQ(measure(rounds, rule).rounds_ns.size(), 8u);
+  EXPECT_GE(least_rest, milliseconds(6));
+}
+
+TEST(Rest, is_for_gpus_that_compute_more_than_memory_lets_them_wait) {
+  DeviceFacts gpu;
+  gpu.compute_capability = 90;
+  const std::int64_t bytes = 1000;
+  EXPECT_EQ(rest_for(gpu, 10 * bytes, bytes), 0);
+  EXPECT_GT(rest_for(gpu, 200 * bytes, bytes), 0);
+  EXPECT_EQ(rest_for(emulator_facts(), 200 * bytes, bytes), 0);
 }
 
 TEST(Measure, makes_three_rounds_even_with_no_budget) {
