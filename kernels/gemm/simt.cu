@@ -10,19 +10,24 @@
 //   rows  0 … 15       lane 8y + x has 4 × 4 elements from row 4y and column 4x in each of the four quarters
 //   rows 16 … 31
 //
-// Shared memory: two buffers of block_k × (block_m + block_n + 8) floats. While one is multiplied, the next elements are on
-// their way into registers. sm_80 and later.
+// With split_k > 1 a block does so over a part of k, and parts are added by split.cuh.
+//
+// Shared memory: two buffers of block_k × (block_m + block_n + 8) floats, and a word. While one is multiplied, the next
+// elements are on their way into registers. sm_80 and later.
 
 #include "device/convert.cuh"
+#include "device/ptx/opaque.cuh"
 #include "device/shared.cuh"
 #include "device/vector.cuh"
 #include "layout.cuh"
 #include "output.cuh"
+#include "split.cuh"
 
 namespace tilewright::gemm {
 
 template <class Config>
 struct SimtGeometry {
+  enum : bool { kGoesOn = Config::block_m == 64 && Config::block_n == 64 };
   enum : int {
     kBlockM = Config::block_m,
     kBlockN = Config::block_n,
@@ -32,55 +37,109 @@ struct SimtGeometry {
     kWarpsN = kBlockN / kWarpN,
     kWarps = kBlockM / kWarpM * kWarpsN,
     kThreads = kWarps * kWarpSize,
+    // As many as leave a thread 128 registers, or 168 where it has more elements on their way.
+    kBlocks = (kThreads == 256 ? 512 : 384) / kThreads,
     // Keeps columns of a k-major operand, which are stored one element a lane, in banks of their own.
     kPadding = 4,
   };
   static_assert(kBlockM % kWarpM == 0 && kBlockN % kWarpN == 0, "a block has whole warp tiles of 32 x 64");
+  static_assert(!kGoesOn || Config::split_k == 1, "blocks that take tile after tile take them whole");
   static_assert(kBlockK % 8 == 0, "8 lanes read neighbours along k");
 
   struct Buffer {
     alignas(16) float a[kBlockK][kBlockM + kPadding];
     alignas(16) float b[kBlockK][kBlockN + kPadding];
   };
+  struct Storage {
+    Buffer buffers[2];
+    alignas(16) u32 word;
+  };
 };
 
-// A thread's elements on their way from an operand to a buffer: kExtent rows, kBlockK columns. A warp takes 4 rows × 8
-// columns where it is k-major, else 32 rows of a column.
-template <class T, bool kKMajor, int kExtent, int kBlockK, int kWarps>
-struct SimtCopy {
-  enum : int {
-    kCount = kExtent * kBlockK / (kWarps * kWarpSize),
-    kLaneColumns = kKMajor ? 8 : 1,
-    kLaneRows = kWarpSize / kLaneColumns,
-    kRowParts = kExtent / kLaneRows,
-  };
-  static_assert(kExtent * kBlockK % (kWarps * kWarpSize) == 0, "a thread copies whole elements");
+// A thread's elements on their way from an operand to buffer after buffer along k: of kExtent rows and kBlockK columns. Where
+// the operand is k-major, 8 neighbouring threads take 8 neighbours along k, else all threads neighbouring rows.
+template <class T, bool kKMajor, int kExtent, int kBlockK, int kThreads>
+class SimtCopy {
+ public:
+  __device__ __forceinline__ SimtCopy(const Operand<T, kKMajor>& operand, i64 first_row, i64 first_column, int thread)
+      : row_(kKMajor ? thread / 8 : thread % kExtent),
+        column_(kKMajor ? thread % 8 : thread / kExtent),
+        rows_left_(static_cast<int>(operand.extent - first_row < kExtent ? operand.extent - first_row : kExtent)),
+        pitch_(operand.pitch()),
+        from_(operand.at(first_row + row_, first_column + column_)) {}
 
-  float elements[kCount];
-  int warp, lane;
-
-  __device__ __forceinline__ int row(int i) const {
-    return (i * kWarps + warp) % kRowParts * kLaneRows + lane / kLaneColumns;
-  }
-  __device__ __forceinline__ int column(int i) const {
-    return (i * kWarps + warp) / kRowParts * kLaneColumns + lane % kLaneColumns;
-  }
-
-  __device__ __forceinline__ void load(const Operand<T, kKMajor>& operand, i64 first_row, i64 first_column) {
-    const i64 rows = operand.extent - first_row, columns = operand.k - first_column;
-    const T* const from = operand.at(first_row, first_column);
-    const i64 pitch = operand.pitch();
+  // Starts the next ones, of which `columns_left` columns exist, or all.
+  __device__ __forceinline__ void load(int columns_left) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const i64 offset = kKMajor ? row(i) * pitch + column(i) : column(i) * pitch + row(i);
-      elements[i] = row(i) < rows && column(i) < columns ? to_float(from[offset]) : 0.0f;
+    for (int part = 0; part < kParts; ++part) {
+      const T* from = from_ + part * 8;
+#pragma unroll
+      for (int j = part * kOfPart; j < (part + 1) * kOfPart; ++j) {
+        const bool exists = row(j) < rows_left_ && column(j) < columns_left;
+        elements_[j] = exists ? to_float(*from) : 0.0f;
+        from += kAtOnce * pitch_;
+      }
     }
+    from_ += kKMajor ? kBlockK : kBlockK * pitch_;
   }
 
   template <int kPitch>
   __device__ __forceinline__ void store(float (&to)[kBlockK][kPitch]) const {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) to[column(i)][row(i)] = elements[i];
+    for (int j = 0; j < kCount; ++j) to[column(j)][row(j)] = elements_[j];
+  }
+
+ private:
+  enum : int {
+    kCount = kExtent * kBlockK / kThreads,
+    kAtOnce = kKMajor ? kThreads / 8 : kThreads / kExtent,  // rows, or columns
+    kParts = kKMajor ? kBlockK / 8 : 1,                     // of 8 columns
+    kOfPart = kCount / kParts,
+  };
+  static_assert(kExtent % (kKMajor ? int{kAtOnce} : 1) == 0 && (kKMajor || kThreads % kExtent == 0),
+                "threads share a block's elements evenly");
+
+  __device__ __forceinline__ int row(int j) const { return kKMajor ? row_ + j % kOfPart * kAtOnce : row_; }
+  __device__ __forceinline__ int column(int j) const { return column_ + (kKMajor ? j / kOfPart * 8 : j * kAtOnce); }
+
+  float elements_[kCount];
+  int row_, column_;
+  int rows_left_;
+  i64 pitch_;
+  const T* from_;
+};
+
+// What of c the blocks compute: a tile each, all tiles for one part of k and then for the next. Where a block goes on, numbers of
+// tiles may have 64 bits.
+template <class Config>
+struct SimtPlace {
+  using G = SimtGeometry<Config>;
+
+  i64 m, n;
+
+  template <class Number>
+  __device__ __forceinline__ Number tiles_n() const {
+    return static_cast<Number>(ceil_div(n, i64{G::kBlockN}));
+  }
+  template <class Number>
+  __device__ __forceinline__ Number tiles() const {
+    return static_cast<Number>(ceil_div(m, i64{G::kBlockM})) * tiles_n<Number>();
+  }
+  template <class Number>
+  __device__ __forceinline__ u32 split(Number number) const {
+    return Config::split_k > 1 ? static_cast<u32>(number / tiles<Number>()) : 0;
+  }
+  template <class Number>
+  __device__ __forceinline__ Number tile(Number number) const {
+    return Config::split_k > 1 ? number % tiles<Number>() : number;
+  }
+  template <class Number>
+  __device__ __forceinline__ i64 row(Number number) const {
+    return i64{tile(number) / tiles_n<Number>()} * G::kBlockM;
+  }
+  template <class Number>
+  __device__ __forceinline__ i64 column(Number number) const {
+    return i64{tile(number) % tiles_n<Number>()} * G::kBlockN;
   }
 };
 
@@ -90,11 +149,13 @@ struct SimtTile {
   using G = SimtGeometry<Config>;
   using Buffer = typename G::Buffer;
 
-  int warp, lane;
+  int thread;
   float sums[8][8];
 
-  __device__ __forceinline__ int row() const { return warp / G::kWarpsN * G::kWarpM + lane / 8 * 4; }
-  __device__ __forceinline__ int column() const { return warp % G::kWarpsN * G::kWarpN + lane % 8 * 4; }
+  __device__ __forceinline__ int row() const {
+    return thread / kWarpSize / G::kWarpsN * G::kWarpM + thread % kWarpSize / 8 * 4;
+  }
+  __device__ __forceinline__ int column() const { return thread / kWarpSize % G::kWarpsN * G::kWarpN + thread % 8 * 4; }
 
   __device__ __forceinline__ void multiply(const Buffer& buffer) {
 #pragma unroll
@@ -118,31 +179,35 @@ struct SimtTile {
     }
   }
 
+  // Of c from `first_row` and `first_column`, over `blocks` blocks of k from `k`.
   __device__ __forceinline__ void compute(Buffer (&buffers)[2], const Operand<T, Layout<Config>::kMajorA>& a,
-                                          const Operand<T, Layout<Config>::kMajorB>& b, i64 first_row,
-                                          i64 first_column) {
+                                          const Operand<T, Layout<Config>::kMajorB>& b, i64 first_row, i64 first_column,
+                                          i64 k, u32 blocks) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
 #pragma unroll
       for (int j = 0; j < 8; ++j) sums[i][j] = 0.0f;
     }
-    SimtCopy<T, Layout<Config>::kMajorA, G::kBlockM, G::kBlockK, G::kWarps> copy_a{{}, warp, lane};
-    SimtCopy<T, Layout<Config>::kMajorB, G::kBlockN, G::kBlockK, G::kWarps> copy_b{{}, warp, lane};
-    copy_a.load(a, first_row, 0);
-    copy_b.load(b, first_column, 0);
+    SimtCopy<T, Layout<Config>::kMajorA, G::kBlockM, G::kBlockK, G::kThreads> copy_a(a, first_row, k, thread);
+    SimtCopy<T, Layout<Config>::kMajorB, G::kBlockN, G::kBlockK, G::kThreads> copy_b(b, first_column, k, thread);
+    i64 k_left = a.k - k;
+    const auto load = [&] {
+      const int columns_left = static_cast<int>(k_left < G::kBlockK ? k_left : G::kBlockK);
+      copy_a.load(columns_left);
+      copy_b.load(columns_left);
+      k_left -= G::kBlockK;
+    };
+    load();
     copy_a.store(buffers[0].a);
     copy_b.store(buffers[0].b);
     __syncthreads();
     int current = 0;
-    for (i64 k = 0; k < a.k; k += G::kBlockK) {
-      const bool more = k + G::kBlockK < a.k;
-      if (more) {
-        copy_a.load(a, first_row, k + G::kBlockK);
-        copy_b.load(b, first_column, k + G::kBlockK);
-      }
+#pragma unroll 1
+    for (u32 left = blocks; left > 0; --left) {
+      if (left > 1) load();
       multiply(buffers[current]);
       current ^= 1;
-      if (more) {
+      if (left > 1) {
         copy_a.store(buffers[current].a);
         copy_b.store(buffers[current].b);
       }
@@ -175,27 +240,39 @@ struct SimtTile {
 }  // namespace tilewright::gemm
 
 template <class Config>
-__global__ void __launch_bounds__(tilewright::gemm::SimtGeometry<Config>::kThreads)
+__global__ void __launch_bounds__(tilewright::gemm::SimtGeometry<Config>::kThreads,
+                                  tilewright::gemm::SimtGeometry<Config>::kBlocks)
     gemm_simt(const typename Config::dtype* a, const typename Config::dtype* b, const typename Config::dtype* bias,
-              const typename Config::dtype* residual, typename Config::dtype* c, long long m, long long n,
-              long long k) {
+              const typename Config::dtype* residual, typename Config::dtype* c, float* partial, unsigned* counters,
+              long long m, long long n, long long k) {
   using namespace tilewright;
   using namespace tilewright::gemm;
   using T = typename Config::dtype;
   using G = SimtGeometry<Config>;
-  auto& buffers = *shared_storage<typename G::Buffer[2]>();
+  auto& storage = *shared_storage<typename G::Storage>();
   const Operand<T, Layout<Config>::kMajorA> of_a{a, m, k};
   const Operand<T, Layout<Config>::kMajorB> of_b{b, n, k};
-  SimtTile<Config> tile;
-  tile.warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  tile.lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const int thread = static_cast<int>(threadIdx.x);
+  SimtTile<Config> part;
+  part.thread = thread;
 
-  // A grid has fewer blocks than the largest tensors have tiles.
-  const i64 tiles_n = ceil_div(n, i64{G::kBlockN});
-  const i64 tiles = ceil_div(m, i64{G::kBlockM}) * tiles_n;
-  for (i64 i = blockIdx.x; i < tiles; i += gridDim.x) {
-    const i64 first_row = i / tiles_n * G::kBlockM, first_column = i % tiles_n * G::kBlockN;
-    tile.compute(buffers, of_a, of_b, first_row, first_column);
-    tile.store({bias, residual, c, m, n}, first_row, first_column);
+  const SimtPlace<Config> place{m, n};
+  const auto compute_part = [&](auto number) {
+    const u32 split = place.split(number);
+    const auto range = split_range<Config::split_k>(static_cast<u32>(ceil_div(k, i64{G::kBlockK})), split);
+    part.compute(storage.buffers, of_a, of_b, place.row(number), place.column(number), i64{range.first} * G::kBlockK,
+                 range.count);
+    const bool is_whole =
+        Split<Config::split_k, G::kThreads>::sum_up(part.sums, partial, counters, static_cast<u32>(place.tile(number)),
+                                                    split, thread, &storage.word, [] { __syncthreads(); });
+    // The place is found once more: kept, it would take registers from the loop above.
+    if constexpr (!G::kGoesOn) number = static_cast<u32>(ptx::opaque(static_cast<int>(number)));
+    if (is_whole) part.store({bias, residual, c, m, n}, place.row(number), place.column(number));
+  };
+  // The base's grid has fewer blocks than the largest tensors have tiles.
+  if constexpr (G::kGoesOn) {
+    for (i64 number = blockIdx.x; number < place.template tiles<i64>(); number += gridDim.x) compute_part(number);
+  } else {
+    compute_part(u32{blockIdx.x});
   }
 }

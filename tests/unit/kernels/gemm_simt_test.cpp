@@ -5,7 +5,7 @@
 namespace tilewright::test {
 namespace {
 
-constexpr const char* kBase = "simt{block_m=64,block_n=64,block_k=16}";
+constexpr const char* kBase = "simt{block_m=64,block_n=64,block_k=16,split_k=1}";
 
 TEST(GemmSimt, is_right_for_every_layout_and_dtype_at_shapes_that_no_tile_divides) {
   for (const char* dtype : kDtypes) {
@@ -25,10 +25,20 @@ TEST(GemmSimt, is_right_from_one_element_on) {
 }
 
 TEST(GemmSimt, is_right_with_each_of_its_tiles) {
-  for (const char* config : {"simt{block_m=64,block_n=128,block_k=16}", "simt{block_m=128,block_n=64,block_k=16}",
-                             "simt{block_m=128,block_n=128,block_k=16}", "simt{block_m=128,block_n=128,block_k=8}"}) {
+  for (const char* config :
+       {"simt{block_m=64,block_n=128,block_k=16,split_k=1}", "simt{block_m=128,block_n=64,block_k=16,split_k=1}",
+        "simt{block_m=128,block_n=128,block_k=8,split_k=1}"}) {
     // As many tiles as the emulator has multiprocessors.
     expect_right({.dtype = "f32", .layout = "nn", .m = 129, .n = 2100, .k = 19}, config);
+  }
+}
+
+TEST(GemmSimt, adds_parts_of_k_in_their_order) {
+  for (const int split_k : {2, 4}) {
+    const Product product{
+        .dtype = "f32", .layout = "tn", .m = 65, .n = 140, .k = 515, .act = "relu", .residual = "yes"};
+    expect_right(product, fmt::format("simt{{block_m=128,block_n=128,block_k=8,split_k={}}}", split_k),
+                 {.in_place = true});
   }
 }
 
