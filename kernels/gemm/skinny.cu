@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gemm for few rows, m ≤ 64, where all there is to do is to read b once at memory speed: the decode step of a network whose
+// weights b is. Operands are swapped: 16 columns of c, rows of bᵀ, are what mma calls m, and 8 rows of c what it calls n, so that
+// little is computed in vain.
+//
+//   a, b   rows in memory, and the addresses, are multiples of `vec` bytes: 16, 8, 4 or those of one element
+//   c, bias, residual   any address; by vectors of 4 elements where all allow it
+//
+// A piece of work is block_n columns of c, all m rows, over one of split_k parts of k. A block takes piece after piece; what it
+// copies runs `stages` - 1 blocks of k ahead of what it multiplies, past the end of a piece into the next one, so that memory
+// always has as much to do as fits into shared memory:
+//
+//   b, a  ── cp.async ──▶  ring of `stages` tiles  ── num_warps warps ──▶  sums in registers
+//                          block_k × (block_n + block_m)       each has warp_n of block_n, and a part of block_k
+//   sums  ── warps of one part of n added in shared memory ── parts of k added ──▶  c (output.cuh)
+//
+// Parts of k are added in their order: through the shared memory of a cluster of split_k blocks (`cluster`), or through a
+// workspace (split.cuh).
+//
+// Shared memory: stages · block_k · (block_n + block_m) elements, num_warps · warp_n / block_n · block_m · (block_n + 4)
+// floats and a word.
+// sm_80 and later; with clusters sm_90.
+
+#include "device/ptx/cluster.cuh"
+#include "device/ptx/cp_async.cuh"
+#include "device/shared.cuh"
+#include "mma_copy.cuh"
+#include "output.cuh"
+#include "skinny_warp.cuh"
+#include "split.cuh"
+
+namespace tilewright::gemm {
+
+template <class Config>
+struct SkinnyStorage {
+  using G = SkinnyGeometry<Config>;
+  alignas(1024) typename G::Stage stages[G::kStages];
+  alignas(16) float out[G::kWarpsK][G::kBlockM][G::kOutPitch];
+  alignas(16) u32 word;
+};
+
+// Which pieces a block has: each gridDim.x-th one. Those of one tile are neighbours, so that they run at one time and their reads
+// are neighbours in memory; with clusters they are a cluster's.
+template <class Config>
+struct SkinnyPiece {
+  using G = SkinnyGeometry<Config>;
+  u32 number, tile, split;
+  SplitRange blocks;  // of k
+
+  __device__ __forceinline__ SkinnyPiece(u32 number_, u32 blocks_k)
+      : number(number_), tile(number_ / G::kSplits), split(number_ % G::kSplits) {
+    blocks = split_range<G::kSplits>(blocks_k, split);
+  }
+};
+
+// Copies block of k after block of k of all pieces of a block.
+template <class Config>
+class SkinnyCopies {
+  using G = SkinnyGeometry<Config>;
+  using T = typename G::T;
+
+ public:
+  __device__ __forceinline__ SkinnyCopies(const T* a, const T* b, i64 m, i64 n, i64 k, u32 pieces, int thread)
+      : a_{a, m, k},
+        b_{b, n, k},
+        blocks_k_(static_cast<u32>(ceil_div(k, i64{G::kBlockK}))),
+        pieces_(pieces),
+        next_(blockIdx.x),
+        left_(0),
+        thread_(thread),
+        activations_(a_, 0, 0, thread),
+        weights_(b_, 0, 0, thread) {}
+
+  __device__ __forceinline__ void load(typename G::Stage& stage) {
+    if (left_ == 0 && next_ < pieces_) {
+      const SkinnyPiece<Config> piece(next_, blocks_k_);
+      activations_ = Activations(a_, 0, piece.blocks.first, thread_);
+      weights_ = Weights(b_, i64{piece.tile} * G::kBlockN, piece.blocks.first, thread_);
+      left_ = piece.blocks.count;
+      next_ += gridDim.x;
+    }
+    if (left_ != 0) {
+      weights_.load(stage.weights);
+      activations_.load(stage.activations);
+      --left_;
+    }
+    ptx::cp_async_commit();
+  }
+
+ private:
+  using Activations = MmaCopy<typename G::Activations, typename G::OperandA, Config::vec, G::kThreads>;
+  using Weights = MmaCopy<typename G::Weights, typename G::OperandB, Config::vec, G::kThreads>;
+
+  typename G::OperandA a_;
+  typename G::OperandB b_;
+  u32 blocks_k_, pieces_;
+  u32 next_, left_;  // the next piece, and the blocks of k that are left of this one
+  int thread_;
+  Activations activations_;
+  Weights weights_;
+};
+
+// From the warps' sums in shared memory to c. Threads have 4 neighbours in n at a time.
+template <class Config>
+struct SkinnyResults {
+  using G = SkinnyGeometry<Config>;
+  enum : int {
+    kOfRow = G::kBlockN / 4,
+    kUnits = kOfRow * G::kBlockM,
+    kUnitsOfThread = (kUnits + G::kThreads - 1) / G::kThreads,
+  };
+
+  Output<Config> output;
+  int thread;
+
+  __device__ static __forceinline__ float* at(float (&part)[G::kBlockM][G::kOutPitch], int unit) {
+    return &part[unit / kOfRow][unit % kOfRow * 4];
+  }
+
+  __device__ __forceinline__ void store(float (&four)[4], int unit, i64 first_column) const {
+    const i64 row = unit / kOfRow, column = first_column + unit % kOfRow * 4;
+    if (row >= output.m) return;
+    if (!output.template allows<4>()) {
+      output.store_each(four, row, column);
+    } else if (column < output.n) {
+      output.store(four, row, column);
+    }
+  }
+
+  // The sums of the thread's units over the warps that share them.
+  __device__ __forceinline__ void add_warps(float (&sums)[kUnitsOfThread][4], SkinnyStorage<Config>& storage) const {
+#pragma unroll
+    for (int i = 0; i < kUnitsOfThread; ++i) {
+      const int unit = i * G::kThreads + thread;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
+      if (kUnits % G::kThreads != 0 && unit >= kUnits) continue;
+#pragma unroll
+      for (int warp = 0; warp < G::kWarpsK; ++warp) {
+        const auto four = load_vector<4>(at(storage.out[warp], unit));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sums[i][j] += four[j];
+      }
+    }
+  }
+
+  // Each block of the cluster finishes its share of the units, with the sums of all.
+  __device__ __forceinline__ void finish_in_cluster(float (&sums)[kUnitsOfThread][4], SkinnyStorage<Config>& storage,
+                                                    u32 rank, i64 first_column) const {
+    if constexpr (G::kWarpsK > 1) {
+#pragma unroll
+      for (int i = 0; i < kUnitsOfThread; ++i) {
+        const int unit = i * G::kThreads + thread;
+        if (kUnits % G::kThreads != 0 && unit >= kUnits) continue;
+        store_vector(at(storage.out[0], unit), Vector<float, 4>{{sums[i][0], sums[i][1], sums[i][2], sums[i][3]}});
+      }
+    }
+    ptx::cluster_sync();
+    for (int unit = static_cast<int>(rank) * G::kThreads + thread; unit < kUnits; unit += G::kSplits * G::kThreads) {
+      Vector<float, 4> parts[G::kSplits];
+#pragma unroll
+      for (int split = 0; split < G::kSplits; ++split) {
+        parts[split] = load_vector<4>(ptx::map_shared(at(storage.out[0], unit), static_cast<u32>(split)));
+      }
+      float four[4] = {};
+#pragma unroll
+      for (int split = 0; split < G::kSplits; ++split) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) four[j] += parts[split][j];
+      }
+      store(four, unit, first_column);
+    }
+    // Until all have read, nobody writes there again or ends.
+    ptx::cluster_sync();
+  }
+
+  // All threads call, behind a barrier that the warps' sums are behind, too.
+  __device__ __forceinline__ void finish(SkinnyStorage<Config>& storage, const SkinnyPiece<Config>& piece,
+                                         float* partials, u32* counters) const {
+    const i64 first_column = i64{piece.tile} * G::kBlockN;
+    float sums[kUnitsOfThread][4];
+    add_warps(sums, storage);
+    if constexpr (Config::cluster == 1) {
+      finish_in_cluster(sums, storage, piece.split, first_column);
+    } else {
+      if (!Split<G::kSplits, G::kThreads>::sum_up(sums, partials, counters, piece.tile, piece.split, thread,
+                                                  &storage.word, [] { __syncthreads(); })) {
+        return;
+      }
+#pragma unroll
+      for (int i = 0; i < kUnitsOfThread; ++i) {
+        const int unit = i * G::kThreads + thread;
+        if (kUnits % G::kThreads == 0 || unit < kUnits) store(sums[i], unit, first_column);
+      }
+    }
+  }
+};
+
+}  // namespace tilewright::gemm
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::gemm::SkinnyGeometry<Config>::kThreads, Config::blocks)
+    gemm_skinny(const typename Config::dtype* a, const typename Config::dtype* b, const typename Config::dtype* bias,
+                const typename Config::dtype* residual, typename Config::dtype* c, float* partials, unsigned* counters,
+                long long m, long long n, long long k) {
+  using namespace tilewright;
+  using namespace tilewright::gemm;
+  using G = SkinnyGeometry<Config>;
+  auto& storage = *shared_storage<SkinnyStorage<Config>>();
+  const int thread = static_cast<int>(threadIdx.x);
+  const u32 blocks_k = static_cast<u32>(ceil_div(k, i64{G::kBlockK}));
+  const u32 pieces = static_cast<u32>(ceil_div(n, i64{G::kBlockN})) * G::kSplits;
+
+  // Fill all stages but one.
+  SkinnyCopies<Config> copies(a, b, m, n, k, pieces, thread);
+#pragma unroll 1
+  for (int stage = 0; stage < G::kStages - 1; ++stage) copies.load(storage.stages[stage]);
+
+  typename G::Warp warp(thread);
+  const SkinnyResults<Config> results{{bias, residual, c, m, n}, thread};
+  int from = 0, to = G::kStages - 1;
+#pragma unroll 1
+  for (u32 number = blockIdx.x; number < pieces; number += gridDim.x) {
+    const SkinnyPiece<Config> piece(number, blocks_k);
+    warp.clear();
+#pragma unroll 1
+    for (u32 block = 0; block < piece.blocks.count; ++block) {
+      // This stage has come, and the one before it has been read by all: it takes what comes next.
+      ptx::cp_async_wait<G::kStages - 2>();
+      __syncthreads();
+      copies.load(storage.stages[to]);
+      warp.multiply(storage.stages[from]);
+      from = from + 1 == G::kStages ? 0 : from + 1;
+      to = to + 1 == G::kStages ? 0 : to + 1;
+    }
+    // What was in `out` has been read: a piece has one block of k at least, whose barrier came since.
+    warp.put(storage.out);
+    __syncthreads();
+    results.finish(storage, piece, partials, counters);
+  }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm for few rows: fragments of every layout and type, edges, parts of k among warps, blocks and clusters.
+#include <string>
+#include <string_view>
+
+#include "tests/unit/kernels/gemm.hpp"
+
+namespace tilewright::test {
+namespace {
+
+/// A dtype with its math.
+struct Kind {
+  const char* dtype;
+  const char* math;
+};
+constexpr Kind kKinds[] = {{"bf16", "ieee"}, {"f16", "ieee"}, {"f32", "tf32"}, {"f32", "ieee"}};
+
+bool is_exact(const Product& product) { return product.dtype == "f32" && product.math == "ieee"; }
+
+/// Checks legal configs that have `part` in their text: `most` of them, evenly spread over the space.
+void expect_all_right(const Product& product, std::size_t most, std::string_view part = "",
+                      const ArgumentSet::Options& options = {}) {
+  std::vector<Config> configs;
+  for (const Config& config : gemm().sample(gemm().problem(product.key()), "skinny", 1000)) {
+    if (config.text().find(part) != std::string::npos) configs.push_back(config);
+  }
+  ASSERT_FALSE(configs.empty()) << product.key() << " with " << part;
+  const std::size_t count = std::min(most, configs.size());
+  for (std::size_t i = 0; i < count; ++i) expect_right(product, configs[i * configs.size() / count].text(), options);
+}
+
+TEST(GemmSkinny, is_right_for_every_layout_type_and_number_of_rows) {
+  for (const auto& [dtype, math] : kKinds) {
+    for (const char* layout : kLayouts) {
+      for (const int m : {1, 3, 8, 17, 64}) {
+        const Product product{.dtype = dtype, .layout = layout, .m = m, .n = 88, .k = 600, .math = math};
+        if (is_exact(product) && (m > 16 || product.layout == "tn")) continue;
+        expect_all_right(product, 1);
+      }
+    }
+  }
+}
+
+TEST(GemmSkinny, is_right_with_every_tile) {
+  for (const char* dtype : {"bf16", "f32"}) {
+    for (const int block_n : {16, 32, 64, 128}) {
+      const Product product{.dtype = dtype, .m = 5, .n = 1000, .k = 520};
+      expect_all_right(product, 2, fmt::format("block_n={}", block_n));
+    }
+  }
+}
+
+TEST(GemmSkinny, is_right_from_one_element_on_and_for_primes) {
+  for (const auto& [dtype, math] : kKinds) {
+    for (const char* layout : kLayouts) {
+      Product product{.dtype = dtype, .layout = layout, .math = math};
+      if (is_exact(product) && product.layout == "tn") continue;
+      expect_all_right(product, 1);
+      product.m = 7;
+      product.n = 131;
+      product.k = 257;
+      expect_all_right(product, 2);
+    }
+  }
+}
+
+TEST(GemmSkinny, takes_copies_as_narrow_as_the_rows_ask_for) {
+  for (const char* layout : kLayouts) {
+    for (const int elements : {1, 2, 4}) {
+      const int odd = 9 * elements;
+      expect_all_right({.layout = layout, .m = odd, .n = 5 * odd, .k = 33 * elements}, 1,
+                       fmt::format("vec={}", 2 * elements));
+    }
+  }
+}
+
+TEST(GemmSkinny, adds_parts_of_k_through_a_workspace) {
+  for (const int split_k : {2, 3, 4, 8}) {
+    const Product product{.m = 16, .n = 36, .k = 4104, .bias = "yes", .act = "silu", .residual = "yes"};
+    expect_all_right(product, 2, fmt::format("split_k={},cluster=0", split_k), {.seed = 2, .in_place = true});
+  }
+  expect_all_right({.dtype = "f32", .m = 9, .n = 36, .k = 2052}, 1, "split_k=4,cluster=0");
+}
+
+TEST(GemmSkinny, adds_parts_of_k_in_a_cluster) {
+  for (const int split_k : {2, 4, 8}) {
+    const Product product{.layout = "nn", .m = 16, .n = 40, .k = 4104, .bias = "yes", .residual = "yes"};
+    expect_all_right(product, 2, fmt::format("split_k={},cluster=1", split_k), {.seed = 2, .in_place = true});
+  }
+  expect_all_right({.dtype = "f32", .m = 64, .n = 120, .k = 2052, .math = "tf32"}, 2, "cluster=1");
+}
+
+TEST(GemmSkinny, takes_piece_after_piece) {
+  for (const int k : {40, 1000}) expect_all_right({.m = 16, .n = 2100, .k = k}, 3, "persistent=1");
+  expect_all_right({.dtype = "f32", .m = 16, .n = 1100, .k = 200}, 2, "persistent=1");
+}
+
+TEST(GemmSkinny, serves_c_and_bias_at_any_address) {
+  const Product product{.m = 5, .n = 66, .k = 34, .bias = "yes", .residual = "yes"};
+  expect_all_right(product, 2, "", {.seed = 3, .misalign_elements = 2});
+  const Product odd{.m = 5, .n = 67, .k = 35, .bias = "yes", .residual = "yes"};
+  expect_all_right(odd, 2, "", {.seed = 3, .misalign_elements = 1});
+}
+
+}  // namespace
+}  // namespace tilewright::test
