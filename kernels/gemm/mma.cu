@@ -15,6 +15,7 @@
 // and a word. sm_80 and later.
 
 #include "device/ptx/cp_async.cuh"
+#include "device/ptx/opaque.cuh"
 #include "device/shared.cuh"
 #include "mma_copy.cuh"
 #include "output.cuh"
@@ -69,6 +70,25 @@ struct MmaGeometry {
   };
 };
 
+// What a block computes. Blocks come by tiles for one part of k and then for the next: those at one time share operands.
+template <class Config>
+struct MmaPlace {
+  using G = MmaGeometry<Config>;
+
+  u32 tile, split;
+  i64 row, column;
+
+  __device__ __forceinline__ MmaPlace(i64 m, i64 n, u32 block) {
+    const u32 tiles_m = static_cast<u32>(ceil_div(m, i64{G::kBlockM}));
+    const u32 tiles_n = static_cast<u32>(ceil_div(n, i64{G::kBlockN}));
+    split = Config::split_k > 1 ? block / (tiles_m * tiles_n) : 0;
+    tile = block - split * (tiles_m * tiles_n);
+    const RasterTile place = raster<Config>(tile, tiles_m, tiles_n);
+    row = i64{place.row} * G::kBlockM;
+    column = i64{place.column} * G::kBlockN;
+  }
+};
+
 // A warp's part of a tile of c.
 template <class Config>
 struct MmaWarp {
@@ -109,7 +129,7 @@ struct MmaWarp {
 
   // Sums over the part of k that the copies go through, `blocks` of them.
   template <class CopyA, class CopyB>
-  __device__ __forceinline__ void compute(typename G::Storage& storage, CopyA& copy_a, CopyB& copy_b, u32 blocks) {
+  __device__ __forceinline__ void compute(typename G::Storage& storage, CopyA copy_a, CopyB copy_b, u32 blocks) {
 #pragma unroll
     for (auto& four : sums) four[0] = four[1] = four[2] = four[3] = 0.0f;
 
@@ -197,34 +217,28 @@ __global__ void __launch_bounds__(tilewright::gemm::MmaGeometry<Config>::kThread
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / kWarpSize;
+  const MmaPlace<Config> place(m, n, blockIdx.x);
+  const SplitRange range = split_range<Config::split_k>(static_cast<u32>(ceil_div(k, i64{G::kBlockK})), place.split);
 
-  // Blocks of all tiles for one part of k, then for the next: those at one time share operands.
-  const u32 tiles_m = static_cast<u32>(ceil_div(m, i64{G::kBlockM}));
-  const u32 tiles_n = static_cast<u32>(ceil_div(n, i64{G::kBlockN}));
-  const u32 split = Config::split_k > 1 ? blockIdx.x / (tiles_m * tiles_n) : 0;
-  const u32 tile = blockIdx.x - split * (tiles_m * tiles_n);
-  const RasterTile place = raster<Config>(tile, tiles_m, tiles_n);
-  const i64 first_row = i64{place.row} * G::kBlockM, first_column = i64{place.column} * G::kBlockN;
-  const SplitRange range = split_range<Config::split_k>(static_cast<u32>(ceil_div(k, i64{G::kBlockK})), split);
-
-  MmaCopy<typename G::TileA, typename G::OperandA, Config::vec, G::kThreads> copy_a({a, m, k}, first_row, range.first,
-                                                                                    thread);
-  MmaCopy<typename G::TileB, typename G::OperandB, Config::vec, G::kThreads> copy_b({b, n, k}, first_column,
-                                                                                    range.first, thread);
+  using CopyA = MmaCopy<typename G::TileA, typename G::OperandA, Config::vec, G::kThreads>;
+  using CopyB = MmaCopy<typename G::TileB, typename G::OperandB, Config::vec, G::kThreads>;
   MmaWarp<Config> part;
   part.row = warp / G::kWarpsN * G::kWarpM;
   part.column = warp % G::kWarpsN * G::kWarpN;
   part.lane = thread % kWarpSize;
-  part.compute(storage, copy_a, copy_b, range.count);
+  part.compute(storage, CopyA({a, m, k}, place.row, range.first, thread),
+               CopyB({b, n, k}, place.column, range.first, thread), range.count);
 
-  if (!Split<Config::split_k, G::kThreads>::sum_up(part.sums, partial, counters, tile, split, thread, &storage.word,
-                                                   [] { __syncthreads(); })) {
+  // Found once more: kept, the place would take registers from the loop above.
+  const MmaPlace<Config> again(m, n, static_cast<u32>(ptx::opaque(static_cast<int>(blockIdx.x))));
+  if (!Split<Config::split_k, G::kThreads>::sum_up(part.sums, partial, counters, again.tile, again.split, thread,
+                                                   &storage.word, [] { __syncthreads(); })) {
     return;
   }
   const Output<Config> output{bias, residual, c, m, n};
   if (output.template allows<4>()) {
-    part.template store<4>(output, storage.out[warp], first_row, first_column);
+    part.template store<4>(output, storage.out[warp], again.row, again.column);
   } else {
-    part.template store<1>(output, storage.out[warp], first_row, first_column);
+    part.template store<1>(output, storage.out[warp], again.row, again.column);
   }
 }

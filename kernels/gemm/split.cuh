@@ -81,11 +81,15 @@ struct Split {
 
   template <bool kAdd, int kRows, int kColumns>
   __device__ static __forceinline__ void load(float (&sums)[kRows][kColumns], const float* part) {
+    // No load is moved up past a barrier: all at one time would take registers that many sums leave none of.
+    constexpr int kAtOnce = 8;
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
 #pragma unroll
       for (int column = 0; column < kColumns; column += 4) {
-        const auto four = load_vector<4, Load::kStreaming>(part + (row * kColumns + column) * kThreads);
+        const int index = row * kColumns + column;
+        if (index > 0 && index % (4 * kAtOnce) == 0) __syncwarp();
+        const auto four = load_vector<4, Load::kStreaming>(part + index * kThreads);
 #pragma unroll
         for (int i = 0; i < 4; ++i) sums[row][column + i] = kAdd ? sums[row][column + i] + four[i] : four[i];
       }
