@@ -107,12 +107,15 @@ struct SkinnyResults {
   using G = SkinnyGeometry<Config>;
   enum : int {
     kOfRow = G::kBlockN / 4,
-    kUnits = kOfRow * G::kBlockM,
-    kUnitsOfThread = (kUnits + G::kThreads - 1) / G::kThreads,
+    kPart = G::kBlockN * G::kBlockM,
   };
 
   Output<Config> output;
   int thread;
+  int units;  // of the m rows
+
+  __device__ __forceinline__ SkinnyResults(const Output<Config>& output_, int thread_)
+      : output(output_), thread(thread_), units(static_cast<int>(output_.m) * kOfRow) {}
 
   __device__ static __forceinline__ float* at(float (&part)[G::kBlockM][G::kOutPitch], int unit) {
     return &part[unit / kOfRow][unit % kOfRow * 4];
@@ -120,7 +123,6 @@ struct SkinnyResults {
 
   __device__ __forceinline__ void store(float (&four)[4], int unit, i64 first_column) const {
     const i64 row = unit / kOfRow, column = first_column + unit % kOfRow * 4;
-    if (row >= output.m) return;
     if (!output.template allows<4>()) {
       output.store_each(four, row, column);
     } else if (column < output.n) {
@@ -128,71 +130,86 @@ struct SkinnyResults {
     }
   }
 
-  // The sums of the thread's units over the warps that share them.
-  __device__ __forceinline__ void add_warps(float (&sums)[kUnitsOfThread][4], SkinnyStorage<Config>& storage) const {
+  // The sum of a unit over the warps that share it.
+  __device__ static __forceinline__ Vector<float, 4> add_warps(SkinnyStorage<Config>& storage, int unit) {
+    auto sum = load_vector<4>(at(storage.out[0], unit));
 #pragma unroll
-    for (int i = 0; i < kUnitsOfThread; ++i) {
-      const int unit = i * G::kThreads + thread;
+    for (int warp = 1; warp < G::kWarpsK; ++warp) {
+      const auto four = load_vector<4>(at(storage.out[warp], unit));
 #pragma unroll
-      for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
-      if (kUnits % G::kThreads != 0 && unit >= kUnits) continue;
-#pragma unroll
-      for (int warp = 0; warp < G::kWarpsK; ++warp) {
-        const auto four = load_vector<4>(at(storage.out[warp], unit));
-#pragma unroll
-        for (int j = 0; j < 4; ++j) sums[i][j] += four[j];
-      }
+      for (int j = 0; j < 4; ++j) sum[j] += four[j];
     }
+    return sum;
   }
 
-  // Each block of the cluster finishes its share of the units, with the sums of all.
-  __device__ __forceinline__ void finish_in_cluster(float (&sums)[kUnitsOfThread][4], SkinnyStorage<Config>& storage,
-                                                    u32 rank, i64 first_column) const {
-    if constexpr (G::kWarpsK > 1) {
+  // Calls `visit` with the thread's units.
+  template <class Visit>
+  __device__ __forceinline__ void for_each_unit(Visit visit) const {
+    for (int unit = thread; unit < units; unit += G::kThreads) visit(unit);
+  }
+
+  // Finishes a unit, whose sum over part `split` of k is at `part_of(split)`. All parts are on their way at one time.
+  template <Load How, class PartOf>
+  __device__ __forceinline__ void add_parts(int unit, i64 first_column, PartOf part_of) const {
+    Vector<float, 4> parts[G::kSplits];
 #pragma unroll
-      for (int i = 0; i < kUnitsOfThread; ++i) {
-        const int unit = i * G::kThreads + thread;
-        if (kUnits % G::kThreads != 0 && unit >= kUnits) continue;
-        store_vector(at(storage.out[0], unit), Vector<float, 4>{{sums[i][0], sums[i][1], sums[i][2], sums[i][3]}});
-      }
+    for (int split = 0; split < G::kSplits; ++split) parts[split] = load_vector<4, How>(part_of(split));
+    float four[4] = {};
+#pragma unroll
+    for (int split = 0; split < G::kSplits; ++split) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) four[j] += parts[split][j];
+    }
+    store(four, unit, first_column);
+  }
+
+  // Each block of the cluster finishes its share of the units.
+  __device__ __forceinline__ void finish_in_cluster(SkinnyStorage<Config>& storage, u32 rank, i64 first_column) const {
+    if constexpr (G::kWarpsK > 1) {
+      for_each_unit([&](int unit) { store_vector(at(storage.out[0], unit), add_warps(storage, unit)); });
     }
     ptx::cluster_sync();
-    for (int unit = static_cast<int>(rank) * G::kThreads + thread; unit < kUnits; unit += G::kSplits * G::kThreads) {
-      Vector<float, 4> parts[G::kSplits];
-#pragma unroll
-      for (int split = 0; split < G::kSplits; ++split) {
-        parts[split] = load_vector<4>(ptx::map_shared(at(storage.out[0], unit), static_cast<u32>(split)));
-      }
-      float four[4] = {};
-#pragma unroll
-      for (int split = 0; split < G::kSplits; ++split) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) four[j] += parts[split][j];
-      }
-      store(four, unit, first_column);
+    for (int unit = static_cast<int>(rank) * G::kThreads + thread; unit < units; unit += G::kSplits * G::kThreads) {
+      add_parts<Load::kDefault>(unit, first_column, [&](int split) {
+        return ptx::map_shared(at(storage.out[0], unit), static_cast<u32>(split));
+      });
     }
     // Until all have read, nobody writes there again or ends.
     ptx::cluster_sync();
+  }
+
+  // Each block leaves its sums in memory, and the one that comes last finishes all units. It leaves the tile's counter at 0.
+  __device__ __forceinline__ void finish_through_memory(SkinnyStorage<Config>& storage,
+                                                        const SkinnyPiece<Config>& piece, float* partials,
+                                                        u32* counters, i64 first_column) const {
+    float* const parts = partials + i64{piece.tile} * G::kSplits * kPart;
+    for_each_unit([&](int unit) { store_vector(parts + piece.split * kPart + unit * 4, add_warps(storage, unit)); });
+    // Everyone's part is visible before the counter says so.
+    __threadfence();
+    __syncthreads();
+    if (thread == 0) storage.word = atomicInc(&counters[piece.tile], G::kSplits - 1);
+    __syncthreads();
+    if (storage.word != G::kSplits - 1) return;
+    __threadfence();
+    for_each_unit([&](int unit) {
+      add_parts<Load::kStreaming>(unit, first_column, [&](int split) { return parts + split * kPart + unit * 4; });
+    });
   }
 
   // All threads call, behind a barrier that the warps' sums are behind, too.
   __device__ __forceinline__ void finish(SkinnyStorage<Config>& storage, const SkinnyPiece<Config>& piece,
                                          float* partials, u32* counters) const {
     const i64 first_column = i64{piece.tile} * G::kBlockN;
-    float sums[kUnitsOfThread][4];
-    add_warps(sums, storage);
-    if constexpr (Config::cluster == 1) {
-      finish_in_cluster(sums, storage, piece.split, first_column);
+    if constexpr (G::kSplits == 1) {
+      for_each_unit([&](int unit) {
+        const auto sum = add_warps(storage, unit);
+        float four[4] = {sum[0], sum[1], sum[2], sum[3]};
+        store(four, unit, first_column);
+      });
+    } else if constexpr (Config::cluster == 1) {
+      finish_in_cluster(storage, piece.split, first_column);
     } else {
-      if (!Split<G::kSplits, G::kThreads>::sum_up(sums, partials, counters, piece.tile, piece.split, thread,
-                                                  &storage.word, [] { __syncthreads(); })) {
-        return;
-      }
-#pragma unroll
-      for (int i = 0; i < kUnitsOfThread; ++i) {
-        const int unit = i * G::kThreads + thread;
-        if (kUnits % G::kThreads == 0 || unit < kUnits) store(sums[i], unit, first_column);
-      }
+      finish_through_memory(storage, piece, partials, counters, first_column);
     }
   }
 };
@@ -218,7 +235,7 @@ __global__ void __launch_bounds__(tilewright::gemm::SkinnyGeometry<Config>::kThr
   for (int stage = 0; stage < G::kStages - 1; ++stage) copies.load(storage.stages[stage]);
 
   typename G::Warp warp(thread);
-  const SkinnyResults<Config> results{{bias, residual, c, m, n}, thread};
+  const SkinnyResults<Config> results({bias, residual, c, m, n}, thread);
   int from = 0, to = G::kStages - 1;
 #pragma unroll 1
   for (u32 number = blockIdx.x; number < pieces; number += gridDim.x) {

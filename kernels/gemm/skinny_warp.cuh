@@ -81,9 +81,7 @@ struct SkinnyMma {
   float sums[kOf16][kOf8][4];
 
   __device__ __forceinline__ explicit SkinnyMma(int thread)
-      : lane(thread % kWarpSize),
-        part_n(thread / kWarpSize % G::kWarpsN),
-        part_k(thread / kWarpSize / G::kWarpsN) {
+      : lane(thread % kWarpSize), part_n(thread / kWarpSize % G::kWarpsN), part_k(thread / kWarpSize / G::kWarpsN) {
     place_weights = at_step<Weights, G::OperandB::kKMajor>(Weights::lane_place(part_n * G::kWarpN, lane));
     place_activations = at_step<Activations, G::OperandA::kKMajor>(Activations::lane_place(0, lane));
   }
@@ -175,9 +173,7 @@ struct SkinnyFma {
   float sums[kOf8][G::kBlockM];
 
   __device__ __forceinline__ explicit SkinnyFma(int thread)
-      : lane(thread % kWarpSize),
-        part_n(thread / kWarpSize % G::kWarpsN),
-        part_k(thread / kWarpSize / G::kWarpsN) {}
+      : lane(thread % kWarpSize), part_n(thread / kWarpSize % G::kWarpsN), part_k(thread / kWarpSize / G::kWarpsN) {}
 
   __device__ __forceinline__ void clear() {
 #pragma unroll

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm for few rows: fragments of every layout and type, edges, parts of k among warps, blocks and clusters.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/gemm.hpp"
 
 namespace tilewright::test {
@@ -100,6 +107,89 @@ TEST(GemmSkinny, serves_c_and_bias_at_any_address) {
   expect_all_right(product, 2, "", {.seed = 3, .misalign_elements = 2});
   const Product odd{.m = 5, .n = 67, .k = 35, .bias = "yes", .residual = "yes"};
   expect_all_right(odd, 2, "", {.seed = 3, .misalign_elements = 1});
+}
+
+/// c = a · bᵀ of f32, m × k and n × k, on the emulator; `seed` draws the order in which threads run.
+class Launch {
+ public:
+  explicit Launch(const char* math, int cluster = 0) : cluster_(cluster), kernel_(source(math, cluster)) {}
+
+  std::vector<float> run(const std::vector<float>& a, const std::vector<float>& b, std::uint64_t seed = 1) const {
+    std::vector<float> c(kM * kN);
+    std::vector<float> partials(2 * kSplits * 8 * 32, std::numeric_limits<float>::quiet_NaN());
+    std::vector<unsigned> counters(2);
+    constexpr std::size_t kShared = 3 * 64 * (32 + 8) * 4 + 4 * 8 * (32 + 4) * 4 + 16;
+    EmulatedLaunch launch = extents(2 * kSplits, 128, kShared);
+    if (cluster_ == 1) launch.cluster = {kSplits, 1, 1};
+    launch.seed = seed;
+    const auto outcome = kernel_.run(launch, a.data(), b.data(), c.data(), partials.data(), counters.data());
+    EXPECT_EQ(outcome.text, "");
+    EXPECT_EQ(counters, std::vector<unsigned>(2));
+    return c;
+  }
+
+  static constexpr int kM = 5, kN = 40, kK = 700, kSplits = 3;
+
+ private:
+  static std::string source(const char* math, int cluster) {
+    return fmt::format(R"(
+#include "gemm/skinny.cu"
+struct Small {{
+  using dtype = float;
+  static constexpr Name layout{{"nt"}}, math{{"{}"}}, bias{{"no"}}, act{{"none"}}, residual{{"no"}};
+  static constexpr int block_m = 8, block_n = 32, block_k = 64, num_warps = 4, warp_n = 32, stages = 3, blocks = 1;
+  static constexpr int split_k = {}, cluster = {}, persistent = 0, vec = 16;
+}};
+template <class>
+__global__ void kernel(const float* a, const float* b, float* c, float* partials, unsigned* counters) {{
+  gemm_skinny<Small>(a, b, nullptr, nullptr, c, partials, counters, {}, {}, {});
+}})",
+                       math, kSplits, cluster, kM, kN, kK);
+  }
+
+  int cluster_;
+  EmulatedKernel kernel_;
+};
+
+std::vector<float> random_values(int count) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+TEST(GemmSkinny, gives_the_same_bits_whichever_block_comes_last) {
+  const auto a = random_values(Launch::kM * Launch::kK), b = random_values(Launch::kN * Launch::kK);
+  for (const int cluster : {0, 1}) {
+    const Launch launch("ieee", cluster);
+    const auto first = launch.run(a, b);
+    for (std::uint64_t seed = 2; seed < 8; ++seed) EXPECT_EQ(launch.run(a, b, seed), first);
+  }
+}
+
+TEST(GemmSkinny, keeps_nan_and_infinity_to_their_rows_and_columns) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const char* math : {"ieee", "tf32"}) {
+    auto a = random_values(Launch::kM * Launch::kK), b = random_values(Launch::kN * Launch::kK);
+    a[2 * Launch::kK + 699] = std::numeric_limits<float>::quiet_NaN();
+    b[35 * Launch::kK + 3] = kInf;
+    b[36 * Launch::kK + 3] = kInf;
+    b[36 * Launch::kK + 500] = -std::copysign(kInf, a[3] * a[500]);
+    const auto c = Launch(math).run(a, b);
+    for (int row = 0; row < Launch::kM; ++row) {
+      for (int column = 0; column < Launch::kN; ++column) {
+        const float value = c[static_cast<std::size_t>(row * Launch::kN + column)];
+        if (row == 2 || (row == 0 && column == 36)) {
+          EXPECT_TRUE(std::isnan(value)) << row << ", " << column;
+        } else if (column == 35) {
+          EXPECT_EQ(value, std::copysign(kInf, a[static_cast<std::size_t>(row * Launch::kK + 3)]));
+        } else if (column != 36) {
+          EXPECT_TRUE(std::isfinite(value)) << row << ", " << column;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
