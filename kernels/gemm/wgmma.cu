@@ -25,7 +25,8 @@
 
 namespace tilewright::gemm {
 
-// The work of a block, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have neighbouring tiles.
+// The work of a block, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have neighbouring tiles,
+// or all parts of one tile.
 template <class Config>
 struct Schedule {
   using G = Geometry<Config>;
@@ -40,7 +41,7 @@ struct Schedule {
   u32 blocks_k;
   u32 clusters;
   u32 next;
-  u32 rank_m, rank_n;
+  u32 rank_m, rank_n, rank_k;
 
   __device__ __forceinline__ Schedule(i64 m, i64 n, i64 k, u32 rank)
       : tiles_m(static_cast<u32>(ceil_div(m, i64{G::kBlockM} * G::kClusterM))),
@@ -49,16 +50,18 @@ struct Schedule {
         clusters(gridDim.x / G::kClusterSize),
         next(blockIdx.x / G::kClusterSize),
         rank_m(rank % G::kClusterM),
-        rank_n(rank / G::kClusterM) {}
+        rank_n(rank % G::kTilesOfCluster / G::kClusterM),
+        rank_k(rank / G::kTilesOfCluster) {}
 
-  __device__ __forceinline__ bool done() const { return next >= tiles_m * tiles_n * Config::split_k; }
+  __device__ __forceinline__ bool done() const { return next >= tiles_m * tiles_n * (Config::split_k / G::kClusterK); }
   __device__ __forceinline__ void skip(u32 pieces) { next += pieces * clusters; }
 
   // What runs at one time shares its rows of a and its columns of b, and so has the same part of k.
   __device__ __forceinline__ Work work() const {
     const u32 tiles = tiles_m * tiles_n;
-    const u32 split = Config::split_k > 1 ? next / tiles : 0;
-    const RasterTile at = raster<Config>(next - split * tiles, tiles_m, tiles_n);
+    const u32 pass = Config::split_k > G::kClusterK ? next / tiles : 0;
+    const u32 split = pass + rank_k;
+    const RasterTile at = raster<Config>(next - pass * tiles, tiles_m, tiles_n);
     const u32 row = at.row * G::kClusterM + rank_m, column = at.column * G::kClusterN + rank_n;
     return {i64{row} * G::kBlockM, i64{column} * G::kBlockN, split_range<Config::split_k>(blocks_k, split),
             row * tiles_n * G::kClusterN + column, split};
@@ -191,9 +194,9 @@ struct Multiplier {
 
   // Tells all blocks that copy into this one's stage; a thread for each.
   __device__ __forceinline__ void release(u32 stage) const {
-    if constexpr (G::kClusterSize == 1) {
+    if constexpr (G::kTilesOfCluster == 1) {
       if (thread == 0) ptx::mbarrier_arrive(&storage.empty[stage]);
-    } else if (thread < G::kClusterSize) {
+    } else if (thread < G::kTilesOfCluster) {
       const u32 rank = static_cast<u32>(thread);
       if (rank % G::kClusterM == rank_m || rank / G::kClusterM == rank_n) {
         ptx::mbarrier_arrive_cluster_relaxed(ptx::map_shared(&storage.empty[stage], rank));
@@ -201,6 +204,41 @@ struct Multiplier {
     }
   }
 };
+
+// Sums of a warpgroup over all parts of k, which the blocks of the cluster have: true in the block that then has them. All
+// threads of the cluster meet here once.
+template <class Config>
+__device__ __forceinline__ bool gather(float (&sums)[Geometry<Config>::kSlabs][Geometry<Config>::kSums],
+                                       typename Geometry<Config>::Storage& storage, u32 rank_k, int warpgroup,
+                                       int thread) {
+  using G = Geometry<Config>;
+  constexpr int kFour = 4;
+  const int own = warpgroup * G::kWarpgroupRows * G::kBlockN + thread * kFour;
+  const auto each_four = [&](float* part, const auto& visit) {
+#pragma unroll
+    for (int slab = 0; slab < G::kSlabs; ++slab) {
+#pragma unroll
+      for (int i = 0; i < G::kSums; i += kFour) {
+        visit(&sums[slab][i], part + own + (slab * G::kSums + i) * G::kWarpgroup);
+      }
+    }
+  };
+  if (rank_k > 0) {
+    each_four(ptx::map_shared(storage.parts[rank_k - 1], 0), [](const float* from, float* to) {
+      store_vector(to, Vector<float, kFour>{from[0], from[1], from[2], from[3]});
+    });
+  }
+  ptx::cluster_sync();
+  if (rank_k > 0) return false;
+  for (int other = 0; other < G::kClusterK - 1; ++other) {
+    each_four(storage.parts[other], [](float* to, const float* from) {
+      const auto four = load_vector<kFour>(from);
+#pragma unroll
+      for (int j = 0; j < kFour; ++j) to[j] += four[j];
+    });
+  }
+  return true;
+}
 
 // A warpgroup: multiplies and stores, tile after tile.
 template <class Config>
@@ -237,10 +275,15 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
       out.load(storage, ahead, row, work.column);
     });
-    if (Split<Config::split_k, G::kWarpgroup>::sum_up(sums, partials, counters, work.tile * G::kUsersOfStage + of_tile,
-                                                      work.split, thread, &storage.last[own], [&] { out.sync(); })) {
-      out.store(storage, sums, ahead, row, work.column);
+    bool has_sums;
+    if constexpr (G::kClusterK > 1) {
+      has_sums = gather<Config>(sums, storage, schedule.rank_k, out.warpgroup, thread);
+    } else {
+      has_sums = Split<Config::split_k, G::kWarpgroup>::sum_up(sums, partials, counters,
+                                                               work.tile * G::kUsersOfStage + of_tile, work.split,
+                                                               thread, &storage.last[own], [&] { out.sync(); });
     }
+    if (has_sums) out.store(storage, sums, ahead, row, work.column);
     schedule.skip(1);
     if (G::kPingPong && !schedule.done()) leave_to_other();
   }
@@ -280,6 +323,7 @@ __device__ __forceinline__ void run(const TensorMap& map_a, const TensorMap& map
     if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
     if (thread == 0) produce<Config>(storage, map_a, map_b, schedule);
     __syncwarp();
+    if constexpr (G::kClusterK > 1) ptx::cluster_sync();  // that of gather()
   } else {
     if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
     const TileStore<Config> out{

@@ -43,7 +43,9 @@ struct Geometry {
 
     kClusterM = Config::cluster_m,
     kClusterN = Config::cluster_n,
-    kClusterSize = kClusterM * kClusterN,
+    kClusterK = Config::cluster_k,
+    kTilesOfCluster = kClusterM * kClusterN,
+    kClusterSize = kTilesOfCluster * kClusterK,
     // Blocks whose stages a block's copies reach, itself included.
     kReach = kClusterM + kClusterN - 1,
 
@@ -61,6 +63,8 @@ struct Geometry {
   static_assert(kBlockK % kRowElements == 0, "block_k is a multiple of 128 bytes");
   static_assert(!kTransposedB || kBlockN % kRowElements == 0, "a transposed b is cut into parts of 128 bytes of n");
   static_assert(!kPingPong || kConsumers == 2, "two warpgroups take turns");
+  static_assert(kClusterK == 1 || (kClusterK == Config::split_k && kTilesOfCluster == 1 && !kPingPong),
+                "a cluster has tiles that share operands, or all parts of one");
   static_assert(kSlabs * kSums <= 208, "the sums of a thread stay in its registers");
 
   struct Storage {
@@ -69,6 +73,8 @@ struct Geometry {
     alignas(1024) unsigned char c[Config::tensor_store ? kConsumers : 1][kStoreBuffers]
                                  [Config::tensor_store ? kStoreBytes : 16];
     alignas(16) T bias[Config::bias == "yes" ? kConsumers : 1][Config::bias == "yes" ? kBlockN : 8];
+    // Sums over the other parts of k, of the block that has the first.
+    alignas(16) float parts[kClusterK > 1 ? kClusterK - 1 : 1][kClusterK > 1 ? kBlockM* kBlockN : 4];
     u64 full[kStages];
     u64 empty[kStages];
     u32 last[kConsumers];  // of each warpgroup: which part of a split tile came last
