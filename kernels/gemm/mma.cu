@@ -206,8 +206,9 @@ struct MmaWarp {
 
 }  // namespace tilewright::gemm
 
+// One block a multiprocessor is enough: for more of them the compiler would spill.
 template <class Config>
-__global__ void __launch_bounds__(tilewright::gemm::MmaGeometry<Config>::kThreads)
+__global__ void __launch_bounds__(tilewright::gemm::MmaGeometry<Config>::kThreads, 1)
     gemm_mma(const typename Config::dtype* a, const typename Config::dtype* b, const typename Config::dtype* bias,
              const typename Config::dtype* residual, typename Config::dtype* c, float* partial, unsigned* counters,
              long long m, long long n, long long k) {
