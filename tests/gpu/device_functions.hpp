@@ -4,17 +4,20 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
+#include "cache/driver/tensor_maps.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/kernels_dir.hpp"
 
-/// One source, run on a GPU and on the emulator, which must write the same bits.
+/// One source, run on a GPU and on the emulator, which must write the same bits; or on a GPU alone, where the emulator has not
+/// what it calls, and then the test knows the bits.
 namespace tilewright::test {
 
 using Words = std::vector<std::uint32_t>;
@@ -24,6 +27,12 @@ struct Launch {
   unsigned threads = 32;
   unsigned cluster = 1;
   std::uint32_t shared_bytes = 0;
+};
+
+/// A kernel's tensor map, of its input or of its output.
+struct MapOf {
+  enum class Tensor { in, out } tensor;
+  PlannedMap map;
 };
 
 class DeviceFunctions : public testing::Test {
@@ -42,6 +51,34 @@ class DeviceFunctions : public testing::Test {
   /// Runs `kernel(const u32* in, u32* out)` on both, and compares what they wrote. With no GPU, it is still compiled for
   /// both and runs on the emulator, and the test is skipped then.
   void expect_same(const std::string& body, const Launch& launch, const Words& in, std::size_t out_words) {
+    const Words emulated = on_emulator(request_of(body), launch, in, out_words);
+    run_on_gpu(body, launch, in, out_words, {}, [&](const Words& real) {
+      for (std::size_t i = 0; i < out_words; ++i) {
+        EXPECT_EQ(real[i], emulated[i]) << "word " << i << ": the GPU and the emulator differ";
+        if (real[i] != emulated[i]) break;
+      }
+    });
+  }
+
+  /// Compiles for sm_90a, GPU or not, and fails where that does or where registers spill. Then runs
+  /// `kernel(const u32* in, u32* out, the maps)` and hands over what it wrote to memory that was zero; with no GPU, the test is
+  /// skipped.
+  void run_on_gpu(const std::string& body, const Launch& launch, const Words& in, std::size_t out_words,
+                  const std::vector<MapOf>& maps, const std::function<void(const Words&)>& check) {
+    NvrtcReport report;
+    auto nvrtc = NvrtcLibrary::find(nvrtc_search_places(), &report);
+    if (nvrtc == nullptr) GTEST_SKIP() << report.why;
+    CompileRequest request = request_of(body);
+    request.arch = "sm_90a";
+    const CompileResult compiled = NvrtcCompiler(std::move(nvrtc)).compile(request);
+    ASSERT_TRUE(compiled.ok) << compiled.log;
+    EXPECT_EQ(compiled.kernels.at(0).resources.spill_store_bytes, 0) << compiled.log;
+    if (driver_ == nullptr) GTEST_SKIP() << "needs a GPU: " << why_no_gpu_;
+    check(on_gpu(compiled, launch, in, out_words, maps));
+  }
+
+ private:
+  static CompileRequest request_of(const std::string& body) {
     CompileRequest request;
     request.source =
         "#include \"device/config.cuh\"\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
@@ -50,22 +87,9 @@ class DeviceFunctions : public testing::Test {
     request.name = "kernel.cu";
     request.entries = {"kernel"};
     request.include_dirs = {kernels_dir()};
-    const Words emulated = on_emulator(request, launch, in, out_words);
-    NvrtcReport report;
-    auto nvrtc = NvrtcLibrary::find(nvrtc_search_places(), &report);
-    if (nvrtc == nullptr) GTEST_SKIP() << report.why;
-    request.arch = "sm_90a";
-    const CompileResult compiled = NvrtcCompiler(std::move(nvrtc)).compile(request);
-    ASSERT_TRUE(compiled.ok) << compiled.log;
-    if (driver_ == nullptr) GTEST_SKIP() << "needs a GPU: " << why_no_gpu_;
-    const Words real = on_gpu(compiled, launch, in, out_words);
-    for (std::size_t i = 0; i < out_words; ++i) {
-      EXPECT_EQ(real[i], emulated[i]) << "word " << i << ": the GPU and the emulator differ";
-      if (real[i] != emulated[i]) break;
-    }
+    return request;
   }
 
- private:
   static Words on_emulator(CompileRequest request, const Launch& launch, const Words& in, std::size_t out_words) {
     request.arch = "cpu";
     const CompileResult compiled = HostCompiler().compile(request);
@@ -89,7 +113,8 @@ class DeviceFunctions : public testing::Test {
     return Words(output, output + out_words);
   }
 
-  Words on_gpu(const CompileResult& compiled, const Launch& launch, const Words& in, std::size_t out_words) {
+  Words on_gpu(const CompileResult& compiled, const Launch& launch, const Words& in, std::size_t out_words,
+               const std::vector<MapOf>& maps) {
     const cuda::Module module(*driver_, compiled.binary, "a test's kernel");
     const auto& table = driver_->table();
     const cuda::Buffer input(*driver_, in.size() * 4 + 4, "input");
@@ -101,14 +126,20 @@ class DeviceFunctions : public testing::Test {
                   out_words * 4);
     cuda::Address from = input.address();
     cuda::Address to = output.address();
-    void* params[] = {&from, &to};
+    std::vector<cuda::TensorMap> encoded(maps.size());
+    std::vector<void*> params{&from, &to};
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      cuda::TensorMaps of(*driver_, maps[i].map);
+      driver_->check(of.get(maps[i].tensor == MapOf::Tensor::in ? from : to, encoded[i]), "cuTensorMapReplaceAddress");
+      params.push_back(&encoded[i]);
+    }
     cuda::LaunchAttribute attribute{};
     attribute.id = cuda::LaunchAttribute::Id::cluster_dimension;
     attribute.value.cluster = {launch.cluster, 1, 1};
     const cuda::LaunchConfig config{launch.blocks, 1,          1, launch.threads, 1, 1, launch.shared_bytes,
                                     nullptr,       &attribute, 1};
     driver_->call("launching", table.launch_kernel_ex, &config,
-                  module.function(compiled.kernels[0].symbol, launch.shared_bytes, false), params,
+                  module.function(compiled.kernels[0].symbol, launch.shared_bytes, false), params.data(),
                   static_cast<void**>(nullptr));
     context_->synchronize();
     driver_->call("copying the output", table.memcpy_dtoh, static_cast<void*>(out.data()), output.address(),

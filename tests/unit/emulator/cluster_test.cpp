@@ -184,6 +184,45 @@ template <class Config> __global__ void kernel(float* out) {
   }
 }
 
+TEST(Cluster, relaxed_arrivals_end_a_phase_of_another_blocks_mbarrier) {
+  // A stage in each block that the other one fills, once both have read what it held.
+  const EmulatedKernel kernel(R"cu(
+#include "device/ptx/cluster.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/mbarrier_relaxed.cuh"
+#include "device/shared.cuh"
+struct Shared {
+  u64 value;
+  u64 full, empty;
+};
+template <class Config> __global__ void kernel(u64* out) {
+  Shared& shared = *shared_storage<Shared>();
+  const u32 rank = ptx::cluster_rank(), size = ptx::cluster_size(), next = (rank + 1) % size;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&shared.full, 1);
+    ptx::mbarrier_init(&shared.empty, size);
+  }
+  ptx::cluster_sync();
+  for (u32 turn = 0; turn < 5; ++turn) {
+    if (threadIdx.x == 0) {
+      ptx::mbarrier_arrive_expect_tx(&shared.full, 8);
+      ptx::mbarrier_wait(&shared.empty, (turn & 1) ^ 1);
+      ptx::store_async(ptx::map_shared(&shared.value, next), u64{100 * turn + rank}, ptx::map_shared(&shared.full, next));
+    }
+    ptx::mbarrier_wait<true>(&shared.full, turn & 1);
+    if (threadIdx.x == 0) out[blockIdx.x * 5 + turn] = shared.value;
+    __syncthreads();
+    if (threadIdx.x < size) ptx::mbarrier_arrive_cluster_relaxed(ptx::map_shared(&shared.empty, threadIdx.x));
+  }
+  ptx::cluster_sync();
+})cu");
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    std::vector<unsigned long long> out(4 * 5);
+    ASSERT_EQ(kernel.run(clusters(4, 32, 4, 64, seed), out.data()).text, "");
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], 100 * (i % 5) + (i / 5 + 3) % 4);
+  }
+}
+
 TEST(Cluster, static_shared_memory_is_each_blocks_own_and_not_reachable_from_others) {
   const EmulatedKernel own(R"cu(
 #include "device/ptx/cluster.cuh"

@@ -73,9 +73,11 @@ TEST_F(DeviceHeadersUnderNvrtc, every_instruction_is_one_that_ptxas_knows) {
     EXPECT_TRUE(result.ok) << arch << "\n" << result.log;
   }
   for (const char* arch : {"sm_90", "sm_90a"}) {
-    const CompileResult result = compiler_->compile(request_of(body, {"on_sm_90"}, arch));
+    const CompileResult result = compiler_->compile(request_of(body, {"on_sm_90", "tensor_copies"}, arch));
     EXPECT_TRUE(result.ok) << arch << "\n" << result.log;
   }
+  const CompileResult result = compiler_->compile(request_of(body, {"on_sm_90a", "products"}, "sm_90a"));
+  EXPECT_TRUE(result.ok) << result.log;
 }
 
 TEST_F(DeviceHeadersUnderNvrtc, instructions_of_sm_90_are_refused_for_sm_80) {
@@ -98,8 +100,20 @@ TEST(DeviceHeadersUnderTheHostCompiler, each_compiles_alone) {
 TEST(DeviceHeadersUnderTheHostCompiler, the_emulator_has_every_function_with_the_same_arguments) {
   HostCompiler compiler;
   const CompileResult result =
-      compiler.compile(request_of("#include \"ptx_functions.cuh\"\n", {"on_sm_80", "on_sm_90"}, "cpu"));
+      compiler.compile(request_of("#include \"ptx_functions.cuh\"\n", {"on_sm_80", "on_sm_90", "on_sm_90a"}, "cpu"));
   EXPECT_TRUE(result.ok) << result.log;
+}
+
+TEST(DeviceHeadersUnderTheHostCompiler, a_kernel_that_needs_what_the_emulator_has_not_is_told_so) {
+  HostCompiler compiler;
+  const auto log_of = [&](const char* entry) {
+    const CompileResult result = compiler.compile(request_of("#include \"ptx_functions.cuh\"\n", {entry}, "cpu"));
+    EXPECT_FALSE(result.ok) << entry;
+    return result.log;
+  };
+  EXPECT_THAT(log_of("products"), testing::HasSubstr("the emulator does not model wgmma: this kernel needs a GPU"));
+  EXPECT_THAT(log_of("tensor_copies"),
+              testing::HasSubstr("the emulator does not model copies by tensor maps: this kernel needs a GPU"));
 }
 
 TEST(DeviceHeadersUnderTheHostCompiler, every_header_of_instructions_has_a_counterpart) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ldmatrix and mma: kernels/emulator/device/ptx/ldmatrix.cuh and mma.cuh, against plain products.
+// ldmatrix, stmatrix and mma: kernels/emulator/device/ptx/ldmatrix.cuh, stmatrix.cuh and mma.cuh, against plain loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include "tests/unit/emulator/emulated.hpp"
@@ -62,6 +65,61 @@ template <class Config> __global__ void kernel(int offset) {
   const EmulatedOutcome outcome = kernel.run(extents(1, 32, 1024), 8);
   EXPECT_EQ(outcome.status, EmulatedOutcome::Status::misaligned);
   EXPECT_THAT(outcome.text, testing::HasSubstr("thread (3,0,0): ldmatrix of a row that is not aligned to 16"));
+}
+
+TEST(Stmatrix, stores_each_lanes_elements_where_the_ptx_manual_says) {
+  const EmulatedKernel kernel(R"cu(
+#include "device/ptx/ldmatrix.cuh"
+#include "device/ptx/stmatrix.cuh"
+#include "device/shared.cuh"
+template <class Config> __global__ void kernel(const u32* in, const int* places, u16* stored, u32* back) {
+  u16* shared = shared_storage<u16>();
+  const int lane = threadIdx.x;
+  for (int i = lane; i < 32 * 24; i += 32) shared[i] = 7;
+  __syncwarp();
+  u32 four[4];
+  for (int m = 0; m < 4; ++m) four[m] = in[lane * 4 + m];
+  u16* row = shared + places[lane] * 24;  // rows lie 24 elements apart
+  ptx::stmatrix_x4(row, four);
+  for (int m = 0; m < 4; ++m) four[m] = 0;
+  ptx::ldmatrix_x4(four, row);
+  for (int m = 0; m < 4; ++m) back[lane * 4 + m] = four[m];
+  __syncwarp();
+  for (int i = lane; i < 32 * 24; i += 32) stored[i] = shared[i];
+})cu");
+  std::mt19937 random(5);
+  std::vector<std::uint32_t> in(128), back(128);
+  for (std::uint32_t& word : in) word = static_cast<std::uint32_t>(random());
+  // Each lane's row is somewhere else.
+  std::vector<int> places(32);
+  std::iota(places.begin(), places.end(), 0);
+  std::shuffle(places.begin(), places.end(), random);
+  std::vector<std::uint16_t> stored(32 * 24), expected(32 * 24, 7);
+  ASSERT_EQ(kernel.run(extents(1, 32, 32 * 48), in.data(), places.data(), stored.data(), back.data()).text, "");
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    for (std::size_t m = 0; m < 4; ++m) {
+      // The two elements of its register m lie in row lane / 4 of matrix m.
+      const auto row = static_cast<std::size_t>(places[8 * m + lane / 4]);
+      expected[row * 24 + lane % 4 * 2] = static_cast<std::uint16_t>(in[lane * 4 + m]);
+      expected[row * 24 + lane % 4 * 2 + 1] = static_cast<std::uint16_t>(in[lane * 4 + m] >> 16);
+    }
+  }
+  EXPECT_EQ(stored, expected);
+  EXPECT_EQ(back, in) << "ldmatrix is the way back";
+}
+
+TEST(Stmatrix, a_row_that_is_not_aligned_to_16_is_reported) {
+  const EmulatedKernel kernel(R"cu(
+#include "device/ptx/stmatrix.cuh"
+#include "device/shared.cuh"
+template <class Config> __global__ void kernel(int offset) {
+  const u32 four[4] = {};
+  ptx::stmatrix_x4(shared_storage<char>() + threadIdx.x * 16 + (threadIdx.x == 29 ? offset : 0), four);
+})cu");
+  EXPECT_TRUE(kernel.run(extents(1, 32, 1024), 16).ok());
+  const EmulatedOutcome outcome = kernel.run(extents(1, 32, 1024), 8);
+  EXPECT_EQ(outcome.status, EmulatedOutcome::Status::misaligned);
+  EXPECT_THAT(outcome.text, testing::HasSubstr("thread (29,0,0): stmatrix to a row that is not aligned to 16"));
 }
 
 /// A tile product whose operands are loaded by their definition from row-major A (16 x k) and B (k x 8).

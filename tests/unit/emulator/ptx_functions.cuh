@@ -15,8 +15,15 @@
 #include "device/ptx/ldmatrix.cuh"
 #include "device/ptx/math.cuh"
 #include "device/ptx/mbarrier.cuh"
+#include "device/ptx/mbarrier_relaxed.cuh"
 #include "device/ptx/mma.cuh"
+#include "device/ptx/prefetch.cuh"
+#include "device/ptx/register_count.cuh"
+#include "device/ptx/stmatrix.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/ptx/wgmma.cuh"
 #include "device/shared.cuh"
+#include "device/tensor_map.cuh"
 #include "device/vector.cuh"
 
 using namespace tilewright;
@@ -48,6 +55,7 @@ __global__ void on_sm_80(const float* from, float* to) {
   cp_async_wait<0>();
   barrier_sync(1, 32);
   barrier_arrive(2, 64);
+  prefetch_l2(from);
 
   u32 a[4], b[2], one[1];
   ldmatrix_x1(one, shared.tile);
@@ -84,6 +92,7 @@ __global__ void on_sm_90(const float* from, float* to) {
   mbarrier_arrive_expect_tx(&shared.barrier, 4096);
   mbarrier_arrive(&shared.barrier);
   mbarrier_arrive_cluster(remote_barrier, 2);
+  mbarrier_arrive_cluster_relaxed(remote_barrier);
   bulk_load(shared.tile, from, 4096, &shared.barrier);
   bulk_load_with_policy(shared.tile, from, 4096, &shared.barrier, policy_evict_first());
   bulk_copy_to_cluster(map_shared(shared.tile, 1), shared.tile, 16, remote_barrier);
@@ -96,6 +105,8 @@ __global__ void on_sm_90(const float* from, float* to) {
   mbarrier_invalidate(&shared.barrier);
   store_cluster(map_shared(shared.tile, 1), load_cluster(map_shared(shared.tile, 0)) + cluster_rank());
   store_cluster(map_shared(wide, 1), load_cluster(map_shared(wide, 0)) + cluster_size());
+  const u32 registers[4] = {cluster_rank(), 1, 2, 3};
+  stmatrix_x4(shared.tile + threadIdx.x * 4, registers);
   fence_shared_to_async();
   bulk_store(to, shared.tile, 4096);
   bulk_commit();
@@ -103,4 +114,44 @@ __global__ void on_sm_90(const float* from, float* to) {
   bulk_wait<0>();
   cluster_arrive();
   cluster_wait();
+}
+
+template <class Config>
+__global__ void __launch_bounds__(384, 1) on_sm_90a(const float* from, float* to) {
+  if (threadIdx.x < 128) {
+    release_registers<24>();
+  } else {
+    acquire_registers<240>();
+  }
+  to[threadIdx.x] = from[threadIdx.x];
+}
+
+// What the emulator has not.
+template <class Config>
+__global__ void tensor_copies(const __grid_constant__ TensorMap map) {
+  Shared& shared = *shared_storage<Shared>();
+  prefetch_map(map);
+  tensor_load(shared.tile, map, 1, 2, &shared.barrier);
+  tensor_load_with_policy(shared.tile, map, 1, 2, &shared.barrier, policy_evict_last());
+  tensor_load_multicast(shared.tile, map, 1, 2, &shared.barrier, 3);
+  tensor_store(map, 1, 2, shared.tile);
+}
+
+template <class T, int N, bool kTransposedA, bool kTransposedB>
+__device__ void multiply(const void* tile, float* to) {
+  float sums[N / 2] = {};
+  const u64 descriptor = matrix_descriptor(tile, 4096, 1024);
+  wgmma_fence();
+  wgmma<T, N, kTransposedA, kTransposedB>(sums, descriptor, advance(descriptor, 32), true);
+  wgmma_commit();
+  wgmma_wait<0>();
+  for (int i = 0; i < N / 2; ++i) to[i] += sums[i];
+}
+
+template <class Config>
+__global__ void products(float* to) {
+  Shared& shared = *shared_storage<Shared>();
+  multiply<__nv_bfloat16, 64, false, true>(shared.tile, to);
+  multiply<__half, 64, true, false>(shared.tile, to);
+  multiply<float, 64, false, false>(shared.tile, to);
 }

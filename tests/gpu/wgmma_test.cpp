@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/device/ptx/wgmma.cuh on a GPU: tiles that ordinary stores lay out as it says, against sums in fp64. The elements are
+// small integers, so that there is one right answer.
+#include <bit>
+
+#include "tests/gpu/device_functions.hpp"
+
+namespace tilewright::test {
+namespace {
+
+constexpr std::size_t kRows = 128;  // two slabs
+constexpr std::size_t kSteps = 6;   // one part and a half of 128 bytes
+constexpr std::size_t kWidths[] = {32, 64, 96, 128, 160, 192, 224, 256};
+constexpr std::size_t kWidest = 256;
+
+/// D = A B, then once more and added, so that twice the product is left, for each N of `widths`: a block each. `in` is A (kRows × k)
+/// and B (kWidest × k) as floats with k in their rows; the block's rows of `out` follow those of the blocks before.
+std::string products(const std::string& type, bool transposed_a, bool transposed_b,
+                     const std::vector<std::size_t>& widths) {
+  std::string calls;
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    calls += "  if (blockIdx.x == " + std::to_string(i) + ") multiply<" + std::to_string(widths[i]) + ">(a, b, out + " +
+             std::to_string(columns * kRows) + ");\n";
+    columns += widths[i];
+  }
+  const auto constant = [](const char* name, auto value) {
+    return std::string("constexpr auto ") + name + " = " + std::to_string(value) + ";\n";
+  };
+  return "#include \"device/ptx/fence.cuh\"\n#include \"device/ptx/wgmma.cuh\"\n#include \"device/shared.cuh\"\nusing "
+         "T = " +
+         type + ";\n" + constant("kTransposedA", transposed_a) + constant("kTransposedB", transposed_b) +
+         constant("kRows", kRows) + constant("kSteps", kSteps) + R"cu(
+constexpr int kStep = 32 / sizeof(T), kDepth = kSteps * kStep, kRowBytes = 128, kSlab = 64;
+__device__ void put(float* to, float value) { *to = value; }
+__device__ void put(__half* to, float value) { *to = __float2half(value); }
+__device__ void put(__nv_bfloat16* to, float value) { *to = __float2bfloat16(value); }
+// Rows of 128 bytes, of k for one m (or n), or of m (or n) for one k; their 16-byte units are swizzled. Parts of them follow
+// each other.
+template <bool kTransposed> __device__ void fill(u8* tile, const float* values, int extent) {
+  for (int i = threadIdx.x; i < extent * kDepth; i += blockDim.x) {
+    const int outer = i / kDepth, k = i % kDepth;
+    const int byte = static_cast<int>((kTransposed ? outer : k) * sizeof(T));
+    const int row = byte / kRowBytes * (kTransposed ? kDepth : extent) + (kTransposed ? k : outer);
+    const int unit = byte % kRowBytes / 16 ^ row % 8;
+    put(reinterpret_cast<T*>(tile + row * kRowBytes + unit * 16 + byte % 16), values[i]);
+  }
+}
+template <bool kTransposed> __device__ u32 offset(int step, int slab, int extent) {
+  if (kTransposed) return (slab * kDepth + step * kStep) * kRowBytes;
+  return (step / 4 * extent + slab * kSlab) * kRowBytes + step % 4 * 32;
+}
+template <int N> __device__ void multiply(const float* a, const float* b, u32* out) {
+  constexpr int kBytesA = (kTransposedA ? kDepth * 2 : kRows * 2) * kRowBytes;
+  u8* const tile_a = shared_storage<u8>();
+  u8* const tile_b = tile_a + kBytesA;
+  fill<kTransposedA>(tile_a, a, kRows);
+  fill<kTransposedB>(tile_b, b, N);
+  ptx::fence_shared_to_async();
+  __syncthreads();
+  const u64 first_a = ptx::matrix_descriptor(tile_a, kDepth * kRowBytes, 8 * kRowBytes);
+  const u64 first_b = ptx::matrix_descriptor(tile_b, kDepth * kRowBytes, 8 * kRowBytes);
+#pragma unroll 1
+  for (int slab = 0; slab < 2; ++slab) {
+    float d[N / 2];
+    for (int i = 0; i < N / 2; ++i) d[i] = 1e6f;  // what is not added to
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int time = 0; time < 2; ++time) {
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        ptx::wgmma<T, N, kTransposedA, kTransposedB>(
+            d, ptx::advance(first_a, offset<kTransposedA>(step, slab, kRows)),
+            ptx::advance(first_b, offset<kTransposedB>(step, 0, N)), time > 0 || step > 0);
+      }
+      ptx::wgmma_commit();
+    }
+    ptx::wgmma_wait<1>();
+    ptx::wgmma_wait<0>();
+    const int row = slab * kSlab + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) {
+      out[(row + i % 4 / 2 * 8) * N + i / 4 * 8 + column + i % 2] = __float_as_uint(d[i]);
+    }
+  }
+}
+template <class Config> __global__ void __launch_bounds__(128) kernel(const u32* in, u32* out) {
+  const float* const a = reinterpret_cast<const float*>(in);
+  const float* const b = a + kRows * kDepth;
+)cu" + calls +
+         "}\n";
+}
+
+class Wgmma : public DeviceFunctions {
+ protected:
+  /// `junk` fills the bits of an element that tf32 has not.
+  void expect_products(const std::string& type, std::size_t depth, bool transposed_a, bool transposed_b,
+                       const std::vector<std::size_t>& widths, std::uint32_t junk = 0) {
+    std::vector<double> values;
+    Words in;
+    for (const std::uint32_t word : random_words((kRows + kWidest) * depth)) {
+      values.push_back(static_cast<double>(word % 16) - 8);
+      in.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(values.back())) | (word >> 8 & junk));
+    }
+    std::size_t columns = 0;
+    for (const std::size_t width : widths) columns += width;
+    constexpr std::uint32_t kSharedBytes = 1024 * 100;  // two parts of A's rows and of the widest B's
+    const Launch launch{.blocks = static_cast<unsigned>(widths.size()), .threads = 128, .shared_bytes = kSharedBytes};
+    run_on_gpu(products(type, transposed_a, transposed_b, widths), launch, in, columns * kRows, {},
+               [&](const Words& out) {
+                 const std::uint32_t* next = out.data();
+                 for (const std::size_t width : widths) {
+                   std::size_t wrong = 0;
+                   for (std::size_t i = 0; i < kRows * width; ++i) {
+                     const double* const a = values.data() + i / width * depth;
+                     const double* const b = values.data() + (kRows + i % width) * depth;
+                     double sum = 0;
+                     for (std::size_t k = 0; k < depth; ++k) sum += a[k] * b[k];
+                     if (static_cast<double>(std::bit_cast<float>(*next++)) != 2 * sum) ++wrong;
+                   }
+                   EXPECT_EQ(wrong, 0U) << "of " << kRows << " x " << width << " elements";
+                 }
+               });
+  }
+};
+
+const std::vector<std::size_t> kAll(std::begin(kWidths), std::end(kWidths));
+/// Whole parts of n.
+const std::vector<std::size_t> kWhole{64, 128, 192, 256};
+
+TEST_F(Wgmma, of_bf16_is_right_for_every_width) { expect_products("__nv_bfloat16", 16 * kSteps, false, false, kAll); }
+TEST_F(Wgmma, of_f16_is_right_for_every_width) { expect_products("__half", 16 * kSteps, false, false, kAll); }
+TEST_F(Wgmma, of_tf32_is_right_for_every_width_and_ignores_the_lower_bits) {
+  constexpr std::uint32_t kBelowTf32 = 0x1fff;
+  expect_products("float", 8 * kSteps, false, false, kAll, kBelowTf32);
+}
+TEST_F(Wgmma, of_a_transposed_is_right_for_every_width) {
+  expect_products("__nv_bfloat16", 16 * kSteps, true, false, kAll);
+  expect_products("__half", 16 * kSteps, true, false, kAll);
+}
+TEST_F(Wgmma, of_b_transposed_is_right_for_every_width_of_whole_parts) {
+  expect_products("__nv_bfloat16", 16 * kSteps, false, true, kWhole);
+  expect_products("__half", 16 * kSteps, false, true, kWhole);
+}
+TEST_F(Wgmma, of_both_transposed_is_right_for_every_width_of_whole_parts) {
+  expect_products("__nv_bfloat16", 16 * kSteps, true, true, kWhole);
+  expect_products("__half", 16 * kSteps, true, true, kWhole);
+}
+
+}  // namespace
+}  // namespace tilewright::test
