@@ -24,6 +24,7 @@
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/cp_async.cuh"
+#include "device/ptx/prefetch.cuh"
 #include "device/shared.cuh"
 #include "mma_copy.cuh"
 #include "output.cuh"
@@ -130,6 +131,21 @@ struct SkinnyResults {
     }
   }
 
+  // Asks for what is added to a piece's sums at their end, so that it is in L2 by then.
+  __device__ __forceinline__ void prefetch(const SkinnyPiece<Config>& piece) const {
+    using E = Epilogue<Config>;
+    if constexpr (!E::kHasBias && !E::kHasResidual) return;
+    if (piece.split != 0) return;
+    // One address for each 32 bytes.
+    constexpr int kEach = 8 / static_cast<int>(sizeof(typename G::T));
+    for_each_unit([&](int unit) {
+      const i64 row = unit / kOfRow, column = i64{piece.tile} * G::kBlockN + unit % kOfRow * 4;
+      if (unit % kEach != 0 || column >= output.n) return;
+      if (E::kHasBias && row == 0) ptx::prefetch_l2(output.bias + column);
+      if (E::kHasResidual) ptx::prefetch_l2(output.residual + row * output.n + column);
+    });
+  }
+
   // The sum of a unit over the warps that share it.
   __device__ static __forceinline__ Vector<float, 4> add_warps(SkinnyStorage<Config>& storage, int unit) {
     auto sum = load_vector<4>(at(storage.out[0], unit));
@@ -148,19 +164,38 @@ struct SkinnyResults {
     for (int unit = thread; unit < units; unit += G::kThreads) visit(unit);
   }
 
-  // Finishes a unit, whose sum over part `split` of k is at `part_of(split)`. All parts are on their way at one time.
-  template <Load How, class PartOf>
-  __device__ __forceinline__ void add_parts(int unit, i64 first_column, PartOf part_of) const {
-    Vector<float, 4> parts[G::kSplits];
+  // Finishes each kStride-th unit from `first` on. The sum of one over part `split` of k is at `part_of(unit, split)`; the loads
+  // of some units are on their way at one time.
+  template <Load How, int kStride, class PartOf>
+  __device__ __forceinline__ void add_parts(int first, i64 first_column, PartOf part_of) const {
+    constexpr int kOfThread = (kPart / 4 + kStride - 1) / kStride;
+    // A load has 4 registers: 16 of them fit beside the rest where a thread may have 160.
+    constexpr int kLoads = G::kThreads * Config::blocks * 160 <= 65536 ? 16 : 8;
+    constexpr int kMost = G::kSplits > kLoads ? 1 : kLoads / G::kSplits;
+    constexpr int kAtOnce = kOfThread < kMost ? kOfThread : kMost;
+#pragma unroll 1
+    for (int start = first; start < units; start += kAtOnce * kStride) {
+      Vector<float, 4> parts[kAtOnce][G::kSplits];
 #pragma unroll
-    for (int split = 0; split < G::kSplits; ++split) parts[split] = load_vector<4, How>(part_of(split));
-    float four[4] = {};
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int unit = start + i * kStride;
+        if (unit >= units) break;
 #pragma unroll
-    for (int split = 0; split < G::kSplits; ++split) {
+        for (int split = 0; split < G::kSplits; ++split) parts[i][split] = load_vector<4, How>(part_of(unit, split));
+      }
 #pragma unroll
-      for (int j = 0; j < 4; ++j) four[j] += parts[split][j];
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int unit = start + i * kStride;
+        if (unit >= units) break;
+        float four[4] = {};
+#pragma unroll
+        for (int split = 0; split < G::kSplits; ++split) {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) four[j] += parts[i][split][j];
+        }
+        store(four, unit, first_column);
+      }
     }
-    store(four, unit, first_column);
   }
 
   // Each block of the cluster finishes its share of the units.
@@ -169,11 +204,10 @@ struct SkinnyResults {
       for_each_unit([&](int unit) { store_vector(at(storage.out[0], unit), add_warps(storage, unit)); });
     }
     ptx::cluster_sync();
-    for (int unit = static_cast<int>(rank) * G::kThreads + thread; unit < units; unit += G::kSplits * G::kThreads) {
-      add_parts<Load::kDefault>(unit, first_column, [&](int split) {
-        return ptx::map_shared(at(storage.out[0], unit), static_cast<u32>(split));
-      });
-    }
+    constexpr int kStride = G::kSplits * G::kThreads;
+    add_parts<Load::kDefault, kStride>(
+        static_cast<int>(rank) * G::kThreads + thread, first_column,
+        [&](int unit, int split) { return ptx::map_shared(at(storage.out[0], unit), static_cast<u32>(split)); });
     // Until all have read, nobody writes there again or ends.
     ptx::cluster_sync();
   }
@@ -191,9 +225,8 @@ struct SkinnyResults {
     __syncthreads();
     if (storage.word != G::kSplits - 1) return;
     __threadfence();
-    for_each_unit([&](int unit) {
-      add_parts<Load::kStreaming>(unit, first_column, [&](int split) { return parts + split * kPart + unit * 4; });
-    });
+    add_parts<Load::kStreaming, G::kThreads>(thread, first_column,
+                                             [&](int unit, int split) { return parts + split * kPart + unit * 4; });
   }
 
   // All threads call, behind a barrier that the warps' sums are behind, too.
@@ -240,6 +273,7 @@ __global__ void __launch_bounds__(tilewright::gemm::SkinnyGeometry<Config>::kThr
 #pragma unroll 1
   for (u32 number = blockIdx.x; number < pieces; number += gridDim.x) {
     const SkinnyPiece<Config> piece(number, blocks_k);
+    results.prefetch(piece);
     warp.clear();
 #pragma unroll 1
     for (u32 block = 0; block < piece.blocks.count; ++block) {
