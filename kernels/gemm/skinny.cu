@@ -16,7 +16,7 @@
 //   sums  ── warps of one part of n added in shared memory ── parts of k added ──▶  c (output.cuh)
 //
 // Parts of k are added in their order: through the shared memory of a cluster of split_k blocks (`cluster`), or through a
-// workspace (split.cuh).
+// workspace, where the block that comes last has them all.
 //
 // Shared memory: stages · block_k · (block_n + block_m) elements, num_warps · warp_n / block_n · block_m · (block_n + 4)
 // floats and a word.
