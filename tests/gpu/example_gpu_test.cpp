@@ -5,18 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <optional>
-#include <span>
 #include <tilewright/launch.hpp>
 
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
-#include "tests/gpu/device_fixture.hpp"
-#include "tests/launch/sample_cache.hpp"
-#include "tuner/compile/source.hpp"
-#include "tuner/definition/catalogue.hpp"
-#include "tuner/definition/space.hpp"
+#include "tests/gpu/op_fixture.hpp"
 #include "tuner/verify/verify.hpp"
 
 namespace tilewright {
@@ -24,42 +18,20 @@ namespace {
 
 using namespace tilewright::testing;
 
-class GpuExample : public OnGpu {
+class GpuExample : public OpOnGpu {
  protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    if (device_->facts().compute_capability < 90) GTEST_SKIP() << "needs sm_90";
-    catalogue_.emplace(std::vector<std::filesystem::path>{TILEWRIGHT_EXAMPLES}, TILEWRIGHT_KERNELS);
-    center_ = &catalogue_->find("center");
-  }
-
-  [[nodiscard]] CompileResult compile(const GeneratedSource& source) const {
-    const CompileResult result = device_->compiler().compile(
-        {source.text, source.name, source.entries, device_->facts().arch(), {TILEWRIGHT_KERNELS}, {}});
-    if (!result.ok) throw Error(result.log);
-    return result;
-  }
-  [[nodiscard]] CompileResult compile(const Candidate& candidate, const Problem& problem) const {
-    const auto plan =
-        make_plan(center_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts());
-    return compile(
-        generate_source(*center_, *candidate.implementation, candidate.config, problem, std::get<LaunchPlan>(plan)));
-  }
-
-  std::optional<Catalogue> catalogue_;
-  const OpDefinition* center_ = nullptr;
+  GpuExample() : OpOnGpu({TILEWRIGHT_EXAMPLES}, "center") {}
 };
 
 TEST_F(GpuExample, every_config_is_right_launch_after_launch) {
   for (const char* dims : {"rows=1,cols=4", "rows=1000,cols=1028", "rows=5000,cols=36"}) {
-    const Problem problem = parse_problem(fmt::format("center{{{}}}", dims), center_->interface);
-    Verifier verifier(*device_, *center_, problem, compile(generate_reference(*center_, problem)));
-    const std::vector<Candidate> legal = expand(*center_, problem, device_->facts()).legal;
+    const Problem problem = parse_problem(fmt::format("center{{{}}}", dims), op_->interface);
+    Verifier verifier(*device_, *op_, problem, compile(generate_reference(*op_, problem)));
+    const std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
     EXPECT_GE(legal.size(), 5U) << dims;
     for (const Candidate& candidate : legal) {
       const CompileResult binary = compile(candidate, problem);
-      const auto executable = device_->load(binary.binary, kernel_facts(binary), center_->interface,
+      const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
                                             candidate.implementation->recipe, candidate.config, problem);
       std::vector<std::unique_ptr<DeviceBuffer>> workspaces;
       std::vector<Address> addresses;
@@ -77,15 +49,9 @@ TEST_F(GpuExample, every_config_is_right_launch_after_launch) {
 TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "cache.db").string();
-  const Candidate candidate = resolve_config(*center_, Config::parse("clustered{tile_rows=32,cluster=2,parts=4}"));
-  const Problem problem = parse_problem("center{rows=1000,cols=512}", center_->interface);
-  {
-    SampleCache cache(path);
-    const CompileResult binary = compile(candidate, problem);
-    cache.add_op(center_->interface, candidate.implementation->recipe, kernel_facts(binary), binary.binary);
-    cache.add_winner(center_->interface, "center{rows=1000,cols=512}", candidate.config.text(),
-                     {.role = WinnerRole::base, .device = device_->facts()});
-  }
+  const Candidate candidate = resolve_config(*op_, Config::parse("clustered{tile_rows=32,cluster=2,parts=4}"));
+  const Problem problem = parse_problem("center{rows=1000,cols=512}", op_->interface);
+  serve(path, candidate, problem);
   const cuda::Driver& driver = cuda::Driver::get();
   const cuda::PrimaryContext context(driver, 0);
   const Launcher launcher(path);

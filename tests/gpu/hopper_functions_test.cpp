@@ -73,6 +73,7 @@ template <class Config> __global__ void kernel(const u32* in, u32* out) {
       if (threadIdx.x < size) ptx::mbarrier_arrive_cluster_relaxed(ptx::map_shared(&shared.empty[s], threadIdx.x));
     }
   }
+  __syncwarp();
   ptx::cluster_sync();
 })cu",
               {.blocks = 8, .threads = 64, .cluster = 4, .shared_bytes = 128}, random_words(4 * 64), 8 * 64);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm's wgmma kernel on a GPU, by the launch library: parts of k in workspaces of streams and graphs, tensor maps, c in place.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <tilewright/launch.hpp>
+#include <vector>
+
+#include "cache/driver/cuda.hpp"
+#include "cache/driver/driver_table.hpp"
+#include "cache/driver/stream.hpp"
+#include "tests/gpu/op_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+
+/// Small numbers that bf16 has exactly: `unit` times -8 to 7.
+std::vector<float> numbers(std::int64_t count, std::uint32_t seed, float unit) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    values.push_back(unit * (static_cast<float>(seed >> 28) - 8));
+  }
+  return values;
+}
+
+/// A matrix of bf16 in device memory.
+class Matrix {
+ public:
+  Matrix(const cuda::Driver& driver, const std::vector<float>& values)
+      : driver_(&driver), buffer_(driver, values.size() * sizeof(std::uint16_t), "a test") {
+    std::vector<std::uint16_t> narrow;
+    for (const float value : values)
+      narrow.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+    driver.call("copying", driver.table().memcpy_htod, buffer_.address(), static_cast<const void*>(narrow.data()),
+                buffer_.bytes());
+  }
+  [[nodiscard]] void* get() const { return reinterpret_cast<void*>(buffer_.address()); }
+
+  /// How far it is from `expected` at most, in units of what rounding to bf16 a few times allows.
+  [[nodiscard]] double distance(const std::vector<double>& expected) const {
+    std::vector<std::uint16_t> narrow(expected.size());
+    driver_->call("copying", driver_->table().memcpy_dtoh, static_cast<void*>(narrow.data()), buffer_.address(),
+                  buffer_.bytes());
+    double furthest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double value = double{std::bit_cast<float>(std::uint32_t{narrow[i]} << 16)};
+      const double off = std::fabs(value - expected[i]) / (0.01 * std::fabs(expected[i]) + 0.02);
+      furthest = std::isnan(off) ? HUGE_VAL : std::max(furthest, off);
+    }
+    return furthest;
+  }
+
+ private:
+  const cuda::Driver* driver_;
+  cuda::Buffer buffer_;
+};
+
+class GpuGemm : public OpOnGpu {
+ protected:
+  GpuGemm() : OpOnGpu({}, "gemm") {}
+  void SetUp() override {
+    OpOnGpu::SetUp();
+    if (!IsSkipped() && device_->facts().compute_capability != 90) GTEST_SKIP() << "needs sm_90a";
+  }
+
+  /// A config whose parts of k meet in a workspace.
+  [[nodiscard]] Candidate with_workspace(const Problem& problem) const {
+    for (const Candidate& candidate : expand(*op_, problem, device_->facts()).legal) {
+      if (candidate.config.implementation != "wgmma") continue;
+      for (const PlannedWorkspace& workspace : plan(candidate, problem).workspaces) {
+        if (workspace.bytes > 0) return candidate;
+      }
+    }
+    throw Error("no config of wgmma has a workspace for " + problem.key());
+  }
+};
+
+TEST_F(GpuGemm, is_served_on_streams_at_once_in_place_and_from_graphs) {
+  constexpr std::int64_t kM = 200, kK = 1024;
+  // Rows of c that tensor copies store, and rows that they cannot.
+  for (const std::int64_t n : {264, 263}) {
+    const std::string kind = "gemm[dtype=bf16,layout=nt,bias=yes,act=gelu,residual=yes]";
+    const Problem problem = parse_problem(kind + "{m=200,n=" + std::to_string(n) + ",k=1024}", op_->interface);
+    const Candidate candidate = with_workspace(problem);
+    SCOPED_TRACE(candidate.config.text());
+    const TemporaryFolder folder;
+    const std::string path = (folder.path() / "cache.db").string();
+    serve(path, candidate, problem);
+
+    const std::vector<float> a = numbers(kM * kK, 1, 0.125F), b = numbers(n * kK, 2, 1.0F / 64);
+    const std::vector<float> bias = numbers(n, 3, 0.25F), residual = numbers(kM * n, 4, 0.5F);
+    // What is added to the residual, and what would be with the negative of b and of bias.
+    std::vector<double> plus(residual.size()), minus(residual.size());
+    const auto gelu = [](double x) {
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979) * (x + 0.044715 * x * x * x)));
+    };
+    for (std::size_t i = 0; i < plus.size(); ++i) {
+      const auto width = static_cast<std::size_t>(n), row = i / width, column = i % width;
+      double sum = double{bias[column]};
+      for (std::size_t k = 0; k < kK; ++k) sum += double{a[row * kK + k]} * double{b[column * kK + k]};
+      plus[i] = gelu(sum);
+      minus[i] = gelu(-sum);
+    }
+    const auto negative = [](std::vector<float> values) {
+      for (float& value : values) value = -value;
+      return values;
+    };
+    const auto after = [&](const std::vector<double>& step, int times) {
+      std::vector<double> expected(residual.begin(), residual.end());
+      for (std::size_t i = 0; i < step.size(); ++i) expected[i] += times * step[i];
+      return expected;
+    };
+
+    const cuda::Driver& driver = cuda::Driver::get();
+    const cuda::PrimaryContext context(driver, 0);
+    const Launcher launcher(path);
+    const Op gemm = launcher.op(kind);
+    const Shape dims{kM, n, kK};
+    const Matrix at(driver, a), b1(driver, b), b2(driver, negative(b)), bias1(driver, bias),
+        bias2(driver, negative(bias)), r(driver, residual);
+    Matrix c1(driver, residual), c2(driver, residual);
+    const cuda::OwnedStream left(driver), right(driver), capturing(driver);
+
+    for (int i = 0; i < 25; ++i) {
+      gemm(left.get(), dims, at.get(), b1.get(), bias1.get(), r.get(), c1.get());
+      gemm(right.get(), dims, at.get(), b2.get(), bias2.get(), r.get(), c2.get());
+    }
+    context.synchronize();
+    EXPECT_LT(c1.distance(after(plus, 1)), 1) << "on a stream beside another";
+    EXPECT_LT(c2.distance(after(minus, 1)), 1) << "on the other stream";
+
+    // In place, where each launch adds once more.
+    c1 = Matrix(driver, residual);
+    c2 = Matrix(driver, residual);
+    const auto capture = [&](const Matrix& of, const Matrix& added, const Matrix& c) {
+      return cuda::CapturedGraph(driver, capturing.get(), [&](cuda::Stream stream) {
+        gemm(stream, dims, at.get(), of.get(), added.get(), c.get(), c.get());
+      });
+    };
+    const cuda::CapturedGraph first = capture(b1, bias1, c1), second = capture(b2, bias2, c2);
+    for (int i = 0; i < 2; ++i) {
+      first.launch(left.get());
+      second.launch(right.get());
+    }
+    gemm(left.get(), dims, at.get(), b1.get(), bias1.get(), c1.get(), c1.get());
+    context.synchronize();
+    EXPECT_LT(c1.distance(after(plus, 3)), 1) << "from a graph twice, then launched";
+    EXPECT_LT(c2.distance(after(minus, 2)), 1) << "from another graph twice";
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
