@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton and, where it is installed, Liger:
-alternately in one process, on the same random tensors, with cold caches. Checks the results of all against float64.
+alternately in one process, on the same random tensors, with cold caches. Checks the results against float64. With --op gemm
+matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile and Triton.
 
     scripts/compare_peers.py --cache winners.db --out comparison       measure what is not there yet, with --resume
     scripts/compare_peers.py --report comparison --format markdown      print the tables
+    scripts/compare_peers.py --op gemm --sets plain,epilogue --out products
+    scripts/compare_peers.py --op gemm --only '^gemm-layout=nt-bf16' --shapes 8192x8192x8192 --regime sustained --out products
+
+Products are timed in one of two regimes. In burst the GPU rests after each round twice as long as the round took, so that it
+stays below its power limit; in sustained it has worked for a second before, and never rests. A result of each may be in
+one folder.
 
 It needs a GPU, torch and Triton for measuring, and none of them for --report and --list. One JSON file a cell is written; each
 has the commit, the GPU and every round in it.
@@ -18,8 +25,9 @@ import sys
 import time
 
 from peers import cells as cells_of
-from peers import report
+from peers import gemm_cells, report
 from peers import warm as warming
+from peers.verdicts import PEERS, accuracy_faults, fastest_peer
 
 
 def say(text):
@@ -44,17 +52,45 @@ def positive(text):
     return value
 
 
+def peers(text):
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in PEERS:
+            raise argparse.ArgumentTypeError(f"'{name}' is no peer; there are {', '.join(PEERS)}")
+    return chosen
+
+
+def cells_for(options):
+    """Of all ops that are asked for. Without --op these are the row and elementwise ops."""
+    def split(text):
+        return text.split(",") if text else None
+    ops, dtypes, shapes, sets = map(split, (options.op, options.dtype, options.shapes, options.sets))
+    chosen = []
+    if ops != ["gemm"]:
+        others = [op for op in ops if op != "gemm"] if ops else None
+        chosen += cells_of.make_cells(dtypes or ["bf16"], shapes, options.only, others)
+    if ops and "gemm" in ops:
+        chosen += gemm_cells.make_cells(dtypes, shapes, options.only, sets)
+    elif options.sets or options.regime:
+        raise ValueError("--sets and --regime are for --op gemm")
+    return chosen
+
+
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
     parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
     parser.add_argument("--out", default="comparison", help="folder of the results (default: comparison)")
-    parser.add_argument("--dtype", default="bf16", help="types, such as bf16,f32 (default: bf16)")
-    parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000")
+    parser.add_argument("--op", help="only these ops, such as softmax,rmsnorm, or gemm (default: all but gemm)")
+    parser.add_argument("--dtype", help="types, such as bf16,f32 (default: bf16; of gemm those of its sets)")
+    parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000; of gemm MxNxK")
+    parser.add_argument("--sets", help=f"of gemm: {','.join(gemm_cells.SETS)} (default: all)")
+    parser.add_argument("--regime", choices=("burst", "sustained"), help="of gemm (default: burst)")
+    parser.add_argument("--peers", type=peers, default=PEERS, help=f"only these: {','.join(PEERS)} (default: all)")
     parser.add_argument("--only", help="only cells whose name this expression matches somewhere; see --list")
     parser.add_argument("--resume", action="store_true", help="leave out cells that have a result of this commit")
     parser.add_argument("--rounds", type=positive, default=25, help="rounds of each arm (default: 25)")
-    parser.add_argument("--round-ms", type=float, default=1.0, help="length of a round (default: 1)")
+    parser.add_argument("--round-ms", type=float, help="length of a round (default: 1; of gemm 2)")
     parser.add_argument("--warm", type=positive, metavar="N", help="compile first, with N processes")
     parser.add_argument("--warm-seconds", type=positive, default=300, help="so long at most (default: 300)")
     parser.add_argument("--gpus", type=positive, default=1, help="cells are spread over so many; each is on one")
@@ -66,10 +102,10 @@ def parse(words):
     parser.add_argument("--share", type=parse_share, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     try:
-        shapes = options.shapes.split(",") if options.shapes else None
-        options.cells = cells_of.make_cells(options.dtype.split(","), shapes, options.only)
-    except Exception as error:  # of a shape, a dtype or the expression
+        options.cells = cells_for(options)
+    except Exception as error:  # of an op, a shape, a dtype, a set or the expression
         parser.error(str(error))
+    options.regime = options.regime or "burst"
     return options
 
 
@@ -86,7 +122,8 @@ def find_commit():
 
 
 def result_file(options, cell):
-    return pathlib.Path(options.out) / f"{cell.name}.json"
+    suffix = "-sustained" if cell.op == "gemm" and options.regime == "sustained" else ""
+    return pathlib.Path(options.out) / f"{cell.name}{suffix}.json"
 
 
 def is_done(options, cell):
@@ -107,21 +144,24 @@ def measure_all(options, folder):
     """In this process, on the first GPU that it sees. Returns how many cells failed."""
     import torch
 
-    from peers import measure
+    from peers import gemm_measure, library, measure
     warming.configure_torch()
     torch.cuda.init()
-    measurer = measure.Measurer(options, warming.Warm(folder))
-    facts = {"commit": options.commit, "tilewright": measurer.launcher.version, **measure.describe_gpu()}
+    launcher = library.Launcher(library.find_library(options.library), options.cache)
+    of_products, of_others = (kind(options, warming.Warm(folder), launcher)
+                              for kind in (gemm_measure.GemmMeasurer, measure.Measurer))
+    facts = {"commit": options.commit, "tilewright": launcher.version, **measure.describe_gpu()}
     failed = 0
     for index, cell in enumerate(options.cells, 1):
         began = time.monotonic()
+        measurer = of_products if cell.op == "gemm" else of_others
         try:
             result = {**facts, **measurer.run(cell), "measured_at": int(time.time())}
             write(result_file(options, cell), result)
-            fastest = report.fastest_peer(result)
+            fastest = fastest_peer(result)
             words = f"{fastest[1]:.3f} of {fastest[0]}" if fastest else "no peer"
             say(f"{index}/{len(options.cells)} {cell.name}: {words}, {time.monotonic() - began:.1f} s"
-                + "".join(f"; {fault}" for fault in report.accuracy_faults(result)))
+                + "".join(f"; {fault}" for fault in accuracy_faults(result)))
         except Exception as error:
             failed += 1
             say(f"{index}/{len(options.cells)} {cell.name}: {type(error).__name__}: {error}")
@@ -165,7 +205,7 @@ def main(words):
     if part:
         options.cells = options.cells[part[0]::part[1]]
     if options.warm_worker:
-        warming.work(options.cells, warming.Warm(stamps))
+        warming.work(options.cells, warming.Warm(stamps), options.peers)
         return 0
     say(f"{len(options.cells)} cells")
     # The same words again, but for what only this process does.

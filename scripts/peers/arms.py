@@ -6,8 +6,9 @@ import inspect
 
 import torch
 import torch._dynamo
+import torch._inductor.config
 
-from . import library, torch_ops, triton_peer
+from . import gemm_torch, library, torch_ops, triton_peer
 from .cells import SCALARS
 
 
@@ -54,15 +55,38 @@ def ours(launcher, cell, sets):
     return launch, op.query(cell.dims)
 
 
+def configure(cell):
+    """What torch is told for all arms of a cell, before any is made."""
+    if cell.op == "gemm":
+        gemm_torch.set_precision(cell)
+
+
+def _function(cell):
+    return gemm_torch.eager(cell) if cell.op == "gemm" else torch_ops.eager(cell)
+
+
 def eager(cell, sets):
-    function = torch_ops.eager(cell)
+    function = _function(cell)
     return lambda i: function(*sets.tensors(i))
+
+
+def cublaslt(cell, sets):
+    """None where it has no such epilogue."""
+    function = gemm_torch.cublaslt(cell)
+    return function and (lambda i: function(*sets.tensors(i)))
+
+
+def _choice_is_made_here(cell):
+    """A compiled graph has in it which product was the fastest when it was compiled, among other processes: for products it
+    is not taken from the cache, but compiled again, of kernels that are there, and chosen by this process."""
+    return torch._inductor.config.patch(fx_graph_cache=False) if cell.op == "gemm" else contextlib.nullcontext()
 
 
 def compiled(cell, sets):
     torch._dynamo.reset()
-    function = torch.compile(torch_ops.eager(cell), mode="max-autotune-no-cudagraphs", dynamic=False)
-    function(*sets.tensors(0))
+    with _choice_is_made_here(cell):
+        function = torch.compile(_function(cell), mode="max-autotune-no-cudagraphs", dynamic=False)
+        function(*sets.tensors(0))
     torch.cuda.synchronize()
     return lambda i: function(*sets.tensors(i))
 

@@ -113,6 +113,14 @@ class Cell:
     def bytes(self):
         return sum(self.traffic())
 
+    def facts(self):
+        """What a result says of the cell beside its name, attributes and type."""
+        return {"rows": self.rows, "cols": self.cols, "bytes": self.bytes, "reads": self.reads, "scalars": SCALARS}
+
+    @property
+    def seed(self):
+        return len(self.name) * 1000003 + self.rows * 31 + self.cols
+
     @property
     def reads(self):
         """Bytes read for each one written: the whole number from 1 to 3 that is nearest."""
@@ -153,15 +161,21 @@ def parse_shape(text):
     return int(match[1]), int(match[2])
 
 
-def make_cells(dtypes, shapes=None, only=None):
-    """All cells, or those of `shapes` (texts, for every op), whose name holds a match of the expression `only`."""
+def make_cells(dtypes, shapes=None, only=None, ops=None):
+    """All cells, or those of `shapes` (texts, for every op) and of `ops`, whose name holds a match of the expression `only`."""
     for dtype in dtypes:
         if dtype not in ELEMENT_BYTES:
             raise ValueError(f"'{dtype}' is no dtype; there are {', '.join(ELEMENT_BYTES)}")
+    known = list(dict.fromkeys(op for op, _, _ in variants()))
+    for op in ops or []:
+        if op not in known:
+            raise ValueError(f"'{op}' is no op that is compared; there are {', '.join(known)} and gemm")
     pattern = re.compile(only or "")
     cells = []
     for dtype in dtypes:
         for op, attributes, default_shapes in variants():
+            if ops is not None and op not in ops:
+                continue
             for shape in shapes or default_shapes:
                 cell = Cell(op, attributes, dtype, *parse_shape(shape))
                 if pattern.search(cell.name):

@@ -7,7 +7,7 @@ import time
 import torch
 
 from . import accuracy, arms, library, statistics, timing, torch_ops
-from .cells import SCALARS
+from .verdicts import PEERS
 
 
 def say(text):
@@ -15,11 +15,12 @@ def say(text):
 
 
 class Measurer:
-    """For one GPU; keeps the launcher open over all its cells."""
+    """For one GPU; `launcher` is open over all its cells."""
 
-    def __init__(self, options, warm):
-        self.options, self.warm = options, warm
-        self.launcher = library.Launcher(library.find_library(options.library), options.cache)
+    round_ms = 1.0  # unless the options say another
+
+    def __init__(self, options, warm, launcher):
+        self.options, self.warm, self.launcher = options, warm, launcher
         self.stream = torch.cuda.Stream()
         self.l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
         self.tuned = {}
@@ -34,13 +35,13 @@ class Measurer:
 
     def run(self, cell):
         began = time.monotonic()
+        arms.configure(cell)
         generator = torch.Generator(device="cuda")
-        generator.manual_seed(len(cell.name) * 1000003 + cell.rows * 31 + cell.cols)
+        generator.manual_seed(cell.seed)
         count = timing.sets_for(cell, self.l2_bytes)
         sets = arms.Sets(cell, count, generator)
-        result = {"cell": cell.name, "op": cell.op, "attributes": dict(cell.attributes), "dtype": cell.dtype,
-                  "rows": cell.rows, "cols": cell.cols, "bytes": cell.bytes, "reads": cell.reads, "sets": count,
-                  "scalars": SCALARS, "arms": {}, "skipped": {}}
+        result = {"cell": cell.name, "op": cell.op, "attributes": dict(cell.attributes), "dtype": cell.dtype, **cell.facts(),
+                  "sets": count, "arms": {}, "skipped": {}}
         launches = self._launches(cell, sets, result)
         self._check(cell, sets, launches, result)
         self._time(launches, count, result)
@@ -56,23 +57,9 @@ class Measurer:
         torch.cuda.synchronize()
 
         def add(name, make):
-            try:
-                launch = make()
-                if launch is None:
-                    return
-                launch(0)
-                torch.cuda.synchronize()
-                launches[name] = launch
-            except Exception as error:
-                result["skipped"][name] = f"{type(error).__name__}: {error}"[:500]
-                torch.cuda.synchronize()
+            self._add(launches, result, name, make)
 
-        add("eager", lambda: arms.eager(cell, sets))
-        if self.warm.compiled_is_ready(cell):
-            add("compile", lambda: arms.compiled(cell, sets))
-        else:
-            result["skipped"]["compile"] = "its first compile did not end in time"
-        add("triton", lambda: self._triton(cell, sets, result))
+        self._torch_and_triton(cell, sets, result, add)
         add("liger", lambda: arms.liger(cell, sets))
 
         def ceiling():
@@ -84,11 +71,40 @@ class Measurer:
             add("torch_copy", lambda: self.copy.launches["torch_copy"])
         return launches
 
+    def _add(self, launches, result, name, make):
+        """A peer that was asked for, or another arm, unless it fails."""
+        if name in PEERS and name not in self.options.peers:
+            return
+        try:
+            launch = make()
+            if launch is None:
+                return
+            launch(0)
+            torch.cuda.synchronize()
+            launches[name] = launch
+        except Exception as error:
+            result["skipped"][name] = f"{type(error).__name__}: {error}"[:500]
+            torch.cuda.synchronize()
+
+    def _torch_and_triton(self, cell, sets, result, add):
+        add("eager", lambda: arms.eager(cell, sets))
+        if self.warm.compiled_is_ready(cell) or "compile" not in self.options.peers:
+            add("compile", lambda: arms.compiled(cell, sets))
+        else:
+            result["skipped"]["compile"] = "its first compile did not end in time"
+        add("triton", lambda: self._triton(cell, sets, result))
+
+    def _fastest(self, launches, sets):
+        return timing.fastest(launches, sets, self.stream)
+
+    def _alternate(self, graphs, _result):
+        return timing.alternate(graphs, self.options.rounds, self.stream)
+
     def _triton(self, cell, sets, result):
         candidates = arms.triton_launches(cell, sets, lambda candidate: self.warm.is_ready(cell, candidate))
         if not candidates:
             raise RuntimeError("no candidate was compiled in time")
-        best = timing.fastest(candidates, len(sets), self.stream)
+        best = self._fastest(candidates, len(sets))
         if best is None:
             raise RuntimeError("no candidate runs")
         result["triton"] = {"config": best, "candidates": len(candidates)}
@@ -99,12 +115,12 @@ class Measurer:
         try:
             for name, launch in list(launches.items()):
                 try:
-                    graphs[name] = timing.prepare(launch, sets, self.stream, self.options.round_ms)
+                    graphs[name] = timing.prepare(launch, sets, self.stream, self.options.round_ms or self.round_ms)
                 except Exception as error:
                     if name == "tilewright":
                         raise
                     result["skipped"][name] = f"in a graph: {type(error).__name__}: {error}"[:500]
-            rounds = timing.alternate(graphs, self.options.rounds, self.stream)
+            rounds = self._alternate(graphs, result)
         finally:
             counts = {name: graph.count for name, graph in graphs.items()}
             for graph in graphs.values():

@@ -41,6 +41,12 @@ class Graph:
         self.graph.reset()
 
 
+def order_of(names, turn):
+    """Each begins a round as often as others, and follows each of them."""
+    order = names[turn % len(names):] + names[:turn % len(names)]
+    return order if turn % 2 == 0 else order[::-1]
+
+
 def _rounds(graphs, count, stream):
     """Microseconds are read only at the end: the device is never idle between the first launch and the last."""
     names = list(graphs)
@@ -49,9 +55,7 @@ def _rounds(graphs, count, stream):
         for name in names:
             graphs[name].replay()
         for turn in range(count):
-            # Each begins a round as often as others, and follows each of them.
-            order = names[turn % len(names):] + names[:turn % len(names)]
-            for name in order if turn % 2 == 0 else reversed(order):
+            for name in order_of(names, turn):
                 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 begin.record(stream)
                 graphs[name].replay()
@@ -78,8 +82,9 @@ def prepare(launch, sets, stream, round_ms):
     return Graph(launch, sets, count, stream)
 
 
-def fastest(launches, sets, stream):
-    """The name of the fastest launch, by short looks at each. One that fails is passed over."""
+def fastest(launches, sets, stream, rounds=_rounds):
+    """The name of the fastest launch, by short looks at each: `rounds` of graphs by name, how many, on a stream. One that
+    fails is passed over."""
     best, best_ns = None, math.inf
     for name, launch in launches.items():
         try:
@@ -87,7 +92,7 @@ def fastest(launches, sets, stream):
         except Exception as error:  # a config that does not fit the device is no candidate
             print(f"    {name}: {error}", flush=True)
             continue
-        nanoseconds = sorted(_rounds({"": graph}, 5, stream)[""])[2]
+        nanoseconds = sorted(rounds({"": graph}, 5, stream)[""])[2]
         graph.free()
         if nanoseconds < best_ns:
             best, best_ns = name, nanoseconds

@@ -9,16 +9,24 @@ from .philox import keep_mask
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
+def _spread(cell, name):
+    """(mean, standard deviation): what is multiplied by is near 1; the weights of a product are small, so that its sums
+    have the size of an activation."""
+    if name == "weight":
+        return 1.0, 0.2
+    if cell.op == "gemm" and name == "b":
+        return 0.0, 0.02
+    return 0.0, 2.0 if cell.op == "softmax" else 1.0
+
+
 def make_inputs(cell, generator):
-    """Random tensors of one set, by argument name: what is multiplied by is near 1, the rest standard normal."""
+    """Random normal tensors of one set, by argument name."""
     inputs = {}
     for argument in cell.arguments():
         if argument.role != "in":
             continue
         tensor = torch.empty(argument.extents(cell.dims), dtype=DTYPES[cell.dtype], device="cuda")
-        tensor.normal_(1.0 if argument.name == "weight" else 0.0, 0.2 if argument.name == "weight" else
-                       2.0 if cell.op == "softmax" else 1.0, generator=generator)
-        inputs[argument.name] = tensor
+        inputs[argument.name] = tensor.normal_(*_spread(cell, argument.name), generator=generator)
     return inputs
 
 

@@ -6,6 +6,7 @@ import typing
 
 from .cells import NORMS, SCALARS
 from . import triton_flat as flat
+from . import triton_gemm as gemm
 from . import triton_rows as rows
 
 # A row in one block beyond this many elements a thread takes minutes to compile and spills anyway.
@@ -28,7 +29,7 @@ class Candidate:
     def is_dear(self):
         """Takes many seconds to compile."""
         meta = dict(self.meta)
-        return meta["BLOCK"] // (32 * meta["num_warps"]) > 32
+        return meta.get("BLOCK", 0) // (32 * meta["num_warps"]) > 32
 
     def launch(self, inputs, outputs):
         self.kernel[self.grid](*self.arguments(inputs, outputs), **dict(self.meta))
@@ -115,5 +116,23 @@ def _elementwise_candidates(cell):
                 yield candidate
 
 
+def _gemm_candidates(cell):
+    constants = (("BIAS", cell["bias"] == "yes"), ("ACT", cell["act"]), ("RESIDUAL", cell["residual"] == "yes"),
+                 ("PRECISION", cell["math"] if cell.dtype == "f32" else "tf32"), ("GROUP_M", gemm.GROUP_M))
+    numbers = (*cell.dims, *gemm.strides_of(cell))
+
+    def arguments(inputs, outputs):
+        # What the constants leave unused is some tensor.
+        a = inputs["a"]
+        return (a, inputs["b"], inputs.get("bias", a), inputs.get("residual", a), outputs["c"], *numbers)
+
+    for block_m, block_n, block_k, stages, warps in gemm.tiles_of(cell):
+        grid = (-(-cell.m // block_m) * -(-cell.n // block_n), 1, 1)
+        meta = (("BLOCK_M", block_m), ("BLOCK_N", block_n), ("BLOCK_K", block_k), ("num_stages", stages), ("num_warps", warps))
+        yield Candidate(gemm.matmul, grid, constants + meta, arguments)
+
+
 def candidates(cell):
+    if cell.op == "gemm":
+        return list(_gemm_candidates(cell))
     return list(_row_candidates(cell) if cell.op == "softmax" or cell.op in NORMS else _elementwise_candidates(cell))

@@ -17,7 +17,6 @@ def share_disk_caches(folder):
     folder = pathlib.Path(folder).resolve()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
     os.environ.setdefault("TRITON_CACHE_DIR", str(folder / "triton"))
-    os.environ.setdefault("TORCHINDUCTOR_FX_GRAPH_CACHE", "1")
     # One process a core already; and the same in all of them, since it may be part of the caches' keys.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
@@ -25,6 +24,8 @@ def share_disk_caches(folder):
 def configure_torch():
     """After torch is imported, the same wherever something is compiled."""
     import torch._inductor.config as inductor
+    # Not by its environment variable, which nothing overrides: products have it off.
+    inductor.fx_graph_cache = True
     # Which config of a kernel is fastest is not kept: many processes on one GPU cannot tell. The measuring process
     # finds out by itself, alone.
     if hasattr(inductor, "autotune_local_cache"):
@@ -54,8 +55,8 @@ class Warm:
         return self.has(cell, candidate.name)
 
 
-def work(cells, warm):
-    """In a worker: compiles what its cells need, and marks what is done."""
+def work(cells, warm, peers):
+    """In a worker: compiles what its cells need for these peers, and marks what is done."""
     import torch
 
     from . import arms, triton_peer
@@ -74,8 +75,9 @@ def work(cells, warm):
         warm.mark(cell, what)
 
     def compile_all(cell, candidates, dear):
+        arms.configure(cell)
         sets = arms.Sets(cell, 1, generator)
-        if not dear:
+        if not dear and "compile" in peers:
             # One that fails will fail when it is measured, too, and say why in the result.
             attempt(cell, "torch.compile", lambda: arms.compiled(cell, sets), True)
         for candidate in candidates:
@@ -84,8 +86,9 @@ def work(cells, warm):
     # What takes long last: there may be no time left for it.
     for dear in (False, True):
         for cell in cells:
-            candidates = [each for each in triton_peer.candidates(cell) if each.is_dear == dear]
-            if candidates or not dear:
+            candidates = triton_peer.candidates(cell) if "triton" in peers else []
+            candidates = [each for each in candidates if each.is_dear == dear]
+            if candidates or ("compile" in peers and not dear):
                 compile_all(cell, candidates, dear)
                 torch.cuda.empty_cache()
 

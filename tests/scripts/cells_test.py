@@ -31,6 +31,8 @@ class Cells(unittest.TestCase):
     def test_are_chosen_by_expression_shape_and_type(self):
         chosen = cells.make_cells(["f32"], ["7x5", "16x4096"], "^softmax")
         self.assertEqual([each.name for each in chosen], ["softmax-f32-7x5", "softmax-f32-16x4096"])
+        self.assertEqual({each.op for each in cells.make_cells(["f32"], ops=["mul", "add"])}, {"mul", "add"})
+        self.assertRaises(ValueError, cells.make_cells, ["f32"], None, None, ["div"])
         self.assertRaises(ValueError, cells.make_cells, ["f8"])
         self.assertRaises(ValueError, cells.make_cells, ["f32"], ["7by5"])
         self.assertRaises(re.error, cells.make_cells, ["f32"], None, "(")

@@ -39,10 +39,27 @@ class CommandLine(unittest.TestCase):
     def test_names_mistakes(self):
         for words, expected in ((["--dtype", "f8"], "f8"), (["--shapes", "7"], "ROWSxCOLS"), (["--only", "("], "error"),
                                 (["--rounds", "0"], "1 or more"), (["--warm-worker", "4/4"], "N-1"),
-                                (["--share", "x"], "I/N")):
+                                (["--share", "x"], "I/N"), (["--op", "gem"], "and gemm"), (["--peers", "cudnn"], "cublaslt"),
+                                (["--sets", "plain"], "--op gemm"), (["--op", "softmax", "--regime", "burst"], "--op gemm"),
+                                (["--op", "gemm", "--sets", "all"], "layouts"),
+                                (["--op", "gemm", "--shapes", "7x5"], "MxNxK")):
             code, text = refusal(*words)
             self.assertEqual(code, 2)
             self.assertIn(expected, text)
+
+    def test_takes_gemm_only_where_it_is_asked_for(self):
+        self.assertNotIn("gemm", {cell.op for cell in compare_peers.parse([]).cells})
+        self.assertEqual({cell.op for cell in compare_peers.parse(["--op", "gemm"]).cells}, {"gemm"})
+        both = compare_peers.parse(["--op", "softmax,gemm", "--dtype", "f16"]).cells
+        self.assertEqual({(cell.op, cell.dtype) for cell in both}, {("softmax", "f16"), ("gemm", "f16")})
+
+    def test_keeps_results_of_both_regimes_apart(self):
+        names = []
+        for regime in ([], ["--regime", "burst"], ["--regime", "sustained"]):
+            options = compare_peers.parse(["--op", "gemm", *regime])
+            names.append(compare_peers.result_file(options, options.cells[0]).name)
+        self.assertEqual(names[0], names[1])
+        self.assertEqual(names[2], names[0].replace(".json", "-sustained.json"))
 
     def test_splits_cells_into_parts_that_cover_all(self):
         self.assertEqual(compare_peers.parse_share("1/4"), (1, 4))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cell of gemm from its inputs to its result: as of other ops, but in one of two regimes, and without a ceiling."""
+import torch
+
+from . import arms, gemm_accuracy, gemm_torch, measure, probe, regimes
+
+
+class GemmMeasurer(measure.Measurer):
+    round_ms = 2.0
+
+    def __init__(self, options, warm, launcher):
+        super().__init__(options, warm, launcher)
+        self.nvml = probe.open_nvml(measure.describe_gpu()["gpu_uuid"])
+
+    def _launches(self, cell, sets, result):
+        result["regime"] = self.options.regime
+        launches = {}
+        launches["tilewright"], result["served"] = arms.ours(self.launcher, cell, sets)
+        launches["tilewright"](0)
+        torch.cuda.synchronize()
+
+        def add(name, make):
+            self._add(launches, result, name, make)
+        self._torch_and_triton(cell, sets, result, add)
+        add("cublaslt", lambda: arms.cublaslt(cell, sets))
+        return launches
+
+    def _fastest(self, launches, sets):
+        """Candidates are told apart in bursts, whichever the regime: as our own configs were."""
+        return measure.timing.fastest(launches, sets, self.stream, regimes.burst)
+
+    def _alternate(self, graphs, result):
+        readings = probe.Probe(self.nvml)
+        rounds = regimes.BY_NAME[self.options.regime](graphs, self.options.rounds, self.stream, readings)
+        result["device"] = readings.result()
+        return rounds
+
+    def _check(self, cell, sets, launches, result):
+        c = sets.outputs[0]["c"]
+        c.view(torch.uint8).fill_(0xFF)  # NaN: what is not written shows
+        launches["tilewright"](0)
+        results = {"ours": c, "eager": gemm_torch.eager(cell)(*sets.tensors(0))}
+        if "cublaslt" in launches:
+            results["cublaslt"] = launches["cublaslt"](0)
+        torch.cuda.synchronize()
+        result["accuracy"] = gemm_accuracy.compare(cell, sets.inputs[0], results)
+
+    def _extremes(self, cell, sets, launches, result):
+        """NaN and infinity are what the tests of the op are for."""

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a report that is about gemm, a regime at a time: goals, sets, a line a cell with the rate of each arm."""
+from .gemm_cells import FEW_ROWS, SETS
+from .statistics import geometric_mean
+from .verdicts import (GOAL_HEADINGS, accuracy_faults, all_faults, common_lists, fastest_peer, goal_rows, judged, lists,
+                       not_exact, ratios_by_cell, table_of)
+
+REGIMES = {"burst": "the GPU rests after each round, so that no power limit is reached",
+           "sustained": "no rest, under load for a second or more"}
+ARMS = ["tilewright", "eager", "cublaslt", "compile", "triton"]
+
+
+def by_regime(results):
+    parts = {regime: [result for result in results if result["regime"] == regime] for regime in REGIMES}
+    return {regime: those for regime, those in parts.items() if those}
+
+
+def dims_of(result):
+    return result["m"], result["n"], result["k"]
+
+
+def _is_mlp_gelu(result):
+    attributes = result["attributes"]
+    return (dims_of(result) == (4096, 16384, 4096) and result["set"] == "epilogue" and attributes["bias"] == "yes"
+            and attributes["act"] == "gelu")
+
+
+def _goals(results):
+    ratios = ratios_by_cell(results)
+
+    def of(condition):
+        return [ratios[result["cell"]] for result in results if result["cell"] in ratios and condition(result)]
+
+    def in_set(name):
+        return of(lambda r: r["set"] == name)
+
+    over_cublas = [result["arms"]["eager"]["over_tilewright"]["median"] for result in results
+                   if result["set"] == "plain" and dims_of(result) == (8192, 8192, 8192) and "eager" in result["arms"]]
+    goals = [
+        judged("plain: least cell, over the fastest peer", 0.95, in_set("plain"), least=True),
+        judged("plain: geometric mean", 1.03, in_set("plain")),
+        judged(f"plain, m <= {FEW_ROWS}: geometric mean", 1.15,
+               of(lambda r: r["set"] == "plain" and r["m"] <= FEW_ROWS)),
+        judged("plain, 8192x8192x8192: over cuBLAS (eager)", 0.97, over_cublas, least=True),
+        judged("epilogue: geometric mean", 1.08, in_set("epilogue")),
+        judged("epilogue, 4096x16384x4096 bias+gelu", 1.02, of(_is_mlp_gelu), least=True),
+        judged("layouts nn and tn: least cell", 0.93, in_set("layouts"), least=True),
+    ]
+    return [goal for goal in goals if goal]
+
+
+def _of_sets(results):
+    ratios = ratios_by_cell(results)
+    sets = {}
+    for name in SETS:
+        values = [ratios[result["cell"]] for result in results if result["set"] == name and result["cell"] in ratios]
+        if values:
+            sets[name] = {"cells": len(values), "geometric_mean": geometric_mean(values), "least": min(values)}
+    return sets
+
+
+def summarise(results):
+    """Of one regime."""
+    ratios = ratios_by_cell(results)
+    return {
+        "cells": len(results),
+        "commits": sorted({result.get("commit", "unknown") for result in results}),
+        "gpus": sorted({result.get("gpu", "unknown") for result in results}),
+        "goals": _goals(results),
+        "sets": _of_sets(results),
+        "slower_than_a_peer": {cell: ratio for cell, ratio in sorted(ratios.items(), key=lambda item: item[1])
+                               if ratio < 1.0},
+        "not_exact": not_exact(results),
+        "accuracy_faults": all_faults(results),
+        "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
+    }
+
+
+def variant(result):
+    """nt bias gelu"""
+    attributes = result["attributes"]
+    words = [attributes["layout"]]
+    words += ["tf32"] if attributes["math"] == "tf32" else []
+    words += [name for name in ("bias",) if attributes[name] == "yes"]
+    words += [attributes["act"]] if attributes["act"] != "none" else []
+    words += [name for name in ("residual",) if attributes[name] == "yes"]
+    return " ".join(words)
+
+
+def teraflops(result, arm):
+    """Operations in 10^12 a second; None where the arm is not there."""
+    if arm not in result["arms"]:
+        return None
+    return result["flops"] / result["arms"][arm]["median"] / 1e3
+
+
+def _rate(result, arm):
+    rate = teraflops(result, arm)
+    return "-" if rate is None else f"{rate:.1f}"
+
+
+def _config(result):
+    """What is served: the name of its implementation, or how it does not fit."""
+    served = result.get("served", {})
+    name = served.get("config", "-").split("{")[0]
+    return name if served.get("fit", "exact") == "exact" else f"{name} ({served['fit']})"
+
+
+def _device(result):
+    device = result.get("device") or {}
+    clock, power = device.get("sm_mhz"), device.get("watts")
+    return [f"{clock['median']:.0f}" if clock else "-", f"{power['median']:.0f}" if power else "-"]
+
+
+def _errors(result, what):
+    accuracy = result.get("accuracy", {})
+    if "ours" not in accuracy:
+        return "-"
+    return " / ".join(f"{accuracy[who]['c'][what]:.3g}" for who in ("ours", "eager", "cublaslt") if who in accuracy)
+
+
+def _row(result):
+    fastest = fastest_peer(result)
+    own = result["arms"]["tilewright"]["median"]
+    return [variant(result), result["dtype"], "x".join(str(dim) for dim in dims_of(result)), f"{own / 1e3:.2f}",
+            *(_rate(result, arm) for arm in ARMS),
+            f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-", fastest[0] if fastest else "-",
+            f"{result['bytes'] / own:.0f}" if result["m"] <= FEW_ROWS else "-", *_device(result), _config(result),
+            _errors(result, "rms"), _errors(result, "largest"), "bad" if accuracy_faults(result) else "good"]
+
+
+HEADINGS = ["gemm", "dtype", "m x n x k", "µs", "tilewright", "eager", "cuBLASLt", "compile", "Triton", "fastest peer / ours",
+            "it is", "GB/s", "MHz", "W", "served", "rms ours / eager / cuBLASLt", "largest ours / eager / cuBLASLt", "accuracy"]
+NOTE = ("µs is Tilewright's time; the arms are in TFLOP/s. Medians of rounds in which all of a row were timed alternately; ratios "
+        "are medians of per-round ratios. MHz and W are the SM clock and the power while they were timed.")
+
+
+def text(regime, results, form):
+    """The parts of a report in words."""
+    summary = summarise(results)
+    table = table_of(form)
+    order = {name: i for i, name in enumerate(SETS)}
+    rows = [_row(result) for result in sorted(results, key=lambda result: order[result["set"]])]
+    sets = [[name, f"{each['geometric_mean']:.3f}", f"{each['least']:.3f}", str(each["cells"])]
+            for name, each in summary["sets"].items()]
+    parts = [f"gemm, {regime} ({REGIMES[regime]}): {summary['cells']} cells on {', '.join(summary['gpus'])}, "
+             f"commit {', '.join(summary['commits'])}",
+             table(GOAL_HEADINGS, goal_rows(summary)),
+             table(["set", "geometric mean over the fastest peer", "least", "cells"], sets),
+             NOTE, table(HEADINGS, rows)]
+    slower = [f"{cell}: {ratio:.3f}" for cell, ratio in summary["slower_than_a_peer"].items()]
+    return parts + lists([("Slower than a peer", slower)] + common_lists(summary))

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SM clock and power of a GPU while something runs on it, read through NVML, of which no Python package is needed. Without
+NVML there are no readings."""
+import ctypes
+
+from .statistics import summary
+
+CLOCK_SM = 1
+# Of the reasons for a lower clock, the power limit's.
+POWER_CAP = 0x4
+
+
+class Nvml:
+    """The driver's library, of one GPU. Raises OSError where it is missing or does not know the GPU."""
+
+    def __init__(self, uuid):
+        self._library = ctypes.CDLL("libnvidia-ml.so.1")
+        self._device = ctypes.c_void_p()
+        if self._library.nvmlInit_v2() != 0 or self._library.nvmlDeviceGetHandleByUUID(
+                uuid.encode(), ctypes.byref(self._device)) != 0:
+            raise OSError(f"NVML does not know {uuid}")
+
+    def read(self):
+        """(MHz, watts, whether the power limit holds the clock down); None for what cannot be read."""
+        clock, power, reasons = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_ulonglong()
+        library, device = self._library, self._device
+        has_clock = library.nvmlDeviceGetClockInfo(device, CLOCK_SM, ctypes.byref(clock)) == 0
+        has_power = library.nvmlDeviceGetPowerUsage(device, ctypes.byref(power)) == 0
+        # The older name of nvmlDeviceGetCurrentClocksEventReasons, which every driver still has.
+        has_reasons = library.nvmlDeviceGetCurrentClocksThrottleReasons(device, ctypes.byref(reasons)) == 0
+        return (clock.value if has_clock else None, power.value / 1e3 if has_power else None,
+                bool(reasons.value & POWER_CAP) if has_reasons else None)
+
+
+def open_nvml(uuid):
+    """None where there is none."""
+    try:
+        return Nvml(uuid)
+    except (OSError, AttributeError):
+        return None
+
+
+class Probe:
+    """Readings of one cell."""
+
+    def __init__(self, nvml):
+        self._nvml, self._readings = nvml, []
+
+    def sample(self):
+        if self._nvml:
+            self._readings.append(self._nvml.read())
+
+    def result(self):
+        """Medians with intervals, and in how many of the readings the power limit was active. NVML's power is an average of
+        up to a second."""
+        clocks, powers, caps = ([value for value in column if value is not None] for column in zip(*self._readings)) \
+            if self._readings else ([], [], [])
+        return {"samples": len(self._readings), "sm_mhz": summary(clocks) if clocks else None,
+                "watts": summary(powers) if powers else None,
+                "power_capped": sum(caps) / len(caps) if caps else None}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the reports of all ops have in common: the fastest peer of a cell, faults of its accuracy, goals, tables."""
+from .statistics import geometric_mean
+
+PEERS = ["eager", "cublaslt", "compile", "triton", "liger"]
+
+
+def fastest_peer(result):
+    """(name, time over ours: median, low, high) of the fastest; None without peers."""
+    times = {name: result["arms"][name] for name in PEERS if name in result["arms"]}
+    if not times:
+        return None
+    name = min(times, key=lambda peer: times[peer]["over_tilewright"]["median"])
+    ratio = times[name]["over_tilewright"]
+    return name, ratio["median"], ratio["low"], ratio["high"]
+
+
+def ratios_by_cell(results):
+    """The fastest peer's time over ours, where there is a peer."""
+    ratios = {result["cell"]: fastest_peer(result) for result in results}
+    return {cell: ratio[1] for cell, ratio in ratios.items() if ratio}
+
+
+def best_errors(accuracy, name):
+    """Of an output, the least of torch's: (rms, largest)."""
+    theirs = [accuracy[peer][name] for peer in ("eager", "cublaslt") if peer in accuracy]
+    return min(each["rms"] for each in theirs), min(each["largest"] for each in theirs)
+
+
+def accuracy_faults(result):
+    """In words, what of our results is worse than is allowed; empty when nothing is."""
+    faults = []
+    accuracy = result.get("accuracy", {})
+    for name, ours in accuracy.get("ours", {}).items():
+        rms, largest = best_errors(accuracy, name)
+        if ours["wrong"]:
+            faults.append(f"{name}: {ours['wrong']} elements are no numbers")
+        # Two results that round everything rightly differ by nothing; where torch is exact there is nothing to divide by.
+        if ours["rms"] > 1.05 * rms and ours["rms"] > 1e-12:
+            faults.append(f"{name}: rms {ours['rms']:.3g}, eager {rms:.3g}")
+        if ours["largest"] > largest + ours["ulp_there"]:
+            faults.append(f"{name}: largest error {ours['largest']:.3g}, eager {largest:.3g}")
+    if accuracy.get("wrong_mask"):
+        faults.append(f"{accuracy['wrong_mask']} elements are kept or dropped against the definition")
+    if accuracy.get("far"):
+        faults.append(f"{accuracy['far']} elements are far from eager's")
+    worse = result.get("extremes", {}).get("worse_than_eager", 0)
+    if worse:
+        faults.append(f"{worse} extreme elements are worse than eager's")
+    return faults
+
+
+def all_faults(results):
+    faults = {result["cell"]: accuracy_faults(result) for result in results}
+    return {cell: words for cell, words in faults.items() if words}
+
+
+def not_exact(results):
+    return sorted(result["cell"] for result in results if result.get("served", {}).get("fit", "exact") != "exact")
+
+
+def label(result):
+    inside = ",".join(f"{name}={value}" for name, value in result["attributes"].items())
+    return f"{result['op']}[{inside}]" if inside else result["op"]
+
+
+def judged(name, asked, values, least=False):
+    """A goal with what was reached; None where there is no cell to judge."""
+    if not values:
+        return None
+    value = min(values) if least else geometric_mean(values)
+    return {"goal": name, "asked": asked, "cells": len(values), "value": value, "met": value >= asked}
+
+
+def goal_rows(summary):
+    return [[goal["goal"], f"{goal['value']:.3f}", f"{goal['asked']:.2f}", "met" if goal["met"] else "MISSED",
+             str(goal["cells"])] for goal in summary["goals"]]
+
+
+GOAL_HEADINGS = ["goal", "reached", "asked", "", "cells"]
+
+
+def _plain_table(headings, rows):
+    widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in [headings, ["-" * width for width in widths], *rows]]
+    return "\n".join(lines)
+
+
+def _markdown_table(headings, rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ["---"] * len(headings), *rows])
+
+
+def table_of(form):
+    return _markdown_table if form == "markdown" else _plain_table
+
+
+def lists(titled):
+    """Of (title, lines): those that have lines, each line cut at its first."""
+    return ["\n".join([f"{title}:", *("- " + line.splitlines()[0] for line in lines)]) for title, lines in titled if lines]
+
+
+def common_lists(summary):
+    """(title, lines) of what every report lists."""
+    return [("Not served exactly", summary["not_exact"]),
+            ("Accuracy", [f"{cell}: {'; '.join(words)}" for cell, words in summary["accuracy_faults"].items()]),
+            ("Left out", [f"{cell}: {arm}: {reason}" for cell, arms in summary["skipped"].items()
+                          for arm, reason in arms.items()])]
