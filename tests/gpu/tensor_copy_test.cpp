@@ -117,14 +117,16 @@ TEST_F(TensorCopy, stores_boxes_and_nothing_outside_of_the_matrix) {
 template <class Config>
 __global__ void kernel(const u32* in, u32* out, const __grid_constant__ TensorMap map) {
   Shared& shared = *shared_storage<Shared>();
+  // A store begins inside of the matrix; one that begins before it is an illegal instruction.
+  const int x = box_x() + 8, y = box_y() + 6;
   for (int i = threadIdx.x; i < 24 * kWidth; i += 64) {
     const int row = i / kWidth, column = i % kWidth;
-    shared.box[place(row, column)] = 1000 * (box_y() + row + 100) + box_x() + column;
+    shared.box[place(row, column)] = 1000 * (y + row + 100) + x + column;
   }
   ptx::fence_shared_to_async();
   __syncthreads();
-  if (threadIdx.x == 0) {
-    ptx::tensor_store(map, box_x(), box_y(), shared.box);
+  if (threadIdx.x == 0 && x < 44 && y < 50) {
+    ptx::tensor_store(map, x, y, shared.box);
     ptx::bulk_commit();
     ptx::bulk_wait<0>();
   }

@@ -47,7 +47,8 @@ __device__ __forceinline__ void tensor_load_multicast(void* shared, const Tensor
       : "memory");
 }
 
-// From shared to global memory, in the open group of bulk stores.
+// From shared to global memory, in the open group of bulk stores. The box begins inside the matrix: a negative `x` or `y`, which
+// loads take, is an illegal instruction here (seen on an H200).
 __device__ __forceinline__ void tensor_store(const TensorMap& map, i32 x, i32 y, const void* shared) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
                "r"(y), "r"(shared_address(shared))
