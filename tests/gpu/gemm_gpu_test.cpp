@@ -39,6 +39,8 @@ class Matrix {
       narrow.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
     driver.call("copying", driver.table().memcpy_htod, buffer_.address(), static_cast<const void*>(narrow.data()),
                 buffer_.bytes());
+    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null stream.
+    driver.call("waiting for the copy", driver.table().ctx_synchronize);
   }
   [[nodiscard]] void* get() const { return reinterpret_cast<void*>(buffer_.address()); }
 
