@@ -66,6 +66,8 @@ struct PlannedMap {
   std::vector<std::uint32_t> box;
   /// 0 (none), 32, 64 or 128 bytes.
   std::uint32_t swizzle = 0;
+  /// Copies round fp32 to tf32, to the nearest.
+  bool tf32 = false;
 };
 
 /// Memory to be brought for a launch; with 0 bytes a null pointer will do.

@@ -35,7 +35,10 @@ std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, st
   check_counts(recipe);
   // The strides of a map are fixed when a shape is planned, and a pitch comes with each call.
   if (planned.pitch) return fmt::format("the rows of '{}' have a pitch, which no map can follow", planned.name);
-  PlannedMap map{recipe.name, arg, planned.type, {}, {}, {}, 0};
+  PlannedMap map{recipe.name, arg, planned.type, {}, {}, {}, 0, recipe.tf32.truth(scope)};
+  if (map.tf32 && planned.type != DType::f32) {
+    return fmt::format("tf32 is what f32 is rounded to, and '{}' is {}", planned.name, name(planned.type));
+  }
   const auto element = static_cast<std::int64_t>(size_of(planned.type));
 
   // A dense stride is the one below it times the extent between them.

@@ -20,12 +20,15 @@ nlohmann::json texts_of(const std::vector<Formula>& formulas) {
 }
 
 nlohmann::json json_of(const TensorMapRecipe& map) {
-  return {{"name", map.name},
-          {"arg", map.arg},
-          {"dims", texts_of(map.dims)},
-          {"box", texts_of(map.box)},
-          {"strides", texts_of(map.strides)},
-          {"swizzle", map.swizzle.text()}};
+  nlohmann::json json{{"name", map.name},
+                      {"arg", map.arg},
+                      {"dims", texts_of(map.dims)},
+                      {"box", texts_of(map.box)},
+                      {"strides", texts_of(map.strides)},
+                      {"swizzle", map.swizzle.text()}};
+  // Left out where it is not used: programs from before it was there read such maps.
+  if (map.tf32 != Formula()) json["tf32"] = map.tf32.text();
+  return json;
 }
 
 nlohmann::json json_of(const WorkspaceRecipe& workspace) {
@@ -77,7 +80,8 @@ TensorMapRecipe read_map(JsonObject& object) {
           read_formulas(object, "dims"),
           read_formulas(object, "box"),
           read_formulas(object, "strides"),
-          read_formula(object, "swizzle")};
+          read_formula(object, "swizzle"),
+          object.has("tf32") ? read_formula(object, "tf32") : Formula()};
 }
 
 WorkspaceRecipe read_workspace(JsonObject& object) {

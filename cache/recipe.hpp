@@ -38,6 +38,8 @@ struct TensorMapRecipe {
   std::vector<Formula> strides;
   /// 0 (none), 32, 64 or 128 bytes.
   Formula swizzle;
+  /// Other than 0: elements of fp32 are rounded to tf32 when they are copied.
+  Formula tf32;
   friend bool operator==(const TensorMapRecipe&, const TensorMapRecipe&) = default;
 };
 

@@ -15,8 +15,10 @@ constexpr std::size_t kMostMapRank = 5;
 constexpr Address kAnyAddress = Address{1} << 32;
 
 /// CUtensorMapDataType
-int tensor_map_type(DType type) {
-  switch (type) {
+int tensor_map_type(const PlannedMap& map) {
+  constexpr int kTf32 = 11;
+  if (map.tf32) return kTf32;
+  switch (map.type) {
     case DType::u8:
       return 0;
     case DType::u32:
@@ -56,7 +58,7 @@ TensorMaps::TensorMaps(const Driver& driver, const PlannedMap& map) : table_(&dr
   constexpr int kFillZeros = 0;
   static constexpr std::array<std::uint32_t, kMostMapRank> kDense{1, 1, 1, 1, 1};
   const std::string what = fmt::format("encoding the tensor map '{}'", map.name);
-  driver.call(what.c_str(), table_->tensor_map_encode_tiled, &encoded_, tensor_map_type(map.type),
+  driver.call(what.c_str(), table_->tensor_map_encode_tiled, &encoded_, tensor_map_type(map),
               static_cast<std::uint32_t>(map.dims.size()), reinterpret_cast<void*>(kAnyAddress), map.dims.data(),
               map.strides.data(), map.box.data(), kDense.data(), kInterleaveNone, tensor_map_swizzle(map.swizzle),
               kPromoteTo128Bytes, kFillZeros);

@@ -138,7 +138,7 @@ ImplementationRecipe reduce_split() {
   recipe.requires_arch = "sm_90";
   recipe.parameters = {"split", "block_m"};
   recipe.align = {{"a", f("16")}};
-  recipe.maps = {{"a", "a", {f("k"), f("m")}, {f("64"), f("block_m")}, {}, f("128")}};
+  recipe.maps = {{"a", "a", {f("k"), f("m")}, {f("64"), f("block_m")}, {}, f("128"), {}}};
   recipe.workspaces = {{"partial", f("split * m * 4"), WorkspaceRecipe::Zero::never},
                        {"sums", f("m * 4"), WorkspaceRecipe::Zero::each},
                        {"counter", f("max(256, m / 64)"), WorkspaceRecipe::Zero::once}};

@@ -3,7 +3,7 @@
 
 // wgmma: the four warps of a warpgroup multiply a 64×K tile A by a K×N tile B, both in shared memory, and add to D in
 // registers, asynchronously. K is 32 bytes of elements: 16 of 16 bits, 8 of tf32 (fp32 of which the hardware uses the upper
-// 19 bits). N is a multiple of 32 up to 256. In warp w (of the four), lane l, with g = l / 4 and t = l % 4:
+// 19 bits: copies by a map with `tf32` round to them). N is a multiple of 32 up to 256. In warp w (of the four), lane l, with g = l / 4 and t = l % 4:
 //
 //   D (64×N)   d[4j], d[4j + 1]: row 16w + g, columns 8j + 2t, 8j + 2t + 1     d[4j + 2], d[4j + 3]: row 16w + g + 8
 //

@@ -24,7 +24,7 @@ class NoNames : public Scope {
 
 TensorMapRecipe recipe(const std::vector<std::string>& dims, const std::vector<std::string>& box,
                        const std::vector<std::string>& strides = {}, const std::string& swizzle = "0") {
-  return {"map", "a", formulas(dims), formulas(box), formulas(strides), formula(swizzle)};
+  return {"map", "a", formulas(dims), formulas(box), formulas(strides), formula(swizzle), {}};
 }
 
 PlannedMap planned(const TensorMapRecipe& map, DType type = DType::bf16) {
@@ -60,6 +60,14 @@ TEST(PlanMap, dense_strides_are_products_of_the_extents) {
   EXPECT_THAT(map.strides, ElementsAre(128, 1280));
   EXPECT_THAT(map.box, ElementsAre(32, 4, 1));
   EXPECT_EQ(map.swizzle, 64U);
+}
+
+TEST(PlanMap, rounds_fp32_to_tf32_where_it_is_asked_to_and_nothing_else) {
+  TensorMapRecipe map = recipe({"64", "8"}, {"32", "8"});
+  EXPECT_FALSE(planned(map, DType::f32).tf32);
+  map.tf32 = formula("1 == 1");
+  EXPECT_TRUE(planned(map, DType::f32).tf32);
+  EXPECT_THAT(refusal(map, DType::bf16), HasSubstr("tf32 is what f32 is rounded to"));
 }
 
 TEST(PlanMap, strides_that_are_given_are_taken) {

@@ -40,6 +40,14 @@ TEST(Recipe, json_gives_back_an_equal_recipe) {
   }
 }
 
+TEST(Recipe, json_says_of_tf32_only_where_a_map_has_it) {
+  ImplementationRecipe recipe = gemm_tma();
+  EXPECT_FALSE(to_json(recipe)["maps"][0].contains("tf32"));
+  recipe.maps[0].tf32 = test::formula("dtype == 'f32'");
+  EXPECT_EQ(to_json(recipe)["maps"][0]["tf32"], "dtype == 'f32'");
+  EXPECT_EQ(recipe_from_json(to_json(recipe)), recipe);
+}
+
 TEST(Recipe, json_keeps_formulas_and_parameters_as_text) {
   const json stored = to_json(softmax_onchip());
   EXPECT_EQ(stored["constraints"][0], "cols % vec == 0");

@@ -48,6 +48,19 @@ class TensorMapsTest : public ::testing::Test {
   const Driver& driver_;
 };
 
+TEST_F(TensorMapsTest, of_tf32_have_its_type_and_not_that_of_fp32) {
+  constexpr std::uint64_t kFp32 = 7, kTf32 = 11;  // CUtensorMapDataType
+  PlannedMap planned = matrix();
+  planned.type = DType::f32;
+  for (const bool tf32 : {false, true}) {
+    planned.tf32 = tf32;
+    TensorMaps maps(driver_, planned);
+    TensorMap map{};
+    ASSERT_EQ(maps.get(kFirst, map), kSuccess);
+    EXPECT_EQ(map.words[1] >> 32, tf32 ? kTf32 : kFp32);
+  }
+}
+
 TEST_F(TensorMapsTest, encode_once_and_put_in_a_new_address_once) {
   TensorMaps maps(driver_, matrix());
   EXPECT_EQ(encoded(), 1U);

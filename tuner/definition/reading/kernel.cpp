@@ -159,6 +159,10 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
     auto swizzle = read_formula(*node, section.what("swizzle"), Stage::config, vocabulary_, mistakes_);
     if (swizzle) map.swizzle = *std::move(swizzle);
   }
+  if (const Node* node = section.find("tf32")) {
+    auto tf32 = read_formula(*node, section.what("tf32"), Stage::config, vocabulary_, mistakes_);
+    if (tf32) map.tf32 = *std::move(tf32);
+  }
   section.finish();
   recipe.maps.push_back(std::move(map));
 }
