@@ -199,15 +199,18 @@ class Planner {
     return PlannedParam::kAbsent;
   }
 
-  /// Plans the map at its first use. Nothing: illegal.
+  /// Plans the map at its first use, and its workspace if it has one. Nothing: illegal.
   std::optional<std::size_t> map_index(const std::string& name) {
     if (const auto index = index_of(plan_.maps, name)) return index;
     const auto at = index_of(recipe_.maps, name);
     if (!at) wrong_recipe(fmt::format("there is no tensor map '{}'", name));
     const TensorMapRecipe& recipe = recipe_.maps[*at];
-    const std::size_t arg = arg_index(recipe.arg);
-    if (arg == PlannedParam::kAbsent) return arg;
-    auto planned = plan_map(recipe, arg, plan_.args[arg], scope_);
+    const bool over_workspace = !recipe.workspace.empty();
+    const auto over = over_workspace ? workspace_index(recipe.workspace) : arg_index(recipe.arg);
+    if (!over || *over == PlannedParam::kAbsent) return over;
+    auto planned = over_workspace ? plan_map(recipe, *over, plan_.workspaces[*over],
+                                             recipe.type.value_or(problem_.spec.dtype), scope_)
+                                  : plan_map(recipe, *over, plan_.args[*over], scope_);
     if (const auto* const why = std::get_if<std::string>(&planned)) {
       const std::string rule = fmt::format("tensor map {}", name);
       refuse(rule, fmt::format("{}: {}", rule, *why));
@@ -233,7 +236,9 @@ class Planner {
   }
 
   bool align_args() {
-    for (const PlannedMap& map : plan_.maps) raise(plan_.args[map.arg], kTensorMapAlignment);
+    for (const PlannedMap& map : plan_.maps) {
+      if (map.over == PlannedMap::Over::arg) raise(plan_.args[map.index], kTensorMapAlignment);
+    }
     for (const auto& [name, formula] : recipe_.align) {
       const std::size_t index = arg_index(name);
       if (index == PlannedParam::kAbsent) continue;

@@ -54,11 +54,14 @@ struct PlannedKernel {
   std::vector<PlannedParam> params;
 };
 
-/// A tensor map to be encoded for the address of an argument; fastest dimension first.
+/// A tensor map to be encoded for the address of an argument or of a workspace; fastest dimension first.
 struct PlannedMap {
+  enum class Over : std::uint8_t { arg, workspace };
+
   std::string name;
-  /// Into LaunchPlan::args.
-  std::size_t arg = 0;
+  Over over = Over::arg;
+  /// Into LaunchPlan::args or LaunchPlan::workspaces.
+  std::size_t index = 0;
   DType type = DType::f32;
   std::vector<std::uint64_t> dims;
   /// Bytes, one fewer than dims.
@@ -70,7 +73,7 @@ struct PlannedMap {
   bool tf32 = false;
 };
 
-/// Memory to be brought for a launch; with 0 bytes a null pointer will do.
+/// Memory to be brought for a launch, at a multiple of 256 bytes; with 0 bytes a null pointer will do.
 struct PlannedWorkspace {
   std::string name;
   std::size_t bytes = 0;
@@ -130,7 +133,8 @@ struct Residency {
 /// Judges the config, then evaluates its launch. Illegal, with the first reason in this order, are: an architecture that
 /// the device does not have; a constraint that is false; then kernel by kernel a block, shared memory, cluster (sm_90; at
 /// most 8 blocks, 16 where nonportable) or grid beyond the limits of CUDA or of the device, a grid that its cluster does
-/// not divide, a tensor map that the hardware does not take, and a workspace of negative size; no kernel at all; and an
+/// not divide, a tensor map that the hardware does not take or whose workspace is too small for it, and a workspace of
+/// negative size; no kernel at all; and an
 /// alignment that is not a power of two. An argument with a tensor map needs 16 bytes of alignment at least.
 /// Without a `residency`, formulas that ask for one see 1 block an SM and 1 cluster: good enough to judge legality, never
 /// to launch. Throws DefinitionError for formulas that cannot be evaluated (overflow, unknown name) and for a recipe that

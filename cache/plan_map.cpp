@@ -28,18 +28,17 @@ void check_counts(const TensorMapRecipe& recipe) {
                     recipe.name, rank, recipe.box.size(), recipe.strides.size())}});
 }
 
-}  // namespace
-
-std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t arg,
-                                               const PlannedArg& planned, const Scope& scope) {
+/// Fills in what the recipe says of `map`, whose type is known. Gives in words what the hardware does not take;
+/// empty: it takes it.
+std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, PlannedMap& map) {
   check_counts(recipe);
-  // The strides of a map are fixed when a shape is planned, and a pitch comes with each call.
-  if (planned.pitch) return fmt::format("the rows of '{}' have a pitch, which no map can follow", planned.name);
-  PlannedMap map{recipe.name, arg, planned.type, {}, {}, {}, 0, recipe.tf32.truth(scope)};
-  if (map.tf32 && planned.type != DType::f32) {
-    return fmt::format("tf32 is what f32 is rounded to, and '{}' is {}", planned.name, name(planned.type));
+  map.name = recipe.name;
+  map.tf32 = recipe.tf32.truth(scope);
+  if (map.tf32 && map.type != DType::f32) {
+    return fmt::format("tf32 is what f32 is rounded to, and '{}' is {}",
+                       recipe.arg.empty() ? recipe.workspace : recipe.arg, name(map.type));
   }
-  const auto element = static_cast<std::int64_t>(size_of(planned.type));
+  const auto element = static_cast<std::int64_t>(size_of(map.type));
 
   // A dense stride is the one below it times the extent between them.
   std::int64_t stride = element;
@@ -78,6 +77,47 @@ std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, st
     return fmt::format("a row of the box is {} bytes, more than the swizzle of {}", row, swizzle);
   }
   map.swizzle = static_cast<std::uint32_t>(swizzle);
+  return {};
+}
+
+/// Bytes from the first element to the end of the last; nothing: more than 63 bits count.
+checked::Number bytes_of(const PlannedMap& map) {
+  checked::Number bytes =
+      checked::multiply(static_cast<std::int64_t>(map.dims.front()), static_cast<std::int64_t>(size_of(map.type)));
+  for (std::size_t i = 0; bytes && i < map.strides.size(); ++i) {
+    const auto way =
+        checked::multiply(static_cast<std::int64_t>(map.dims[i + 1] - 1), static_cast<std::int64_t>(map.strides[i]));
+    bytes = way ? checked::add(*bytes, *way) : std::nullopt;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index, const PlannedArg& arg,
+                                               const Scope& scope) {
+  // The strides of a map are fixed when a shape is planned, and a pitch comes with each call.
+  if (arg.pitch) return fmt::format("the rows of '{}' have a pitch, which no map can follow", arg.name);
+  PlannedMap map;
+  map.over = PlannedMap::Over::arg;
+  map.index = index;
+  map.type = arg.type;
+  if (std::string why = shape_map(recipe, scope, map); !why.empty()) return why;
+  return map;
+}
+
+std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index,
+                                               const PlannedWorkspace& workspace, DType type, const Scope& scope) {
+  PlannedMap map;
+  map.over = PlannedMap::Over::workspace;
+  map.index = index;
+  map.type = type;
+  if (std::string why = shape_map(recipe, scope, map); !why.empty()) return why;
+  const checked::Number bytes = bytes_of(map);
+  if (!bytes || static_cast<std::size_t>(*bytes) > workspace.bytes) {
+    return fmt::format("its extents take {} bytes, and workspace '{}' has {}",
+                       bytes ? fmt::to_string(*bytes) : "too many", workspace.name, workspace.bytes);
+  }
   return map;
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kParamKinds{"ptr", "dim", "scalar", "map", "workspace"};
 constexpr std::array<std::string_view, 3> kZeros{"never", "once", "each"};
+constexpr std::string_view kOpDtype = "dtype";
 
 nlohmann::json texts_of(const std::vector<Formula>& formulas) {
   nlohmann::json texts = nlohmann::json::array();
@@ -21,13 +22,18 @@ nlohmann::json texts_of(const std::vector<Formula>& formulas) {
 
 nlohmann::json json_of(const TensorMapRecipe& map) {
   nlohmann::json json{{"name", map.name},
-                      {"arg", map.arg},
                       {"dims", texts_of(map.dims)},
                       {"box", texts_of(map.box)},
                       {"strides", texts_of(map.strides)},
                       {"swizzle", map.swizzle.text()}};
-  // Left out where it is not used: programs from before it was there read such maps.
+  // Left out where they are not used: programs from before they were there read such maps.
   if (map.tf32 != Formula()) json["tf32"] = map.tf32.text();
+  if (map.workspace.empty()) {
+    json["arg"] = map.arg;
+  } else {
+    json["workspace"] = map.workspace;
+    json["type"] = map.type ? name(*map.type) : kOpDtype;
+  }
   return json;
 }
 
@@ -75,13 +81,21 @@ std::vector<Formula> read_formulas(JsonObject& object, const std::string& field)
 }
 
 TensorMapRecipe read_map(JsonObject& object) {
-  return {object.text("name"),
-          object.text("arg"),
-          read_formulas(object, "dims"),
-          read_formulas(object, "box"),
-          read_formulas(object, "strides"),
-          read_formula(object, "swizzle"),
-          object.has("tf32") ? read_formula(object, "tf32") : Formula()};
+  const bool over_workspace = object.has("workspace");
+  TensorMapRecipe map{object.text("name"),
+                      over_workspace ? std::string() : object.text("arg"),
+                      read_formulas(object, "dims"),
+                      read_formulas(object, "box"),
+                      read_formulas(object, "strides"),
+                      read_formula(object, "swizzle"),
+                      object.has("tf32") ? read_formula(object, "tf32") : Formula()};
+  if (!over_workspace) return map;
+  map.workspace = object.text("workspace");
+  if (const std::string type = object.text("type"); type != kOpDtype) {
+    map.type = dtype_from(type);
+    if (!map.type) object.fail(fmt::format("'{}' is not a type", type));
+  }
+  return map;
 }
 
 WorkspaceRecipe read_workspace(JsonObject& object) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/dtype.hpp"
 #include "cache/formula/formula.hpp"
 
 /// How one implementation is judged and launched, as text that outlives the definition file: the store keeps it beside
@@ -28,9 +29,11 @@ struct KernelParam {
 [[nodiscard]] std::string text(const KernelParam& param);
 [[nodiscard]] std::optional<KernelParam> kernel_param_from(std::string_view text);
 
-/// A TMA tensor map over one argument; extents, box and strides fastest dimension first, as cuTensorMapEncodeTiled has it.
+/// A TMA tensor map over an argument, or over a workspace that an earlier kernel of the config has filled; extents, box and
+/// strides fastest dimension first, as cuTensorMapEncodeTiled has it.
 struct TensorMapRecipe {
   std::string name;
+  /// Empty: over the workspace.
   std::string arg;
   std::vector<Formula> dims;
   std::vector<Formula> box;
@@ -40,6 +43,10 @@ struct TensorMapRecipe {
   Formula swizzle;
   /// Other than 0: elements of fp32 are rounded to tf32 when they are copied.
   Formula tf32;
+  /// Empty: over the argument.
+  std::string workspace = {};
+  /// Of a workspace's elements; nothing: the op's dtype. An argument has a type of its own.
+  std::optional<DType> type = std::nullopt;
   friend bool operator==(const TensorMapRecipe&, const TensorMapRecipe&) = default;
 };
 

@@ -134,8 +134,13 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   }
   std::array<TensorMap, kMostMaps> maps;
   for (std::size_t i = 0; i < plan_.maps.size(); ++i) {
+    const PlannedMap& map = plan_.maps[i];
     Address address = 0;
-    std::memcpy(&address, args[plan_.maps[i].arg], sizeof address);
+    if (map.over == PlannedMap::Over::workspace) {
+      address = workspaces[map.index];
+    } else {
+      std::memcpy(&address, args[map.index], sizeof address);
+    }
     if (const Result status = (*maps_)[i]->get(address, maps[i]); status != kSuccess) return status;
   }
 

@@ -8,9 +8,9 @@
 #include "cache/driver/driver_table.hpp"
 #include "cache/plan.hpp"
 
-/// The tensor map of one argument of a plan, for whatever address a launch brings. It is encoded once, when the plan is made
-/// ready; a new address is put into a copy of that, and the copy is kept for the next launch with the address. At most
-/// kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits: a launch that finds a place being written by
+/// The tensor map of one argument or workspace of a plan, for whatever address a launch brings. It is encoded once, when the
+/// plan is made ready; a new address is put into a copy of that, and the copy is kept for the next launch with the address. At
+/// most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits: a launch that finds a place being written by
 /// another takes no notice of it and makes its own copy. Any number of threads at once.
 namespace tilewright::cuda {
 

@@ -54,7 +54,8 @@ TEST(PlanMap, cannot_follow_a_pitch_that_comes_with_the_call) {
 TEST(PlanMap, dense_strides_are_products_of_the_extents) {
   const PlannedMap map = planned(recipe({"64", "10", "3"}, {"32", "4", "1"}, {}, "64"));
   EXPECT_EQ(map.name, "map");
-  EXPECT_EQ(map.arg, 3U);
+  EXPECT_EQ(map.over, PlannedMap::Over::arg);
+  EXPECT_EQ(map.index, 3U);
   EXPECT_EQ(map.type, DType::bf16);
   EXPECT_THAT(map.dims, ElementsAre(64, 10, 3));
   EXPECT_THAT(map.strides, ElementsAre(128, 1280));
@@ -105,6 +106,49 @@ TEST(PlanMap, a_row_of_the_box_fits_the_grain_and_the_swizzle) {
   EXPECT_EQ(planned(recipe({"64"}, {"4"}), DType::f32).box[0], 4U);
   EXPECT_EQ(refusal(recipe({"64"}, {"8"}, {}, "16")), "swizzle is 16; it must be 0, 32, 64 or 128");
   EXPECT_EQ(refusal(recipe({"64"}, {"8"}, {}, "-1")), "swizzle is -1; it must be 0, 32, 64 or 128");
+}
+
+TensorMapRecipe over_workspace(const std::vector<std::string>& dims, const std::vector<std::string>& strides) {
+  TensorMapRecipe map = recipe(dims, std::vector<std::string>(dims.size(), "8"), strides);
+  map.arg.clear();
+  map.workspace = "rows";
+  return map;
+}
+
+std::string refusal_of(const TensorMapRecipe& map, std::size_t bytes, DType type = DType::bf16) {
+  const auto result = plan_map(map, 2, PlannedWorkspace{"rows", bytes, {}}, type, NoNames());
+  return std::holds_alternative<std::string>(result) ? std::get<std::string>(result) : "";
+}
+
+TEST(PlanMap, lies_over_a_workspace_with_elements_of_a_type) {
+  const auto result =
+      plan_map(over_workspace({"61", "10"}, {"256"}), 2, PlannedWorkspace{"rows", 2560, {}}, DType::f32, NoNames());
+  const auto& map = std::get<PlannedMap>(result);
+  EXPECT_EQ(map.over, PlannedMap::Over::workspace);
+  EXPECT_EQ(map.index, 2U);
+  EXPECT_EQ(map.type, DType::f32);
+  EXPECT_THAT(map.dims, ElementsAre(61, 10));
+  EXPECT_THAT(map.strides, ElementsAre(256));
+}
+
+TEST(PlanMap, a_workspace_holds_its_extents) {
+  // Nine rows of 128 bytes and the elements of one more.
+  EXPECT_EQ(refusal_of(over_workspace({"61", "10"}, {"128"}), 9 * 128 + 122), "");
+  EXPECT_EQ(refusal_of(over_workspace({"61", "10"}, {"128"}), 9 * 128 + 121),
+            "its extents take 1274 bytes, and workspace 'rows' has 1273");
+  EXPECT_EQ(refusal_of(over_workspace({"8"}, {}), 0), "its extents take 16 bytes, and workspace 'rows' has 0");
+  EXPECT_EQ(refusal_of(over_workspace({"8", "1"}, {"4096"}), 16), "") << "one row has no way to the next";
+  EXPECT_EQ(refusal_of(over_workspace({"8", "8", "8"}, {"16", "128"}), 1024), "");
+  EXPECT_EQ(refusal_of(over_workspace({"8", "4294967296"}, {"1099511627760"}), 1024),
+            "its extents take too many bytes, and workspace 'rows' has 1024");
+}
+
+TEST(PlanMap, over_a_workspace_is_judged_like_any_other) {
+  EXPECT_THAT(refusal_of(over_workspace({"61", "10"}, {}), 1 << 20), HasSubstr("stride 1 is 122 bytes"));
+  TensorMapRecipe map = over_workspace({"61", "10"}, {"256"});
+  map.tf32 = formula("true");
+  EXPECT_EQ(refusal_of(map, 1 << 20, DType::f32), "");
+  EXPECT_EQ(refusal_of(map, 1 << 20), "tf32 is what f32 is rounded to, and 'rows' is bf16");
 }
 
 TEST(PlanMap, counts_that_do_not_fit_are_mistakes_of_the_definition) {

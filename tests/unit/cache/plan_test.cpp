@@ -101,12 +101,12 @@ TEST(Plan, several_kernels_share_a_workspace_and_use_maps_and_a_cluster) {
   EXPECT_EQ(plan.workspaces[0].bytes, 4U * 300 * 512 * 4);
   EXPECT_EQ(plan.workspaces[0].zero, WorkspaceRecipe::Zero::each);
   ASSERT_THAT(plan.maps, SizeIs(2));
-  EXPECT_EQ(plan.maps[0].arg, 0U);
+  EXPECT_EQ(plan.maps[0].index, 0U);
   EXPECT_THAT(plan.maps[0].dims, ElementsAre(1024, 300));
   EXPECT_THAT(plan.maps[0].strides, ElementsAre(2048));
   EXPECT_THAT(plan.maps[0].box, ElementsAre(64, 128));
   EXPECT_EQ(plan.maps[0].swizzle, 128U);
-  EXPECT_EQ(plan.maps[1].arg, 2U);
+  EXPECT_EQ(plan.maps[1].index, 2U);
   EXPECT_EQ(plan.maps[1].type, DType::f32);
 }
 
@@ -200,6 +200,26 @@ TEST(Plan, a_tensor_map_that_the_hardware_does_not_take_is_illegal) {
   EXPECT_EQ(why.rule, "tensor map a");
 }
 
+TEST(Plan, a_map_over_a_workspace_brings_it_and_needs_no_alignment_of_an_argument) {
+  ImplementationRecipe recipe = gemm_tma();
+  recipe.maps[1].arg.clear();
+  recipe.maps[1].workspace = "padded";
+  recipe.workspaces.push_back({"padded", formula("n * sizeof(dtype)")});
+  const LaunchPlan plan = legal(plan_gemm(kTma, kGemm, recipe));
+  ASSERT_THAT(plan.maps, SizeIs(2));
+  ASSERT_THAT(plan.workspaces, SizeIs(2));
+  EXPECT_EQ(plan.maps[1].over, PlannedMap::Over::workspace);
+  EXPECT_EQ(plan.workspaces.at(plan.maps[1].index).name, "padded");
+  EXPECT_EQ(plan.maps[1].type, plan.args[0].type) << "the op's";
+  EXPECT_EQ(plan.args[2].alignment, 4U);
+  recipe.maps[1].type = DType::f32;
+  const Illegal why = illegal(plan_gemm(kTma, kGemm, recipe));
+  EXPECT_EQ(why.reason, "tensor map bias_map: its extents take 2048 bytes, and workspace 'padded' has 1024");
+  EXPECT_EQ(why.rule, "tensor map bias_map");
+  recipe.workspaces[1].bytes = formula("-n");
+  EXPECT_THAT(illegal(plan_gemm(kTma, kGemm, recipe)).reason, HasSubstr("workspace padded is -512 bytes"));
+}
+
 TEST(Plan, a_workspace_of_negative_size_is_illegal_and_an_empty_one_is_not) {
   ImplementationRecipe recipe = gemm_tma();
   recipe.workspaces[0].bytes = formula("split_k - 5");
@@ -276,6 +296,7 @@ TEST(Plan, a_recipe_that_names_what_does_not_exist_is_a_mistake_of_the_definitio
       {[](ImplementationRecipe& recipe) { recipe.align["d"] = formula("16"); }, "there is no argument 'd'"},
       {[](ImplementationRecipe& recipe) { recipe.align["alpha"] = formula("16"); }, "the scalar 'alpha' is aligned"},
       {[](ImplementationRecipe& recipe) { recipe.maps[0].arg = "d"; }, "there is no argument 'd'"},
+      {[](ImplementationRecipe& recipe) { recipe.maps[0].workspace = "w"; }, "there is no workspace 'w'"},
   };
   for (const auto& [change, message] : others) {
     ImplementationRecipe recipe = gemm_tma();

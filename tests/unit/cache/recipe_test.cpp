@@ -48,6 +48,22 @@ TEST(Recipe, json_says_of_tf32_only_where_a_map_has_it) {
   EXPECT_EQ(recipe_from_json(to_json(recipe)), recipe);
 }
 
+TEST(Recipe, json_has_a_maps_workspace_in_place_of_its_argument) {
+  ImplementationRecipe recipe = gemm_tma();
+  EXPECT_FALSE(to_json(recipe)["maps"][0].contains("workspace"));
+  EXPECT_FALSE(to_json(recipe)["maps"][0].contains("type"));
+  recipe.maps[0].arg.clear();
+  recipe.maps[0].workspace = "partial";
+  for (const std::optional<DType> type : {std::optional<DType>(), std::optional(DType::f32)}) {
+    recipe.maps[0].type = type;
+    const json stored = to_json(recipe);
+    EXPECT_FALSE(stored["maps"][0].contains("arg"));
+    EXPECT_EQ(stored["maps"][0]["workspace"], "partial");
+    EXPECT_EQ(stored["maps"][0]["type"], type ? "f32" : "dtype");
+    EXPECT_EQ(recipe_from_json(stored), recipe);
+  }
+}
+
 TEST(Recipe, json_keeps_formulas_and_parameters_as_text) {
   const json stored = to_json(softmax_onchip());
   EXPECT_EQ(stored["constraints"][0], "cols % vec == 0");
@@ -99,6 +115,20 @@ TEST(Recipe, damaged_json_is_refused_with_the_place) {
   EXPECT_THAT(complaint([](json& j) { j["align"]["b"] = "("; }), HasSubstr("recipe of tma: align: b: expected"));
   EXPECT_THAT(complaint([](json& j) { j["maps"][1]["more"] = 1; }), HasSubstr("recipe of tma: maps[1]"));
   EXPECT_THAT(complaint([](json& j) { j["maps"][1].erase("box"); }), HasSubstr("'box' is missing"));
+  EXPECT_THAT(complaint([](json& j) { j["maps"][1].erase("arg"); }), HasSubstr("'arg' is missing"));
+  EXPECT_THAT(complaint([](json& j) { j["maps"][1]["type"] = "f32"; }), HasSubstr("'type' is not known"));
+  EXPECT_THAT(complaint([](json& j) { j["maps"][1]["workspace"] = "partial"; }), HasSubstr("'type' is missing"));
+  EXPECT_THAT(complaint([](json& j) {
+                j["maps"][1]["workspace"] = "partial";
+                j["maps"][1]["type"] = "f128";
+              }),
+              HasSubstr("'f128' is not a type"));
+  EXPECT_THAT(complaint([](json& j) {
+                j["maps"][1]["workspace"] = "partial";
+                j["maps"][1]["type"] = "f32";
+              }),
+              HasSubstr("'arg' is not known"))
+      << "one or the other";
   EXPECT_THAT(complaint([](json& j) { j["workspaces"][0]["zero"] = "always"; }),
               HasSubstr("'always' is not a way to zero a workspace"));
   EXPECT_THAT(complaint([](json& j) { j["kernels"][1]["params"][0] = "pointer:x"; }),

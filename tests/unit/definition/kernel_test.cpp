@@ -40,6 +40,19 @@ const Spoiled kSpoiled[] = {
      "z = {", "tensor map 'z' is defined, and no kernel takes it"},
     {"map_of_an_unknown_argument", "{ arg = \"x\"", "{ arg = \"eps\"", "\"eps\"",
      "tensor map 'x': the op has no tensor 'eps'; known: x, y"},
+    {"map_over_nothing", "arg = \"x\", ", "", "{ dims", "tensor map 'x' has no 'arg' and no 'workspace'"},
+    {"map_over_two_things", "map.x = { arg = \"x\"",
+     "workspace.w = { bytes = \"rows * cols * 4\" }\nmap.x = { arg = \"x\", workspace = \"w\"", "\"x\", workspace",
+     "tensor map 'x' has an 'arg' and a 'workspace': it lies over one"},
+    {"map_of_an_argument_with_a_type", "{ arg = \"x\"", "{ arg = \"x\", type = \"dtype\"", "\"dtype\"",
+     "'type' in tensor map 'x': the argument has a type of its own"},
+    {"map_over_a_workspace_of_an_unknown_type", "map.x = { arg = \"x\"",
+     "workspace.w = { bytes = 4 }\nmap.x = { workspace = \"w\", type = \"f33\"", "\"f33\"",
+     "'type' in tensor map 'x': unknown type 'f33'; did you mean 'f32'?"},
+    {"map_over_a_workspace_that_is_not_defined", "{ arg = \"x\"", "{ workspace = \"sums\"", "\"sums\"",
+     "'sums': no workspace of that name is defined; there are none"},
+    {"map_over_a_workspace_without_a_name", "{ arg = \"x\"", "{ workspace = 3", "3,",
+     "'workspace' in tensor map 'x' must be a text, and is an integer"},
     {"map_with_another_rank_of_its_box", "box = [\"block\", 1]", "box = [\"block\"]", "[\"block\"]",
      "'box' in tensor map 'x' must hold 2 formulas, and holds 1"},
     {"map_with_too_many_strides", "swizzle = 64", "strides = [16, 32], swizzle = 64", "[16, 32]",
@@ -67,6 +80,24 @@ const Spoiled kSpoiled[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, KernelMistake, testing::ValuesIn(kSpoiled), name_of);
+
+TEST(Kernel, may_have_a_map_over_a_workspace_which_needs_no_other_use) {
+  const TempFolder folder;
+  std::filesystem::copy(data_dir() / "ops/mix", folder.path() / "mix");
+  const std::string toml = reading::read_file(data_dir() / "ops/mix/mix.toml");
+  for (const bool typed : {false, true}) {
+    const std::string changed =
+        replaced(toml, "map.b = { arg = \"b\"",
+                 std::string("workspace.rows = { bytes = \"n * k * 8\" }\nmap.b = { workspace = \"rows\"") +
+                     (typed ? ", type = \"f32\"" : ", type = \"dtype\""));
+    const auto file = folder.write("mix/mix.toml", changed);
+    EXPECT_THAT(mistakes_of(file), testing::IsEmpty());
+    const TensorMapRecipe map = load_definition(file, {kernels_source_dir()}).implementation("tma").recipe.maps.at(1);
+    EXPECT_EQ(map.arg, "");
+    EXPECT_EQ(map.workspace, "rows");
+    EXPECT_EQ(map.type, typed ? std::optional(DType::f32) : std::nullopt);
+  }
+}
 
 TEST(Kernel, may_define_what_another_defines_only_in_the_same_way) {
   const TempFolder folder;

@@ -121,6 +121,34 @@ TEST_F(ExecutableTest, launches_several_kernels_with_maps_workspaces_clusters_an
   EXPECT_EQ(first_byte(counter), 0xff) << "cleared once, by whoever allocates it";
 }
 
+TEST_F(ExecutableTest, makes_the_map_of_a_workspace_for_its_address) {
+  const OpInterface op = reduce_interface();
+  ImplementationRecipe recipe = reduce_split();
+  recipe.align.clear();
+  recipe.maps[0].arg.clear();
+  recipe.maps[0].workspace = "copy";
+  recipe.workspaces.insert(recipe.workspaces.begin(), {"copy", Formula::parse("m * k * sizeof(dtype)")});
+  const Executable executable(driver_, std::make_shared<const Module>(driver_, reduce_binary(), "reduce"),
+                              reduce_kernels(), op, recipe, Config::parse("split{split=2,block_m=32}"),
+                              parse_problem("reduce[dtype=f16]{m=1024,k=256}", op), device_);
+  ASSERT_EQ(executable.plan().workspaces.size(), 4U);
+  EXPECT_EQ(executable.plan().workspaces[0].name, "copy") << "the map is the first parameter";
+  const Buffer memory(driver_, 1 << 20, "workspaces");
+  Address a = 0x10002;
+  Address y = 0x20000;
+  const std::array<void*, 2> args{&a, &y};
+  // Another address the next time, as when a workspace has grown.
+  for (const Address copy : {memory.address() + 512, memory.address() + 1024}) {
+    const std::array<Address, 4> workspaces{copy, memory.address(), memory.address(), memory.address()};
+    ASSERT_EQ(executable.launch(nullptr, args, workspaces), kSuccess);
+    const auto launches = recording_.launches();
+    const auto map = param<TensorMap>(launches.at(launches.size() - 2), 0);
+    EXPECT_EQ(map.words[0], copy);
+    EXPECT_EQ(map.words[1], (std::uint64_t{6} << 32 | 3U << 8 | 2U)) << "fp16, 128-byte swizzle, rank 2";
+    EXPECT_EQ(map.words[12], 512U);
+  }
+}
+
 TEST_F(ExecutableTest, bounds_a_grid_by_what_is_resident) {
   // 100000 bytes of shared memory: two blocks fit on each of 132 SMs.
   const Executable executable = reduce("split{split=4,block_m=1}", "reduce[dtype=f16]{m=100000,k=256}");

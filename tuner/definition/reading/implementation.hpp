@@ -40,6 +40,8 @@ class KernelReader {
   void read_param(const Node& text, KernelRecipe& kernel);
   void read_launch(Section& section, KernelRecipe& kernel);
   void read_map(const Member& member, ImplementationRecipe& recipe);
+  /// What a map lies over: an argument, or a workspace with a type.
+  void read_target(Section& section, TensorMapRecipe& map);
   void read_workspace(const Member& member, ImplementationRecipe& recipe);
   /// True when `member` is to be read: the first of its name. A mistake when it differs from the first.
   bool is_new(const Member& member, const char* kind, Definitions& defined);
@@ -51,7 +53,7 @@ class KernelReader {
   Mistakes& mistakes_;
   Definitions maps_;
   Definitions workspaces_;
-  /// Name → the first kernel parameter that asks for it.
+  /// Name → the first kernel parameter, or tensor map, that asks for it.
   std::map<std::string, const Node*> used_maps_;
   std::map<std::string, const Node*> used_workspaces_;
   /// False when some parameter could not be read: then nothing is called unused.

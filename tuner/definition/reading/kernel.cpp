@@ -129,20 +129,48 @@ bool KernelReader::is_new(const Member& member, const char* kind, Definitions& d
   return is_first;
 }
 
+void KernelReader::read_target(Section& section, TensorMapRecipe& map) {
+  const bool has_workspace = section.find("workspace") != nullptr;
+  const Node* const type = section.find("type", Node::Kind::text);
+  if (has_workspace) {
+    if (const Node* const arg = section.find("arg")) {
+      mistakes_.add(arg->place, fmt::format("{} has an 'arg' and a 'workspace': it lies over one", section.title()));
+    }
+    if (type != nullptr && type->text != "dtype") map.type = read_dtype(*type, section.what("type"), mistakes_);
+    const Node* const workspace = section.find("workspace", Node::Kind::text);
+    if (workspace == nullptr) {
+      uses_known_ = false;
+      return;
+    }
+    map.workspace = workspace->text;
+    used_workspaces_.emplace(workspace->text, workspace);
+    return;
+  }
+  if (type != nullptr) {
+    mistakes_.add(type->place, fmt::format("{}: the argument has a type of its own", section.what("type")));
+  }
+  const Node* const arg = section.find("arg", Node::Kind::text);
+  if (arg == nullptr) {
+    if (section.find("arg") == nullptr) {
+      mistakes_.add(section.place(), fmt::format("{} has no 'arg' and no 'workspace'", section.title()));
+    }
+    return;
+  }
+  map.arg = arg->text;
+  const std::vector<std::string> known = op_.args.names(false);
+  if (op_.args.complete && !contains(known, arg->text)) {
+    mistakes_.add(arg->place, fmt::format("{}: the op has no tensor '{}'{}", section.title(), arg->text,
+                                          suggestion(arg->text, known)));
+  }
+}
+
 void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) {
   const std::string title = fmt::format("tensor map '{}'", member.key);
   if (!expect(member.value, Node::Kind::table, title, mistakes_) || !is_new(member, "tensor map", maps_)) return;
   Section section(member.value, title, mistakes_);
   TensorMapRecipe map;
   map.name = member.key;
-  if (const Node* arg = section.need("arg", Node::Kind::text)) {
-    map.arg = arg->text;
-    const std::vector<std::string> known = op_.args.names(false);
-    if (op_.args.complete && !contains(known, arg->text)) {
-      mistakes_.add(arg->place,
-                    fmt::format("{}: the op has no tensor '{}'{}", title, arg->text, suggestion(arg->text, known)));
-    }
-  }
+  read_target(section, map);
   const auto list = [&](const Node* node, const char* key, std::size_t least, std::size_t most) {
     auto formulas = node == nullptr
                         ? std::nullopt
