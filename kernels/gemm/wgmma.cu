@@ -3,7 +3,7 @@
 // gemm on Hopper's tensor cores: a producer warp copies tiles of a and b into a ring of stages by tensor maps, warpgroups
 // multiply them by wgmma, and c leaves through shared memory. Blocks stay and take tile after tile. docs/kernels/gemm.md.
 //
-//   a, b   a multiple of 16 bytes in address and row length, whichever the layout
+//   a, b   a multiple of 16 bytes in address and row length, whichever the layout; wgmma_padded.cu brings others there
 //   c      the same where tensor_store = 1, and so is residual; any otherwise
 //
 // The ring's full barriers count the copies' bytes, its empty barriers one arrival of each warpgroup that has read a stage,
@@ -11,6 +11,7 @@
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/fence.cuh"
+#include "device/ptx/grid_dependency.cuh"
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/mbarrier_relaxed.cuh"
 #include "device/ptx/register_count.cuh"
@@ -110,6 +111,8 @@ __device__ __forceinline__ void produce(typename Geometry<Config>::Storage& stor
 #pragma unroll
   for (int i = 0; i < G::kClusterM; ++i) column_mask |= static_cast<u16>(1u << (schedule.rank_n * G::kClusterM + i));
 
+  // What the copies read may be on its way.
+  if constexpr (Config::implementation == "wgmma_padded") ptx::grid_dependency_wait();
   Ring<G::kStages> ring;
   for (; !schedule.done(); schedule.skip(1)) {
     const auto work = schedule.work();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm's wgmma kernel on a GPU, by the launch library: parts of k in workspaces of streams and graphs, tensor maps, c in place.
+// gemm's wgmma kernels on a GPU, by the launch library: parts of k and padded operands in workspaces of streams and graphs,
+// tensor maps, c in place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -154,6 +155,109 @@ TEST_F(GpuGemm, is_served_on_streams_at_once_in_place_and_from_graphs) {
     context.synchronize();
     EXPECT_LT(c1.distance(after(plus, 3)), 1) << "from a graph twice, then launched";
     EXPECT_LT(c2.distance(after(minus, 2)), 1) << "from another graph twice";
+  }
+}
+
+/// The other way round: an element of column r comes behind that of column r - 1.
+std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> result(values.size());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      result[static_cast<std::size_t>(c * rows + r)] = values[static_cast<std::size_t>(r * columns + c)];
+    }
+  }
+  return result;
+}
+
+/// Of a[m, k] and b[n, k].
+std::vector<double> product(const std::vector<float>& a, const std::vector<float>& b, std::int64_t k) {
+  std::vector<double> c;
+  for (auto row = a.begin(); row != a.end(); row += k) {
+    for (auto column = b.begin(); column != b.end(); column += k) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < k; ++i) sum += double{row[i]} * double{column[i]};
+      c.push_back(sum);
+    }
+  }
+  return c;
+}
+
+/// A matrix that begins `skip` elements behind an aligned address.
+class Shifted {
+ public:
+  Shifted(const cuda::Driver& driver, const std::vector<float>& values, int skip)
+      : matrix_(driver, behind(values, skip)), skip_(skip) {}
+  [[nodiscard]] void* get() const { return static_cast<std::uint16_t*>(matrix_.get()) + skip_; }
+
+ private:
+  static std::vector<float> behind(std::vector<float> values, int skip) {
+    values.insert(values.begin(), static_cast<std::size_t>(skip), 1e6F);
+    return values;
+  }
+
+  Matrix matrix_;
+  int skip_;
+};
+
+TEST_F(GpuGemm, pads_rows_of_any_length_and_address_launch_after_launch_and_from_graphs) {
+  struct Case {
+    std::string layout;
+    std::int64_t m, n, k;
+    int skip_a, skip_b;  // 0 for what is read from where it is
+  };
+  const Case cases[] = {{"nt", 512, 512, 513, 3, 1},
+                        {"nt", 513, 515, 517, 0, 7},
+                        {"nn", 512, 512, 515, 5, 0},
+                        {"tn", 512, 517, 512, 0, 3},
+                        {"tn", 517, 515, 512, 1, 1}};
+  for (const auto& [layout, m, n, k, skip_a, skip_b] : cases) {
+    const std::string kind = "gemm[dtype=bf16,layout=" + layout + "]";
+    const Problem problem = parse_problem(
+        kind + "{m=" + std::to_string(m) + ",n=" + std::to_string(n) + ",k=" + std::to_string(k) + "}", op_->interface);
+    std::vector<Candidate> candidates = expand(*op_, problem, device_->facts()).legal;
+    std::erase_if(candidates, [](const Candidate& each) { return each.config.implementation != "wgmma_padded"; });
+    ASSERT_FALSE(candidates.empty()) << problem.key();
+
+    const std::vector<float> a = numbers(m * k, 1, 0.125F), b = numbers(n * k, 2, 1.0F / 64);
+    const std::vector<double> plus = product(a, b, k);
+    std::vector<double> minus = plus;
+    for (double& value : minus) value = -value;
+    std::vector<float> negative = a;
+    for (float& value : negative) value = -value;
+    const auto lying = [&, tn = layout == "tn", m = m, k = k](const std::vector<float>& of) {
+      return tn ? transposed(of, m, k) : of;
+    };
+
+    for (const std::size_t at : {std::size_t{0}, candidates.size() / 2, candidates.size() - 1}) {
+      SCOPED_TRACE(problem.key() + ": " + candidates[at].config.text());
+      const TemporaryFolder folder;
+      const std::string path = (folder.path() / "cache.db").string();
+      serve(path, candidates[at], problem);
+      const cuda::Driver& driver = cuda::Driver::get();
+      const cuda::PrimaryContext context(driver, 0);
+      const Launcher launcher(path);
+      const Op gemm = launcher.op(kind);
+      const Shape dims{m, n, k};
+      const Shifted a1(driver, lying(a), skip_a), a2(driver, lying(negative), skip_a);
+      const Shifted bt(driver, layout == "nt" ? b : transposed(b, n, k), skip_b);
+      const std::vector<float> nothing(plus.size());
+      const Matrix c1(driver, nothing), c2(driver, nothing), c3(driver, nothing);
+      const cuda::OwnedStream left(driver), right(driver), capturing(driver);
+      const cuda::CapturedGraph graph(driver, capturing.get(), [&](cuda::Stream stream) {
+        gemm(stream, dims, a2.get(), bt.get(), c3.get());
+        gemm(stream, dims, a1.get(), bt.get(), c3.get());
+      });
+      // One launch pads anew what the one before multiplies.
+      for (int i = 0; i < 25; ++i) {
+        gemm(left.get(), dims, a1.get(), bt.get(), c1.get());
+        gemm(left.get(), dims, a2.get(), bt.get(), c2.get());
+        graph.launch(right.get());
+      }
+      context.synchronize();
+      EXPECT_LT(c1.distance(plus), 1);
+      EXPECT_LT(c2.distance(minus), 1);
+      EXPECT_LT(c3.distance(plus), 1) << "from a graph";
+    }
   }
 }
 

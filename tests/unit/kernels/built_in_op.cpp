@@ -18,6 +18,7 @@ DeviceFacts facts_of_an_h200() {
   facts.name = "NVIDIA H200";
   facts.compute_capability = 90;
   facts.sm_count = 132;
+  facts.memory_bytes = std::int64_t{141} << 30;
   return facts;
 }
 

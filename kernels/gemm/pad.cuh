@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Rows of any length, one behind the other, copied to rows at multiples of 128 bytes, as tensor maps want them.
+//
+//   from   |r r r r r r r r r|s s s s s s s s s|t …        `columns` elements a row, aligned to an element
+//   to     |r r r r r r r r|r 0 0 0 0 0 0 0| … |s s …      vectors of 16 bytes, as many as hold the row
+//
+// Zeros fill the last vector; what lies from there to the next row is not written, and a map of `columns` does not read it.
+// Each thread has some vectors of a tile, all on their way before it stores one. They are counted over all rows, in 32 bits:
+// 64 GiB are enough of them.
+
+#include "device/unaligned.cuh"
+#include "device/vector.cuh"
+
+namespace tilewright::gemm {
+
+template <class T>
+class RowPadding {
+ public:
+  enum : int {
+    kVec = static_cast<int>(16 / sizeof(T)),
+    kThreads = 256,
+    kUnroll = 4,
+    kTile = kThreads * kUnroll,  // vectors of a block
+    kPitchBytes = 128,
+  };
+
+  __device__ __forceinline__ RowPadding(i64 rows, i64 columns)
+      : columns_(columns),
+        elements_(rows * columns),
+        pitch_(round_up(columns, i64{kPitchBytes} / static_cast<i64>(sizeof(T)))),
+        vectors_of_row_(static_cast<u32>(ceil_div(columns, i64{kVec}))),
+        vectors_(static_cast<u32>(rows) * vectors_of_row_) {}
+
+  // Rows that a map describes as they are need no copy.
+  __device__ __forceinline__ bool needed() const { return columns_ * static_cast<i64>(sizeof(T)) % 16 != 0; }
+  __device__ __forceinline__ u32 tiles() const { return needed() ? ceil_div(vectors_, u32{kTile}) : 0; }
+
+  // A block's part.
+  __device__ __forceinline__ void copy(const T* from, T* to, u32 tile) const {
+    Place places[kUnroll];
+    Skew<T, kVec, false> skews[kUnroll];
+    Arriving<T, kVec, false> arriving[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      places[u] = place(tile, u);
+      if (!places[u].inside) continue;
+      const T* const first = from + places[u].element;
+      skews[u] = Skew<T, kVec, false>(first);
+      arriving[u] = skews[u].template load<Load::kDefault>(skews[u].aligned(first));
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const Place& at = places[u];
+      if (!at.exists) continue;
+      const T zero = unpack<T, 1>({})[0];
+      if (at.inside) {
+        auto vector = unpack(skews[u].take(arriving[u]));
+        if (at.count < kVec) {
+#pragma unroll
+          for (int j = 0; j < kVec; ++j) vector[j] = j < at.count ? vector[j] : zero;
+        }
+        store_vector(to + at.target, vector);
+        continue;
+      }
+      // At the matrix's ends.
+#pragma unroll 1
+      for (int j = 0; j < kVec; ++j) to[at.target + j] = j < at.count ? from[at.element + j] : zero;
+    }
+  }
+
+ private:
+  struct Place {
+    i64 element, target;  // the vector's first, in `from` and in `to`
+    int count;            // of its elements that the row has
+    bool exists;
+    bool inside;  // what is read with it is the matrix's, too
+  };
+
+  __device__ __forceinline__ Place place(u32 tile, int u) const {
+    const u32 vector = tile * kTile + static_cast<u32>(u) * kThreads + threadIdx.x;
+    const u32 row = vector / vectors_of_row_;
+    const i64 column = i64{vector - row * vectors_of_row_} * kVec;
+    const i64 element = row * columns_ + column;
+    constexpr int kMargin = margin_of<kVec>();
+    const bool exists = vector < vectors_;
+    return {element, row * pitch_ + column, static_cast<int>(columns_ - column < kVec ? columns_ - column : i64{kVec}),
+            exists, exists && element >= kMargin && element + kVec + kMargin <= elements_};
+  }
+
+  i64 columns_, elements_, pitch_;
+  u32 vectors_of_row_, vectors_;
+};
+
+}  // namespace tilewright::gemm
