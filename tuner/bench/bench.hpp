@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "cache/store/records.hpp"
 #include "tuner/device/device.hpp"
@@ -33,6 +35,12 @@ struct StopRule {
 /// Runs one warm-up round, then rounds until the rule says stop: at least 3, whatever the budget. `interrupted` (may be
 /// empty) ends it early, then with what there is: a Timing without rounds when there is nothing.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});
+
+/// Rounds of several in turns (A B C A B C…): as many of each, so that whatever drifts is the same for all. One Timing for
+/// each, in their order, rounds in the order in which they ran. Ends when the rule is kept by every one of them, with a
+/// budget of the rule's for each.
+[[nodiscard]] std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
+                                                   const std::function<bool()>& interrupted = {});
 
 /// How many launches make a round long enough to time (a round of about `target`), from one trial launch's estimate: a
 /// whole multiple of `input_sets`, at most 1024 or one turn of the sets.

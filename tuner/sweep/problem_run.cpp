@@ -13,6 +13,7 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
+#include "tuner/sweep/trial_runner.hpp"
 
 namespace tilewright {
 namespace {
@@ -144,7 +145,7 @@ std::optional<Trial> ProblemRun::measure(const Work& work) {
   const auto build = setting_.builder->wait(work.build_key);
   if (!build || !set_up() || setting_.trial.interrupted()) return std::nullopt;
   const auto binary = build->ok ? setting_.store->binary(build->binary_hash) : std::vector<std::byte>();
-  Trial trial = runner_->run(*candidate.implementation, candidate.config, *build, binary);
+  Trial trial = runner_->run(*candidate.implementation, candidate.config, *build, binary, setting_.stop);
   // Cut short, or ended by the same key press that interrupted this program.
   if (setting_.trial.interrupted()) return std::nullopt;
   store_trial(trial, candidate.implementation->hash);
@@ -203,7 +204,7 @@ void ProblemRun::check_again(Trial trial) {
   const Implementation& implementation = *candidates_[index].implementation;
   const Binary binary = binary_of(trial);
   try {
-    trial.reason = runner_->check_again(implementation, trial.config, binary.build, binary.bytes);
+    trial.reason = runner_->check_again({&implementation, trial.config, &binary.build, binary.bytes});
     if (!trial.reason.empty()) trial.status = TrialStatus::wrong_result;
   } catch (const DeviceError& error) {
     trial.status = status_of(error);
@@ -221,7 +222,7 @@ std::optional<Timing> ProblemRun::time_again(const Winner& winner) {
   if (!set_up()) return std::nullopt;
   const Candidate& candidate = candidates_[index_.at(winner.trial.config.text())];
   const Binary binary = binary_of(winner.trial);
-  return runner_->time(*candidate.implementation, candidate.config, binary.build, binary.bytes);
+  return runner_->time({candidate.implementation, candidate.config, &binary.build, binary.bytes}, setting_.stop);
 }
 
 }  // namespace tilewright

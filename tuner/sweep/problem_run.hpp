@@ -14,7 +14,7 @@
 #include "tuner/device/device.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/sweep/builder.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/trials.hpp"
 
 /// One problem of a sweep, from its candidates to its winners. It is asked for work ahead of time, so that binaries are
 /// compiled while other problems are measured, and holds device memory from its first trial to its end only.
@@ -26,6 +26,7 @@ struct SweepSetting {
   Store* store = nullptr;
   Builder* builder = nullptr;
   TrialSetting trial;
+  StopRule stop;
   std::size_t max_configs = 0;
   bool again = false;
   std::function<void(const std::string&)> note;
@@ -96,7 +97,7 @@ class ProblemRun {
   std::size_t known_before_ = 0;
   std::unique_ptr<Strategy> strategy_;
   std::string reference_key_;
-  std::unique_ptr<TrialRunner> runner_;
+  std::unique_ptr<Trials> runner_;
 };
 
 }  // namespace tilewright

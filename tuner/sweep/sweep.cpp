@@ -91,7 +91,7 @@ class Walk {
     tuning_.store = &store_;
     tuning_.builder = &builder_;
     tuning_.trial.mode = request_.mode;
-    tuning_.trial.stop = request_.stop;
+    tuning_.stop = request_.stop;
     tuning_.trial.versions = {device_.driver_version(), device_.compiler().version(), version()};
     tuning_.trial.sweep = sweep;
     tuning_.trial.interrupted = interrupted_;
@@ -99,7 +99,7 @@ class Walk {
     tuning_.again = request_.again;
     tuning_.note = [this](const std::string& line) { listener_.note(line); };
     measuring_ = tuning_;
-    measuring_.trial.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
+    measuring_.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
     measuring_.max_configs = device_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
     measuring_.again = false;
   }
@@ -237,7 +237,7 @@ class Walk {
       stop.run->release();
     }
     if (stop.reads == 1) {
-      ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, measuring_.trial.stop, interrupted_);
+      ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, measuring_.stop, interrupted_);
     }
     if (interrupted_() || ceiling.best_ns() <= 0) return;
     store_.put_ceiling(fingerprint_, ceiling);
