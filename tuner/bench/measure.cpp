@@ -48,13 +48,14 @@ Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>
   const auto stopped = [&] { return interrupted && interrupted(); };
   std::vector<double> values;
   if (stopped()) return {};
-  // The first round pays for what is loaded and translated once.
-  static_cast<void>(run_and_rest(rounds, rule.rest));
+  const auto hopeless = [&](double value) { return rule.give_up_ns > 0 && value > rule.give_up_ns; };
+  // The first round pays for what is loaded and translated once, so it counts only where it says enough.
+  if (const double first = run_and_rest(rounds, rule.rest); hopeless(first)) return summarise({first});
   while (static_cast<int>(values.size()) < rule.max_rounds && !stopped()) {
     const bool spent = std::chrono::steady_clock::now() >= deadline;
     if (spent && static_cast<int>(values.size()) >= kFewestRounds) break;
     values.push_back(run_and_rest(rounds, rule.rest));
-    if (settled(values, rule)) break;
+    if (hopeless(values.back()) || settled(values, rule)) break;
   }
   if (values.empty()) return {};
   return summarise(std::move(values));

@@ -138,6 +138,17 @@ TEST(Measure, what_a_round_throws_goes_through) {
   EXPECT_THROW((void)measure(rounds, kPatient), DeviceError);
 }
 
+TEST(Measure, gives_up_at_the_first_round_that_is_too_slow) {
+  StopRule rule = kPatient;
+  rule.give_up_ns = 1500;
+  FakeRounds slow([](int) { return 2000.0; });
+  EXPECT_EQ(measure(slow, rule).rounds_ns, std::vector<double>{2000.0});
+  FakeRounds later([](int i) { return i < 3 ? 1000.0 : 1600.0; });
+  EXPECT_EQ(measure(later, rule).rounds_ns, (std::vector<double>{1000.0, 1000.0, 1600.0}));
+  FakeRounds fine([](int) { return 1500.0; });
+  EXPECT_EQ(measure(fine, rule).rounds_ns.size(), 8u);
+}
+
 TEST(MeasureTogether, takes_a_round_of_each_in_turn) {
   std::vector<int> order;
   FakeRounds a([&](int) { return order.push_back(0), 1000.0; });
