@@ -13,7 +13,6 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
-#include "tuner/sweep/trial_runner.hpp"
 
 namespace tilewright {
 namespace {
@@ -56,8 +55,8 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
     : setting_(setting),
       definition_(definition),
       problem_(std::move(problem)),
-      key_{problem_, definition.interface.hash(), setting.device->facts().fingerprint()} {
-  std::vector<Candidate> legal = expand(definition_, problem_, setting_.device->facts()).legal;
+      key_{problem_, definition.interface.hash(), setting.workplace->facts().fingerprint()} {
+  std::vector<Candidate> legal = expand(definition_, problem_, setting_.workplace->facts()).legal;
   std::map<std::string, Trial> known;
   if (!setting_.again) known = known_trials();
   // What is known already is considered however few configs are asked for: a short sweep never undoes a long one.
@@ -103,7 +102,7 @@ std::optional<Work> ProblemRun::ask() {
   request_reference();
   const Candidate& candidate = candidates_[*next];
   const auto plan = make_plan(definition_.interface, candidate.implementation->recipe, candidate.config, problem_,
-                              setting_.device->facts());
+                              setting_.workplace->facts());
   const GeneratedSource source =
       generate_source(definition_, *candidate.implementation, candidate.config, problem_, std::get<LaunchPlan>(plan));
   return Work{*next, setting_.builder->request(source, candidate.implementation->hash)};
@@ -120,18 +119,17 @@ bool ProblemRun::set_up() {
                     "the sweep again\n{}",
                     definition_.interface.op, definition_.reference.source.string(), build->log));
   }
-  runner_ = std::make_unique<TrialRunner>(*setting_.device, definition_, problem_,
-                                          to_compile_result(*build, setting_.store->binary(build->binary_hash)),
-                                          setting_.trial);
-  return true;
+  const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
+  runner_ = setting_.workplace->set_up(definition_, problem_, reference, setting_.trial);
+  return runner_ != nullptr;
 }
 
 void ProblemRun::require_alive(const Trial& failed) const {
-  if (still_answers(*setting_.device)) return;
+  if (setting_.workplace->answers()) return;
   throw DeviceLost(
       fmt::format("{} on {} crashed and took the context of {} with it: {}\nThe trial is stored and will "
                   "not be tried again: run the same command once more, and it goes on after it",
-                  failed.config.text(), problem_.key(), setting_.device->name(), failed.reason));
+                  failed.config.text(), problem_.key(), setting_.workplace->name(), failed.reason));
 }
 
 void ProblemRun::store_trial(Trial& trial, const std::string& implementation_hash) {

@@ -11,7 +11,6 @@
 
 #include "cache/store/store.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/device/device.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/trials.hpp"
@@ -22,7 +21,7 @@ namespace tilewright {
 
 /// What the problems of one sweep share; all must outlive them.
 struct SweepSetting {
-  Device* device = nullptr;
+  Workplace* workplace = nullptr;
   Store* store = nullptr;
   Builder* builder = nullptr;
   TrialSetting trial;

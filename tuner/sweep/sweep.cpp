@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "cache/version.hpp"
@@ -13,6 +14,7 @@
 #include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/stops.hpp"
+#include "tuner/sweep/trial_runner.hpp"
 
 namespace tilewright {
 namespace {
@@ -50,22 +52,22 @@ class SweepRow {
 
 class Walk {
  public:
-  Walk(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store, SweepListener& listener,
+  Walk(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace, Store& store, SweepListener& listener,
        const std::function<bool()>& interrupted)
       : request_(request),
         catalogue_(catalogue),
-        device_(device),
-        fingerprint_(device.facts().fingerprint()),
+        workplace_(workplace),
+        fingerprint_(workplace.facts().fingerprint()),
         store_(store),
         listener_(listener),
         interrupted_(interrupted ? interrupted : [] { return false; }),
-        builder_(store, request.compiler != nullptr ? *request.compiler : device.compiler(), device.facts().arch(),
-                 catalogue.builtin_dir(), request.jobs, interrupted_) {}
+        builder_(store, *request.compiler, workplace.facts().arch(), catalogue.builtin_dir(), request.jobs,
+                 interrupted_) {}
 
   SweepSummary run() {
     const auto start = Clock::now();
     put_definition(*request_.definition);
-    store_.put_device(device_.facts());
+    store_.put_device(workplace_.facts());
     SweepRow row(store_, request_.command, fingerprint_);
     make_settings(row.id());
     make_stops();
@@ -87,12 +89,12 @@ class Walk {
   }
 
   void make_settings(std::int64_t sweep) {
-    tuning_.device = &device_;
+    tuning_.workplace = &workplace_;
     tuning_.store = &store_;
     tuning_.builder = &builder_;
     tuning_.trial.mode = request_.mode;
     tuning_.stop = request_.stop;
-    tuning_.trial.versions = {device_.driver_version(), device_.compiler().version(), version()};
+    tuning_.trial.versions = {workplace_.driver_version(), request_.compiler->version(), version()};
     tuning_.trial.sweep = sweep;
     tuning_.trial.interrupted = interrupted_;
     tuning_.max_configs = request_.max_configs;
@@ -100,7 +102,7 @@ class Walk {
     tuning_.note = [this](const std::string& line) { listener_.note(line); };
     measuring_ = tuning_;
     measuring_.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
-    measuring_.max_configs = device_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
+    measuring_.max_configs = workplace_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
     measuring_.again = false;
   }
 
@@ -110,7 +112,7 @@ class Walk {
       listener_.note("there is no op named copy: ceilings are those of the device's own copy alone");
     }
     // The emulator's rate says nothing of any processor, and a GPU's is measured once.
-    const bool rate = request_.ceilings && !device_.facts().is_cpu() && !store_.compute_rate(fingerprint_);
+    const bool rate = request_.ceilings && !workplace_.facts().is_cpu() && !store_.compute_rate(fingerprint_);
     stops_ = plan_stops(request_, copy, rate ? find_measure(kFmaOp) : nullptr);
     problems_ = static_cast<std::size_t>(std::count_if(stops_.begin(), stops_.end(), is_tuned));
   }
@@ -217,7 +219,7 @@ class Walk {
     ++summary_.problems;
     if (winners->empty()) ++summary_.without_winner;
     if (stop.run->candidates() == 0) {
-      summary_.refusals.push_back(refusals(*stop.definition, stop.problem, device_.facts()));
+      summary_.refusals.push_back(refusals(*stop.definition, stop.problem, workplace_.facts()));
     }
     listener_.problem_done(stop.problem, *winners);
   }
@@ -228,7 +230,7 @@ class Walk {
     ceiling.bytes = stop.bytes;
     ceiling.reads = stop.reads;
     ceiling.mode = request_.mode;
-    ceiling.gpu_uuid = device_.gpu_uuid();
+    ceiling.gpu_uuid = workplace_.gpu_uuid();
     if (stop.run) {
       const auto winners = stop.run->finish();
       if (winners && !winners->empty()) {
@@ -237,7 +239,7 @@ class Walk {
       stop.run->release();
     }
     if (stop.reads == 1) {
-      ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, measuring_.stop, interrupted_);
+      ceiling.memcpy_ns = workplace_.memcpy_ns(ceiling.bytes, request_.mode, measuring_.stop, interrupted_);
     }
     if (interrupted_() || ceiling.best_ns() <= 0) return;
     store_.put_ceiling(fingerprint_, ceiling);
@@ -252,17 +254,17 @@ class Walk {
     ComputeRate rate;
     rate.flops_per_second = static_cast<double>(stop.definition->flops_of(stop.problem)) / best.timing->median_ns * 1e9;
     rate.config = best.config.text();
-    rate.gpu_uuid = device_.gpu_uuid();
+    rate.gpu_uuid = workplace_.gpu_uuid();
     store_.put_compute_rate(fingerprint_, rate);
   }
 
   /// A problem that cannot be set up (too large for the memory, say) costs itself, not the sweep.
   void skip(std::size_t index, const DeviceError& error) {
-    if (!still_answers(device_)) {
+    if (!workplace_.answers()) {
       throw DeviceLost(
           fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, "
                       "and it goes on from there",
-                      device_.name(), error.what()));
+                      workplace_.name(), error.what()));
     }
     while (!queue_.empty() && queue_.front().first == index) queue_.pop_front();
     if (feed_ == index) ++feed_;
@@ -274,7 +276,7 @@ class Walk {
 
   const SweepRequest& request_;
   Catalogue& catalogue_;
-  Device& device_;
+  Workplace& workplace_;
   std::string fingerprint_;
   Store& store_;
   SweepListener& listener_;
@@ -292,9 +294,17 @@ class Walk {
 
 }  // namespace
 
-SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store,
+SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace, Store& store,
                        SweepListener& listener, const std::function<bool()>& interrupted) {
-  return Walk(request, catalogue, device, store, listener, interrupted).run();
+  if (request.compiler == nullptr) throw std::invalid_argument("run_sweep: there is no compiler");
+  return Walk(request, catalogue, workplace, store, listener, interrupted).run();
+}
+
+SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,
+                       SweepListener& listener, const std::function<bool()>& interrupted) {
+  if (request.compiler == nullptr) request.compiler = &device.compiler();
+  LocalWorkplace workplace(device);
+  return run_sweep(request, catalogue, workplace, store, listener, interrupted);
 }
 
 }  // namespace tilewright

@@ -12,6 +12,7 @@
 #include "tuner/bench/bench.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/trials.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, one problem after the other, compiling ahead
 /// of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed
@@ -23,7 +24,7 @@ struct SweepRequest {
   std::vector<Problem> problems;
   MeasureMode mode = MeasureMode::cold;
   StopRule stop;
-  /// Makes the binaries, and must outlive the sweep; null: the device's. Its version is that of the device's.
+  /// Makes the binaries, and must outlive the sweep. May be null where run_sweep is given a Device: then it is that one's.
   Compiler* compiler = nullptr;
   /// Compile workers; 0: one a core.
   int jobs = 0;
@@ -76,7 +77,10 @@ struct SweepSummary {
 /// `interrupted` is asked often (Ctrl-C); what was measured is kept. Throws CacheError or DeviceError when the cache or
 /// the device itself fails: on a GPU a config that crashes takes the context with it, so its trial is stored and the
 /// sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
-[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store,
+[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace,
+                                     Store& store, SweepListener& listener, const std::function<bool()>& interrupted);
+/// On a device of this process, which ends with a kernel that brings it down.
+[[nodiscard]] SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 
 }  // namespace tilewright

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/limits.hpp"
 
@@ -248,5 +249,17 @@ std::string TrialRunner::check_again(const Finalist& config) {
   const Verdict verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
   return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
 }
+
+std::unique_ptr<Trials> LocalWorkplace::set_up(const OpDefinition& definition, const Problem& problem,
+                                               const CompileResult& reference, const TrialSetting& setting) {
+  return std::make_unique<TrialRunner>(device_, definition, problem, reference, setting);
+}
+
+double LocalWorkplace::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                 const std::function<bool()>& interrupted) {
+  return tilewright::memcpy_ns(device_, bytes, mode, rule, interrupted);
+}
+
+bool LocalWorkplace::answers() { return still_answers(device_); }
 
 }  // namespace tilewright

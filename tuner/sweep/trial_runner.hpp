@@ -70,4 +70,25 @@ class TrialRunner : public Trials {
   std::map<int, double> floors_;
 };
 
+/// A device of this process as a sweep sees it.
+class LocalWorkplace : public Workplace {
+ public:
+  /// `device` must outlive it.
+  explicit LocalWorkplace(Device& device) : device_(device), name_(device.name()) {}
+
+  [[nodiscard]] const DeviceFacts& facts() const noexcept override { return device_.facts(); }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return device_.gpu_uuid(); }
+  [[nodiscard]] int driver_version() const noexcept override { return device_.driver_version(); }
+  [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
+                                               const CompileResult& reference, const TrialSetting& setting) override;
+  [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                 const std::function<bool()>& interrupted) override;
+  [[nodiscard]] bool answers() override;
+
+ private:
+  Device& device_;
+  std::string name_;
+};
+
 }  // namespace tilewright

@@ -3,17 +3,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cache/store/records.hpp"
 #include "tuner/bench/bench.hpp"
+#include "tuner/compile/compiler.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// What a sweep needs of a device for one problem: that configs are tried on it. By a device of this process
-/// (trial_runner.hpp), or by one that a process of its own opened (worker/remote_trials.hpp). Belongs to the sweep's
-/// thread.
+/// What a sweep needs of a device: to set problems up on it, and to try configs on them. By a device of this process
+/// (trial_runner.hpp), or by one that a process of its own opened (worker/device_process.hpp). Belong to the sweep's thread.
 namespace tilewright {
 
 /// What all trials of a sweep share.
@@ -57,6 +58,33 @@ class Trials {
   /// Checks a config again on other data, in place where the op allows that. Empty when it is right, else the reason.
   /// Throws DeviceError when it fails.
   [[nodiscard]] virtual std::string check_again(const Finalist& config) = 0;
+};
+
+/// A device, wherever it is opened.
+class Workplace {
+ public:
+  Workplace() = default;
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  virtual ~Workplace() = default;
+
+  [[nodiscard]] virtual const DeviceFacts& facts() const noexcept = 0;
+  /// "cuda:0" or "cpu".
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  /// Empty on the emulator.
+  [[nodiscard]] virtual const std::string& gpu_uuid() const noexcept = 0;
+  /// As in Versions::driver.
+  [[nodiscard]] virtual int driver_version() const noexcept = 0;
+
+  /// Makes the problem's inputs and runs its reference. Throws DeviceError when that cannot be done, as when memory does
+  /// not suffice; nothing when interrupted. `definition` and this must outlive the result.
+  [[nodiscard]] virtual std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
+                                                       const CompileResult& reference, const TrialSetting& setting) = 0;
+  /// As sweep/ceiling.hpp's memcpy_ns.
+  [[nodiscard]] virtual double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                         const std::function<bool()>& interrupted) = 0;
+  /// Asked after a failure: false when nothing more can be measured here.
+  [[nodiscard]] virtual bool answers() = 0;
 };
 
 }  // namespace tilewright
