@@ -13,8 +13,8 @@
 
 #include "cache/error.hpp"
 #include "kernels/emulator/abi.h"
-#include "tuner/compile/subprocess.hpp"
 #include "tuner/kernels_dir.hpp"
+#include "tuner/process/subprocess.hpp"
 
 namespace tilewright {
 namespace {
@@ -192,8 +192,10 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   const fs::path source = fs::path(request.name).stem().string() + ".generated.cu";
   const fs::path output = "module.so";
   write_source(folder.path() / source, request);
-  const SubprocessResult process =
-      run_subprocess(command_line(request, source, output), settings_.limit, folder.path());
+  // What the compiler has started outlives this process if that is killed: its processor time is bounded all the same.
+  const ProcessLimits limits{settings_.memory_bytes, std::chrono::ceil<std::chrono::seconds>(settings_.limit)};
+  const SubprocessResult process = run_subprocess(command_line(request, source, output), settings_.limit, folder.path(),
+                                                  limits, settings_.interrupted);
 
   CompileResult result;
   result.compiler = version_;

@@ -191,8 +191,7 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
       make_plan(definition_.interface, config.implementation->recipe, config.config, problem_, device_.facts());
   if (const auto* illegal = std::get_if<Illegal>(&planned)) throw UsageError(illegal->reason);
   const bool is_base = config.config == definition_.base;
-  if (auto reason =
-          exceeded_limit(std::get<LaunchPlan>(planned), config.build->kernels, device_.facts(), is_base)) {
+  if (auto reason = exceeded_limit(std::get<LaunchPlan>(planned), config.build->kernels, device_.facts(), is_base)) {
     trial.status = TrialStatus::exceeds_limits;
     trial.reason = std::move(*reason);
     return;
@@ -210,21 +209,25 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
   trial.readings = merged(before, device_.readings());
 }
 
-Trial TrialRunner::run(const Implementation& implementation, const Config& config, const Build& build,
-                       std::span<const std::byte> binary, const StopRule& rule) {
+Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config, const Build& build) {
   Trial trial;
   trial.config = config;
-  trial.mode = setting_.mode;
-  trial.gpu_uuid = device_.gpu_uuid();
-  trial.versions = setting_.versions;
+  trial.mode = setting.mode;
+  trial.gpu_uuid = gpu_uuid;
+  trial.versions = setting.versions;
   trial.build_key = build.key;
-  trial.sweep = setting_.sweep;
+  trial.sweep = setting.sweep;
   trial.measured_at = std::time(nullptr);
-  if (!build.ok) {
-    trial.status = TrialStatus::compile_failed;
-    trial.reason = first_error(build.log);
-    return trial;
-  }
+  if (build.ok) return trial;
+  trial.status = TrialStatus::compile_failed;
+  trial.reason = first_error(build.log);
+  return trial;
+}
+
+Trial TrialRunner::run(const Implementation& implementation, const Config& config, const Build& build,
+                       std::span<const std::byte> binary, const StopRule& rule) {
+  Trial trial = begin_trial(setting_, device_.gpu_uuid(), config, build);
+  if (!build.ok) return trial;
   try {
     try_config({&implementation, config, &build, binary}, rule, trial);
   } catch (const DeviceError& error) {
@@ -242,8 +245,7 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
 std::string TrialRunner::check_again(const Finalist& config) {
   const Loaded loaded = load(config);
   if (!other_verifier_) {
-    const ArgumentSet::Options options{.seed = kOtherSeed,
-                                       .in_place = may_be_in_place(loaded.executable->plan().args)};
+    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(loaded.executable->plan().args)};
     other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options);
   }
   const Verdict verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));

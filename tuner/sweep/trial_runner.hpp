@@ -15,6 +15,10 @@
 /// are made once and serve every config. Runs on the device's thread.
 namespace tilewright {
 
+/// A trial about to be made, with all that is known before; `compile_failed`, with the reason, where the build did.
+[[nodiscard]] Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config,
+                                const Build& build);
+
 class TrialRunner : public Trials {
  public:
   /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device` and `definition`

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/compile/process.hpp"
+#include "tuner/process/process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "cache/error.hpp"
 
@@ -29,10 +31,29 @@ std::vector<char*> english_environment() {
   return variables;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// From outside, right after the start: what the process starts itself inherits them.
+void limit(pid_t process, const ProcessLimits& limits) noexcept {
+  if (limits.memory_bytes > 0 && !kSanitized) {
+    const rlimit most{limits.memory_bytes, limits.memory_bytes};
+    (void)::prlimit(process, RLIMIT_AS, &most, nullptr);
+  }
+  if (limits.processor.count() > 0) {
+    const auto seconds = static_cast<rlim_t>(limits.processor.count());
+    const rlimit most{seconds, seconds};
+    (void)::prlimit(process, RLIMIT_CPU, &most, nullptr);
+  }
+}
+
 }  // namespace
 
 pid_t start_process(const std::vector<std::string>& command, const Streams& streams,
-                    const std::filesystem::path& folder) {
+                    const std::filesystem::path& folder, const ProcessLimits& limits) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -56,6 +77,7 @@ pid_t start_process(const std::vector<std::string>& command, const Streams& stre
   if (error != 0) {
     throw Error(fmt::format("Running {} failed at its start: {}", fmt::join(command, " "), std::strerror(error)));
   }
+  limit(process, limits);
   return process;
 }
 
@@ -64,6 +86,17 @@ int wait_for_process(pid_t process) noexcept {
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds patience) noexcept {
+  constexpr std::chrono::milliseconds kPause{2};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (int status = 0;;) {
+    const pid_t ended = waitpid(process, &status, WNOHANG);
+    if (ended != 0 && !(ended < 0 && errno == EINTR)) return status;
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace tilewright
