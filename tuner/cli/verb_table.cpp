@@ -41,6 +41,13 @@ Verb sweep_verb() {
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
       {"again", "", "Measure what the cache has already, too."},
+      {"retry", "LIST",
+       "Try again what failed so: compile_failed, exceeds_limits, wrong_result, timed_out, crashed, or all. Without it "
+       "no failure is tried twice."},
+      {"timeout", "SECONDS",
+       "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
+       "much "
+       "faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
       {"quiet", "", "No progress."},
       kOps,

@@ -77,7 +77,7 @@ Builder::Builder(Store& store, Compiler& compiler, std::string arch, std::filesy
 std::string Builder::request(const GeneratedSource& source, const std::string& implementation_hash) {
   std::string key = build_key(source_key(source, implementation_hash), arch_, compiler_version_, {});
   if (known_.count(key) != 0) return key;
-  if (auto stored = store_.build(key)) {
+  if (auto stored = store_.build(key); stored && (stored->ok || !retry_failed_)) {
     known_.emplace(key, std::move(*stored));
   } else {
     pool_.submit(key, compile_request(source, arch_, builtin_dir_));

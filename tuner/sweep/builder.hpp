@@ -41,6 +41,9 @@ class Builder {
   Builder(Store& store, Compiler& compiler, std::string arch, std::filesystem::path builtin_dir, int jobs,
           std::function<bool()> interrupted);
 
+  /// From now on builds that the cache has as failed are compiled again.
+  void retry_failed(bool retry) noexcept { retry_failed_ = retry; }
+
   /// Makes sure that this source's build is known or on its way, and returns its key.
   std::string request(const GeneratedSource& source, const std::string& implementation_hash);
 
@@ -63,6 +66,7 @@ class Builder {
   std::string compiler_version_;
   std::function<bool()> interrupted_;
   std::map<std::string, Build> known_;
+  bool retry_failed_ = false;
   std::size_t compiled_ = 0;
   double compile_ms_ = 0;
   /// Last, so that its threads end before anything that they use.

@@ -83,7 +83,7 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
 std::map<std::string, Trial> ProblemRun::known_trials() const {
   std::map<std::string, Trial> known;
   for (Trial& trial : setting_.store->trials(key_, implementation_hashes(definition_), setting_.trial.mode)) {
-    if (trial.versions != setting_.trial.versions) continue;
+    if (trial.versions != setting_.trial.versions || setting_.retry.count(trial.status) != 0) continue;
     const std::string text = trial.config.text();
     known.emplace(text, std::move(trial));
   }

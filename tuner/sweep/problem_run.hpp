@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct SweepSetting {
   StopRule stop;
   std::size_t max_configs = 0;
   bool again = false;
+  std::set<TrialStatus> retry;
   std::function<void(const std::string&)> note;
 };
 

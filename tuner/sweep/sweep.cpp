@@ -99,6 +99,8 @@ class Walk {
     tuning_.trial.interrupted = interrupted_;
     tuning_.max_configs = request_.max_configs;
     tuning_.again = request_.again;
+    tuning_.retry = request_.retry;
+    builder_.retry_failed(request_.retry.count(TrialStatus::compile_failed) != 0);
     tuning_.note = [this](const std::string& line) { listener_.note(line); };
     measuring_ = tuning_;
     measuring_.stop.budget = std::min(request_.stop.budget, kCeilingBudget);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct SweepRequest {
   bool ceilings = true;
   /// Measure again what the cache already has.
   bool again = false;
+  /// Failures that are tried again. What became of them counts, as the newest.
+  std::set<TrialStatus> retry;
   /// What was asked, for the sweep's row.
   std::string command;
 };
@@ -75,8 +78,8 @@ struct SweepSummary {
 /// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
 ///
 /// `interrupted` is asked often (Ctrl-C); what was measured is kept. Throws CacheError or DeviceError when the cache or
-/// the device itself fails: on a GPU a config that crashes takes the context with it, so its trial is stored and the
-/// sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
+/// the device itself is lost; on a device of this process a config that crashes on a GPU does that, so its trial is stored
+/// and the sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace,
                                      Store& store, SweepListener& listener, const std::function<bool()>& interrupted);
 /// On a device of this process, which ends with a kernel that brings it down.

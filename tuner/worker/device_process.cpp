@@ -47,30 +47,26 @@ DeviceProcess::Greeting DeviceProcess::greeted() {
 }
 
 // A GPU whose last context died in an error may take a moment to be itself again.
-void DeviceProcess::start() {
+bool DeviceProcess::start() {
   std::string reason;
   for (int i = 0; i < kStarts; ++i) {
     if (i > 0) std::this_thread::sleep_for(kBetweenStarts);
-    if (settings_.interrupted && settings_.interrupted()) break;
+    if (is_interrupted()) return false;
     ++generation_;
     try {
       const Greeting greeting = greeted();
-      if (greeting.uuid == greeting_.uuid && greeting.facts == greeting_.facts) return;
+      if (greeting.uuid == greeting_.uuid && greeting.facts == greeting_.facts) return true;
       process_.reset();
       reason = fmt::format("it is another GPU now ({} {})", greeting.facts.fingerprint(), greeting.uuid);
     } catch (const Error& error) {
       reason = error.what();
     }
   }
+  if (is_interrupted()) return false;
   throw DeviceLost(
       fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, and it goes on "
                   "from there",
                   greeting_.name, reason));
-}
-
-int DeviceProcess::generation() {
-  if (!process_) start();
-  return generation_;
 }
 
 void DeviceProcess::discard() {
@@ -81,7 +77,7 @@ void DeviceProcess::discard() {
 }
 
 DeviceProcess::Answer DeviceProcess::ask(const Message& question, std::chrono::milliseconds patience) {
-  if (!process_) start();
+  if (is_interrupted() || (!process_ && !start())) return {Answer::Kind::interrupted, {}, "it was interrupted"};
   if (!process_->channel().send(question)) return wait(std::chrono::milliseconds(1));
   Answer answer = wait(patience);
   if (answer.kind == Answer::Kind::message && answer.message.value("lost", false)) {

@@ -70,8 +70,8 @@ class DeviceProcess : public Workplace {
   [[nodiscard]] Answer ask(const Message& question, std::chrono::milliseconds patience);
   /// Ends the process: whatever may be wrong with it, the next question gets a new one.
   void discard();
-  /// Counts the processes started. A problem is set up in one of them only.
-  [[nodiscard]] int generation();
+  /// Which process is running, by a number that no other has; 0: none. A problem is set up in one of them only.
+  [[nodiscard]] int generation() const noexcept { return process_ ? generation_ : 0; }
   [[nodiscard]] std::int64_t next_problem() noexcept { return ++problems_; }
   /// Running now, 0 if none: for tests.
   [[nodiscard]] pid_t process() const noexcept { return process_ ? process_->process() : 0; }
@@ -87,7 +87,9 @@ class DeviceProcess : public Workplace {
     int driver = 0;
     std::string said;
   };
-  void start();
+  /// False when interrupted.
+  [[nodiscard]] bool start();
+  [[nodiscard]] bool is_interrupted() const { return settings_.interrupted && settings_.interrupted(); }
   [[nodiscard]] Greeting greeted();
   [[nodiscard]] Answer wait(std::chrono::milliseconds patience);
 

@@ -32,14 +32,14 @@ RemoteTrials::RemoteTrials(DeviceProcess& process, const OpDefinition& definitio
 
 RemoteTrials::~RemoteTrials() {
   try {
-    if (generation_ == 0 || process_.process() == 0 || process_.generation() != generation_) return;
+    if (generation_ == 0 || process_.generation() != generation_) return;
     (void)process_.ask({{"do", "release"}, {"problem", id_}}, process_.timeout());
   } catch (const std::exception&) {  // NOLINT: a process that is lost holds nothing
   }
 }
 
 bool RemoteTrials::set_up() {
-  if (process_.generation() == generation_) return true;
+  if (generation_ != 0 && process_.generation() == generation_) return true;
   const auto start = std::chrono::steady_clock::now();
   const Message question{{"do", "set_up"},
                          {"problem", id_},
