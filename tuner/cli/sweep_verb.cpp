@@ -169,16 +169,19 @@ std::unique_ptr<DeviceProcess> open_workplace(const Arguments& arguments,
 }
 
 /// Compiles in processes, each of which may use so much memory, and all of which end with an interrupt.
-std::unique_ptr<Compiler> sweep_compiler(bool emulator) {
-  constexpr std::size_t kCompileMemory = std::size_t{8} << 30;
+std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulator) {
+  constexpr std::size_t kCompileMemory = std::size_t{4} << 30;
+  const std::chrono::seconds limit(arguments.integer("compile-timeout", 120, 1));
   if (emulator) {
     HostCompilerSettings settings = HostCompilerSettings::from_environment();
     settings.memory_bytes = kCompileMemory;
+    settings.limit = limit;
     settings.interrupted = interrupted;
     return std::make_unique<HostCompiler>(std::move(settings));
   }
   CompilerProcesses::Settings settings{compile_worker_command(), NvrtcCompiler().version()};
   settings.limits.memory_bytes = kCompileMemory;
+  settings.limit = limit;
   settings.interrupted = interrupted;
   return std::make_unique<CompilerProcesses>(std::move(settings));
 }
@@ -233,7 +236,7 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   check_sizes(*request.definition, request.problems);
   request.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
 
-  const std::unique_ptr<Compiler> compiler = sweep_compiler(emulator);
+  const std::unique_ptr<Compiler> compiler = sweep_compiler(arguments, emulator);
   request.compiler = compiler.get();
   Store store(cache_path(arguments));
   SweepSummary summary;

@@ -37,6 +37,7 @@ Verb sweep_verb() {
       {"device", "NAME", "auto (default: the first GPU, else the emulator), cpu, or cuda:N."},
       {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
       {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
+      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},

@@ -60,7 +60,30 @@ TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const P
       reference_(reference),
       setting_(std::move(setting)),
       rest_(rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem))),
-      verifier_(device, definition, problem, reference_) {}
+      verifier_(std::make_unique<Verifier>(device, definition, problem, reference_)) {}
+
+void TrialRunner::renew() {
+  // All memory goes before any is taken: there may be none for two of each.
+  sets_.clear();
+  pristine_.clear();
+  other_verifier_.reset();
+  verifier_.reset();
+  verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
+  spoilt_ = false;
+}
+
+Verdict TrialRunner::check(const Loaded& loaded) {
+  if (spoilt_ || !verifier_) renew();
+  const std::vector<Address> workspaces = addresses_of(loaded.workspaces);
+  Verdict verdict = verifier_->check(*loaded.executable, workspaces);
+  if (verdict.right) return verdict;
+  if (!verdict.damaged && !verifier_->sound()) {
+    renew();
+    verdict = verifier_->check(*loaded.executable, workspaces);
+  }
+  spoilt_ = verdict.damaged || (!verdict.right && !verifier_->sound());
+  return verdict;
+}
 
 TrialRunner::Loaded TrialRunner::load(const Finalist& config) {
   Loaded loaded;
@@ -129,6 +152,7 @@ std::unique_ptr<Rounds> TrialRunner::long_enough(DeviceExecutable& executable, R
 
 void TrialRunner::make_rounds(Loaded& loaded) {
   make_sets();
+  static_cast<void>(interrupted());
   std::vector<LaunchArgs> args;
   for (const auto& set : sets_) args.push_back({set->values(), addresses_of(loaded.workspaces)});
   std::vector<Restore> restore;
@@ -197,13 +221,15 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
     return;
   }
   Loaded loaded = load(config);
-  const Verdict verdict = verifier_.check(*loaded.executable, addresses_of(loaded.workspaces));
+  if (interrupted()) return;
+  const Verdict verdict = check(loaded);
   trial.accuracy = verdict.accuracy;
   if (!verdict.right) {
     trial.status = TrialStatus::wrong_result;
     trial.reason = verdict.reason;
     return;
   }
+  if (interrupted()) return;
   const DeviceReadings before = device_.readings();
   trial.timing = time(loaded, rule);
   trial.readings = merged(before, device_.readings());

@@ -48,6 +48,13 @@ class TrialRunner : public Trials {
     int launches = 1;
   };
 
+  /// Makes inputs, reference and input sets anew.
+  void renew();
+  /// Judges a config. When it wrote where it must not, or when another did that what it was compared with was spoilt,
+  /// everything is made anew before it can deceive anyone.
+  [[nodiscard]] Verdict check(const Loaded& loaded);
+  /// Asked between steps, so that whoever waits sees that work gets on.
+  [[nodiscard]] bool interrupted() const { return setting_.interrupted && setting_.interrupted(); }
   [[nodiscard]] Loaded load(const Finalist& config);
   [[nodiscard]] StopRule with_rest(StopRule rule) const;
   void make_sets();
@@ -67,7 +74,8 @@ class TrialRunner : public Trials {
   CompileResult reference_;
   TrialSetting setting_;
   int rest_;
-  Verifier verifier_;
+  std::unique_ptr<Verifier> verifier_;
+  bool spoilt_ = false;
   std::unique_ptr<Verifier> other_verifier_;
   std::vector<std::unique_ptr<ArgumentSet>> sets_;
   std::vector<Pristine> pristine_;

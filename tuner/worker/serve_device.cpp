@@ -136,8 +136,6 @@ class Server {
     return false;
   }
 
-  static constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
-
   Channel parent_;
   const OpenDevice& open_;
   std::unique_ptr<Device> device_;
