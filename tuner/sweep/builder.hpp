@@ -51,6 +51,23 @@ class Builder {
   /// is the compiler that is broken, and CacheError when the build cannot be stored.
   [[nodiscard]] std::optional<Build> wait(const std::string& key);
 
+  /// True when wait() for it would not wait.
+  [[nodiscard]] bool ready(const std::string& key);
+  /// Requested and not compiled yet.
+  [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
+
+  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted.
+  class Quiet {
+   public:
+    explicit Quiet(Builder& builder);
+    ~Quiet();
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+   private:
+    Builder& builder_;
+  };
+
   /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.
   [[nodiscard]] std::size_t compiled() const noexcept { return compiled_; }
   [[nodiscard]] double compile_ms() const noexcept { return compile_ms_; }
@@ -59,6 +76,8 @@ class Builder {
  private:
   /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
   void keep(CompilePool::Finished finished);
+  /// Stores all that is finished.
+  void keep_finished();
 
   Store& store_;
   std::string arch_;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -27,6 +26,10 @@ constexpr std::chrono::nanoseconds kCeilingBudget = std::chrono::milliseconds(20
 constexpr std::size_t kCeilingConfigsOnCpu = 4;
 // How many builds are asked for ahead of the measuring, for each compile worker.
 constexpr std::size_t kAheadPerWorker = 8;
+// And of how many stops: ceilings are stops as well.
+constexpr std::size_t kStopsAhead = 4;
+// Of a problem's share of the budget, what its looks may take before the final.
+constexpr double kShareOfLooks = 0.8;
 
 /// The sweep's row, ended whatever happens: a sweep that threw ends as "partly".
 class SweepRow {
@@ -65,7 +68,7 @@ class Walk {
                  interrupted_) {}
 
   SweepSummary run() {
-    const auto start = Clock::now();
+    start_ = Clock::now();
     put_definition(*request_.definition);
     store_.put_device(workplace_.facts());
     SweepRow row(store_, request_.command, fingerprint_);
@@ -75,7 +78,7 @@ class Walk {
     row.set_outcome(summary_.interrupted ? "interrupted" : summary_.without_winner > 0 ? "partly" : "done");
     summary_.compiled = builder_.compiled();
     summary_.compile_seconds = std::chrono::duration<double, std::milli>(builder_.compile_ms());
-    summary_.wall_seconds = Clock::now() - start;
+    summary_.wall_seconds = Clock::now() - start_;
     return summary_;
   }
 
@@ -98,6 +101,9 @@ class Walk {
     tuning_.trial.sweep = sweep;
     tuning_.trial.interrupted = interrupted_;
     tuning_.max_configs = request_.max_configs;
+    tuning_.strategy = request_.strategy;
+    tuning_.seed = request_.seed;
+    tuning_.max_trials = request_.max_trials;
     tuning_.again = request_.again;
     tuning_.retry = request_.retry;
     builder_.retry_failed(request_.retry.count(TrialStatus::compile_failed) != 0);
@@ -105,6 +111,8 @@ class Walk {
     measuring_ = tuning_;
     measuring_.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
     measuring_.max_configs = workplace_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
+    measuring_.strategy = request_.strategy == "exhaustive" ? "exhaustive" : "race";
+    measuring_.max_trials = 0;
     measuring_.again = false;
   }
 
@@ -147,30 +155,36 @@ class Walk {
     stop.unservable = is_tuned(stop) && stop.run->candidates() == 0;
   }
 
-  /// Asks for work ahead, over the ends of problems, so that compiling never waits for measuring.
-  void top_up() {
+  /// Has compiled ahead, over the ends of problems, so that compiling never waits for measuring.
+  void compile_ahead(std::size_t from) {
     const std::size_t ahead = kAheadPerWorker * static_cast<std::size_t>(builder_.workers());
-    while (queue_.size() < ahead && feed_ < stops_.size() && !interrupted_()) {
-      Stop& stop = stops_[feed_];
-      prepare(stop);
-      auto work = stop.run ? stop.run->ask() : std::nullopt;
-      if (work) {
-        queue_.emplace_back(feed_, std::move(*work));
-      } else {
-        ++feed_;
-      }
+    const std::size_t end = std::min(stops_.size(), from + kStopsAhead);
+    for (std::size_t i = from; i < end && !interrupted_(); ++i) {
+      prepare(stops_[i]);
+      if (stops_[i].run && !stops_[i].run->compile_ahead(ahead)) return;
     }
+  }
+
+  /// When the problem that begins now must be done with looking: at its share of what is left of the budget, less what its
+  /// final takes.
+  [[nodiscard]] Clock::time_point deadline() const {
+    if (request_.budget.count() == 0) return Clock::time_point::max();
+    const auto now = Clock::now();
+    const auto left = std::max(start_ + request_.budget - now, Clock::duration::zero());
+    const auto share = std::chrono::duration<double, std::nano>(left) / static_cast<double>(problems_ - ordinal_);
+    return now + std::chrono::duration_cast<Clock::duration>(kShareOfLooks * share);
   }
 
   void visit(std::size_t index) {
     Stop& stop = stops_[index];
-    top_up();
+    prepare(stop);
+    if (stop.run) stop.run->begin(is_tuned(stop) ? deadline() : Clock::time_point::max());
     if (is_tuned(stop) && stop.run) {
       listener_.problem_started(stop.problem, ordinal_++, problems_, stop.run->candidates(), stop.run->known_before());
       summary_.reused += stop.run->known_before();
     }
     try {
-      measure_all(index);
+      if (stop.run) measure_all(index);
       if (!summary_.interrupted) finish(stop);
     } catch (const DeviceLost&) {
       throw;
@@ -182,23 +196,22 @@ class Walk {
   }
 
   void measure_all(std::size_t index) {
-    for (top_up(); !queue_.empty() && queue_.front().first == index; top_up()) {
-      const Work work = std::move(queue_.front().second);
-      queue_.pop_front();
-      Stop& stop = stops_[index];
+    Stop& stop = stops_[index];
+    for (compile_ahead(index); !interrupted_(); compile_ahead(index)) {
+      const auto look = stop.run->next();
+      if (!look) return;
+      const std::size_t tried = stop.run->tried();
       const auto start = Clock::now();
-      const auto trial = stop.run->measure(work);
+      const auto trial = stop.run->measure(*look);
       summary_.measure_seconds += Clock::now() - start;
-      if (!trial) {
-        summary_.interrupted = true;
-        return;
-      }
-      if (!is_tuned(stop)) continue;
+      if (!trial) break;
+      // Longer looks at the same config are not told of.
+      if (!is_tuned(stop) || stop.run->tried() == tried) continue;
       ++summary_.measured;
       if (trial->status != TrialStatus::ok) ++summary_.failed;
       listener_.trial_done(stop.problem, *trial, stop.run->is_best_so_far(*trial));
     }
-    if (interrupted_()) summary_.interrupted = true;
+    summary_.interrupted = true;
   }
 
   void finish(Stop& stop) {
@@ -268,8 +281,6 @@ class Walk {
                       "and it goes on from there",
                       workplace_.name(), error.what()));
     }
-    while (!queue_.empty() && queue_.front().first == index) queue_.pop_front();
-    if (feed_ == index) ++feed_;
     const Stop& stop = stops_[index];
     const std::string what = stop.goal == Stop::Goal::ceiling ? "the copy ceiling" : stop.problem.key();
     listener_.note(fmt::format("{} is left out: {}", what, error.what()));
@@ -287,8 +298,7 @@ class Walk {
   SweepSetting measuring_;
   SweepSummary summary_;
   std::vector<Stop> stops_;
-  std::deque<std::pair<std::size_t, Work>> queue_;
-  std::size_t feed_ = 0;
+  Clock::time_point start_;
   std::size_t ordinal_ = 0;
   std::size_t problems_ = 0;
   Builder builder_;

@@ -31,6 +31,13 @@ struct SweepRequest {
   int jobs = 0;
   /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
   std::size_t max_configs = 0;
+  /// How configs are searched (search/strategy.hpp); race for ceilings, unless all is measured.
+  std::string strategy = "exhaustive";
+  std::uint64_t seed = 1;
+  /// Configs tried for each problem, besides those that the cache knows; 0: no bound.
+  std::size_t max_trials = 0;
+  /// Of the whole sweep; each problem gets its share of what is left. 0: no bound.
+  std::chrono::nanoseconds budget{0};
   /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate.
   bool ceilings = true;
   /// Measure again what the cache already has.
@@ -55,7 +62,7 @@ class SweepListener {
 struct SweepSummary {
   /// Problems finished.
   std::size_t problems = 0;
-  /// Trials made, failures included, and of these the failures. Those of copy ceilings do not count.
+  /// Configs tried, failures included, and of these the failures. Those of copy ceilings do not count.
   std::size_t measured = 0;
   std::size_t failed = 0;
   /// Trials that the cache had.

@@ -53,7 +53,8 @@ std::vector<KernelFacts> kernels_from(const Message& message) {
 
 Message to_message(const StopRule& rule) {
   return Message::array(
-      {rule.relative_interval, rule.min_rounds, rule.max_rounds, std::int64_t{rule.budget.count()}, rule.rest});
+      {rule.relative_interval, rule.min_rounds, rule.max_rounds, std::int64_t{rule.budget.count()}, rule.rest,
+       rule.give_up_ns});
 }
 
 StopRule rule_from(const Message& message) {
@@ -63,6 +64,7 @@ StopRule rule_from(const Message& message) {
   rule.max_rounds = message.at(2);
   rule.budget = std::chrono::nanoseconds(message.at(3).get<std::int64_t>());
   rule.rest = message.at(4);
+  rule.give_up_ns = message.at(5);
   return rule;
 }
 
