@@ -113,6 +113,14 @@ std::vector<pid_t> CompilerProcesses::workers() const {
 }
 
 CompileResult CompilerProcesses::compile(const CompileRequest& request) {
+  bool ended = false;
+  CompileResult result = attempt(request, ended);
+  // A process that something ended says nothing of the kernel, unless it happens again.
+  return ended ? attempt(request, ended) : result;
+}
+
+CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& ended) {
+  ended = false;
   const auto started = Clock::now();
   std::unique_ptr<WorkerProcess> worker = borrow();
   Message answer;
@@ -137,6 +145,7 @@ CompileResult CompilerProcesses::compile(const CompileRequest& request) {
       result.log = fmt::format("error: compiling {} was interrupted", request.name);
       break;
     case Channel::Received::end:
+      ended = true;
       result.log =
           fmt::format("error: the process that compiled {} came to its end with {}", request.name, worker->end());
       break;

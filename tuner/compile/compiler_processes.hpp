@@ -47,7 +47,7 @@ class CompilerProcesses : public Compiler {
 
   /// In a worker that is idle, or a new one: so there are as many as threads compile at once. Throws what the worker's
   /// compiler threw (an Error or a UsageError with its words), and Error where a worker cannot be started. A worker that
-  /// comes to its end, or to the limit, gives `ok` false and says so in the log.
+  /// comes to its end twice, or once to the limit, gives `ok` false and says so in the log.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return settings_.version; }
 
@@ -56,6 +56,8 @@ class CompilerProcesses : public Compiler {
 
  private:
   [[nodiscard]] std::unique_ptr<WorkerProcess> borrow();
+  /// Sets `ended` when the worker came to its end meanwhile.
+  [[nodiscard]] CompileResult attempt(const CompileRequest& request, bool& ended);
 
   Settings settings_;
   mutable std::mutex mutex_;

@@ -125,6 +125,11 @@ bool is_compilers_fault(std::string_view log) {
   return false;
 }
 
+bool was_killed(const SubprocessResult& process) {
+  return process.exit_code > 128 || process.output.find("Killed signal") != std::string::npos ||
+         process.output.find("Killed (program") != std::string::npos;
+}
+
 }  // namespace
 
 HostCompilerSettings HostCompilerSettings::from_environment() {
@@ -194,8 +199,13 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   write_source(folder.path() / source, request);
   // What the compiler has started outlives this process if that is killed: its processor time is bounded all the same.
   const ProcessLimits limits{settings_.memory_bytes, std::chrono::ceil<std::chrono::seconds>(settings_.limit)};
-  const SubprocessResult process = run_subprocess(command_line(request, source, output), settings_.limit, folder.path(),
-                                                  limits, settings_.interrupted);
+  const auto attempt = [&] {
+    return run_subprocess(command_line(request, source, output), settings_.limit, folder.path(), limits,
+                          settings_.interrupted);
+  };
+  SubprocessResult process = attempt();
+  // A compiler that something killed says nothing of the kernel, unless it happens again.
+  if (!process.timed_out && was_killed(process)) process = attempt();
 
   CompileResult result;
   result.compiler = version_;
