@@ -230,7 +230,9 @@ bool ProblemRun::is_best_so_far(const Trial& trial) const {
 
 bool ProblemRun::hold_final() {
   const std::vector<std::size_t> indices = search_->finalists();
-  if (indices.empty()) return true;
+  // Again only when others lead than those who met: one who fails in a final may stay.
+  if (indices.empty() || indices == met_) return true;
+  met_ = indices;
   if (!set_up()) return false;
   std::vector<Binary> binaries;
   for (const std::size_t i : indices) binaries.push_back(binary_of(*search_->trials()[i]));
@@ -289,6 +291,7 @@ std::optional<std::vector<Winner>> ProblemRun::finish() {
       if (!set_up() || setting_.trial.interrupted()) return std::nullopt;
       checked.insert(unchecked->trial.id);
       check_again(unchecked->trial);
+      if (!hold_final()) return std::nullopt;
       continue;
     }
     for (Winner& winner : winners) winner.choice.at = std::time(nullptr);

@@ -114,6 +114,8 @@ class ProblemRun {
   std::vector<std::string> builds_;
   std::size_t known_before_ = 0;
   std::unique_ptr<Search> search_;
+  /// Who met in the last final.
+  std::vector<std::size_t> met_;
   /// A trial was made, of whatever kind.
   bool told_ = false;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();

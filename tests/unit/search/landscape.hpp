@@ -39,10 +39,10 @@ class Landscape {
     space.rule.max_rounds = 20;
   }
 
-  /// A round: the true time with uniform noise of ±noise, and one in twenty an outlier 15 % above.
+  /// A round: the true time with uniform noise of ±noise, and one in forty an outlier 15 % above.
   [[nodiscard]] double round(std::size_t candidate) const {
     const double uniform = static_cast<double>(bits_() >> 11) * 0x1p-53;
-    const double outlier = noise_ > 0.001 && bits_() % 20 == 0 ? 1.15 : 1.0;
+    const double outlier = noise_ > 0.001 && bits_() % 40 == 0 ? 1.15 : 1.0;
     return times[candidate] * (1 + noise_ * (2 * uniform - 1)) * outlier;
   }
 
