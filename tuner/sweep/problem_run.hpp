@@ -57,6 +57,7 @@ class ProblemRun {
 
   /// Makes the look and stores its trial. Nothing when interrupted before it was complete. Throws DeviceError when the
   /// problem itself cannot be set up, DeviceLost when the trial took the device with it; it is stored all the same.
+  /// A trial that another sweep of the same cache has stored meanwhile is taken as it is.
   [[nodiscard]] std::optional<Trial> measure(const Look& look);
 
   /// Times the leaders in turns while nothing compiles, chooses the winners of all trials known, old and new, checks those that are new on other data, and stores them.
@@ -86,6 +87,8 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
+  /// What another sweep of the same cache has found out meanwhile.
+  [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look);
   [[nodiscard]] Knowledge neighbours() const;
   /// A search that knows what is known.
   void make_search(Knowledge known);
@@ -113,6 +116,10 @@ class ProblemRun {
   std::vector<std::optional<Trial>> known_;
   std::vector<std::string> builds_;
   std::size_t known_before_ = 0;
+  /// What was in the cache when others had last changed it, and when that was looked at.
+  std::map<std::string, Trial> elsewhere_;
+  std::int64_t version_ = 0;
+  std::chrono::steady_clock::time_point looked_;
   std::unique_ptr<Search> search_;
   /// Who met in the last final.
   std::vector<std::size_t> met_;

@@ -207,8 +207,8 @@ class Walk {
       if (!trial) break;
       // Longer looks at the same config are not told of.
       if (!is_tuned(stop) || stop.run->tried() == tried) continue;
-      ++summary_.measured;
-      if (trial->status != TrialStatus::ok) ++summary_.failed;
+      ++(trial->sweep == tuning_.trial.sweep ? summary_.measured : summary_.reused);
+      if (trial->sweep == tuning_.trial.sweep && trial->status != TrialStatus::ok) ++summary_.failed;
       listener_.trial_done(stop.problem, *trial, stop.run->is_best_so_far(*trial));
     }
     summary_.interrupted = true;
