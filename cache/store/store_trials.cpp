@@ -133,19 +133,18 @@ std::vector<Store::Tried> Store::tried(const std::string& op) const {
     std::vector<Tried> all;
     Query query = database.query(
         "SELECT min(t.id), t.problem, t.device, t.mode, m.hash, s.op, s.dtype, s.attributes, p.dims, i.hash, "
-        "d.fingerprint FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
+        "d.fingerprint FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
+        "c.implementation "
         "JOIN problems p ON p.id = t.problem JOIN specs s ON s.id = p.spec JOIN interfaces i ON i.id = s.interface "
         "JOIN devices d ON d.id = t.device WHERE ?1 = '' OR s.op = ?1 "
         "GROUP BY t.problem, t.device, t.mode, c.implementation ORDER BY min(t.id)",
         op);
     std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> places;
     while (query.next()) {
-      const auto [place, is_new] =
-          places.try_emplace({query.integer(1), query.integer(2), query.text(3)}, all.size());
+      const auto [place, is_new] = places.try_emplace({query.integer(1), query.integer(2), query.text(3)}, all.size());
       if (is_new) {
         all.push_back({{Problem{decode_spec(query.text(5), query.text(6), query.text(7)), decode_dims(query.text(8))},
-                        query.text(9),
-                        query.text(10)},
+                        query.text(9), query.text(10)},
                        decode_mode(query.text(3)),
                        {}});
       }

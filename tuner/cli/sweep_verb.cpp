@@ -15,6 +15,8 @@
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/progress.hpp"
+#include "tuner/cli/replay.hpp"
+#include "tuner/cli/search_options.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/compile/compiler_processes.hpp"
 #include "tuner/compile/host_compiler.hpp"
@@ -206,6 +208,7 @@ std::set<TrialStatus> retries_of(const Arguments& arguments) {
 }  // namespace
 
 ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
+  if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
   const Format format = format_of(arguments);
   const ProblemWords words = read_problem_words(arguments);
@@ -218,6 +221,7 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   request.ceilings = !arguments.has("no-ceilings");
   request.again = arguments.has("again");
   request.retry = retries_of(arguments);
+  read_search_options(arguments, request);
   request.command = arguments.command();
   // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
   (void)problems_of(arguments, words, *request.definition, false);

@@ -18,6 +18,7 @@ class Model final : public Strategy {
  public:
   explicit Model(const SearchSpace& space)
       : space_(space), board_(space), chosen_(by_merit(space.candidates, space.problem, space.known, space.seed)) {
+    if (!space.prune) return;
     const double share = space.known.empty() ? kDrawnShare : kShare;
     const auto most = static_cast<std::size_t>(share * static_cast<double>(chosen_.size()));
     chosen_.resize(std::min(chosen_.size(), std::max(kFewest, most)));

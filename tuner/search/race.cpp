@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "tuner/search/board.hpp"
@@ -18,9 +18,7 @@ constexpr double kHopeless = 1.2;
 class Race final : public Strategy {
  public:
   explicit Race(const SearchSpace& space)
-      : space_(space),
-        board_(space),
-        order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
+      : space_(space), board_(space), order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     std::vector<Look> looks = brief_looks(most);
@@ -55,7 +53,8 @@ class Race final : public Strategy {
     for (const std::vector<std::size_t>* group : {&found.best, &found.dynamic}) {
       if (group->size() <= kMostFinalists) continue;
       for (const std::size_t i : *group) {
-        const bool asked = std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return look.candidate == i; });
+        const bool asked =
+            std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return look.candidate == i; });
         if (!board_.finished(i) && !asked && looks.size() < most) {
           looks.push_back({i, LookLength::whole, space_.rule});
         }

@@ -33,6 +33,8 @@ struct SearchSpace {
   /// Of a whole look.
   StopRule rule;
   std::uint64_t seed = 1;
+  /// The model leaves out what it ranks low; else it says the order alone.
+  bool prune = true;
   /// Other problems of the spec with trials on the device, nearest first.
   Knowledge known;
 };

@@ -45,7 +45,8 @@ Ratio ratio_of(const Trial& other, const Trial& trial) {
   const std::vector<double>& below = trial.timing->rounds_ns;
   const bool paired = in_final(other) && in_final(trial) && other.sweep == trial.sweep && !above.empty() &&
                       above.size() == below.size();
-  if (!paired) return {other.timing->low_ns / trial.timing->high_ns, other.timing->high_ns / trial.timing->low_ns, false};
+  if (!paired)
+    return {other.timing->low_ns / trial.timing->high_ns, other.timing->high_ns / trial.timing->low_ns, false};
   std::vector<double> ratios;
   for (std::size_t i = 0; i < above.size(); ++i) ratios.push_back(above[i] / below[i]);
   const Timing interval = summarise(std::move(ratios));

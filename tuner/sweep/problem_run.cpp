@@ -111,6 +111,7 @@ void ProblemRun::make_search(Knowledge known) {
   space.problem = problem_;
   space.rule = setting_.stop;
   space.seed = setting_.seed;
+  space.prune = setting_.prune;
   space.known = std::move(known);
   search_ = std::make_unique<Search>(std::move(space), setting_.strategy, setting_.max_trials);
   for (std::size_t i = 0; i < known_.size(); ++i) {

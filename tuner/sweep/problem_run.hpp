@@ -34,6 +34,7 @@ struct SweepSetting {
   std::string strategy = "exhaustive";
   std::size_t max_trials = 0;
   std::uint64_t seed = 1;
+  bool prune = true;
   bool again = false;
   std::set<TrialStatus> retry;
   std::function<void(const std::string&)> note;

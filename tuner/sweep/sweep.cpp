@@ -104,6 +104,7 @@ class Walk {
     tuning_.strategy = request_.strategy;
     tuning_.seed = request_.seed;
     tuning_.max_trials = request_.max_trials;
+    tuning_.prune = request_.prune;
     tuning_.again = request_.again;
     tuning_.retry = request_.retry;
     builder_.retry_failed(request_.retry.count(TrialStatus::compile_failed) != 0);

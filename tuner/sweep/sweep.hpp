@@ -36,6 +36,8 @@ struct SweepRequest {
   std::uint64_t seed = 1;
   /// Configs tried for each problem, besides those that the cache knows; 0: no bound.
   std::size_t max_trials = 0;
+  /// The strategy `model` leaves out what it ranks low.
+  bool prune = true;
   /// Of the whole sweep; each problem gets its share of what is left. 0: no bound.
   std::chrono::nanoseconds budget{0};
   /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate.
