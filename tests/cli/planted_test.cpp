@@ -85,6 +85,21 @@ TEST_F(Planted, faults_get_their_statuses_on_the_emulator_and_the_right_config_w
   EXPECT_EQ(run({"sweep", "planted", "--ops", TILEWRIGHT_TEST_BAD_OPS, "--retry", "crushed"}).code, 2);
 }
 
+// The config that never ends is waited for a minute, the compile without end two, unless Ctrl-C comes.
+TEST_F(Planted, misdeeds_do_not_hold_up_an_interrupt) {
+  for (const char* const jobs : {"1", "8"}) {
+    std::filesystem::remove(cache());
+    constexpr std::chrono::milliseconds kAfter{2500};
+    const Outcome outcome = run({"sweep", "planted", "--ops", TILEWRIGHT_TEST_BAD_OPS, "--cache", cache(), "--device",
+                                 "cpu", "--no-ceilings", "--jobs", jobs, "--timeout", "60"},
+                                {.interrupt_after = kAfter});
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_LT(outcome.seconds, kAfter + std::chrono::seconds(2));
+    EXPECT_TRUE(contains(outcome.err, "configs measured")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.out, "Interrupted")) << outcome.out;
+  }
+}
+
 TEST_F(Planted, faults_get_their_statuses_on_a_gpu_and_the_right_config_wins) {
   const cuda::Driver* driver = cuda::Driver::find(nullptr);
   if (driver == nullptr || driver->device_count() == 0) GTEST_SKIP() << "there is no GPU";
