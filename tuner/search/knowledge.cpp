@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
+#include "tuner/search/leaders.hpp"
 #include "tuner/search/shuffle.hpp"
 
 namespace tilewright {
@@ -16,6 +18,12 @@ namespace {
 const double kUnknownCost = std::log(2.0);
 // What a step in the space is taken to cost where only a likeness of the config is known: five per cent.
 const double kCostOfAStep = std::log(1.05);
+// Within half a doubling all shapes are equally near.
+constexpr double kNearest = 0.25;
+// The squared error, in logarithms, below which a neighbour is trusted no more than others: 5 % apart.
+constexpr double kTrust = 0.0025;
+// How many equal configs' worth of doubt is in what likenesses say.
+constexpr double kDoubtOfLikeness = 1;
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(std::max<std::int64_t>(value, 1))); }
 
@@ -28,26 +36,58 @@ double step(std::int64_t a, std::int64_t b) {
 class Slowness {
  public:
   explicit Slowness(const KnownProblem& known) : known_(known) {
-    for (const Trial& trial : known.trials) best_ns_ = std::min(best_ns_, trial.timing->median_ns);
+    for (const Trial& trial : known.trials) {
+      best_ns_ = std::min(best_ns_, trial.timing->median_ns);
+      by_text_.emplace(trial.config.text(), &trial);
+    }
   }
 
   [[nodiscard]] double of(const Config& config) const {
+    if (const auto same = by_text_.find(config.text()); same != by_text_.end()) return log_ratio(*same->second);
     double nearest = std::numeric_limits<double>::infinity();
     double slowness = kUnknownCost;
     for (const Trial& trial : known_.trials) {
       const double away = distance(trial.config, config);
       if (away >= nearest) continue;
       nearest = away;
-      slowness = std::log(trial.timing->median_ns / best_ns_) + kCostOfAStep * away;
-      if (away == 0) break;
+      slowness = log_ratio(trial) + kCostOfAStep * away;
     }
     return slowness;
   }
 
  private:
+  [[nodiscard]] double log_ratio(const Trial& trial) const { return std::log(trial.timing->median_ns / best_ns_); }
+
   const KnownProblem& known_;
+  std::unordered_map<std::string, const Trial*> by_text_;
   double best_ns_ = std::numeric_limits<double>::infinity();
 };
+
+/// A trial of this problem, as the predictor compares it: logarithms, so that only ratios count.
+struct Seen {
+  std::size_t candidate = 0;
+  double log_ns = 0;
+};
+
+std::vector<Seen> seen_in(const std::vector<std::optional<Trial>>& told) {
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (told[i] && timed(*told[i])) seen.push_back({i, std::log(told[i]->timing->median_ns)});
+  }
+  return seen;
+}
+
+/// By how much what was seen lies above (or below) what was expected, less what all of it has in common.
+std::vector<double> residuals(const std::vector<Seen>& seen, const std::vector<double>& expected) {
+  std::vector<double> rest;
+  double mean = 0;
+  for (const Seen& each : seen) {
+    rest.push_back(each.log_ns - expected[each.candidate]);
+    mean += rest.back() / static_cast<double>(seen.size());
+  }
+  for (double& each : rest) each -= mean;
+  return rest;
+}
 
 }  // namespace
 
@@ -82,26 +122,59 @@ Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most) {
   return all;
 }
 
-std::vector<double> predict(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known) {
-  if (known.empty()) return {};
-  std::vector<double> expected(candidates.size(), 0);
-  double weights = 0;
+Predictor::Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known)
+    : candidates_(candidates) {
   for (const KnownProblem& neighbour : known) {
     const double away = distance(neighbour.problem, problem);
-    const double weight = 1 / (0.25 + away * away);
+    nearness_.push_back(1 / (kNearest + away * away));
     const Slowness slowness(neighbour);
-    for (std::size_t i = 0; i < candidates.size(); ++i) expected[i] += weight * slowness.of(candidates[i]);
-    weights += weight;
+    std::vector<double>& row = slowness_.emplace_back();
+    for (const Config& candidate : candidates) row.push_back(slowness.of(candidate));
   }
-  for (double& each : expected) each /= weights;
-  return expected;
+}
+
+std::vector<double> Predictor::blend(const std::vector<double>& weights) const {
+  std::vector<double> sum(candidates_.size(), 0);
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  for (std::size_t p = 0; p < weights.size(); ++p) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[p] / total * slowness_[p][i];
+  }
+  return sum;
+}
+
+std::vector<double> Predictor::expected(const std::vector<std::optional<Trial>>& told) const {
+  const std::vector<Seen> seen = seen_in(told);
+  std::vector<double> weights = nearness_;
+  if (seen.size() >= 2) {
+    for (std::size_t p = 0; p < weights.size(); ++p) {
+      double error = 0;
+      for (const double rest : residuals(seen, slowness_[p])) error += rest * rest / static_cast<double>(seen.size());
+      weights[p] /= kTrust + error;
+    }
+  }
+  std::vector<double> result = blend(weights);
+  if (seen.size() < 2) return result;
+  const std::vector<double> rests = residuals(seen, result);
+  const std::vector<double> before = result;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    double sum = 0;
+    double total = kDoubtOfLikeness;
+    for (std::size_t n = 0; n < seen.size(); ++n) {
+      const double likeness = std::exp(-distance(candidates_[i], candidates_[seen[n].candidate]));
+      sum += likeness * rests[n];
+      total += likeness;
+    }
+    result[i] = before[i] + sum / total;
+  }
+  return result;
 }
 
 std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known,
                                   std::uint64_t seed) {
   std::vector<std::size_t> order = shuffled(candidates.size(), seed);
-  const std::vector<double> expected = predict(candidates, problem, known);
-  if (!expected.empty()) {
+  if (!known.empty()) {
+    const std::vector<double> expected = Predictor(candidates, problem, known).expected();
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return expected[a] < expected[b]; });

@@ -34,10 +34,25 @@ using Knowledge = std::vector<KnownProblem>;
 /// Orders by distance from `problem`, leaves out the problem itself, and keeps the `most` nearest.
 [[nodiscard]] Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most);
 
-/// For each candidate, by how much it is expected to be slower than the best, as a natural logarithm (docs/tuning.md). Empty
-/// when nothing is known.
-[[nodiscard]] std::vector<double> predict(const std::vector<Config>& candidates, const Problem& problem,
-                                          const Knowledge& known);
+/// What is expected of the candidates of a problem, from what is known of its neighbours: for each, by how much it is slower
+/// than the best, as a natural logarithm (docs/tuning.md).
+class Predictor {
+ public:
+  Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known);
+
+  /// `told`: this problem's own trials, by candidate; may be empty. A neighbour counts the more, the better it would have
+  /// foretold them, and what is like a config that did better or worse than expected is expected to do so, too. Zeros when
+  /// nothing is known of neighbours.
+  [[nodiscard]] std::vector<double> expected(const std::vector<std::optional<Trial>>& told = {}) const;
+
+ private:
+  [[nodiscard]] std::vector<double> blend(const std::vector<double>& weights) const;
+
+  const std::vector<Config>& candidates_;
+  /// By neighbour: how near it is, and the slowness of each candidate there.
+  std::vector<double> nearness_;
+  std::vector<std::vector<double>> slowness_;
+};
 
 /// The candidates, those that are expected to be fastest first; where nothing is known, drawn by the seed.
 [[nodiscard]] std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/search/knowledge.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "tests/unit/search/landscape.hpp"
 
 namespace tilewright::testing {
@@ -37,12 +40,27 @@ TEST(Knowledge, expects_what_was_seen_and_a_little_more_of_a_likeness) {
   Landscape landscape(4, 1, 0);
   KnownProblem known = landscape.known(128, 1);
   known.trials.erase(known.trials.begin() + 3);
-  const std::vector<double> expected = predict(landscape.space.candidates, landscape.space.problem, {known});
+  const Knowledge neighbours{known};
+  const Predictor predictor(landscape.space.candidates, landscape.space.problem, neighbours);
+  const std::vector<double> expected = predictor.expected();
   ASSERT_EQ(expected.size(), 4U);
   EXPECT_NEAR(expected[1], 0, 0.003);
   EXPECT_NEAR(expected[2], std::log(1.03), 0.003);
   EXPECT_GT(expected[3], expected[2]);
-  EXPECT_TRUE(predict(landscape.space.candidates, landscape.space.problem, {}).empty());
+}
+
+TEST(Knowledge, trusts_the_neighbour_that_foretells_what_was_seen) {
+  Landscape landscape(30, 20, 0);
+  // The nearer shape behaves otherwise, the farther one as this one does.
+  const Knowledge neighbours{landscape.known(128, 2), landscape.known(256, 20)};
+  const Predictor predictor(landscape.space.candidates, landscape.space.problem, neighbours);
+  const auto best = [](const std::vector<double>& expected) {
+    return std::distance(expected.begin(), std::min_element(expected.begin(), expected.end()));
+  };
+  EXPECT_LT(best(predictor.expected()), 12);
+  std::vector<std::optional<Trial>> told(30);
+  for (const std::size_t i : {2U, 10U, 15U}) told[i] = landscape.trial(i, 8);
+  EXPECT_NEAR(static_cast<double>(best(predictor.expected(told))), 20, 2);
 }
 
 TEST(Knowledge, weighs_a_near_shape_more_than_a_far_one) {

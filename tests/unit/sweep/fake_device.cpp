@@ -201,9 +201,9 @@ std::unique_ptr<Rounds> FakeDevice::rounds(DeviceExecutable& executable, const R
     if (before_timing) before_timing();
     ++timed;
   }
-  return std::make_unique<FakeRounds>(1000.0 * dynamic_cast<FakeExecutable&>(executable).speed +
-                                          options_.round_overhead_ns / request.launches,
-                                      options_.noise > 0 ? this : nullptr);
+  return std::make_unique<FakeRounds>(
+      1000.0 * dynamic_cast<FakeExecutable&>(executable).speed + options_.round_overhead_ns / request.launches,
+      options_.noise > 0 ? this : nullptr);
 }
 
 std::unique_ptr<Rounds> FakeDevice::empty_rounds(MeasureMode, int) { return std::make_unique<FakeRounds>(100.0); }
