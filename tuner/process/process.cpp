@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,23 +36,23 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// From outside, right after the start: what the process starts itself inherits them.
-void limit(pid_t process, const ProcessLimits& limits) noexcept {
-  if (limits.memory_bytes > 0 && !kSanitized) {
-    const rlimit most{limits.memory_bytes, limits.memory_bytes};
-    (void)::prlimit(process, RLIMIT_AS, &most, nullptr);
-  }
-  if (limits.processor.count() > 0) {
-    const auto seconds = static_cast<rlim_t>(limits.processor.count());
-    const rlimit most{seconds, seconds};
-    (void)::prlimit(process, RLIMIT_CPU, &most, nullptr);
-  }
+/// The command, by way of a shell that bounds itself and then becomes it: so whatever it starts, however soon, inherits the
+/// bounds.
+std::vector<std::string> bounded(const std::vector<std::string>& command, const ProcessLimits& limits) {
+  std::string bounds;
+  if (limits.memory_bytes > 0 && !kSanitized) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
+  if (limits.processor.count() > 0) bounds += fmt::format("ulimit -t {}; ", limits.processor.count());
+  if (bounds.empty()) return command;
+  std::vector<std::string> whole{"/bin/sh", "-c", bounds + "exec \"$@\"", "sh"};
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
 }
 
 }  // namespace
 
-pid_t start_process(const std::vector<std::string>& command, const Streams& streams,
-                    const std::filesystem::path& folder, const ProcessLimits& limits) {
+pid_t start_process(const std::vector<std::string>& asked, const Streams& streams, const std::filesystem::path& folder,
+                    const ProcessLimits& limits) {
+  const std::vector<std::string> command = bounded(asked, limits);
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -75,9 +74,8 @@ pid_t start_process(const std::vector<std::string>& command, const Streams& stre
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
-    throw Error(fmt::format("Running {} failed at its start: {}", fmt::join(command, " "), std::strerror(error)));
+    throw Error(fmt::format("Running {} failed at its start: {}", fmt::join(asked, " "), std::strerror(error)));
   }
-  limit(process, limits);
   return process;
 }
 
