@@ -44,8 +44,8 @@ ExitCode run_export_verb(const Arguments& arguments, Console& console) {
     throw UsageError(fmt::format("{} is there already; name another file, or replace it with --force", file.string()));
   }
   // A recording may be made of a cache of an older schema: what sweeps measured once stays worth replaying.
-  const Store store = arguments.has("trials") ? Store(cache_path(arguments), {.access = StoreAccess::copy})
-                                              : open_to_read(arguments);
+  const Store store =
+      arguments.has("trials") ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
   const bool recording = arguments.has("trials");
   const TransferFilter filter = filter_of(arguments, store);
   const std::vector<Transferred> done =

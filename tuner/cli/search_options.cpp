@@ -34,7 +34,7 @@ std::chrono::nanoseconds read_duration(const std::string& option, const std::str
 }
 
 std::string strategy_of(const Arguments& arguments, const std::string& otherwise) {
-  const std::string name = arguments.text("strategy", otherwise);
+  std::string name = arguments.text("strategy", otherwise);
   const std::vector<std::string>& known = strategy_names();
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
   throw UsageError(fmt::format("--strategy {}: there are {}{}", name, fmt::join(known, ", "), suggestion(name, known)));

@@ -173,10 +173,7 @@ TEST_F(StoreWinners, people_can_read_them_with_sqlite_alone) {
   EXPECT_EQ(view.getColumn(4).getDouble(), 1000);
 }
 
-TEST(StoreWinners, keep_how_they_were_chosen) {
-  const TemporaryFolder folder;
-  Store store = prepared_store(folder / "c.db");
-  const ProblemKey key = softmax_key(8, 64);
+TEST_F(StoreWinners, keep_how_they_were_chosen) {
   Trial trial = full_trial(onchip_config(4));
   trial.look = LookLength::final;
   Winner winner = winner_of(store.put_trial(key, "impl-1", trial));
