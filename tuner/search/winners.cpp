@@ -91,9 +91,12 @@ Winner choose(WinnerRole role, const Trials& rivals, const Knowledge& neighbours
   for (const Trial* other : equals) {
     if (other != chosen) winner.choice.tied.push_back(other->config);
   }
-  // Who did not come to the final is no rival of one who did, unless there was nobody else.
-  Trials others = met.size() > 1 ? met : rivals;
-  std::erase(others, chosen);
+  // Who did not come to the final is no runner-up by a time that another clock gave it.
+  Trials others;
+  std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(others), [&](const Trial* other) {
+    const bool came = std::find(met.begin(), met.end(), other) != met.end();
+    return other != chosen && (came || median(*other) >= median(*chosen));
+  });
   const auto next = std::min_element(others.begin(), others.end(), faster);
   if (next == others.end()) return winner;
   winner.runner_up = (*next)->config;

@@ -52,9 +52,8 @@ std::vector<KernelFacts> kernels_from(const Message& message) {
 }
 
 Message to_message(const StopRule& rule) {
-  return Message::array(
-      {rule.relative_interval, rule.min_rounds, rule.max_rounds, std::int64_t{rule.budget.count()}, rule.rest,
-       rule.give_up_ns});
+  return Message::array({rule.relative_interval, rule.min_rounds, rule.max_rounds, std::int64_t{rule.budget.count()},
+                         rule.rest, rule.give_up_ns});
 }
 
 StopRule rule_from(const Message& message) {

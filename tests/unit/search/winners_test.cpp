@@ -159,6 +159,14 @@ TEST(ChooseWinners, compares_those_who_met_in_the_newest_final_alone) {
                                        final_of("b{}", drifting(1.1), 2), ok("whole{}", 500)},
                                       kBase, "s");
   EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "a{}");
+  EXPECT_EQ(find(winners, WinnerRole::best)->runner_up->text(), "b{}");
+}
+
+TEST(ChooseWinners, names_a_runner_up_that_did_not_come_to_the_final) {
+  const auto winners = choose_winners(
+      {final_of("a{}", drifting(1)), final_of("b{}", drifting(2)), ok("near{}", 1200), ok("earlier{}", 900)}, kBase,
+      "s");
+  EXPECT_EQ(winners.front().runner_up->text(), "near{}");
 }
 
 TEST(ChooseWinners, takes_of_the_tied_what_serves_the_nearest_shape_that_any_serves) {
