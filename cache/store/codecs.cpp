@@ -114,6 +114,34 @@ std::vector<KernelFacts> decode_kernels(std::string_view text) {
   });
 }
 
+std::string encode_choice(const Choice& choice) {
+  json tied = json::array();
+  for (const Config& config : choice.tied) tied.push_back(config.text());
+  return json{{"finalists", choice.finalists},
+              {"margin", {choice.margin_low, choice.margin_high}},
+              {"tied", tied},
+              {"tie_broken_by", choice.tie_broken_by},
+              {"pruned", choice.pruned},
+              {"at", choice.at}}
+      .dump();
+}
+
+// Winners of before schema 3 have an empty object.
+Choice decode_choice(std::string_view text) {
+  return read_json("choice of a winner", text, [](const json& item) {
+    Choice choice;
+    if (item.empty()) return choice;
+    choice.finalists = item.at("finalists");
+    choice.margin_low = item.at("margin").at(0);
+    choice.margin_high = item.at("margin").at(1);
+    for (const std::string config : item.at("tied")) choice.tied.push_back(decode_config(config));
+    choice.tie_broken_by = item.at("tie_broken_by");
+    choice.pruned = item.at("pruned").get<std::map<std::string, int>>();
+    choice.at = item.at("at");
+    return choice;
+  });
+}
+
 std::string encode_facts(const DeviceFacts& facts) { return to_json(facts).dump(); }
 DeviceFacts decode_facts(std::string_view text) {
   return read_json("facts of a device", text, [](const json& item) { return device_facts_from_json(item); });
@@ -146,6 +174,8 @@ std::vector<double> decode_rounds(std::span<const std::byte> blob) {
 TrialStatus decode_status(std::string_view text) { return known(trial_status_from(text), "status of a trial", text); }
 MeasureMode decode_mode(std::string_view text) { return known(measure_mode_from(text), "mode", text); }
 WinnerRole decode_role(std::string_view text) { return known(winner_role_from(text), "role of a winner", text); }
+
+LookLength decode_look(std::string_view text) { return known(look_length_from(text), "look of a trial", text); }
 
 Trial decode_trial(const Query& row, int first) {
   Trial trial;
@@ -183,6 +213,7 @@ Trial decode_trial(const Query& row, int first) {
   trial.readings.power_mw = row.maybe_small(column++);
   // SQLite's integers are signed: the bits are kept.
   if (const auto bits = row.maybe_integer(column)) trial.readings.throttle_reasons = static_cast<std::uint64_t>(*bits);
+  trial.look = decode_look(row.text(++column));
   return trial;
 }
 
@@ -195,6 +226,7 @@ Winner decode_winner(const Query& row, int first) {
   winner.configs_considered = row.small(first + 4);
   winner.configs_failed = row.small(first + 5);
   winner.strategy = row.text(first + 6);
+  winner.choice = decode_choice(row.text(first + 7));
   winner.trial = decode_trial(row, first + kWinnerColumnCount);
   return winner;
 }

@@ -41,6 +41,9 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_recipe(const ImplementationRecipe& recipe);
 [[nodiscard]] ImplementationRecipe decode_recipe(std::string_view json);
 
+[[nodiscard]] std::string encode_choice(const Choice& choice);
+[[nodiscard]] Choice decode_choice(std::string_view json);
+
 /// One little-endian float64 a round.
 [[nodiscard]] std::vector<std::byte> encode_rounds(std::span<const double> rounds);
 [[nodiscard]] std::vector<double> decode_rounds(std::span<const std::byte> blob);
@@ -48,14 +51,15 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] TrialStatus decode_status(std::string_view text);
 [[nodiscard]] MeasureMode decode_mode(std::string_view text);
 [[nodiscard]] WinnerRole decode_role(std::string_view text);
+[[nodiscard]] LookLength decode_look(std::string_view text);
 
 // What a query selects, and from where, to be read by decode_trial: t, c, v, b are trials, configs, versions, builds.
 inline constexpr std::string_view kTrialColumns =
     "t.id, t.status, t.reason, c.text, t.mode, t.gpu_uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
     "t.measured_at, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
     "t.compared, t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, "
-    "t.power_mw, t.throttle_reasons";
-inline constexpr int kTrialColumnCount = 28;
+    "t.power_mw, t.throttle_reasons, t.look";
+inline constexpr int kTrialColumnCount = 29;
 inline constexpr std::string_view kTrialJoins =
     "JOIN configs c ON c.id = t.config JOIN versions v ON v.id = t.versions LEFT JOIN builds b ON b.id = t.build";
 /// Reads the columns above from `first` on; the rounds stay empty.
@@ -63,8 +67,8 @@ inline constexpr std::string_view kTrialJoins =
 
 // The same for winners (w), read by decode_winner, with the trial's columns after them.
 inline constexpr std::string_view kWinnerColumns =
-    "w.role, w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy";
-inline constexpr int kWinnerColumnCount = 7;
+    "w.role, w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice";
+inline constexpr int kWinnerColumnCount = 8;
 [[nodiscard]] Winner decode_winner(const Query& row, int first);
 
 }  // namespace tilewright

@@ -20,6 +20,8 @@ constexpr Names<TrialStatus, 6> kStatusNames{{{TrialStatus::ok, "ok"},
                                               {TrialStatus::crashed, "crashed"}}};
 constexpr Names<MeasureMode, 3> kModeNames{
     {{MeasureMode::cold, "cold"}, {MeasureMode::hot, "hot"}, {MeasureMode::events, "events"}}};
+constexpr Names<LookLength, 3> kLookNames{
+    {{LookLength::brief, "brief"}, {LookLength::whole, "whole"}, {LookLength::final, "final"}}};
 constexpr Names<WinnerRole, 3> kRoleNames{
     {{WinnerRole::best, "best"}, {WinnerRole::dynamic, "dynamic"}, {WinnerRole::base, "base"}}};
 
@@ -43,6 +45,9 @@ std::optional<TrialStatus> trial_status_from(std::string_view name) noexcept { r
 
 std::string_view name(MeasureMode mode) noexcept { return name_in(kModeNames, mode); }
 std::optional<MeasureMode> measure_mode_from(std::string_view name) noexcept { return value_in(kModeNames, name); }
+
+std::string_view name(LookLength length) noexcept { return name_in(kLookNames, length); }
+std::optional<LookLength> look_length_from(std::string_view name) noexcept { return value_in(kLookNames, name); }
 
 std::string_view name(WinnerRole role) noexcept { return name_in(kRoleNames, role); }
 std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept { return value_in(kRoleNames, name); }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,15 @@ enum class TrialStatus : std::uint8_t {
 enum class MeasureMode : std::uint8_t { cold, hot, events };
 [[nodiscard]] std::string_view name(MeasureMode mode) noexcept;
 [[nodiscard]] std::optional<MeasureMode> measure_mode_from(std::string_view name) noexcept;
+
+/// How long a search looked at a config.
+enum class LookLength : std::uint8_t {
+  brief,  ///< a round or two, to see whether it is worth more
+  whole,  ///< by the stop rule
+  final,  ///< by the stop rule, in turns with the other leaders of its problem
+};
+[[nodiscard]] std::string_view name(LookLength length) noexcept;
+[[nodiscard]] std::optional<LookLength> look_length_from(std::string_view name) noexcept;
 
 /// Versions that a binary or a trial came from; when they differ from those at hand a winner is stale.
 struct Versions {
@@ -117,6 +127,7 @@ struct Trial {
   std::string reason;
   Config config;
   MeasureMode mode = MeasureMode::cold;
+  LookLength look = LookLength::whole;
   /// Every number in it finite.
   std::optional<Timing> timing;
   /// May hold NaN and infinity: a wrong result does.
@@ -140,6 +151,24 @@ enum class WinnerRole : std::uint8_t {
 [[nodiscard]] std::string_view name(WinnerRole role) noexcept;
 [[nodiscard]] std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept;
 
+/// How a winner was chosen among the configs of its problem (docs/tuning.md).
+struct Choice {
+  /// Timed in turns with the winner at the end; the winner included. 0: there was no final.
+  int finalists = 0;
+  /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.
+  double margin_low = 0;
+  double margin_high = 0;
+  /// What could not be told apart from the fastest, the winner left out, fastest first.
+  std::vector<Config> tied;
+  /// Of several tied: the shape key of the neighbour whose winner decided; empty: the definition's order did.
+  std::string tie_broken_by;
+  /// Configs that were not looked at, or not to the end, by reason.
+  std::map<std::string, int> pruned;
+  /// Seconds since 1970; 0: before this was recorded.
+  std::int64_t at = 0;
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+
 /// The config served for a problem on a device, with what justifies it.
 struct Winner {
   WinnerRole role = WinnerRole::best;
@@ -152,6 +181,7 @@ struct Winner {
   int configs_considered = 0;
   int configs_failed = 0;
   std::string strategy;
+  Choice choice;
 };
 
 /// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.

@@ -109,6 +109,15 @@ class Store {
   /// Rounds are left out of listings; this one has them.
   [[nodiscard]] std::optional<Trial> trial(std::int64_t id) const;
 
+  /// What has trials: a problem on a device in one mode, and the implementations that were tried.
+  struct Tried {
+    ProblemKey key;
+    MeasureMode mode = MeasureMode::cold;
+    std::vector<std::string> implementation_hashes;
+  };
+  /// In the order of their first trials. `op` empty: of all.
+  [[nodiscard]] std::vector<Tried> tried(const std::string& op = {}) const;
+
   // Winners.
   /// Replaces the rows of this problem, device and mode. Each winner rests on its `trial.id`: stored, ok, and of the same
   /// problem, device and mode, else CacheError; the rest of `trial` plays no part. Several of one role keep their order.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
@@ -46,8 +48,8 @@ std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& 
       "gpu_uuid, "
       "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, "
       "compared, max_absolute, max_relative, norm_relative, "
-      "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       ids.problem, ids.device, ids.config, name(trial.mode), name(trial.status), trial.reason, ids.versions, ids.build,
       ids.sweep, trial.measured_at != 0 ? trial.measured_at : now_seconds(), trial.gpu_uuid,
       of(trial.timing, &Timing::median_ns), of(trial.timing, &Timing::low_ns), of(trial.timing, &Timing::high_ns),
@@ -55,7 +57,7 @@ std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& 
       of(trial.timing, &Timing::input_sets), of(trial.timing, &Timing::floor_ns), trial.accuracy ? 1 : 0,
       of(trial.accuracy, &Accuracy::max_absolute), of(trial.accuracy, &Accuracy::max_relative),
       of(trial.accuracy, &Accuracy::norm_relative), readings.sm_clock_mhz, readings.memory_clock_mhz,
-      readings.temperature_c, readings.power_mw, signed_bits(readings.throttle_reasons));
+      readings.temperature_c, readings.power_mw, signed_bits(readings.throttle_reasons), name(trial.look));
   const std::int64_t id = database.last_id();
   if (trial.timing && !trial.timing->rounds_ns.empty()) {
     database.run("INSERT INTO rounds (trial, nanoseconds) VALUES (?, ?)", id,
@@ -123,6 +125,32 @@ std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::s
     }
     std::ranges::sort(trials, {}, &Trial::id);
     return trials;
+  });
+}
+
+std::vector<Store::Tried> Store::tried(const std::string& op) const {
+  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+    std::vector<Tried> all;
+    Query query = database.query(
+        "SELECT min(t.id), t.problem, t.device, t.mode, m.hash, s.op, s.dtype, s.attributes, p.dims, i.hash, "
+        "d.fingerprint FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
+        "c.implementation "
+        "JOIN problems p ON p.id = t.problem JOIN specs s ON s.id = p.spec JOIN interfaces i ON i.id = s.interface "
+        "JOIN devices d ON d.id = t.device WHERE ?1 = '' OR s.op = ?1 "
+        "GROUP BY t.problem, t.device, t.mode, c.implementation ORDER BY min(t.id)",
+        op);
+    std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> places;
+    while (query.next()) {
+      const auto [place, is_new] = places.try_emplace({query.integer(1), query.integer(2), query.text(3)}, all.size());
+      if (is_new) {
+        all.push_back({{Problem{decode_spec(query.text(5), query.text(6), query.text(7)), decode_dims(query.text(8))},
+                        query.text(9), query.text(10)},
+                       decode_mode(query.text(3)),
+                       {}});
+      }
+      all[place->second].implementation_hashes.push_back(query.text(4));
+    }
+    return all;
   });
 }
 

@@ -115,10 +115,10 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
       database.run(
           "INSERT INTO winners (problem, device, mode, role, position, spec, trial, runner_up, runner_up_ratio, "
           "base_ns, "
-          "configs_considered, configs_failed, strategy) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          "configs_considered, configs_failed, strategy, choice) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           problem.problem, device, name(mode), name(winner.role), positions[winner.role]++, problem.spec,
           winner.trial.id, runner_up, winner.runner_up_ratio, winner.base_ns, winner.configs_considered,
-          winner.configs_failed, winner.strategy);
+          winner.configs_failed, winner.strategy, encode_choice(winner.choice));
     }
   });
 }

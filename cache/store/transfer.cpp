@@ -167,6 +167,21 @@ class Draft {
   std::filesystem::path path_;
 };
 
+/// The trials of one problem, small: what a replay does not need stays behind.
+void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
+  for (const std::string& hash : tried.implementation_hashes) {
+    to.put_implementation(tried.key.interface_hash, from.implementation_by_hash(hash).value());
+    for (const Trial& listed : from.trials(tried.key, {hash}, tried.mode)) {
+      Trial trial = from.trial(listed.id).value();
+      trial.sweep = 0;
+      trial.build_key.clear();
+      trial.accuracy.reset();
+      trial.readings = {};
+      to.put_trial(tried.key, hash, trial);
+    }
+  }
+}
+
 }  // namespace
 
 bool better_evidence(const Trial& a, const Trial& b) {
@@ -187,19 +202,55 @@ std::vector<Transferred> transfer_winners(const Store& from, Store& to, const Tr
   return done;
 }
 
-std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
-                                        const TransferFilter& filter) {
+namespace {
+
+/// Writes what `fill` puts, and puts the file in its place when it is whole.
+template <class Fill>
+std::vector<Transferred> export_as(const std::filesystem::path& file, Fill fill) {
   Draft draft(file);
   std::vector<Transferred> done;
   {
     Store to(draft.path());
-    done = transfer_winners(from, to, filter);
+    done = fill(to);
     if (done.empty()) return done;
     to.seal();
   }
   Store(draft.path(), {.access = StoreAccess::read}).check();
   draft.put_in_place();
   return done;
+}
+
+}  // namespace
+
+std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
+                                        const TransferFilter& filter) {
+  return export_as(file, [&](Store& to) { return transfer_winners(from, to, filter); });
+}
+
+std::vector<Transferred> export_trials(const Store& from, const std::filesystem::path& file,
+                                       const TransferFilter& filter) {
+  return export_as(file, [&](Store& to) {
+    std::map<std::string, DeviceFacts> devices;
+    for (DeviceFacts& device : from.devices()) devices.emplace(device.fingerprint(), std::move(device));
+    std::map<std::pair<std::string, std::string>, Transferred> counts;
+    Store::Batch batch(to);
+    for (const Store::Tried& tried : from.tried()) {
+      const std::string& op = tried.key.problem.spec.op;
+      const std::string& device = tried.key.device_fingerprint;
+      if (!listed(filter.ops, op) || !listed(filter.devices, device)) continue;
+      to.add_older_interface(from.interface_by_hash(tried.key.interface_hash).value());
+      to.put_device(devices.at(device));
+      put_recording(from, to, tried);
+      Transferred& count = counts[{op, device}];
+      count.op = op;
+      count.device = device;
+      ++count.added;
+    }
+    batch.commit();
+    std::vector<Transferred> all;
+    for (auto& [key, count] : counts) all.push_back(std::move(count));
+    return all;
+  });
 }
 
 }  // namespace tilewright

@@ -44,4 +44,10 @@ std::vector<Transferred> transfer_winners(const Store& from, Store& to, const Tr
 std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
                                         const TransferFilter& filter = {});
 
+/// Writes the trials of `from` as a recording: for each config of a problem the newest, with its rounds; no winners, builds,
+/// logs or accuracies. For replays and studies; nothing can be served from it. Like export_winners in all else; `added` are
+/// problems.
+std::vector<Transferred> export_trials(const Store& from, const std::filesystem::path& file,
+                                       const TransferFilter& filter = {});
+
 }  // namespace tilewright

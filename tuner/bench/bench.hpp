@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "cache/store/records.hpp"
 #include "tuner/device/device.hpp"
@@ -20,6 +22,9 @@ struct StopRule {
   /// How long the device rests after each round, in lengths of that round, 100 ms at most: what keeps kernels that compute without a pause
   /// below the power limit. Rests count towards the budget.
   int rest = 0;
+  /// A config that is slower than this is looked at no longer: measuring ends with the first round of which that is so, be it
+  /// the warm-up round, which then counts. 0: never.
+  double give_up_ns = 0;
 };
 
 /// The rest that a problem needs: none on the emulator, and where memory keeps a GPU from drawing all the power that it may.
@@ -30,9 +35,16 @@ struct StopRule {
 /// Throws std::invalid_argument when there is none.
 [[nodiscard]] Timing summarise(std::vector<double> rounds_ns);
 
-/// Runs one warm-up round, then rounds until the rule says stop: at least 3, whatever the budget. `interrupted` (may be
+/// Runs one warm-up round, then rounds until the rule says stop: at least 3, whatever the budget, unless it allows fewer or
+/// gives up. `interrupted` (may be
 /// empty) ends it early, then with what there is: a Timing without rounds when there is nothing.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});
+
+/// Rounds of several in turns (A B C A B C…): as many of each, so that whatever drifts is the same for all. One Timing for
+/// each, in their order, rounds in the order in which they ran. Ends when the rule is kept by every one of them, with a
+/// budget of the rule's for each.
+[[nodiscard]] std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
+                                                   const std::function<bool()>& interrupted = {});
 
 /// How many launches make a round long enough to time (a round of about `target`), from one trial launch's estimate: a
 /// whole multiple of `input_sets`, at most 1024 or one turn of the sets.

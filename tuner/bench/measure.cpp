@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -46,16 +48,47 @@ Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>
   const auto stopped = [&] { return interrupted && interrupted(); };
   std::vector<double> values;
   if (stopped()) return {};
-  // The first round pays for what is loaded and translated once.
-  static_cast<void>(run_and_rest(rounds, rule.rest));
+  const auto hopeless = [&](double value) { return rule.give_up_ns > 0 && value > rule.give_up_ns; };
+  // The first round pays for what is loaded and translated once, so it counts only where it says enough.
+  if (const double first = run_and_rest(rounds, rule.rest); hopeless(first)) return summarise({first});
   while (static_cast<int>(values.size()) < rule.max_rounds && !stopped()) {
     const bool spent = std::chrono::steady_clock::now() >= deadline;
     if (spent && static_cast<int>(values.size()) >= kFewestRounds) break;
     values.push_back(run_and_rest(rounds, rule.rest));
-    if (settled(values, rule)) break;
+    if (hopeless(values.back()) || settled(values, rule)) break;
   }
   if (values.empty()) return {};
   return summarise(std::move(values));
+}
+
+std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
+                                     const std::function<bool()>& interrupted) {
+  const auto deadline = std::chrono::steady_clock::now() + rule.budget * static_cast<std::int64_t>(rounds.size());
+  const auto stopped = [&] { return interrupted && interrupted(); };
+  std::vector<std::vector<double>> values(rounds.size());
+  int turns = 0;
+  const auto settled_all = [&] {
+    return std::all_of(values.begin(), values.end(), [&](const auto& each) { return settled(each, rule); });
+  };
+  for (Rounds* each : rounds) {
+    if (!stopped()) static_cast<void>(run_and_rest(*each, rule.rest));
+  }
+  while (!rounds.empty() && turns < rule.max_rounds && !stopped()) {
+    if (turns >= kFewestRounds && std::chrono::steady_clock::now() >= deadline) break;
+    std::vector<double> turn;
+    for (Rounds* each : rounds) {
+      if (!stopped()) turn.push_back(run_and_rest(*each, rule.rest));
+    }
+    // A turn that was cut short is nobody's.
+    if (turn.size() < rounds.size()) break;
+    for (std::size_t i = 0; i < rounds.size(); ++i) values[i].push_back(turn[i]);
+    ++turns;
+    if (settled_all()) break;
+  }
+  std::vector<Timing> timings(rounds.size());
+  if (turns == 0) return timings;
+  for (std::size_t i = 0; i < rounds.size(); ++i) timings[i] = summarise(std::move(values[i]));
+  return timings;
 }
 
 }  // namespace tilewright

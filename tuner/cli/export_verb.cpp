@@ -43,13 +43,18 @@ ExitCode run_export_verb(const Arguments& arguments, Console& console) {
   if (std::filesystem::exists(file) && !arguments.has("force")) {
     throw UsageError(fmt::format("{} is there already; name another file, or replace it with --force", file.string()));
   }
-  const Store store = open_to_read(arguments);
-  const std::vector<Transferred> done = export_winners(store, file, filter_of(arguments, store));
+  // A recording may be made of a cache of an older schema: what sweeps measured once stays worth replaying.
+  const Store store =
+      arguments.has("trials") ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
+  const bool recording = arguments.has("trials");
+  const TransferFilter filter = filter_of(arguments, store);
+  const std::vector<Transferred> done =
+      recording ? export_trials(store, file, filter) : export_winners(store, file, filter);
   if (done.empty()) {
     throw Error(
-        fmt::format("the cache {} has no such winner to export, and nothing was written; make some with "
+        fmt::format("the cache {} has no such {} to export, and nothing was written; make some with "
                     "`tilewright sweep OP`",
-                    store.path().string()));
+                    store.path().string(), recording ? "trial" : "winner"));
   }
   Table table = transfer_table(fmt::format("Exported from {}", store.path().string()), done, TransferColumns::exported);
   const Store made(file, {.access = StoreAccess::read});

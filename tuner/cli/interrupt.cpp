@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/cli/interrupt.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 
 namespace tilewright::cli {
 namespace {
 
-// A signal handler has no other way to speak to the program.
-volatile std::sig_atomic_t signalled = 0;
+// A signal handler has no other way to speak to the program, whose compile threads ask as well.
+std::atomic<bool> signalled = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 }  // namespace
 
 void watch_interrupts() {
   struct sigaction action {};
-  action.sa_handler = [](int) { signalled = 1; };
+  action.sa_handler = [](int) { signalled = true; };
   // Once only, so that a second Ctrl-C ends a program that does not listen; reads and writes are not disturbed.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-bool interrupted() noexcept { return signalled != 0; }
+bool interrupted() noexcept { return signalled; }
 
 }  // namespace tilewright::cli

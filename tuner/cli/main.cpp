@@ -18,6 +18,9 @@
 #include "tuner/cli/verb.hpp"
 #include "tuner/compile/compiler_processes.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/device/device.hpp"
+#include "tuner/process/worker_process.hpp"
+#include "tuner/worker/serve_device.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -39,10 +42,16 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
     console.print(fmt::format("tilewright {}\n", version()));
     return ExitCode::done;
   }
-  // No verb for people: what a sweep's compile workers are started with (setup.hpp).
+  // No verbs for people: what a sweep's workers are started with (setup.hpp).
   if (words.front() == kCompileWorker) {
+    end_with(STDIN_FILENO);
     NvrtcCompiler compiler;
     return serve_compiles(compiler, STDIN_FILENO) == 0 ? ExitCode::done : ExitCode::failed;
+  }
+  if (words.front() == kDeviceWorker && words.size() == 2) {
+    end_with(STDIN_FILENO);
+    const auto open = [&](std::string* said) { return open_device(words.back(), said); };
+    return serve_device(open, STDIN_FILENO) == 0 ? ExitCode::done : ExitCode::failed;
   }
   const Verb& verb = find_verb(words.front());
   const Arguments arguments(verb, {words.begin() + 1, words.end()});

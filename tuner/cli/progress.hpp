@@ -16,7 +16,7 @@ namespace tilewright::cli {
 class Progress : public SweepListener {
  public:
   Progress(Console& console, bool quiet);
-  ~Progress() override { console_.clear_live(); }
+  ~Progress() override { end(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -25,6 +25,8 @@ class Progress : public SweepListener {
   void trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) override;
   void problem_done(const Problem& problem, const std::vector<Winner>& winners) override;
   void note(const std::string& line) override;
+  /// The live line goes.
+  void end() { console_.clear_live(); }
 
  private:
   void line(const std::string& text);

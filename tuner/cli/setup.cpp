@@ -30,6 +30,8 @@ std::vector<std::string> compile_worker_command() {
   return {"/proc/self/exe", kCompileWorker};  // the very program that runs, even if another has taken its place
 }
 
+std::vector<std::string> device_worker_command() { return {"/proc/self/exe", kDeviceWorker}; }
+
 Store open_to_read(const Arguments& arguments) { return Store(cache_path(arguments), {.access = StoreAccess::read}); }
 
 Catalogue open_catalogue(const Arguments& arguments) {

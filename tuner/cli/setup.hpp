@@ -25,6 +25,9 @@ namespace tilewright::cli {
 /// What a sweep starts its compile workers with: this program, and a first word that main.cpp knows.
 inline constexpr const char* kCompileWorker = "compile-worker";
 [[nodiscard]] std::vector<std::string> compile_worker_command();
+/// The same for the process that has the device; the device's name comes behind it.
+inline constexpr const char* kDeviceWorker = "device-worker";
+[[nodiscard]] std::vector<std::string> device_worker_command();
 /// The folders of --ops, then the built-in ops.
 [[nodiscard]] Catalogue open_catalogue(const Arguments& arguments);
 

@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
+#include <functional>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "cache/error.hpp"
@@ -13,13 +15,18 @@
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/progress.hpp"
+#include "tuner/cli/replay.hpp"
+#include "tuner/cli/search_options.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/compile/compiler_processes.hpp"
+#include "tuner/compile/host_compiler.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winner_lines.hpp"
 #include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/sweep.hpp"
+#include "tuner/worker/device_process.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -120,7 +127,7 @@ std::string refusals_text(const std::vector<std::string>& refusals) {
 }
 
 /// The winners of the problems that were swept, in their order.
-Table table_of(const Store& store, const SweepRequest& request, const Device& device) {
+Table table_of(const Store& store, const SweepRequest& request, const Workplace& device) {
   const std::string hash = request.definition->interface.hash();
   std::vector<WinnerLine> lines;
   std::vector<std::string> shown;
@@ -146,9 +153,62 @@ std::string summary_text(const SweepSummary& summary, const Store& store) {
   return text + fmt::format("; cache {}", store.path().string());
 }
 
+/// The device, in a process of its own; nothing when interrupted meanwhile.
+std::unique_ptr<DeviceProcess> open_workplace(const Arguments& arguments,
+                                              std::function<void(const std::string&)> note) {
+  DeviceProcess::Settings settings;
+  settings.command = device_worker_command();
+  settings.device = arguments.text("device", "auto");
+  settings.timeout = std::chrono::seconds(arguments.integer("timeout", 0, 1));
+  settings.interrupted = interrupted;
+  settings.note = std::move(note);
+  try {
+    return std::make_unique<DeviceProcess>(std::move(settings));
+  } catch (const DeviceError&) {
+    if (!interrupted()) throw;
+    return nullptr;
+  }
+}
+
+/// Compiles in processes, each of which may use so much memory, and all of which end with an interrupt.
+std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulator) {
+  constexpr std::size_t kCompileMemory = std::size_t{4} << 30;
+  const std::chrono::seconds limit(arguments.integer("compile-timeout", 120, 1));
+  if (emulator) {
+    HostCompilerSettings settings = HostCompilerSettings::from_environment();
+    settings.memory_bytes = kCompileMemory;
+    settings.limit = limit;
+    settings.interrupted = interrupted;
+    return std::make_unique<HostCompiler>(std::move(settings));
+  }
+  CompilerProcesses::Settings settings{compile_worker_command(), NvrtcCompiler().version()};
+  settings.limits.memory_bytes = kCompileMemory;
+  settings.limit = limit;
+  settings.interrupted = interrupted;
+  return std::make_unique<CompilerProcesses>(std::move(settings));
+}
+
+/// --retry: failures that are tried again.
+std::set<TrialStatus> retries_of(const Arguments& arguments) {
+  static const std::vector<std::string> kAll{"compile_failed", "exceeds_limits", "wrong_result", "timed_out",
+                                             "crashed"};
+  std::set<TrialStatus> statuses;
+  if (!arguments.has("retry")) return statuses;
+  for (const std::string& word : split_list(arguments.text("retry"))) {
+    if (word != "all" && std::find(kAll.begin(), kAll.end(), word) == kAll.end()) {
+      throw UsageError(fmt::format("--retry {}: no such failure{}", word, suggestion(word, kAll)));
+    }
+    for (const std::string& status : kAll) {
+      if (word == "all" || word == status) statuses.insert(trial_status_from(status).value());
+    }
+  }
+  return statuses;
+}
+
 }  // namespace
 
 ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
+  if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
   const Format format = format_of(arguments);
   const ProblemWords words = read_problem_words(arguments);
@@ -160,32 +220,35 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   request.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
   request.ceilings = !arguments.has("no-ceilings");
   request.again = arguments.has("again");
+  request.retry = retries_of(arguments);
+  read_search_options(arguments, request);
   request.command = arguments.command();
   // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
   (void)problems_of(arguments, words, *request.definition, false);
 
   const bool quiet = arguments.has("quiet");
-  std::string said;
-  const std::unique_ptr<Device> device = open_device(arguments.text("device", "auto"), &said);
-  if (!said.empty() && !quiet) console.say(said);
+  Progress progress(console, quiet);
+  const auto note = [&](const std::string& line) { progress.note(line); };
+  const std::unique_ptr<DeviceProcess> device = open_workplace(arguments, note);
+  if (!device) {
+    console.say("Interrupted before anything was measured.");
+    return ExitCode::partly;
+  }
+  if (!device->said().empty() && !quiet) console.say(device->said());
   const bool emulator = device->facts().is_cpu();
   request.problems = problems_of(arguments, words, *request.definition, emulator);
   check_sizes(*request.definition, request.problems);
   request.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
 
-  std::optional<CompilerProcesses> compilers;
-  if (!emulator)
-    request.compiler =
-        &compilers.emplace(CompilerProcesses::Settings{compile_worker_command(), device->compiler().version()});
-
+  const std::unique_ptr<Compiler> compiler = sweep_compiler(arguments, emulator);
+  request.compiler = compiler.get();
   Store store(cache_path(arguments));
   SweepSummary summary;
   {
-    Progress progress(console, quiet);
-    const DeviceLock lock(device->gpu_uuid(), std::filesystem::temp_directory_path(), interrupted,
-                          [&](const std::string& line) { progress.note(line); });
+    const DeviceLock lock(device->gpu_uuid(), std::filesystem::temp_directory_path(), interrupted, note);
     summary = run_sweep(request, catalogue, *device, store, progress, interrupted);
   }
+  progress.end();
   if (!quiet) console.say(summary_text(summary, store));
   Table table = table_of(store, request, *device);
   if (request.max_configs > 0) {

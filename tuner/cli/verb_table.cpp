@@ -37,10 +37,29 @@ Verb sweep_verb() {
       {"device", "NAME", "auto (default: the first GPU, else the emulator), cpu, or cuda:N."},
       {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
       {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
+      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      {"strategy", "NAME",
+       "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: every "
+       "config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; model: what "
+       "neighbouring shapes rank highest."},
+      {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
+      {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
+      {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
+      {"no-prune", "", "model: try all configs, in the order of its ranking."},
+      {"replay", "FILE",
+       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "
+       "device, and tell what each asks for, how long it measures and how much slower its winner is."},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
       {"again", "", "Measure what the cache has already, too."},
+      {"retry", "LIST",
+       "Try again what failed so: compile_failed, exceeds_limits, wrong_result, timed_out, crashed, or all. Without it "
+       "no failure is tried twice."},
+      {"timeout", "SECONDS",
+       "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
+       "much "
+       "faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
       {"quiet", "", "No progress."},
       kOps,
@@ -52,6 +71,7 @@ Verb sweep_verb() {
       {"tilewright sweep softmax --dtype bf16,f32 --shapes \"rows=256,4096 cols=1024..16384x4\"",
        "Two types, six shapes each."},
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
+      {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
   };
   verb.exit_codes =
       "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, or some "
@@ -181,12 +201,16 @@ Verb export_verb() {
   };
   verb.options = {
       {"output", "FILE", "The file to write.", false, 'o'},
+      {"trials", "",
+       "A recording instead: every trial with its rounds, and no winners, binaries or logs. For `tilewright sweep "
+       "--replay`."},
       {"force", "", "Replace the file if it is there."},
       {"device", "NAME", "Only this device: its name or a part of it, or cpu."},
       kCache,
       kFormat,
   };
-  verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."}};
+  verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."},
+                   {"tilewright export --trials -o sweep.db", "A recording of all that was measured."}};
   verb.exit_codes =
       "0 done, 1 there is no winner to export or a file cannot be read or written, 2 the command line is "
       "wrong.";

@@ -9,6 +9,24 @@
 namespace tilewright::cli {
 namespace {
 
+/// How sure the distance to the runner-up is.
+std::string margin_text(const Choice& choice) {
+  if (choice.margin_high <= 0) return "";
+  const auto percent = [](double ratio) { return fmt::format("{:+.2f} %", 100 * (ratio - 1)); };
+  return fmt::format(" (95 % interval of the rounds' ratio {} to {})", percent(choice.margin_low),
+                     percent(choice.margin_high));
+}
+
+std::string tie_text(const Choice& choice) {
+  if (choice.tied.empty()) return "";
+  std::string text = "  tied with it, as fast by all that can be told:";
+  for (const Config& config : choice.tied) text += "\n    " + config.text();
+  return text + (choice.tie_broken_by.empty()
+                     ? "\n  of these the first of the definition is taken\n"
+                     : fmt::format("\n  of these the one is taken that serves {}, the nearest shape that any serves\n",
+                                   choice.tie_broken_by));
+}
+
 std::string choice_text(const Problem& problem, const Served& served) {
   const Store::WinnerRow& row = *served.row;
   const Winner& winner = row.winner;
@@ -17,17 +35,21 @@ std::string choice_text(const Problem& problem, const Served& served) {
   if (served.match.fit != Fit::exact) {
     return text + fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
   }
-  text += fmt::format("  chosen by {} among {} configs, {} of which failed\n", winner.strategy,
-                      winner.configs_considered, winner.configs_failed);
+  text +=
+      fmt::format("  chosen by {} among {} configs, {} of which failed{}\n", winner.strategy, winner.configs_considered,
+                  winner.configs_failed, winner.choice.at > 0 ? ", " + show_moment(winner.choice.at) : "");
+  for (const auto& [reason, count] : winner.choice.pruned) text += fmt::format("  {} {}\n", count, reason);
+  if (winner.choice.finalists > 1) {
+    text += fmt::format("  the {} that may be the fastest were timed in turns at the end, while nothing compiled\n",
+                        winner.choice.finalists);
+  }
   if (!winner.runner_up || !winner.runner_up_ratio) return text + "  there was no other to compare it with\n";
   const double ratio = *winner.runner_up_ratio;
-  const std::string distance =
-      ratio >= 1 ? fmt::format("{} slower", show_share(ratio - 1))
-                 : fmt::format(
-                       "{} faster, but their intervals overlap, and of tied configs the first of the definition is "
-                       "taken",
-                       show_share(1 - ratio));
-  return text + fmt::format("  runner-up {}: {}\n", winner.runner_up->text(), distance);
+  const std::string distance = ratio >= 1
+                                   ? fmt::format("{} slower", show_share(ratio - 1))
+                                   : fmt::format("{} faster, but their intervals overlap", show_share(1 - ratio));
+  text += fmt::format("  runner-up {}: {}{}\n", winner.runner_up->text(), distance, margin_text(winner.choice));
+  return text + tie_text(winner.choice);
 }
 
 std::string time_text(const Winner& winner, const std::optional<Trial>& trial, MeasureMode mode) {

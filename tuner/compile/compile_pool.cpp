@@ -77,6 +77,20 @@ std::size_t CompilePool::cancel() {
   return dropped;
 }
 
+bool CompilePool::pause(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  paused_ = true;
+  return changed_.wait_for(lock, patience, [this] { return running_ == 0; });
+}
+
+void CompilePool::resume() {
+  {
+    const std::lock_guard lock(mutex_);
+    paused_ = false;
+  }
+  submitted_.notify_all();
+}
+
 std::size_t CompilePool::unfinished() const {
   const std::lock_guard lock(mutex_);
   return jobs_.size() - done_.size();
@@ -85,11 +99,12 @@ std::size_t CompilePool::unfinished() const {
 void CompilePool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    submitted_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    submitted_.wait(lock, [this] { return stopping_ || (!paused_ && !waiting_.empty()); });
     if (stopping_) return;
     const auto job = jobs_.find(waiting_.front());
     waiting_.pop_front();
     job->second.state = State::running;
+    ++running_;
     const std::function<CompileRequest()> request = std::move(job->second.request);
     lock.unlock();
     Finished finished{job->first, {}, nullptr};
@@ -102,6 +117,7 @@ void CompilePool::work() {
     // A running job stays in the map: nobody but its worker removes it before it is done.
     job->second.finished = std::move(finished);
     job->second.state = State::done;
+    --running_;
     done_.push_back(job->first);
     changed_.notify_all();
   }

@@ -50,6 +50,10 @@ class CompilePool {
 
   /// Drops every job that has not started, and returns how many those were. Running ones finish, and are handed out.
   std::size_t cancel();
+  /// Starts no job until resume(), and waits up to `patience` for those that run; true when none does. For measurements
+  /// that no compiler may disturb.
+  bool pause(std::chrono::milliseconds patience);
+  void resume();
   /// Waiting and running.
   [[nodiscard]] std::size_t unfinished() const;
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(threads_.size()); }
@@ -72,6 +76,8 @@ class CompilePool {
   std::deque<std::string> waiting_;
   std::deque<std::string> done_;
   bool stopping_ = false;
+  bool paused_ = false;
+  int running_ = 0;
   std::vector<std::thread> threads_;
 };
 

@@ -4,19 +4,20 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "tuner/compile/compiler.hpp"
+#include "tuner/process/worker_process.hpp"
 
 /// A compiler in processes of its own. NVRTC runs its front end under one lock a process, so that threads of one process
 /// compile a fraction of what as many processes do; and a compile that never ends, or that brings its process down, costs
 /// that process and no more.
 ///
-/// Parent and worker talk over the socket that is the worker's standard input: a request, then its answer. A worker ends
-/// when its socket does, that is with its parent.
+/// A request, then its answer (process/worker_process.hpp).
 namespace tilewright {
 
 /// What a worker does: answers requests that come over `socket` by `compiler` until there are no more. Returns the
@@ -32,6 +33,10 @@ class CompilerProcesses : public Compiler {
     std::string version;
     /// Of one compile. Then its process is killed, and the kernel counts as one that does not compile.
     std::chrono::milliseconds limit{120'000};
+    /// Of a worker. A compile that needs more memory ends it.
+    ProcessLimits limits{};
+    /// Asked often while a compile runs, by its thread; true ends it as the limit does. May be empty.
+    std::function<bool()> interrupted{};
   };
 
   explicit CompilerProcesses(Settings settings);
@@ -42,7 +47,7 @@ class CompilerProcesses : public Compiler {
 
   /// In a worker that is idle, or a new one: so there are as many as threads compile at once. Throws what the worker's
   /// compiler threw (an Error or a UsageError with its words), and Error where a worker cannot be started. A worker that
-  /// comes to its end, or to the limit, gives `ok` false and says so in the log.
+  /// comes to its end twice, or once to the limit, gives `ok` false and says so in the log.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return settings_.version; }
 
@@ -50,12 +55,13 @@ class CompilerProcesses : public Compiler {
   [[nodiscard]] std::vector<pid_t> workers() const;
 
  private:
-  class Worker;
-  [[nodiscard]] std::unique_ptr<Worker> borrow();
+  [[nodiscard]] std::unique_ptr<WorkerProcess> borrow();
+  /// Sets `ended` when the worker came to its end meanwhile.
+  [[nodiscard]] CompileResult attempt(const CompileRequest& request, bool& ended);
 
   Settings settings_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Worker>> idle_;
+  std::vector<std::unique_ptr<WorkerProcess>> idle_;
 };
 
 }  // namespace tilewright

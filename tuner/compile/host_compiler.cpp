@@ -13,8 +13,8 @@
 
 #include "cache/error.hpp"
 #include "kernels/emulator/abi.h"
-#include "tuner/compile/subprocess.hpp"
 #include "tuner/kernels_dir.hpp"
+#include "tuner/process/subprocess.hpp"
 
 namespace tilewright {
 namespace {
@@ -125,6 +125,11 @@ bool is_compilers_fault(std::string_view log) {
   return false;
 }
 
+bool was_killed(const SubprocessResult& process) {
+  return process.exit_code > 128 || process.output.find("Killed signal") != std::string::npos ||
+         process.output.find("Killed (program") != std::string::npos;
+}
+
 }  // namespace
 
 HostCompilerSettings HostCompilerSettings::from_environment() {
@@ -192,8 +197,15 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   const fs::path source = fs::path(request.name).stem().string() + ".generated.cu";
   const fs::path output = "module.so";
   write_source(folder.path() / source, request);
-  const SubprocessResult process =
-      run_subprocess(command_line(request, source, output), settings_.limit, folder.path());
+  // What the compiler has started outlives this process if that is killed: its processor time is bounded all the same.
+  const ProcessLimits limits{settings_.memory_bytes, std::chrono::ceil<std::chrono::seconds>(settings_.limit)};
+  const auto attempt = [&] {
+    return run_subprocess(command_line(request, source, output), settings_.limit, folder.path(), limits,
+                          settings_.interrupted);
+  };
+  SubprocessResult process = attempt();
+  // A compiler that something killed says nothing of the kernel, unless it happens again.
+  if (!process.timed_out && was_killed(process)) process = attempt();
 
   CompileResult result;
   result.compiler = version_;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,10 @@ struct HostCompilerSettings {
   std::vector<std::string> flags;
   /// Of one compile; then it is killed, and the kernel counts as one that does not compile.
   std::chrono::milliseconds limit{120'000};
+  /// Of address space, for each process of the compiler; 0: no limit.
+  std::size_t memory_bytes = std::size_t{4} << 30;
+  /// Asked often while a compile runs, by its thread; true ends it as the limit does. May be empty.
+  std::function<bool()> interrupted{};
 
   /// CXX, and TILEWRIGHT_EMULATOR_FLAGS for `flags` (for a debugger: docs/emulator.md).
   [[nodiscard]] static HostCompilerSettings from_environment();

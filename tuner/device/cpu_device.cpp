@@ -181,8 +181,8 @@ class CpuDevice : public Device {
   [[nodiscard]] std::unique_ptr<DeviceBuffer> allocate(std::size_t bytes, const std::string& what) override {
     // The host would promise more than it has, and end the process when it is used.
     if (const std::size_t free = available_memory(); bytes > free) {
-      throw DeviceError(
-          fmt::format("allocating {} bytes of memory for {} failed: {} are available", bytes, what, free));
+      throw DeviceError(fmt::format("allocating {} bytes of memory for {} failed: {} are available", bytes, what, free),
+                        kOutOfMemory);
     }
     return std::make_unique<CpuBuffer>(bytes, what);
   }

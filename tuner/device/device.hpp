@@ -20,6 +20,9 @@ namespace tilewright {
 
 using Address = std::uint64_t;
 
+/// DeviceError::status() where memory does not suffice, on the emulator too: CUDA_ERROR_OUT_OF_MEMORY.
+inline constexpr int kOutOfMemory = 2;
+
 /// Memory of a device, freed with it. Addresses are multiples of 256.
 class DeviceBuffer {
  public:

@@ -10,12 +10,14 @@
 #include <cstring>
 
 #include "cache/error.hpp"
+#include "tuner/device/device.hpp"
 
 namespace tilewright {
 namespace {
 
 [[noreturn]] void fail(std::size_t bytes, const std::string& what, int error) {
-  throw DeviceError(fmt::format("allocating {} bytes of memory for {} failed: {}", bytes, what, std::strerror(error)));
+  throw DeviceError(fmt::format("allocating {} bytes of memory for {} failed: {}", bytes, what, std::strerror(error)),
+                    kOutOfMemory);
 }
 
 }  // namespace

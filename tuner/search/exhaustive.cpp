@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "tuner/search/strategy.hpp"
+#include "tuner/search/board.hpp"
+#include "tuner/search/shuffle.hpp"
 
 namespace tilewright {
 namespace {
 
-class Exhaustive final : public Strategy {
+/// Every candidate once, wholly, in an order that is known from the start.
+class InOrder final : public Strategy {
  public:
-  explicit Exhaustive(std::size_t candidates) : known_(candidates, false) {}
+  InOrder(std::string name, const SearchSpace& space, std::vector<std::size_t> order)
+      : name_(std::move(name)), space_(space), board_(space), order_(std::move(order)) {}
 
-  std::optional<std::size_t> ask() override {
-    while (next_ < known_.size() && known_[next_]) ++next_;
-    if (next_ == known_.size()) return std::nullopt;
-    return next_++;
+  [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
+    return whole_looks(order_, board_, space_, most);
   }
-
-  void tell(std::size_t candidate, const Trial& /*trial*/) override { known_.at(candidate) = true; }
-
-  [[nodiscard]] std::string name() const override { return "exhaustive"; }
+  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+  [[nodiscard]] std::string name() const override { return name_; }
 
  private:
-  std::vector<bool> known_;
-  std::size_t next_ = 0;
+  std::string name_;
+  const SearchSpace& space_;
+  Board board_;
+  std::vector<std::size_t> order_;
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> exhaustive(std::size_t candidates) { return std::make_unique<Exhaustive>(candidates); }
+std::unique_ptr<Strategy> exhaustive(const SearchSpace& space) {
+  std::vector<std::size_t> order(space.candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return std::make_unique<InOrder>("exhaustive", space, std::move(order));
+}
+
+std::unique_ptr<Strategy> random_order(const SearchSpace& space) {
+  return std::make_unique<InOrder>("random", space, shuffled(space.candidates.size(), space.seed));
+}
 
 }  // namespace tilewright

@@ -2,40 +2,72 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cache/store/records.hpp"
+#include "tuner/bench/bench.hpp"
+#include "tuner/search/knowledge.hpp"
 
-/// What to try next. A strategy sees candidates by index and the trials they became; it never touches a device, a
-/// compiler or the store, so it can be run against recorded trials as well.
+/// What to look at next, and for how long. A strategy sees candidates by index and the trials they became; it never
+/// touches a device, a compiler, the store or a clock, so it can be run against recorded trials as well, and gives the same
+/// answers to the same trials and seed (docs/tuning.md).
 namespace tilewright {
+
+/// One look at one candidate.
+struct Look {
+  std::size_t candidate = 0;
+  LookLength length = LookLength::whole;
+  StopRule rule;
+};
+
+/// What a strategy searches.
+struct SearchSpace {
+  /// In the definition's order.
+  std::vector<Config> candidates;
+  /// The op's fallback, which is always looked at: it need not be among the candidates.
+  Config base;
+  Problem problem;
+  /// Of a whole look.
+  StopRule rule;
+  std::uint64_t seed = 1;
+  /// The model leaves out what it ranks low; else it says the order alone.
+  bool prune = true;
+  /// Other problems of the spec with trials on the device, nearest first.
+  Knowledge known;
+};
 
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// The next candidate to measure; nothing when the search is over. May be asked ahead of the answers.
-  [[nodiscard]] virtual std::optional<std::size_t> ask() = 0;
-  /// What became of a candidate, in any order. Called once for each asked, and first for those already in the cache.
+  /// At most `most` looks that may be made now, those that are worth most first; none: the search is over. They may be made
+  /// in any order, and all of them stand until one is told, so that asking is free and the answer may be compiled ahead.
+  [[nodiscard]] virtual std::vector<Look> ask(std::size_t most) const = 0;
+  /// What became of a candidate: asked for or, at first, already in the cache.
   virtual void tell(std::size_t candidate, const Trial& trial) = 0;
+  /// Why it never asks for some candidates; empty where it asks for all.
+  [[nodiscard]] virtual std::string why_left_out() const { return ""; }
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// Every candidate once, in order, those already told left out.
-[[nodiscard]] std::unique_ptr<Strategy> exhaustive(std::size_t candidates);
+// What they are given must outlive them.
 
-/// The winners of one problem: rows for the roles `best` (all configs), `dynamic` (those without specialised dims) and
-/// `base` (the op's fallback), those that exist. `trials` are one problem's, in the definition's order, failures
-/// included.
-///
-/// The rule, for best and for dynamic alike: take the trial with the smallest median; all whose 95 % interval overlaps
-/// its interval and whose median is within 1 % of its are tied with it; of the tied, the one first in the definition's
-/// order wins. It depends on the trials and their order alone, so the same figures give the same winner every time,
-/// and a definition can list first what it prefers. The runner-up is the next best by median, so its ratio is below 1
-/// where the rule chose among tied configs.
-[[nodiscard]] std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base,
-                                                 const std::string& strategy);
+/// Every candidate once, wholly, in the definition's order.
+[[nodiscard]] std::unique_ptr<Strategy> exhaustive(const SearchSpace& space);
+/// A brief look at every candidate, then longer ones at those that may still be the fastest.
+[[nodiscard]] std::unique_ptr<Strategy> race(const SearchSpace& space);
+/// Every candidate once, wholly, in an order drawn without replacement: for `--max-trials` and `--budget`.
+[[nodiscard]] std::unique_ptr<Strategy> random_order(const SearchSpace& space);
+/// Walks from the winners of neighbouring shapes to better neighbours in the space.
+[[nodiscard]] std::unique_ptr<Strategy> local(const SearchSpace& space);
+/// The share of the candidates that what is known of neighbouring shapes ranks highest, wholly.
+[[nodiscard]] std::unique_ptr<Strategy> model(const SearchSpace& space);
+
+/// "exhaustive", "race", "random", "local", "model".
+[[nodiscard]] const std::vector<std::string>& strategy_names();
+/// By name; throws UsageError with the nearest right one.
+[[nodiscard]] std::unique_ptr<Strategy> make_strategy(const std::string& name, const SearchSpace& space);
 
 }  // namespace tilewright

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/winners.hpp"
+
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
-#include "tuner/search/strategy.hpp"
+#include "tuner/bench/bench.hpp"
+#include "tuner/search/leaders.hpp"
 
 namespace tilewright {
 namespace {
@@ -14,41 +18,100 @@ using Trials = std::vector<const Trial*>;
 
 double median(const Trial& trial) { return trial.timing->median_ns; }
 
-bool timed(const Trial& trial) { return trial.status == TrialStatus::ok && trial.timing.has_value(); }
+bool in_final(const Trial& trial) { return trial.look == LookLength::final; }
 
-// `trials` are in the definition's order. min_element gives the first of equals, and so does the search for the first
-// that overlaps: nothing here depends on anything but the trials and their order.
-const Trial* fastest(const Trials& trials) {
-  if (trials.empty()) return nullptr;
-  const Trial& quickest = **std::min_element(trials.begin(), trials.end(),
-                                             [](const Trial* a, const Trial* b) { return median(*a) < median(*b); });
-  const auto tied = [&](const Trial* other) {
-    return other->timing->low_ns <= quickest.timing->high_ns && median(*other) <= kMostATieMayCost * median(quickest);
-  };
-  const auto first = std::find_if(trials.begin(), trials.end(), tied);
-  // A quickest trial whose own interval does not hold its median cannot come from `summarise`, but may from a file.
-  return first == trials.end() ? &quickest : *first;
+/// Those that met in the newest final; all where there was none.
+Trials contenders(const Trials& trials) {
+  std::int64_t newest = -1;
+  for (const Trial* trial : trials) {
+    if (in_final(*trial)) newest = std::max(newest, trial->sweep);
+  }
+  if (newest < 0) return trials;
+  Trials met;
+  std::copy_if(trials.begin(), trials.end(), std::back_inserter(met),
+               [&](const Trial* trial) { return in_final(*trial) && trial->sweep == newest; });
+  return met;
 }
 
-Winner make_winner(WinnerRole role, const Trial& trial, const Trials& rivals) {
+/// Of `other`'s time over `trial`'s: from rounds that ran next to each other, where they did.
+struct Ratio {
+  double low = 0;
+  double high = 0;
+  bool paired = false;
+};
+
+Ratio ratio_of(const Trial& other, const Trial& trial) {
+  const std::vector<double>& above = other.timing->rounds_ns;
+  const std::vector<double>& below = trial.timing->rounds_ns;
+  const bool paired = in_final(other) && in_final(trial) && other.sweep == trial.sweep && !above.empty() &&
+                      above.size() == below.size();
+  if (!paired)
+    return {other.timing->low_ns / trial.timing->high_ns, other.timing->high_ns / trial.timing->low_ns, false};
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < above.size(); ++i) ratios.push_back(above[i] / below[i]);
+  const Timing interval = summarise(std::move(ratios));
+  return {interval.low_ns, interval.high_ns, true};
+}
+
+bool tied(const Trial& other, const Trial& quickest) {
+  return &other == &quickest ||
+         (ratio_of(other, quickest).low <= 1 && median(other) <= kMostATieMayCost * median(quickest));
+}
+
+bool faster(const Trial* a, const Trial* b) { return median(*a) < median(*b); }
+
+/// Of the tied, who is taken, and the neighbour that decided it.
+std::pair<const Trial*, std::string> break_tie(const Trials& tied, const Knowledge& neighbours) {
+  if (tied.size() == 1) return {tied.front(), ""};
+  for (const KnownProblem& neighbour : neighbours) {
+    if (!neighbour.winner) continue;
+    const auto found =
+        std::find_if(tied.begin(), tied.end(), [&](const Trial* each) { return each->config == *neighbour.winner; });
+    if (found != tied.end()) return {*found, neighbour.problem.key()};
+  }
+  return {tied.front(), ""};
+}
+
+/// `rivals` are in the definition's order. min_element gives the first of equals: nothing here depends on anything but
+/// the trials, their order and the neighbours.
+Winner choose(WinnerRole role, const Trials& rivals, const Knowledge& neighbours) {
+  const Trials met = contenders(rivals);
+  const Trial& quickest = **std::min_element(met.begin(), met.end(), faster);
+  Trials equals;
+  std::copy_if(met.begin(), met.end(), std::back_inserter(equals),
+               [&](const Trial* other) { return tied(*other, quickest); });
+  const auto [chosen, decider] = break_tie(equals, neighbours);
+
   Winner winner;
   winner.role = role;
-  winner.trial = trial;
+  winner.trial = *chosen;
+  winner.choice.tie_broken_by = decider;
+  if (in_final(*chosen)) winner.choice.finalists = static_cast<int>(met.size());
+  std::stable_sort(equals.begin(), equals.end(), faster);
+  for (const Trial* other : equals) {
+    if (other != chosen) winner.choice.tied.push_back(other->config);
+  }
+  // Who did not come to the final is no runner-up by a time that another clock gave it.
   Trials others;
-  std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(others),
-               [&](const Trial* other) { return other != &trial; });
-  const auto next = std::min_element(others.begin(), others.end(),
-                                     [](const Trial* a, const Trial* b) { return median(*a) < median(*b); });
-  if (next != others.end()) {
-    winner.runner_up = (*next)->config;
-    winner.runner_up_ratio = median(**next) / median(trial);
+  std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(others), [&](const Trial* other) {
+    const bool came = std::find(met.begin(), met.end(), other) != met.end();
+    return other != chosen && (came || median(*other) >= median(*chosen));
+  });
+  const auto next = std::min_element(others.begin(), others.end(), faster);
+  if (next == others.end()) return winner;
+  winner.runner_up = (*next)->config;
+  winner.runner_up_ratio = median(**next) / median(*chosen);
+  if (const Ratio ratio = ratio_of(**next, *chosen); ratio.paired) {
+    winner.choice.margin_low = ratio.low;
+    winner.choice.margin_high = ratio.high;
   }
   return winner;
 }
 
 }  // namespace
 
-std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base, const std::string& strategy) {
+std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base, const std::string& strategy,
+                                   const Knowledge& neighbours) {
   Trials all;
   Trials dynamic;
   Trials fallback;
@@ -60,9 +123,18 @@ std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Confi
   }
 
   std::vector<Winner> winners;
-  if (const Trial* best = fastest(all)) winners.push_back(make_winner(WinnerRole::best, *best, all));
-  if (const Trial* best = fastest(dynamic)) winners.push_back(make_winner(WinnerRole::dynamic, *best, dynamic));
-  if (!fallback.empty()) winners.push_back(make_winner(WinnerRole::base, *fallback.front(), all));
+  if (!all.empty()) winners.push_back(choose(WinnerRole::best, all, neighbours));
+  if (!dynamic.empty()) winners.push_back(choose(WinnerRole::dynamic, dynamic, neighbours));
+  if (!fallback.empty()) {
+    Winner& winner = winners.emplace_back();
+    winner.role = WinnerRole::base;
+    winner.trial = *fallback.front();
+    std::erase(all, fallback.front());
+    if (const auto next = std::min_element(all.begin(), all.end(), faster); next != all.end()) {
+      winner.runner_up = (*next)->config;
+      winner.runner_up_ratio = median(**next) / median(winner.trial);
+    }
+  }
 
   const auto failed =
       std::count_if(trials.begin(), trials.end(), [](const Trial& trial) { return trial.status != TrialStatus::ok; });

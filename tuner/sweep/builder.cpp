@@ -77,7 +77,7 @@ Builder::Builder(Store& store, Compiler& compiler, std::string arch, std::filesy
 std::string Builder::request(const GeneratedSource& source, const std::string& implementation_hash) {
   std::string key = build_key(source_key(source, implementation_hash), arch_, compiler_version_, {});
   if (known_.count(key) != 0) return key;
-  if (auto stored = store_.build(key)) {
+  if (auto stored = store_.build(key); stored && (stored->ok || !retry_failed_)) {
     known_.emplace(key, std::move(*stored));
   } else {
     pool_.submit(key, compile_request(source, arch_, builtin_dir_));
@@ -98,10 +98,27 @@ void Builder::keep(CompilePool::Finished finished) {
   known_.insert_or_assign(finished.key, std::move(build));
 }
 
+void Builder::keep_finished() {
+  while (auto finished = pool_.next(std::chrono::milliseconds(0))) keep(std::move(*finished));
+}
+
+bool Builder::ready(const std::string& key) {
+  if (known_.count(key) != 0) return true;
+  keep_finished();
+  return known_.count(key) != 0;
+}
+
+Builder::Quiet::Quiet(Builder& builder) : builder_(builder) {
+  while (!builder_.pool_.pause(kPatience) && !builder_.interrupted_()) {
+  }
+}
+
+Builder::Quiet::~Quiet() { builder_.pool_.resume(); }
+
 std::optional<Build> Builder::wait(const std::string& key) {
   for (;;) {
     // All that is ready is stored at once, whatever it was asked for: a sweep that is killed has not compiled in vain.
-    while (auto finished = pool_.next(std::chrono::milliseconds(0))) keep(std::move(*finished));
+    keep_finished();
     const auto found = known_.find(key);
     if (found != known_.end()) return found->second;
     if (interrupted_()) {

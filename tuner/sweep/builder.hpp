@@ -41,12 +41,32 @@ class Builder {
   Builder(Store& store, Compiler& compiler, std::string arch, std::filesystem::path builtin_dir, int jobs,
           std::function<bool()> interrupted);
 
+  /// From now on builds that the cache has as failed are compiled again.
+  void retry_failed(bool retry) noexcept { retry_failed_ = retry; }
+
   /// Makes sure that this source's build is known or on its way, and returns its key.
   std::string request(const GeneratedSource& source, const std::string& implementation_hash);
 
   /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it
   /// is the compiler that is broken, and CacheError when the build cannot be stored.
   [[nodiscard]] std::optional<Build> wait(const std::string& key);
+
+  /// True when wait() for it would not wait.
+  [[nodiscard]] bool ready(const std::string& key);
+  /// Requested and not compiled yet.
+  [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
+
+  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted.
+  class Quiet {
+   public:
+    explicit Quiet(Builder& builder);
+    ~Quiet();
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+   private:
+    Builder& builder_;
+  };
 
   /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.
   [[nodiscard]] std::size_t compiled() const noexcept { return compiled_; }
@@ -56,6 +76,8 @@ class Builder {
  private:
   /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
   void keep(CompilePool::Finished finished);
+  /// Stores all that is finished.
+  void keep_finished();
 
   Store& store_;
   std::string arch_;
@@ -63,6 +85,7 @@ class Builder {
   std::string compiler_version_;
   std::function<bool()> interrupted_;
   std::map<std::string, Build> known_;
+  bool retry_failed_ = false;
   std::size_t compiled_ = 0;
   double compile_ms_ = 0;
   /// Last, so that its threads end before anything that they use.

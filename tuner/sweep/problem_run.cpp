@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "cache/content_hash.hpp"
 #include "tuner/compile/source.hpp"
+#include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
 
@@ -42,12 +44,12 @@ CompileResult to_compile_result(const Build& build, std::vector<std::byte> binar
   return result;
 }
 
-bool same_rows(const std::vector<Winner>& a, const std::vector<Winner>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Winner& one, const Winner& other) {
-    return one.role == other.role && one.trial.id == other.trial.id && one.runner_up == other.runner_up &&
-           one.configs_considered == other.configs_considered && one.configs_failed == other.configs_failed;
-  });
-}
+// Neighbouring shapes that a search learns from.
+constexpr std::size_t kNeighbours = 8;
+// Builds requested between two looks: each costs the making of a source.
+constexpr std::size_t kRequestsAtOnce = 32;
+// Looks among which one with a binary is looked for.
+constexpr std::size_t kWindow = 256;
 
 }  // namespace
 
@@ -55,9 +57,10 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
     : setting_(setting),
       definition_(definition),
       problem_(std::move(problem)),
-      key_{problem_, definition.interface.hash(), setting.device->facts().fingerprint()} {
-  std::vector<Candidate> legal = expand(definition_, problem_, setting_.device->facts()).legal;
+      key_{problem_, definition.interface.hash(), setting.workplace->facts().fingerprint()} {
+  std::vector<Candidate> legal = expand(definition_, problem_, setting_.workplace->facts()).legal;
   std::map<std::string, Trial> known;
+  version_ = setting_.store->data_version();
   if (!setting_.again) known = known_trials();
   // What is known already is considered however few configs are asked for: a short sweep never undoes a long one.
   std::set<std::string> considered;
@@ -70,21 +73,64 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
     if (considered.count(text) == 0 && trial == known.end()) continue;
     index_.emplace(text, candidates_.size());
     candidates_.push_back(std::move(candidate));
-    trials_.push_back(trial == known.end() ? std::nullopt : std::optional(trial->second));
+    known_.push_back(trial == known.end() ? std::nullopt : std::optional(trial->second));
   }
-  strategy_ = exhaustive(candidates_.size());
-  for (std::size_t i = 0; i < trials_.size(); ++i) {
-    if (!trials_[i]) continue;
-    strategy_->tell(i, *trials_[i]);
-    ++known_before_;
+  builds_.resize(candidates_.size());
+  make_search(neighbours());
+  std::set<std::size_t> asked;
+  for (const Look& look : search_->ask(candidates_.size())) asked.insert(look.candidate);
+  for (std::size_t i = 0; i < known_.size(); ++i) known_before_ += known_[i] && asked.count(i) == 0 ? 1U : 0U;
+}
+
+Knowledge ProblemRun::neighbours() const {
+  Knowledge known;
+  for (const Store::Tried& tried : setting_.store->tried(definition_.interface.op)) {
+    const ProblemKey& key = tried.key;
+    if (key.interface_hash != key_.interface_hash || key.device_fingerprint != key_.device_fingerprint ||
+        tried.mode != setting_.trial.mode || key.problem.spec != problem_.spec || key.problem == problem_) {
+      continue;
+    }
+    known.push_back({key.problem, {}, std::nullopt});
   }
+  known = nearest(std::move(known), problem_, kNeighbours);
+  for (KnownProblem& neighbour : known) {
+    const ProblemKey key{neighbour.problem, key_.interface_hash, key_.device_fingerprint};
+    neighbour.trials = setting_.store->trials(key, implementation_hashes(definition_), setting_.trial.mode);
+    std::erase_if(neighbour.trials, [](const Trial& trial) { return !timed(trial); });
+    const std::vector<Winner> winners = setting_.store->winners(key, setting_.trial.mode);
+    if (!winners.empty() && winners.front().role == WinnerRole::best) neighbour.winner = winners.front().trial.config;
+  }
+  std::erase_if(known, [](const KnownProblem& neighbour) { return neighbour.trials.empty(); });
+  return known;
+}
+
+void ProblemRun::make_search(Knowledge known) {
+  SearchSpace space;
+  for (const Candidate& candidate : candidates_) space.candidates.push_back(candidate.config);
+  space.base = definition_.base;
+  space.problem = problem_;
+  space.rule = setting_.stop;
+  space.seed = setting_.seed;
+  space.prune = setting_.prune;
+  space.known = std::move(known);
+  search_ = std::make_unique<Search>(std::move(space), setting_.strategy, setting_.max_trials);
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (known_[i]) search_->recall(i, *known_[i]);
+  }
+}
+
+void ProblemRun::begin(std::chrono::steady_clock::time_point deadline) {
+  deadline_ = deadline;
+  make_search(neighbours());
 }
 
 std::map<std::string, Trial> ProblemRun::known_trials() const {
   std::map<std::string, Trial> known;
   for (Trial& trial : setting_.store->trials(key_, implementation_hashes(definition_), setting_.trial.mode)) {
-    if (trial.versions != setting_.trial.versions) continue;
+    if (trial.versions != setting_.trial.versions || setting_.retry.count(trial.status) != 0) continue;
     const std::string text = trial.config.text();
+    // Rounds of a final are compared pair by pair.
+    if (trial.look == LookLength::final) trial = setting_.store->trial(trial.id).value();
     known.emplace(text, std::move(trial));
   }
   return known;
@@ -95,17 +141,42 @@ void ProblemRun::request_reference() {
   reference_key_ = setting_.builder->request(generate_reference(definition_, problem_), reference_hash(definition_));
 }
 
-std::optional<Work> ProblemRun::ask() {
-  const auto next = strategy_->ask();
-  if (!next) return std::nullopt;
+const std::string& ProblemRun::build_of(std::size_t index) {
+  std::string& key = builds_[index];
+  if (!key.empty()) return key;
   // The reference goes first: nothing can be verified before it is there.
   request_reference();
-  const Candidate& candidate = candidates_[*next];
+  const Candidate& candidate = candidates_[index];
   const auto plan = make_plan(definition_.interface, candidate.implementation->recipe, candidate.config, problem_,
-                              setting_.device->facts());
+                              setting_.workplace->facts());
   const GeneratedSource source =
       generate_source(definition_, *candidate.implementation, candidate.config, problem_, std::get<LaunchPlan>(plan));
-  return Work{*next, setting_.builder->request(source, candidate.implementation->hash)};
+  return key = setting_.builder->request(source, candidate.implementation->hash);
+}
+
+bool ProblemRun::compile_ahead(std::size_t most) {
+  std::size_t requests = 0;
+  for (const Look& look : search_->ask(candidates_.size())) {
+    if (!builds_[look.candidate].empty()) continue;
+    if (requests++ == kRequestsAtOnce || setting_.builder->unfinished() >= most) return false;
+    build_of(look.candidate);
+  }
+  return true;
+}
+
+std::optional<Look> ProblemRun::next() {
+  const std::vector<Look> looks = search_->ask(kWindow);
+  if (looks.empty()) return std::nullopt;
+  if (std::chrono::steady_clock::now() > deadline_) {
+    const auto& trials = search_->trials();
+    if (std::any_of(trials.begin(), trials.end(), [](const auto& trial) { return trial && timed(*trial); })) {
+      return std::nullopt;
+    }
+  }
+  const auto ready = std::find_if(looks.begin(), looks.end(), [&](const Look& look) {
+    return !builds_[look.candidate].empty() && setting_.builder->ready(builds_[look.candidate]);
+  });
+  return ready != looks.end() ? *ready : looks.front();
 }
 
 bool ProblemRun::set_up() {
@@ -119,74 +190,133 @@ bool ProblemRun::set_up() {
                     "the sweep again\n{}",
                     definition_.interface.op, definition_.reference.source.string(), build->log));
   }
-  runner_ = std::make_unique<TrialRunner>(*setting_.device, definition_, problem_,
-                                          to_compile_result(*build, setting_.store->binary(build->binary_hash)),
-                                          setting_.trial);
-  return true;
+  const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
+  runner_ = setting_.workplace->set_up(definition_, problem_, reference, setting_.trial);
+  return runner_ != nullptr;
 }
 
 void ProblemRun::require_alive(const Trial& failed) const {
-  if (still_answers(*setting_.device)) return;
+  if (setting_.workplace->answers()) return;
   throw DeviceLost(
       fmt::format("{} on {} crashed and took the context of {} with it: {}\nThe trial is stored and will "
                   "not be tried again: run the same command once more, and it goes on after it",
-                  failed.config.text(), problem_.key(), setting_.device->name(), failed.reason));
+                  failed.config.text(), problem_.key(), setting_.workplace->name(), failed.reason));
 }
 
 void ProblemRun::store_trial(Trial& trial, const std::string& implementation_hash) {
   trial.id = setting_.store->put_trial(key_, implementation_hash, trial);
-  // Rounds are on disk now; thousands of trials need not keep theirs in memory.
-  if (trial.timing) trial.timing->rounds_ns.clear();
+  told_ = true;
 }
 
-std::optional<Trial> ProblemRun::measure(const Work& work) {
-  const Candidate& candidate = candidates_[work.candidate];
-  const auto build = setting_.builder->wait(work.build_key);
+std::optional<Trial> ProblemRun::from_elsewhere(const Look& look) {
+  // Not at each trial: two sweeps at once change the file all the time.
+  constexpr std::chrono::milliseconds kBetweenLooks{100};
+  if (setting_.again) return std::nullopt;
+  if (const auto now = std::chrono::steady_clock::now(); now - looked_ > kBetweenLooks) {
+    looked_ = now;
+    const std::int64_t version = setting_.store->data_version();
+    if (std::exchange(version_, version) != version) elsewhere_ = known_trials();
+  }
+  const auto found = elsewhere_.find(candidates_[look.candidate].config.text());
+  if (found == elsewhere_.end() || found->second.sweep == setting_.trial.sweep) return std::nullopt;
+  if (timed(found->second) && found->second.look < look.length) return std::nullopt;
+  return found->second;
+}
+
+std::optional<Trial> ProblemRun::measure(const Look& look) {
+  if (auto trial = from_elsewhere(look)) {
+    search_->tell(look.candidate, *trial);
+    return trial;
+  }
+  const Candidate& candidate = candidates_[look.candidate];
+  const auto build = setting_.builder->wait(build_of(look.candidate));
   if (!build || !set_up() || setting_.trial.interrupted()) return std::nullopt;
   const auto binary = build->ok ? setting_.store->binary(build->binary_hash) : std::vector<std::byte>();
-  Trial trial = runner_->run(*candidate.implementation, candidate.config, *build, binary);
+  Trial trial = runner_->run(*candidate.implementation, candidate.config, *build, binary, look.rule);
   // Cut short, or ended by the same key press that interrupted this program.
   if (setting_.trial.interrupted()) return std::nullopt;
+  trial.look = look.length;
   store_trial(trial, candidate.implementation->hash);
-  strategy_->tell(work.candidate, trial);
-  trials_[work.candidate] = trial;
+  search_->tell(look.candidate, trial);
   if (trial.status != TrialStatus::ok) require_alive(trial);
   return trial;
 }
 
-std::vector<Trial> ProblemRun::trials_in_order() const {
-  std::vector<Trial> trials;
-  for (const auto& trial : trials_) {
-    if (trial) trials.push_back(*trial);
-  }
-  return trials;
+bool ProblemRun::is_best_so_far(const Trial& trial) const {
+  if (!timed(trial)) return false;
+  return std::none_of(search_->trials().begin(), search_->trials().end(), [&](const std::optional<Trial>& other) {
+    return other && timed(*other) && other->timing->median_ns < trial.timing->median_ns;
+  });
 }
 
-bool ProblemRun::is_best_so_far(const Trial& trial) const {
-  if (trial.status != TrialStatus::ok || !trial.timing) return false;
-  return std::none_of(trials_.begin(), trials_.end(), [&](const std::optional<Trial>& other) {
-    return other && other->status == TrialStatus::ok && other->timing &&
-           other->timing->median_ns < trial.timing->median_ns;
-  });
+bool ProblemRun::hold_final() {
+  const std::vector<std::size_t> indices = search_->finalists();
+  // Again only when others lead than those who met: one who fails in a final may stay.
+  if (indices.empty() || indices == met_) return true;
+  met_ = indices;
+  if (!set_up()) return false;
+  std::vector<Binary> binaries;
+  for (const std::size_t i : indices) binaries.push_back(binary_of(*search_->trials()[i]));
+  std::vector<Finalist> finalists;
+  for (std::size_t n = 0; n < indices.size(); ++n) {
+    const Candidate& candidate = candidates_[indices[n]];
+    finalists.push_back({candidate.implementation, candidate.config, &binaries[n].build, binaries[n].bytes});
+  }
+  std::vector<Timing> timings;
+  {
+    const Builder::Quiet quiet(*setting_.builder);
+    if (setting_.trial.interrupted()) return false;
+    timings = runner_->time_together(finalists, setting_.stop);
+  }
+  if (setting_.trial.interrupted()) return false;
+  std::vector<Trial> failed;
+  Store::Batch batch(*setting_.store);
+  for (std::size_t n = 0; n < indices.size(); ++n) {
+    Trial trial = *search_->trials()[indices[n]];
+    if (timings[n].rounds_ns.empty()) {
+      failed.push_back(std::move(trial));
+      continue;
+    }
+    trial.look = LookLength::final;
+    trial.timing = timings[n];
+    trial.sweep = setting_.trial.sweep;
+    trial.measured_at = 0;
+    store_trial(trial, candidates_[indices[n]].implementation->hash);
+    search_->tell(indices[n], trial);
+  }
+  batch.commit();
+  for (Trial& trial : failed) check_again(std::move(trial));
+  return true;
 }
 
 // A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache.
 // Those that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
 std::optional<std::vector<Winner>> ProblemRun::finish() {
+  if (!hold_final()) return std::nullopt;
   std::set<std::int64_t> checked;
-  const std::vector<Winner> stored = setting_.store->winners(key_, setting_.trial.mode);
+  std::vector<Winner> stored = setting_.store->winners(key_, setting_.trial.mode);
+  std::set<std::int64_t> known;
+  for (const auto& trial : search_->trials()) {
+    if (trial) known.insert(trial->id);
+  }
+  const bool stands = std::all_of(stored.begin(), stored.end(),
+                                  [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
+  // What was chosen from the same trials stays chosen, whatever neighbours have learned since.
+  if (!told_ && stands && !stored.empty()) return stored;
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
   for (;;) {
-    std::vector<Winner> winners = choose_winners(trials_in_order(), definition_.base, strategy_->name());
+    std::vector<Winner> winners = search_->winners();
     const auto unchecked = std::find_if(winners.begin(), winners.end(),
                                         [&](const Winner& winner) { return checked.count(winner.trial.id) == 0; });
     if (unchecked != winners.end()) {
       if (!set_up() || setting_.trial.interrupted()) return std::nullopt;
       checked.insert(unchecked->trial.id);
       check_again(unchecked->trial);
+      if (!hold_final()) return std::nullopt;
       continue;
     }
-    if (!same_rows(winners, stored)) setting_.store->put_winners(key_, setting_.trial.mode, winners);
+    for (Winner& winner : winners) winner.choice.at = std::time(nullptr);
+    setting_.store->put_winners(key_, setting_.trial.mode, winners);
     return winners;
   }
 }
@@ -203,7 +333,7 @@ void ProblemRun::check_again(Trial trial) {
   const Implementation& implementation = *candidates_[index].implementation;
   const Binary binary = binary_of(trial);
   try {
-    trial.reason = runner_->check_again(implementation, trial.config, binary.build, binary.bytes);
+    trial.reason = runner_->check_again({&implementation, trial.config, &binary.build, binary.bytes});
     if (!trial.reason.empty()) trial.status = TrialStatus::wrong_result;
   } catch (const DeviceError& error) {
     trial.status = status_of(error);
@@ -212,7 +342,7 @@ void ProblemRun::check_again(Trial trial) {
   if (trial.status == TrialStatus::ok) return;
   trial.timing.reset();
   store_trial(trial, implementation.hash);
-  trials_[index] = trial;
+  search_->tell(index, trial);
   setting_.note(fmt::format("{} on {}: {}", trial.config.text(), problem_.key(), trial.reason));
   require_alive(trial);
 }
@@ -221,7 +351,7 @@ std::optional<Timing> ProblemRun::time_again(const Winner& winner) {
   if (!set_up()) return std::nullopt;
   const Candidate& candidate = candidates_[index_.at(winner.trial.config.text())];
   const Binary binary = binary_of(winner.trial);
-  return runner_->time(*candidate.implementation, candidate.config, binary.build, binary.bytes);
+  return runner_->time({candidate.implementation, candidate.config, &binary.build, binary.bytes}, setting_.stop);
 }
 
 }  // namespace tilewright

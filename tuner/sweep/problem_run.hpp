@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cache/store/store.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/device/device.hpp"
-#include "tuner/search/strategy.hpp"
+#include "tuner/search/search.hpp"
 #include "tuner/sweep/builder.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/trials.hpp"
 
 /// One problem of a sweep, from its candidates to its winners. It is asked for work ahead of time, so that binaries are
 /// compiled while other problems are measured, and holds device memory from its first trial to its end only.
@@ -22,19 +24,20 @@ namespace tilewright {
 
 /// What the problems of one sweep share; all must outlive them.
 struct SweepSetting {
-  Device* device = nullptr;
+  Workplace* workplace = nullptr;
   Store* store = nullptr;
   Builder* builder = nullptr;
   TrialSetting trial;
+  StopRule stop;
   std::size_t max_configs = 0;
+  /// How to search (search/strategy.hpp), and how many configs it may try for each problem; 0: no bound.
+  std::string strategy = "exhaustive";
+  std::size_t max_trials = 0;
+  std::uint64_t seed = 1;
+  bool prune = true;
   bool again = false;
+  std::set<TrialStatus> retry;
   std::function<void(const std::string&)> note;
-};
-
-/// A candidate that is to be measured, and the build that it runs.
-struct Work {
-  std::size_t candidate = 0;
-  std::string build_key;
 };
 
 class ProblemRun {
@@ -42,14 +45,23 @@ class ProblemRun {
   /// Expands the space and asks the cache what is known.
   ProblemRun(const SweepSetting& setting, const OpDefinition& definition, Problem problem);
 
-  /// The next work, its build requested; nothing when the search is over. May be called ahead of `measure`.
-  [[nodiscard]] std::optional<Work> ask();
+  /// Requests some builds for what will be looked at next, unless `most` compiles wait or run already; true when there are
+  /// no more to request.
+  bool compile_ahead(std::size_t most);
 
-  /// Makes the trial and stores it. Nothing when interrupted before it was complete. Throws DeviceError when the
+  /// Before the first look: learns what the cache knows of neighbouring shapes by now. After `deadline`, and one config
+  /// timed, nothing more is looked at.
+  void begin(std::chrono::steady_clock::time_point deadline);
+
+  /// The next look; nothing when the search is over. Of those that may be made, one whose binary is there.
+  [[nodiscard]] std::optional<Look> next();
+
+  /// Makes the look and stores its trial. Nothing when interrupted before it was complete. Throws DeviceError when the
   /// problem itself cannot be set up, DeviceLost when the trial took the device with it; it is stored all the same.
-  [[nodiscard]] std::optional<Trial> measure(const Work& work);
+  /// A trial that another sweep of the same cache has stored meanwhile is taken as it is.
+  [[nodiscard]] std::optional<Trial> measure(const Look& look);
 
-  /// Chooses the winners of all trials known, old and new, checks those that are new on other data, and stores them.
+  /// Times the leaders in turns while nothing compiles, chooses the winners of all trials known, old and new, checks those that are new on other data, and stores them.
   /// Nothing when interrupted.
   [[nodiscard]] std::optional<std::vector<Winner>> finish();
 
@@ -65,7 +77,9 @@ class ProblemRun {
   [[nodiscard]] std::size_t candidates() const noexcept { return candidates_.size(); }
   [[nodiscard]] std::size_t known_before() const noexcept { return known_before_; }
   /// Some of its candidates were not known when it was set up.
-  [[nodiscard]] bool has_work() const noexcept { return known_before_ < candidates_.size(); }
+  [[nodiscard]] bool has_work() const { return !search_->ask(1).empty(); }
+  /// Configs tried since it was set up.
+  [[nodiscard]] std::size_t tried() const noexcept { return search_->tried(); }
   [[nodiscard]] bool is_best_so_far(const Trial& trial) const;
 
  private:
@@ -74,7 +88,16 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
+  /// What another sweep of the same cache has found out meanwhile.
+  [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look);
+  [[nodiscard]] Knowledge neighbours() const;
+  /// A search that knows what is known.
+  void make_search(Knowledge known);
   void request_reference();
+  /// The key of a candidate's build, requested.
+  const std::string& build_of(std::size_t candidate);
+  /// False when interrupted.
+  [[nodiscard]] bool hold_final();
   /// Makes the runner; false when interrupted.
   [[nodiscard]] bool set_up();
   /// Throws unless the device still answers after `failed`.
@@ -82,7 +105,6 @@ class ProblemRun {
   void store_trial(Trial& trial, const std::string& implementation_hash);
   void check_again(Trial trial);
   [[nodiscard]] Binary binary_of(const Trial& trial) const;
-  [[nodiscard]] std::vector<Trial> trials_in_order() const;
 
   const SweepSetting& setting_;
   const OpDefinition& definition_;
@@ -91,12 +113,22 @@ class ProblemRun {
   std::vector<Candidate> candidates_;
   /// Candidates by their text.
   std::map<std::string, std::size_t> index_;
-  /// By candidate; what the cache knew, and what was made since.
-  std::vector<std::optional<Trial>> trials_;
+  /// By candidate: what the cache knew, and builds that were requested.
+  std::vector<std::optional<Trial>> known_;
+  std::vector<std::string> builds_;
   std::size_t known_before_ = 0;
-  std::unique_ptr<Strategy> strategy_;
+  /// What was in the cache when others had last changed it, and when that was looked at.
+  std::map<std::string, Trial> elsewhere_;
+  std::int64_t version_ = 0;
+  std::chrono::steady_clock::time_point looked_;
+  std::unique_ptr<Search> search_;
+  /// Who met in the last final.
+  std::vector<std::size_t> met_;
+  /// A trial was made, of whatever kind.
+  bool told_ = false;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   std::string reference_key_;
-  std::unique_ptr<TrialRunner> runner_;
+  std::unique_ptr<Trials> runner_;
 };
 
 }  // namespace tilewright

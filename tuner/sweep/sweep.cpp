@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "cache/version.hpp"
@@ -13,6 +13,7 @@
 #include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/stops.hpp"
+#include "tuner/sweep/trial_runner.hpp"
 
 namespace tilewright {
 namespace {
@@ -25,6 +26,10 @@ constexpr std::chrono::nanoseconds kCeilingBudget = std::chrono::milliseconds(20
 constexpr std::size_t kCeilingConfigsOnCpu = 4;
 // How many builds are asked for ahead of the measuring, for each compile worker.
 constexpr std::size_t kAheadPerWorker = 8;
+// And of how many stops: ceilings are stops as well.
+constexpr std::size_t kStopsAhead = 4;
+// Of a problem's share of the budget, what its looks may take before the final.
+constexpr double kShareOfLooks = 0.8;
 
 /// The sweep's row, ended whatever happens: a sweep that threw ends as "partly".
 class SweepRow {
@@ -50,22 +55,22 @@ class SweepRow {
 
 class Walk {
  public:
-  Walk(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store, SweepListener& listener,
+  Walk(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace, Store& store, SweepListener& listener,
        const std::function<bool()>& interrupted)
       : request_(request),
         catalogue_(catalogue),
-        device_(device),
-        fingerprint_(device.facts().fingerprint()),
+        workplace_(workplace),
+        fingerprint_(workplace.facts().fingerprint()),
         store_(store),
         listener_(listener),
         interrupted_(interrupted ? interrupted : [] { return false; }),
-        builder_(store, request.compiler != nullptr ? *request.compiler : device.compiler(), device.facts().arch(),
-                 catalogue.builtin_dir(), request.jobs, interrupted_) {}
+        builder_(store, *request.compiler, workplace.facts().arch(), catalogue.builtin_dir(), request.jobs,
+                 interrupted_) {}
 
   SweepSummary run() {
-    const auto start = Clock::now();
+    start_ = Clock::now();
     put_definition(*request_.definition);
-    store_.put_device(device_.facts());
+    store_.put_device(workplace_.facts());
     SweepRow row(store_, request_.command, fingerprint_);
     make_settings(row.id());
     make_stops();
@@ -73,7 +78,7 @@ class Walk {
     row.set_outcome(summary_.interrupted ? "interrupted" : summary_.without_winner > 0 ? "partly" : "done");
     summary_.compiled = builder_.compiled();
     summary_.compile_seconds = std::chrono::duration<double, std::milli>(builder_.compile_ms());
-    summary_.wall_seconds = Clock::now() - start;
+    summary_.wall_seconds = Clock::now() - start_;
     return summary_;
   }
 
@@ -87,20 +92,28 @@ class Walk {
   }
 
   void make_settings(std::int64_t sweep) {
-    tuning_.device = &device_;
+    tuning_.workplace = &workplace_;
     tuning_.store = &store_;
     tuning_.builder = &builder_;
     tuning_.trial.mode = request_.mode;
-    tuning_.trial.stop = request_.stop;
-    tuning_.trial.versions = {device_.driver_version(), device_.compiler().version(), version()};
+    tuning_.stop = request_.stop;
+    tuning_.trial.versions = {workplace_.driver_version(), request_.compiler->version(), version()};
     tuning_.trial.sweep = sweep;
     tuning_.trial.interrupted = interrupted_;
     tuning_.max_configs = request_.max_configs;
+    tuning_.strategy = request_.strategy;
+    tuning_.seed = request_.seed;
+    tuning_.max_trials = request_.max_trials;
+    tuning_.prune = request_.prune;
     tuning_.again = request_.again;
+    tuning_.retry = request_.retry;
+    builder_.retry_failed(request_.retry.count(TrialStatus::compile_failed) != 0);
     tuning_.note = [this](const std::string& line) { listener_.note(line); };
     measuring_ = tuning_;
-    measuring_.trial.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
-    measuring_.max_configs = device_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
+    measuring_.stop.budget = std::min(request_.stop.budget, kCeilingBudget);
+    measuring_.max_configs = workplace_.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
+    measuring_.strategy = request_.strategy == "exhaustive" ? "exhaustive" : "race";
+    measuring_.max_trials = 0;
     measuring_.again = false;
   }
 
@@ -110,7 +123,7 @@ class Walk {
       listener_.note("there is no op named copy: ceilings are those of the device's own copy alone");
     }
     // The emulator's rate says nothing of any processor, and a GPU's is measured once.
-    const bool rate = request_.ceilings && !device_.facts().is_cpu() && !store_.compute_rate(fingerprint_);
+    const bool rate = request_.ceilings && !workplace_.facts().is_cpu() && !store_.compute_rate(fingerprint_);
     stops_ = plan_stops(request_, copy, rate ? find_measure(kFmaOp) : nullptr);
     problems_ = static_cast<std::size_t>(std::count_if(stops_.begin(), stops_.end(), is_tuned));
   }
@@ -143,30 +156,36 @@ class Walk {
     stop.unservable = is_tuned(stop) && stop.run->candidates() == 0;
   }
 
-  /// Asks for work ahead, over the ends of problems, so that compiling never waits for measuring.
-  void top_up() {
+  /// Has compiled ahead, over the ends of problems, so that compiling never waits for measuring.
+  void compile_ahead(std::size_t from) {
     const std::size_t ahead = kAheadPerWorker * static_cast<std::size_t>(builder_.workers());
-    while (queue_.size() < ahead && feed_ < stops_.size() && !interrupted_()) {
-      Stop& stop = stops_[feed_];
-      prepare(stop);
-      auto work = stop.run ? stop.run->ask() : std::nullopt;
-      if (work) {
-        queue_.emplace_back(feed_, std::move(*work));
-      } else {
-        ++feed_;
-      }
+    const std::size_t end = std::min(stops_.size(), from + kStopsAhead);
+    for (std::size_t i = from; i < end && !interrupted_(); ++i) {
+      prepare(stops_[i]);
+      if (stops_[i].run && !stops_[i].run->compile_ahead(ahead)) return;
     }
+  }
+
+  /// When the problem that begins now must be done with looking: at its share of what is left of the budget, less what its
+  /// final takes.
+  [[nodiscard]] Clock::time_point deadline() const {
+    if (request_.budget.count() == 0) return Clock::time_point::max();
+    const auto now = Clock::now();
+    const auto left = std::max(start_ + request_.budget - now, Clock::duration::zero());
+    const auto share = std::chrono::duration<double, std::nano>(left) / static_cast<double>(problems_ - ordinal_);
+    return now + std::chrono::duration_cast<Clock::duration>(kShareOfLooks * share);
   }
 
   void visit(std::size_t index) {
     Stop& stop = stops_[index];
-    top_up();
+    prepare(stop);
+    if (stop.run) stop.run->begin(is_tuned(stop) ? deadline() : Clock::time_point::max());
     if (is_tuned(stop) && stop.run) {
       listener_.problem_started(stop.problem, ordinal_++, problems_, stop.run->candidates(), stop.run->known_before());
       summary_.reused += stop.run->known_before();
     }
     try {
-      measure_all(index);
+      if (stop.run) measure_all(index);
       if (!summary_.interrupted) finish(stop);
     } catch (const DeviceLost&) {
       throw;
@@ -178,23 +197,22 @@ class Walk {
   }
 
   void measure_all(std::size_t index) {
-    for (top_up(); !queue_.empty() && queue_.front().first == index; top_up()) {
-      const Work work = std::move(queue_.front().second);
-      queue_.pop_front();
-      Stop& stop = stops_[index];
+    Stop& stop = stops_[index];
+    for (compile_ahead(index); !interrupted_(); compile_ahead(index)) {
+      const auto look = stop.run->next();
+      if (!look) return;
+      const std::size_t tried = stop.run->tried();
       const auto start = Clock::now();
-      const auto trial = stop.run->measure(work);
+      const auto trial = stop.run->measure(*look);
       summary_.measure_seconds += Clock::now() - start;
-      if (!trial) {
-        summary_.interrupted = true;
-        return;
-      }
-      if (!is_tuned(stop)) continue;
-      ++summary_.measured;
-      if (trial->status != TrialStatus::ok) ++summary_.failed;
+      if (!trial) break;
+      // Longer looks at the same config are not told of.
+      if (!is_tuned(stop) || stop.run->tried() == tried) continue;
+      ++(trial->sweep == tuning_.trial.sweep ? summary_.measured : summary_.reused);
+      if (trial->sweep == tuning_.trial.sweep && trial->status != TrialStatus::ok) ++summary_.failed;
       listener_.trial_done(stop.problem, *trial, stop.run->is_best_so_far(*trial));
     }
-    if (interrupted_()) summary_.interrupted = true;
+    summary_.interrupted = true;
   }
 
   void finish(Stop& stop) {
@@ -217,7 +235,7 @@ class Walk {
     ++summary_.problems;
     if (winners->empty()) ++summary_.without_winner;
     if (stop.run->candidates() == 0) {
-      summary_.refusals.push_back(refusals(*stop.definition, stop.problem, device_.facts()));
+      summary_.refusals.push_back(refusals(*stop.definition, stop.problem, workplace_.facts()));
     }
     listener_.problem_done(stop.problem, *winners);
   }
@@ -228,7 +246,7 @@ class Walk {
     ceiling.bytes = stop.bytes;
     ceiling.reads = stop.reads;
     ceiling.mode = request_.mode;
-    ceiling.gpu_uuid = device_.gpu_uuid();
+    ceiling.gpu_uuid = workplace_.gpu_uuid();
     if (stop.run) {
       const auto winners = stop.run->finish();
       if (winners && !winners->empty()) {
@@ -237,7 +255,7 @@ class Walk {
       stop.run->release();
     }
     if (stop.reads == 1) {
-      ceiling.memcpy_ns = memcpy_ns(device_, ceiling.bytes, request_.mode, measuring_.trial.stop, interrupted_);
+      ceiling.memcpy_ns = workplace_.memcpy_ns(ceiling.bytes, request_.mode, measuring_.stop, interrupted_);
     }
     if (interrupted_() || ceiling.best_ns() <= 0) return;
     store_.put_ceiling(fingerprint_, ceiling);
@@ -252,20 +270,18 @@ class Walk {
     ComputeRate rate;
     rate.flops_per_second = static_cast<double>(stop.definition->flops_of(stop.problem)) / best.timing->median_ns * 1e9;
     rate.config = best.config.text();
-    rate.gpu_uuid = device_.gpu_uuid();
+    rate.gpu_uuid = workplace_.gpu_uuid();
     store_.put_compute_rate(fingerprint_, rate);
   }
 
   /// A problem that cannot be set up (too large for the memory, say) costs itself, not the sweep.
   void skip(std::size_t index, const DeviceError& error) {
-    if (!still_answers(device_)) {
+    if (!workplace_.answers()) {
       throw DeviceLost(
           fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, "
                       "and it goes on from there",
-                      device_.name(), error.what()));
+                      workplace_.name(), error.what()));
     }
-    while (!queue_.empty() && queue_.front().first == index) queue_.pop_front();
-    if (feed_ == index) ++feed_;
     const Stop& stop = stops_[index];
     const std::string what = stop.goal == Stop::Goal::ceiling ? "the copy ceiling" : stop.problem.key();
     listener_.note(fmt::format("{} is left out: {}", what, error.what()));
@@ -274,7 +290,7 @@ class Walk {
 
   const SweepRequest& request_;
   Catalogue& catalogue_;
-  Device& device_;
+  Workplace& workplace_;
   std::string fingerprint_;
   Store& store_;
   SweepListener& listener_;
@@ -283,8 +299,7 @@ class Walk {
   SweepSetting measuring_;
   SweepSummary summary_;
   std::vector<Stop> stops_;
-  std::deque<std::pair<std::size_t, Work>> queue_;
-  std::size_t feed_ = 0;
+  Clock::time_point start_;
   std::size_t ordinal_ = 0;
   std::size_t problems_ = 0;
   Builder builder_;
@@ -292,9 +307,17 @@ class Walk {
 
 }  // namespace
 
-SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store,
+SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace, Store& store,
                        SweepListener& listener, const std::function<bool()>& interrupted) {
-  return Walk(request, catalogue, device, store, listener, interrupted).run();
+  if (request.compiler == nullptr) throw std::invalid_argument("run_sweep: there is no compiler");
+  return Walk(request, catalogue, workplace, store, listener, interrupted).run();
+}
+
+SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,
+                       SweepListener& listener, const std::function<bool()>& interrupted) {
+  if (request.compiler == nullptr) request.compiler = &device.compiler();
+  LocalWorkplace workplace(device);
+  return run_sweep(request, catalogue, workplace, store, listener, interrupted);
 }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tuner/bench/bench.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/trials.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, one problem after the other, compiling ahead
 /// of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed
@@ -23,16 +25,27 @@ struct SweepRequest {
   std::vector<Problem> problems;
   MeasureMode mode = MeasureMode::cold;
   StopRule stop;
-  /// Makes the binaries, and must outlive the sweep; null: the device's. Its version is that of the device's.
+  /// Makes the binaries, and must outlive the sweep. May be null where run_sweep is given a Device: then it is that one's.
   Compiler* compiler = nullptr;
   /// Compile workers; 0: one a core.
   int jobs = 0;
   /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
   std::size_t max_configs = 0;
+  /// How configs are searched (search/strategy.hpp); race for ceilings, unless all is measured.
+  std::string strategy = "exhaustive";
+  std::uint64_t seed = 1;
+  /// Configs tried for each problem, besides those that the cache knows; 0: no bound.
+  std::size_t max_trials = 0;
+  /// The strategy `model` leaves out what it ranks low.
+  bool prune = true;
+  /// Of the whole sweep; each problem gets its share of what is left. 0: no bound.
+  std::chrono::nanoseconds budget{0};
   /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate.
   bool ceilings = true;
   /// Measure again what the cache already has.
   bool again = false;
+  /// Failures that are tried again. What became of them counts, as the newest.
+  std::set<TrialStatus> retry;
   /// What was asked, for the sweep's row.
   std::string command;
 };
@@ -51,7 +64,7 @@ class SweepListener {
 struct SweepSummary {
   /// Problems finished.
   std::size_t problems = 0;
-  /// Trials made, failures included, and of these the failures. Those of copy ceilings do not count.
+  /// Configs tried, failures included, and of these the failures. Those of copy ceilings do not count.
   std::size_t measured = 0;
   std::size_t failed = 0;
   /// Trials that the cache had.
@@ -74,9 +87,12 @@ struct SweepSummary {
 /// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
 ///
 /// `interrupted` is asked often (Ctrl-C); what was measured is kept. Throws CacheError or DeviceError when the cache or
-/// the device itself fails: on a GPU a config that crashes takes the context with it, so its trial is stored and the
-/// sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
-[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Device& device, Store& store,
+/// the device itself is lost; on a device of this process a config that crashes on a GPU does that, so its trial is stored
+/// and the sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
+[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace,
+                                     Store& store, SweepListener& listener, const std::function<bool()>& interrupted);
+/// On a device of this process, which ends with a kernel that brings it down.
+[[nodiscard]] SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 
 }  // namespace tilewright

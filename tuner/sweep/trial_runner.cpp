@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/limits.hpp"
 
@@ -58,13 +59,43 @@ TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const P
       problem_(problem),
       reference_(reference),
       setting_(std::move(setting)),
-      verifier_(device, definition, problem, reference_) {
-  setting_.stop.rest = rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem));
+      rest_(rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem))),
+      verifier_(std::make_unique<Verifier>(device, definition, problem, reference_)) {}
+
+void TrialRunner::renew() {
+  // All memory goes before any is taken: there may be none for two of each.
+  sets_.clear();
+  pristine_.clear();
+  other_verifier_.reset();
+  verifier_.reset();
+  verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
+  spoilt_ = false;
 }
 
-std::unique_ptr<DeviceExecutable> TrialRunner::load(const Implementation& implementation, const Config& config,
-                                                    const Build& build, std::span<const std::byte> binary) {
-  return device_.load(binary, build.kernels, definition_.interface, implementation.recipe, config, problem_);
+Verdict TrialRunner::check(const Loaded& loaded) {
+  if (spoilt_ || !verifier_) renew();
+  const std::vector<Address> workspaces = addresses_of(loaded.workspaces);
+  Verdict verdict = verifier_->check(*loaded.executable, workspaces);
+  if (verdict.right) return verdict;
+  if (!verdict.damaged && !verifier_->sound()) {
+    renew();
+    verdict = verifier_->check(*loaded.executable, workspaces);
+  }
+  spoilt_ = verdict.damaged || (!verdict.right && !verifier_->sound());
+  return verdict;
+}
+
+TrialRunner::Loaded TrialRunner::load(const Finalist& config) {
+  Loaded loaded;
+  loaded.executable = device_.load(config.binary, config.build->kernels, definition_.interface,
+                                   config.implementation->recipe, config.config, problem_);
+  loaded.workspaces = make_workspaces(device_, loaded.executable->plan());
+  return loaded;
+}
+
+StopRule TrialRunner::with_rest(StopRule rule) const {
+  rule.rest = rest_;
+  return rule;
 }
 
 // Made when the first config is timed: a problem whose configs all fail needs one set, not a memory full of them.
@@ -119,71 +150,112 @@ std::unique_ptr<Rounds> TrialRunner::long_enough(DeviceExecutable& executable, R
   }
 }
 
-Timing TrialRunner::time(DeviceExecutable& executable, std::span<const Address> workspaces) {
+void TrialRunner::make_rounds(Loaded& loaded) {
   make_sets();
+  static_cast<void>(interrupted());
   std::vector<LaunchArgs> args;
-  for (const auto& set : sets_) args.push_back({set->values(), {workspaces.begin(), workspaces.end()}});
+  for (const auto& set : sets_) args.push_back({set->values(), addresses_of(loaded.workspaces)});
   std::vector<Restore> restore;
   for (const Pristine& pristine : pristine_) restore.push_back(pristine.restore);
 
   RoundsRequest request{.mode = setting_.mode, .launches = 1, .sets = args, .restore = restore};
-  std::unique_ptr<Rounds> rounds = device_.rounds(executable, request);
-  if (setting_.mode != MeasureMode::events) rounds = long_enough(executable, request, rounds->run());
-  Timing timing = measure(*rounds, setting_.stop, setting_.interrupted);
-  timing.launches_per_round = request.launches;
-  timing.input_sets = static_cast<int>(args.size());
-  timing.floor_ns = floor_ns(request.launches);
+  loaded.rounds = device_.rounds(*loaded.executable, request);
+  if (setting_.mode != MeasureMode::events) {
+    loaded.rounds = long_enough(*loaded.executable, request, loaded.rounds->run());
+  }
+  loaded.launches = request.launches;
+}
+
+void TrialRunner::complete(Timing& timing, const Loaded& loaded) {
+  timing.launches_per_round = loaded.launches;
+  timing.input_sets = static_cast<int>(sets_.size());
+  timing.floor_ns = floor_ns(loaded.launches);
+}
+
+Timing TrialRunner::time(Loaded& loaded, const StopRule& rule) {
+  make_rounds(loaded);
+  Timing timing = measure(*loaded.rounds, with_rest(rule), setting_.interrupted);
+  complete(timing, loaded);
   return timing;
 }
 
-Timing TrialRunner::time(const Implementation& implementation, const Config& config, const Build& build,
-                         std::span<const std::byte> binary) {
-  const auto executable = load(implementation, config, build, binary);
-  const auto workspaces = make_workspaces(device_, executable->plan());
-  return time(*executable, addresses_of(workspaces));
+Timing TrialRunner::time(const Finalist& config, const StopRule& rule) {
+  Loaded loaded = load(config);
+  return time(loaded, rule);
 }
 
-void TrialRunner::try_config(const Implementation& implementation, const Config& config, const Build& build,
-                             std::span<const std::byte> binary, Trial& trial) {
-  const auto planned = make_plan(definition_.interface, implementation.recipe, config, problem_, device_.facts());
+std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalists, const StopRule& rule) {
+  std::vector<Timing> timings(finalists.size());
+  std::vector<Loaded> loaded(finalists.size());
+  std::vector<std::size_t> places;
+  std::vector<Rounds*> rounds;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    try {
+      loaded[i] = load(finalists[i]);
+      make_rounds(loaded[i]);
+    } catch (const DeviceError&) {
+      if (!still_answers(device_)) throw;
+      loaded[i] = {};
+      continue;
+    }
+    places.push_back(i);
+    rounds.push_back(loaded[i].rounds.get());
+  }
+  std::vector<Timing> measured = measure_together(rounds, with_rest(rule), setting_.interrupted);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (measured[i].rounds_ns.empty()) continue;
+    complete(measured[i], loaded[places[i]]);
+    timings[places[i]] = std::move(measured[i]);
+  }
+  return timings;
+}
+
+void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial& trial) {
+  const auto planned =
+      make_plan(definition_.interface, config.implementation->recipe, config.config, problem_, device_.facts());
   if (const auto* illegal = std::get_if<Illegal>(&planned)) throw UsageError(illegal->reason);
-  const bool is_base = config == definition_.base;
-  if (auto reason = exceeded_limit(std::get<LaunchPlan>(planned), build.kernels, device_.facts(), is_base)) {
+  const bool is_base = config.config == definition_.base;
+  if (auto reason = exceeded_limit(std::get<LaunchPlan>(planned), config.build->kernels, device_.facts(), is_base)) {
     trial.status = TrialStatus::exceeds_limits;
     trial.reason = std::move(*reason);
     return;
   }
-  const auto executable = load(implementation, config, build, binary);
-  const auto workspaces = make_workspaces(device_, executable->plan());
-  const Verdict verdict = verifier_.check(*executable, addresses_of(workspaces));
+  Loaded loaded = load(config);
+  if (interrupted()) return;
+  const Verdict verdict = check(loaded);
   trial.accuracy = verdict.accuracy;
   if (!verdict.right) {
     trial.status = TrialStatus::wrong_result;
     trial.reason = verdict.reason;
     return;
   }
+  if (interrupted()) return;
   const DeviceReadings before = device_.readings();
-  trial.timing = time(*executable, addresses_of(workspaces));
+  trial.timing = time(loaded, rule);
   trial.readings = merged(before, device_.readings());
 }
 
-Trial TrialRunner::run(const Implementation& implementation, const Config& config, const Build& build,
-                       std::span<const std::byte> binary) {
+Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config, const Build& build) {
   Trial trial;
   trial.config = config;
-  trial.mode = setting_.mode;
-  trial.gpu_uuid = device_.gpu_uuid();
-  trial.versions = setting_.versions;
+  trial.mode = setting.mode;
+  trial.gpu_uuid = gpu_uuid;
+  trial.versions = setting.versions;
   trial.build_key = build.key;
-  trial.sweep = setting_.sweep;
+  trial.sweep = setting.sweep;
   trial.measured_at = std::time(nullptr);
-  if (!build.ok) {
-    trial.status = TrialStatus::compile_failed;
-    trial.reason = first_error(build.log);
-    return trial;
-  }
+  if (build.ok) return trial;
+  trial.status = TrialStatus::compile_failed;
+  trial.reason = first_error(build.log);
+  return trial;
+}
+
+Trial TrialRunner::run(const Implementation& implementation, const Config& config, const Build& build,
+                       std::span<const std::byte> binary, const StopRule& rule) {
+  Trial trial = begin_trial(setting_, device_.gpu_uuid(), config, build);
+  if (!build.ok) return trial;
   try {
-    try_config(implementation, config, build, binary, trial);
+    try_config({&implementation, config, &build, binary}, rule, trial);
   } catch (const DeviceError& error) {
     trial.status = status_of(error);
     trial.reason = error.what();
@@ -196,16 +268,26 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
   return trial;
 }
 
-std::string TrialRunner::check_again(const Implementation& implementation, const Config& config, const Build& build,
-                                     std::span<const std::byte> binary) {
-  const auto executable = load(implementation, config, build, binary);
-  const auto workspaces = make_workspaces(device_, executable->plan());
+std::string TrialRunner::check_again(const Finalist& config) {
+  const Loaded loaded = load(config);
   if (!other_verifier_) {
-    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(executable->plan().args)};
+    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(loaded.executable->plan().args)};
     other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options);
   }
-  const Verdict verdict = other_verifier_->check(*executable, addresses_of(workspaces));
+  const Verdict verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
   return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
 }
+
+std::unique_ptr<Trials> LocalWorkplace::set_up(const OpDefinition& definition, const Problem& problem,
+                                               const CompileResult& reference, const TrialSetting& setting) {
+  return std::make_unique<TrialRunner>(device_, definition, problem, reference, setting);
+}
+
+double LocalWorkplace::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                 const std::function<bool()>& interrupted) {
+  return tilewright::memcpy_ns(device_, bytes, mode, rule, interrupted);
+}
+
+bool LocalWorkplace::answers() { return still_answers(device_); }
 
 }  // namespace tilewright

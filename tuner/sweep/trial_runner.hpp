@@ -1,50 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "cache/store/store.hpp"
-#include "tuner/bench/bench.hpp"
-#include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/trials.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// One problem on one device, made ready: its inputs, its reference result and its rotating input sets are made once
-/// and serve every config. Runs on the device's thread.
+/// One problem on one device of this process, made ready: its inputs, its reference result and its rotating input sets
+/// are made once and serve every config. Runs on the device's thread.
 namespace tilewright {
 
-/// What all trials of a sweep share.
-struct TrialSetting {
-  MeasureMode mode = MeasureMode::cold;
-  StopRule stop;
-  Versions versions;
-  std::int64_t sweep = 0;
-  std::function<bool()> interrupted;
-};
+/// A trial about to be made, with all that is known before; `compile_failed`, with the reason, where the build did.
+[[nodiscard]] Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config,
+                                const Build& build);
 
-class TrialRunner {
+class TrialRunner : public Trials {
  public:
-  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice.
+  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device` and `definition`
+  /// must outlive it.
   TrialRunner(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
               TrialSetting setting);
 
-  /// Load, verify, measure. Whatever the config does wrong is the trial's status, never an exception; a trial cut short
-  /// by an interrupt has no timing and must not be stored. `binary` is empty when the build failed.
+  /// A device that computes without a pause rests after each round, as the problem needs: `rule.rest` is not asked.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
-                          std::span<const std::byte> binary);
-
-  /// Checks a config again on other data, in place where the op allows that. Empty when it is right, else the reason.
-  [[nodiscard]] std::string check_again(const Implementation& implementation, const Config& config, const Build& build,
-                                        std::span<const std::byte> binary);
-
-  /// Times a config that is known to be right.
-  [[nodiscard]] Timing time(const Implementation& implementation, const Config& config, const Build& build,
-                            std::span<const std::byte> binary);
+                          std::span<const std::byte> binary, const StopRule& rule) override;
+  [[nodiscard]] std::vector<Timing> time_together(std::span<const Finalist> finalists, const StopRule& rule) override;
+  [[nodiscard]] Timing time(const Finalist& config, const StopRule& rule) override;
+  [[nodiscard]] std::string check_again(const Finalist& config) override;
 
  private:
   /// An inout tensor's first content, for the rounds to put back.
@@ -53,27 +40,67 @@ class TrialRunner {
     Restore restore;
   };
 
-  [[nodiscard]] std::unique_ptr<DeviceExecutable> load(const Implementation& implementation, const Config& config,
-                                                       const Build& build, std::span<const std::byte> binary);
+  /// A config on the device, with its workspaces and what its rounds are made of.
+  struct Loaded {
+    std::unique_ptr<DeviceExecutable> executable;
+    std::vector<std::unique_ptr<DeviceBuffer>> workspaces;
+    std::unique_ptr<Rounds> rounds;
+    int launches = 1;
+  };
+
+  /// Makes inputs, reference and input sets anew.
+  void renew();
+  /// Judges a config. When it wrote where it must not, or when another did that what it was compared with was spoilt,
+  /// everything is made anew before it can deceive anyone.
+  [[nodiscard]] Verdict check(const Loaded& loaded);
+  /// Asked between steps, so that whoever waits sees that work gets on.
+  [[nodiscard]] bool interrupted() const { return setting_.interrupted && setting_.interrupted(); }
+  [[nodiscard]] Loaded load(const Finalist& config);
+  [[nodiscard]] StopRule with_rest(StopRule rule) const;
   void make_sets();
-  [[nodiscard]] Timing time(DeviceExecutable& executable, std::span<const Address> workspaces);
+  void make_rounds(Loaded& loaded);
+  /// Adds what is known of the rounds to their statistics.
+  void complete(Timing& timing, const Loaded& loaded);
+  [[nodiscard]] Timing time(Loaded& loaded, const StopRule& rule);
   /// Rounds of as many launches as make one long enough to time; sets `request.launches`.
   [[nodiscard]] std::unique_ptr<Rounds> long_enough(DeviceExecutable& executable, RoundsRequest& request,
                                                     double estimate_ns);
   [[nodiscard]] double floor_ns(int launches);
-  void try_config(const Implementation& implementation, const Config& config, const Build& build,
-                  std::span<const std::byte> binary, Trial& trial);
+  void try_config(const Finalist& config, const StopRule& rule, Trial& trial);
 
   Device& device_;
   const OpDefinition& definition_;
   Problem problem_;
   CompileResult reference_;
   TrialSetting setting_;
-  Verifier verifier_;
+  int rest_;
+  std::unique_ptr<Verifier> verifier_;
+  bool spoilt_ = false;
   std::unique_ptr<Verifier> other_verifier_;
   std::vector<std::unique_ptr<ArgumentSet>> sets_;
   std::vector<Pristine> pristine_;
   std::map<int, double> floors_;
+};
+
+/// A device of this process as a sweep sees it.
+class LocalWorkplace : public Workplace {
+ public:
+  /// `device` must outlive it.
+  explicit LocalWorkplace(Device& device) : device_(device), name_(device.name()) {}
+
+  [[nodiscard]] const DeviceFacts& facts() const noexcept override { return device_.facts(); }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return device_.gpu_uuid(); }
+  [[nodiscard]] int driver_version() const noexcept override { return device_.driver_version(); }
+  [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
+                                               const CompileResult& reference, const TrialSetting& setting) override;
+  [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                 const std::function<bool()>& interrupted) override;
+  [[nodiscard]] bool answers() override;
+
+ private:
+  Device& device_;
+  std::string name_;
 };
 
 }  // namespace tilewright

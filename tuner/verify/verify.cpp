@@ -66,6 +66,8 @@ struct Verifier::Impl {
   /// By argument: how many elements the reference computed.
   std::vector<std::int64_t> computed;
   bool sampled;
+  /// Of the expected values, by argument.
+  std::vector<std::uint64_t> sums;
   /// False from before a run until its damage is known to be none.
   bool intact = true;
 
@@ -108,6 +110,15 @@ struct Verifier::Impl {
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       if (expected[i]) require_complete(i, who);
     }
+    sums = sums_now();
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> sums_now() const {
+    std::vector<std::uint64_t> now;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (expected[i]) now.push_back(device.tools().tally_words(expected[i]->address(), set.layout(i).span()).sum);
+    }
+    return now;
   }
 
   // Between rows lies poison, which must not be taken for elements that were left out: definitions keep the two apart.
@@ -233,6 +244,7 @@ struct Verifier::Impl {
     Verdict verdict;
     verdict.reason = set.damage();
     intact = verdict.reason.empty();
+    verdict.damaged = !intact;
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       if (!expected[i]) continue;
       const std::string wrong = judge(i, verdict.accuracy);
@@ -256,5 +268,7 @@ Verifier::~Verifier() = default;
 Verdict Verifier::check(DeviceExecutable& executable, std::span<const Address> workspaces) {
   return impl_->check(executable, workspaces);
 }
+
+bool Verifier::sound() { return impl_->sums_now() == impl_->sums; }
 
 }  // namespace tilewright

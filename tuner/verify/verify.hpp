@@ -17,6 +17,8 @@ struct Verdict {
   /// What is wrong first, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)".
   std::string reason;
   Accuracy accuracy;
+  /// It wrote where it must not.
+  bool damaged = false;
 };
 
 /// The greatest norm-wise error that an output of this type may have: twice its unit roundoff. Where the type is no
@@ -38,6 +40,10 @@ class Verifier {
   /// Whatever a config destroyed is made anew before the next one runs. Throws UsageError when an argument is not
   /// aligned as the config needs (Options::misalign_elements).
   [[nodiscard]] Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces = {});
+
+  /// True when what results are compared with is still what the reference computed: a config may write anywhere. One
+  /// that is judged wrong when this is false may be right.
+  [[nodiscard]] bool sound();
 
  private:
   struct Impl;

@@ -138,5 +138,50 @@ TEST(Measure, what_a_round_throws_goes_through) {
   EXPECT_THROW((void)measure(rounds, kPatient), DeviceError);
 }
 
+TEST(Measure, gives_up_at_the_first_round_that_is_too_slow) {
+  StopRule rule = kPatient;
+  rule.give_up_ns = 1500;
+  FakeRounds slow([](int) { return 2000.0; });
+  EXPECT_EQ(measure(slow, rule).rounds_ns, std::vector<double>{2000.0});
+  FakeRounds later([](int i) { return i < 3 ? 1000.0 : 1600.0; });
+  EXPECT_EQ(measure(later, rule).rounds_ns, (std::vector<double>{1000.0, 1000.0, 1600.0}));
+  FakeRounds fine([](int) { return 1500.0; });
+  EXPECT_EQ(measure(fine, rule).rounds_ns.size(), 8u);
+}
+
+TEST(MeasureTogether, takes_a_round_of_each_in_turn) {
+  std::vector<int> order;
+  FakeRounds a([&](int) { return order.push_back(0), 1000.0; });
+  FakeRounds b([&](int) { return order.push_back(1), 2000.0; });
+  Rounds* const both[] = {&a, &b};
+  const std::vector<Timing> timings = measure_together(both, kPatient);
+  ASSERT_EQ(timings.size(), 2u);
+  EXPECT_EQ(timings[0].rounds_ns, std::vector<double>(8, 1000.0));
+  EXPECT_EQ(timings[1].rounds_ns, std::vector<double>(8, 2000.0));
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i % 2));
+}
+
+TEST(MeasureTogether, goes_on_for_all_until_the_last_is_settled) {
+  FakeRounds quiet([](int) { return 1000.0; });
+  FakeRounds noisy([](int i) { return i < 60 ? 1000.0 + 50 * (i % 3) : 1050.0; });
+  Rounds* const both[] = {&quiet, &noisy};
+  const std::vector<Timing> timings = measure_together(both, kPatient);
+  EXPECT_GT(timings[0].rounds_ns.size(), 8u);
+  EXPECT_EQ(timings[0].rounds_ns.size(), timings[1].rounds_ns.size());
+}
+
+TEST(MeasureTogether, gives_nothing_of_a_turn_that_was_cut_short) {
+  bool stop = false;
+  FakeRounds a([](int) { return 1000.0; });
+  FakeRounds b([&](int i) { return stop = i == 4, 1000.0; });
+  FakeRounds c([](int) { return 1000.0; });
+  Rounds* const all[] = {&a, &b, &c};
+  const std::vector<Timing> timings = measure_together(all, kPatient, [&] { return stop; });
+  for (const Timing& timing : timings) EXPECT_EQ(timing.rounds_ns.size(), 3u);
+  stop = true;
+  EXPECT_TRUE(measure_together(all, kPatient, [&] { return stop; }).front().rounds_ns.empty());
+  EXPECT_TRUE(measure_together({}, kPatient).empty());
+}
+
 }  // namespace
 }  // namespace tilewright

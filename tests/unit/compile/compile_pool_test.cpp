@@ -184,5 +184,21 @@ TEST(CompilePool, destruction_drops_what_waits) {
   EXPECT_LT(compiler.started, 41);
 }
 
+TEST(CompilePool, starts_nothing_while_paused_and_waits_for_what_runs) {
+  FakeCompiler compiler;
+  CompilePool pool(compiler, 1);
+  pool.submit("running", request("running", "wait"));
+  while (compiler.started == 0) std::this_thread::yield();
+  EXPECT_FALSE(pool.pause(milliseconds(20))) << "a job still runs";
+  pool.submit("later", request("later"));
+  compiler.release();
+  EXPECT_TRUE(pool.pause(milliseconds(10'000)));
+  EXPECT_EQ(pool.next()->key, "running");
+  EXPECT_FALSE(pool.next(milliseconds(50)).has_value());
+  EXPECT_EQ(compiler.started, 1);
+  pool.resume();
+  EXPECT_EQ(pool.next()->key, "later");
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -13,7 +13,7 @@
 
 #include "cache/error.hpp"
 #include "tests/unit/emulator/emulated.hpp"
-#include "tuner/compile/subprocess.hpp"
+#include "tuner/process/subprocess.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -1,48 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "tests/unit/search/landscape.hpp"
 
-#include "tuner/search/strategy.hpp"
-
-namespace tilewright {
+namespace tilewright::testing {
 namespace {
 
-std::vector<std::size_t> ask_all(Strategy& strategy) {
-  std::vector<std::size_t> asked;
-  while (const auto next = strategy.ask()) asked.push_back(*next);
-  return asked;
+TEST(Exhaustive, asks_for_every_candidate_wholly_in_order) {
+  const Landscape landscape(4);
+  const auto strategy = exhaustive(landscape.space);
+  EXPECT_EQ(candidates_of(strategy->ask(9)), (std::vector<std::size_t>{0, 1, 2, 3}));
+  for (const Look& look : strategy->ask(9)) {
+    EXPECT_EQ(look.length, LookLength::whole);
+    EXPECT_EQ(look.rule.max_rounds, landscape.space.rule.max_rounds);
+  }
+  EXPECT_EQ(candidates_of(strategy->ask(2)), (std::vector<std::size_t>{0, 1}));
 }
 
-TEST(Exhaustive, asks_for_every_candidate_once_in_order) {
-  const auto strategy = exhaustive(4);
-  EXPECT_EQ(ask_all(*strategy), (std::vector<std::size_t>{0, 1, 2, 3}));
-  EXPECT_EQ(strategy->ask(), std::nullopt);
-}
-
-TEST(Exhaustive, leaves_out_what_it_was_told_before) {
-  const auto strategy = exhaustive(5);
-  strategy->tell(0, Trial{});
+TEST(Exhaustive, leaves_out_what_it_was_told) {
+  const Landscape landscape(5);
+  const auto strategy = exhaustive(landscape.space);
+  strategy->tell(0, landscape.trial(0, 9));
   strategy->tell(3, Trial{});
-  strategy->tell(4, Trial{});
-  EXPECT_EQ(ask_all(*strategy), (std::vector<std::size_t>{1, 2}));
+  strategy->tell(4, landscape.trial(4, 9));
+  EXPECT_EQ(candidates_of(strategy->ask(9)), (std::vector<std::size_t>{1, 2}));
 }
 
-TEST(Exhaustive, may_be_told_after_asking_ahead_in_any_order) {
-  const auto strategy = exhaustive(3);
-  EXPECT_EQ(strategy->ask(), 0U);
-  EXPECT_EQ(strategy->ask(), 1U);
-  strategy->tell(1, Trial{});
-  strategy->tell(0, Trial{});
-  EXPECT_EQ(strategy->ask(), 2U);
-  EXPECT_EQ(strategy->ask(), std::nullopt);
+TEST(Exhaustive, looks_again_at_what_was_looked_at_briefly) {
+  const Landscape landscape(2);
+  const auto strategy = exhaustive(landscape.space);
+  Trial brief = landscape.trial(0, 2);
+  brief.look = LookLength::brief;
+  strategy->tell(0, brief);
+  EXPECT_EQ(candidates_of(strategy->ask(9)), (std::vector<std::size_t>{0, 1}));
 }
 
-TEST(Exhaustive, of_nothing_asks_nothing) { EXPECT_EQ(exhaustive(0)->ask(), std::nullopt); }
+TEST(Exhaustive, begins_with_the_base) {
+  Landscape landscape(3);
+  landscape.space.base = landscape.space.candidates[2];
+  EXPECT_EQ(candidates_of(exhaustive(landscape.space)->ask(9)), (std::vector<std::size_t>{2, 0, 1}));
+}
+
+TEST(Exhaustive, of_nothing_asks_nothing) {
+  const Landscape landscape(0);
+  EXPECT_TRUE(exhaustive(landscape.space)->ask(9).empty());
+}
 
 TEST(Exhaustive, refuses_a_candidate_that_does_not_exist) {
-  EXPECT_THROW(exhaustive(2)->tell(2, Trial{}), std::out_of_range);
+  const Landscape landscape(2);
+  EXPECT_THROW(exhaustive(landscape.space)->tell(2, Trial{}), std::out_of_range);
 }
 
-TEST(Exhaustive, is_stored_under_its_name) { EXPECT_EQ(exhaustive(1)->name(), "exhaustive"); }
+TEST(RandomOrder, is_a_draw_without_replacement_that_a_seed_fixes) {
+  Landscape landscape(50);
+  const auto first = candidates_of(random_order(landscape.space)->ask(50));
+  EXPECT_EQ(std::set<std::size_t>(first.begin(), first.end()).size(), 50U);
+  EXPECT_EQ(candidates_of(random_order(landscape.space)->ask(50)), first);
+  landscape.space.seed = 2;
+  EXPECT_NE(candidates_of(random_order(landscape.space)->ask(50)), first);
+}
+
+TEST(MakeStrategy, knows_every_name_and_suggests_the_nearest) {
+  const Landscape landscape(1);
+  for (const std::string& name : strategy_names()) EXPECT_EQ(make_strategy(name, landscape.space)->name(), name);
+  try {
+    (void)make_strategy("rase", landscape.space);
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean race?"), std::string::npos) << error.what();
+  }
+}
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::testing

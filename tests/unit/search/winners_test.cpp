@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tuner/search/strategy.hpp"
+#include "tuner/bench/bench.hpp"
+#include "tuner/search/winners.hpp"
 
 namespace tilewright {
 namespace {
@@ -124,6 +125,67 @@ TEST(ChooseWinners, skips_an_ok_trial_without_a_timing) {
   Trial untimed;
   untimed.config = Config::parse("a{}");
   EXPECT_EQ(find(choose_winners({untimed, ok("b{}", 3)}, kBase, "s"), WinnerRole::best)->trial.config.text(), "b{}");
+}
+
+Trial final_of(const std::string& config, std::vector<double> rounds, std::int64_t sweep = 1) {
+  Trial trial;
+  trial.config = Config::parse(config);
+  trial.timing = summarise(std::move(rounds));
+  trial.look = LookLength::final;
+  trial.sweep = sweep;
+  return trial;
+}
+
+/// Rounds in which the clock drifts by far more than the configs differ.
+std::vector<double> drifting(double share) {
+  std::vector<double> rounds;
+  for (int i = 0; i < 12; ++i) rounds.push_back(share * (1000 + 10 * i));
+  return rounds;
+}
+
+TEST(ChooseWinners, tells_configs_of_a_final_apart_by_their_rounds_pair_by_pair) {
+  // Medians 0.4 % apart, intervals far wider: only next to each other do the rounds tell which is faster.
+  const auto winners = choose_winners({final_of("a{}", drifting(1.004)), final_of("b{}", drifting(1))}, kBase, "s");
+  const Winner* best = find(winners, WinnerRole::best);
+  EXPECT_EQ(best->trial.config.text(), "b{}");
+  EXPECT_TRUE(best->choice.tied.empty());
+  EXPECT_EQ(best->choice.finalists, 2);
+  EXPECT_NEAR(best->choice.margin_low, 1.004, 1e-6);
+  EXPECT_NEAR(best->choice.margin_high, 1.004, 1e-6);
+}
+
+TEST(ChooseWinners, compares_those_who_met_in_the_newest_final_alone) {
+  const auto winners = choose_winners({final_of("old{}", drifting(0.9), 1), final_of("a{}", drifting(1), 2),
+                                       final_of("b{}", drifting(1.1), 2), ok("whole{}", 500)},
+                                      kBase, "s");
+  EXPECT_EQ(find(winners, WinnerRole::best)->trial.config.text(), "a{}");
+  EXPECT_EQ(find(winners, WinnerRole::best)->runner_up->text(), "b{}");
+}
+
+TEST(ChooseWinners, names_a_runner_up_that_did_not_come_to_the_final) {
+  const auto winners = choose_winners(
+      {final_of("a{}", drifting(1)), final_of("b{}", drifting(2)), ok("near{}", 1200), ok("earlier{}", 900)}, kBase,
+      "s");
+  EXPECT_EQ(winners.front().runner_up->text(), "near{}");
+}
+
+TEST(ChooseWinners, takes_of_the_tied_what_serves_the_nearest_shape_that_any_serves) {
+  KnownProblem near;
+  near.problem.spec.op = "op";
+  near.problem.dims = {{"n", 8}};
+  near.winner = Config::parse("elsewhere{}");
+  KnownProblem far = near;
+  far.problem.dims = {{"n", 64}};
+  far.winner = Config::parse("b{}");
+  const std::vector<Trial> trials{ok("a{}", 10.0), ok("b{}", 10.02), ok("c{}", 30)};
+  const Winner best = choose_winners(trials, kBase, "s", {near, far}).front();
+  EXPECT_EQ(best.trial.config.text(), "b{}");
+  EXPECT_EQ(best.choice.tie_broken_by, far.problem.key());
+  ASSERT_EQ(best.choice.tied.size(), 1U);
+  EXPECT_EQ(best.choice.tied[0].text(), "a{}");
+  // What is no rival is not preferred, whatever it serves.
+  far.winner = Config::parse("c{}");
+  EXPECT_EQ(choose_winners(trials, kBase, "s", {far}).front().trial.config.text(), "a{}");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "cache/store/codecs.hpp"
 #include "cache/store/database.hpp"
 #include "fixture.hpp"
 
@@ -86,6 +87,33 @@ TEST(Migrations, ceilings_of_schema_1_are_plain_copies) {
   EXPECT_FALSE(store.ceiling("GPU", 1024, 2, MeasureMode::cold).has_value());
   EXPECT_FALSE(store.compute_rate("GPU").has_value());
   store.check();
+}
+
+TEST(Migrations, trials_of_schema_2_were_looked_at_wholly_and_winners_say_nothing_of_their_choice) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  {
+    Database second = open_with(path, migrations().first(2));
+    second.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES ('GPU', 90, '{}')");
+    second.run("INSERT INTO interfaces (hash, op, definition, sequence) VALUES ('i', 'op', '{}', 1)");
+    second.run("INSERT INTO implementations (interface, hash, name, recipe) VALUES (1, 'm', 'plain', '{}')");
+    second.run("INSERT INTO specs (interface, op, dtype, attributes, text) VALUES (1, 'op', 'f32', '[]', 'op')");
+    second.run("INSERT INTO problems (spec, dims) VALUES (1, 'n=8')");
+    second.run("INSERT INTO configs (implementation, text) VALUES (1, 'plain{}')");
+    second.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (0, 'c', 't')");
+    second.run(
+        "INSERT INTO trials (problem, device, config, mode, status, reason, versions, measured_at, gpu_uuid, compared) "
+        "VALUES (1, 1, 1, 'cold', 'ok', '', 1, 5, '', 0)");
+    second.run(
+        "INSERT INTO winners (problem, device, mode, role, position, spec, trial, configs_considered, configs_failed, "
+        "strategy) VALUES (1, 1, 'cold', 'best', 0, 1, 1, 1, 0, 'exhaustive')");
+  }
+  Store store(path);
+  EXPECT_EQ(store.trial(1)->look, LookLength::whole);
+  Database third = open_with(path, migrations());
+  Query query = third.query("SELECT choice FROM winners");
+  ASSERT_TRUE(query.next());
+  EXPECT_EQ(decode_choice(query.text(0)), Choice{});
 }
 
 TEST(Migrations, a_step_that_fails_leaves_the_file_at_the_step_before) {

@@ -173,5 +173,22 @@ TEST_F(StoreWinners, people_can_read_them_with_sqlite_alone) {
   EXPECT_EQ(view.getColumn(4).getDouble(), 1000);
 }
 
+TEST_F(StoreWinners, keep_how_they_were_chosen) {
+  Trial trial = full_trial(onchip_config(4));
+  trial.look = LookLength::final;
+  Winner winner = winner_of(store.put_trial(key, "impl-1", trial));
+  winner.choice.finalists = 3;
+  winner.choice.margin_low = 1.001;
+  winner.choice.margin_high = 1.004;
+  winner.choice.tied = {onchip_config(8)};
+  winner.choice.tie_broken_by = "softmax[dtype=bf16]{rows=8,cols=32}";
+  winner.choice.pruned = {{"dropped", 7}};
+  winner.choice.at = 1234;
+  store.put_winners(key, MeasureMode::cold, {winner});
+  const Winner read = store.winners(key, MeasureMode::cold).at(0);
+  EXPECT_EQ(read.choice, winner.choice);
+  EXPECT_EQ(read.trial.look, LookLength::final);
+}
+
 }  // namespace
 }  // namespace tilewright

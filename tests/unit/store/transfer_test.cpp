@@ -214,6 +214,33 @@ TEST(ExportWinners, is_one_file_that_opens_where_nothing_may_be_written) {
   std::filesystem::permissions(folder / "out", std::filesystem::perms(0755));
 }
 
+TEST(ExportTrials, is_a_recording_with_every_round_and_nothing_to_serve) {
+  const TemporaryFolder folder;
+  Store from = prepared_store(folder / "from.db");
+  put_winner(from, softmax_key(8, 64), onchip_config(4));
+  Trial failed = full_trial(onchip_config(8));
+  failed.status = TrialStatus::wrong_result;
+  failed.timing.reset();
+  from.put_trial(softmax_key(8, 64), "impl-1", failed);
+  const std::vector<Transferred> done = export_trials(from, folder / "rec.db");
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].added, 1U);
+  const Store made(folder / "rec.db", {.access = StoreAccess::read});
+  EXPECT_EQ(made.counts().trials, 2);
+  EXPECT_EQ(made.counts().winners, 0);
+  EXPECT_EQ(made.counts().builds, 0);
+  const auto tried = made.tried("softmax");
+  ASSERT_EQ(tried.size(), 1U);
+  EXPECT_EQ(tried[0].key.problem, softmax_problem(8, 64));
+  EXPECT_EQ(tried[0].key.device_fingerprint, h200().fingerprint());
+  EXPECT_EQ(tried[0].implementation_hashes, std::vector<std::string>{"impl-1"});
+  const auto trials = made.trials(tried[0].key, tried[0].implementation_hashes, tried[0].mode);
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_EQ(made.trial(trials[0].id)->timing->rounds_ns, full_trial(onchip_config(4)).timing->rounds_ns);
+  EXPECT_EQ(trials[1].status, TrialStatus::wrong_result);
+  EXPECT_TRUE(made.tried("gemm").empty());
+}
+
 TEST(ExportWinners, of_nothing_writes_nothing) {
   const TemporaryFolder folder;
   const Store from = prepared_store(folder / "from.db");

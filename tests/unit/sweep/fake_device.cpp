@@ -93,14 +93,17 @@ class FakeExecutable : public DeviceExecutable {
   std::int64_t n_;
 };
 
-/// The same time each round but for a thousandth, so that intervals are narrow and not empty.
+/// The same time each round but for a thousandth, so that intervals are narrow and not empty; or with noise of the device's.
 class FakeRounds : public Rounds {
  public:
-  explicit FakeRounds(double nanoseconds) : nanoseconds_(nanoseconds) {}
-  double run() override { return nanoseconds_ * (1 + 0.001 * (round_++ % 3 - 1)); }
+  explicit FakeRounds(double nanoseconds, FakeDevice* noisy = nullptr) : nanoseconds_(nanoseconds), noisy_(noisy) {}
+  double run() override {
+    return nanoseconds_ * (1 + (noisy_ != nullptr ? noisy_->noise() : 0.001 * (round_++ % 3 - 1)));
+  }
 
  private:
   double nanoseconds_;
+  FakeDevice* noisy_;
   int round_ = 0;
 };
 
@@ -131,13 +134,15 @@ CompileResult FakeCompiler::compile(const CompileRequest& request) {
   return result;
 }
 
-FakeDevice::FakeDevice(FakeOptions options) : options_(options), facts_(emulator_facts()) {
+FakeDevice::FakeDevice(FakeOptions options) : options_(options), facts_(emulator_facts()), bits_(options.seed) {
   if (!options_.gpu) return;
   facts_.name = "Fictional GPU";
   facts_.compute_capability = 90;
   facts_.memory_bytes = static_cast<std::int64_t>(options_.memory);
   uuid_ = "GPU-0000";
 }
+
+double FakeDevice::noise() { return options_.noise * (2 * static_cast<double>(bits_() >> 11) * 0x1p-53 - 1); }
 
 void FakeDevice::require_context() const {
   if (poisoned) throw DeviceError("cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS: the context is lost", 700);
@@ -196,8 +201,9 @@ std::unique_ptr<Rounds> FakeDevice::rounds(DeviceExecutable& executable, const R
     if (before_timing) before_timing();
     ++timed;
   }
-  return std::make_unique<FakeRounds>(1000.0 * dynamic_cast<FakeExecutable&>(executable).speed +
-                                      options_.round_overhead_ns / request.launches);
+  return std::make_unique<FakeRounds>(
+      1000.0 * dynamic_cast<FakeExecutable&>(executable).speed + options_.round_overhead_ns / request.launches,
+      options_.noise > 0 ? this : nullptr);
 }
 
 std::unique_ptr<Rounds> FakeDevice::empty_rounds(MeasureMode, int) { return std::make_unique<FakeRounds>(100.0); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct FakeOptions {
   std::size_t memory = std::size_t{64} << 20;
   /// What a round costs besides its launches.
   double round_overhead_ns = 0;
+  /// Rounds differ by a random share of up to so much, drawn by the seed; 0: by a thousandth, the same every time.
+  double noise = 0;
+  std::uint64_t seed = 1;
 };
 
 class FakeDevice : public Device {
@@ -66,6 +70,8 @@ class FakeDevice : public Device {
 
   /// Throws DeviceError when the context is lost.
   void require_context() const;
+  /// The next round's.
+  [[nodiscard]] double noise();
 
   FakeCompiler fake_compiler;
   /// Rounds of more than one launch, the device's own copies timed, and the most memory in use at once.
@@ -81,6 +87,7 @@ class FakeDevice : public Device {
   FakeOptions options_;
   DeviceFacts facts_;
   std::string uuid_;
+  std::mt19937_64 bits_;
 };
 
 }  // namespace tilewright::testing

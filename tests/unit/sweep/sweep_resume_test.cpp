@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <thread>
+#include <utility>
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
 
@@ -62,6 +64,28 @@ TEST_F(SweepResume, chooses_winners_when_only_they_were_missing) {
   open().put_winners(key(device), request.mode, {});
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+// While the first one is at its fourth trial, another one goes over the same cache from its beginning to its end.
+TEST_F(SweepResume, takes_what_another_sweep_has_stored_meanwhile) {
+  FakeDevice device;
+  SweepSummary inner;
+  bool once = true;
+  device.before_timing = [&] {
+    if (device.timed < 3 || !std::exchange(once, false)) return;
+    FakeDevice second;
+    Store store = open();
+    Listener other;
+    inner = run_sweep(request, catalogue, second, store, other, {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  };
+  const SweepSummary outer = sweep(device);
+  EXPECT_FALSE(once);
+  EXPECT_GT(inner.reused, 0U);
+  EXPECT_GT(outer.reused, 0U);
+  EXPECT_LT(outer.measured, kConfigs / 2);
+  EXPECT_EQ(outer.measured + outer.reused, kConfigs);
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 

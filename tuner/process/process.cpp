@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/compile/process.hpp"
+#include "tuner/process/process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "cache/error.hpp"
 
@@ -29,10 +30,29 @@ std::vector<char*> english_environment() {
   return variables;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// The command, by way of a shell that bounds itself and then becomes it: so whatever it starts, however soon, inherits the
+/// bounds.
+std::vector<std::string> bounded(const std::vector<std::string>& command, const ProcessLimits& limits) {
+  std::string bounds;
+  if (limits.memory_bytes > 0 && !kSanitized) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
+  if (limits.processor.count() > 0) bounds += fmt::format("ulimit -t {}; ", limits.processor.count());
+  if (bounds.empty()) return command;
+  std::vector<std::string> whole{"/bin/sh", "-c", bounds + "exec \"$@\"", "sh"};
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
+}
+
 }  // namespace
 
-pid_t start_process(const std::vector<std::string>& command, const Streams& streams,
-                    const std::filesystem::path& folder) {
+pid_t start_process(const std::vector<std::string>& asked, const Streams& streams, const std::filesystem::path& folder,
+                    const ProcessLimits& limits) {
+  const std::vector<std::string> command = bounded(asked, limits);
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -54,7 +74,7 @@ pid_t start_process(const std::vector<std::string>& command, const Streams& stre
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
-    throw Error(fmt::format("Running {} failed at its start: {}", fmt::join(command, " "), std::strerror(error)));
+    throw Error(fmt::format("Running {} failed at its start: {}", fmt::join(asked, " "), std::strerror(error)));
   }
   return process;
 }
@@ -64,6 +84,17 @@ int wait_for_process(pid_t process) noexcept {
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds patience) noexcept {
+  constexpr std::chrono::milliseconds kPause{2};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (int status = 0;;) {
+    const pid_t ended = waitpid(process, &status, WNOHANG);
+    if (ended != 0 && !(ended < 0 && errno == EINTR)) return status;
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace tilewright

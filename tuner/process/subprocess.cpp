@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/compile/subprocess.hpp"
+#include "tuner/process/subprocess.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,13 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include "cache/error.hpp"
-#include "tuner/compile/process.hpp"
 
 namespace tilewright {
 namespace {
@@ -22,6 +22,9 @@ namespace {
 [[noreturn]] void fail(const std::vector<std::string>& command, const char* step, int error) {
   throw Error(fmt::format("Running {} failed at {}: {}", fmt::join(command, " "), step, std::strerror(error)));
 }
+
+// Between two questions whether an interrupt has come.
+constexpr std::chrono::milliseconds kPatience{50};
 
 class FileDescriptor {
  public:
@@ -44,7 +47,8 @@ int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(statu
 }  // namespace
 
 SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit,
-                                const std::filesystem::path& folder) {
+                                const std::filesystem::path& folder, const ProcessLimits& limits,
+                                const std::function<bool()>& interrupted) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(command, "making a pipe", errno);
   FileDescriptor read_end(ends[0]);
@@ -52,16 +56,18 @@ SubprocessResult run_subprocess(const std::vector<std::string>& command, std::ch
   const auto deadline = std::chrono::steady_clock::now() + limit;
   FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (nothing.get() < 0) fail(command, "opening /dev/null", errno);
-  const pid_t child = start_process(command, {nothing.get(), write_end.get(), write_end.get()}, folder);
+  const pid_t child = start_process(command, {nothing.get(), write_end.get(), write_end.get()}, folder, limits);
   write_end.close();
 
   SubprocessResult result;
   std::array<char, 8192> piece;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const bool stop = left.count() <= 0 || (interrupted && interrupted());
+    const auto patience = interrupted ? std::min(left, kPatience) : left;
     pollfd readable{read_end.get(), POLLIN, 0};
-    const int ready = left.count() > 0 ? poll(&readable, 1, static_cast<int>(left.count())) : 0;
-    if (ready < 0 && errno == EINTR) continue;
+    const int ready = stop ? 0 : poll(&readable, 1, static_cast<int>(patience.count()));
+    if (!stop && (ready == 0 || (ready < 0 && errno == EINTR))) continue;
     if (ready <= 0) {
       kill(-child, SIGKILL);
       result.timed_out = true;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// kill -9 of any of a sweep's processes at any moment, many times over: what was stored stays, nothing is stored twice, and
+// what one run of it left is what the next one goes on with.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "cache/store/store.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+/// The parent of each process.
+std::map<pid_t, pid_t> parents() {
+  std::map<pid_t, pid_t> result;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    // The name may hold anything; what follows its bracket does not.
+    const std::size_t end = text.rfind(')');
+    if (end != std::string::npos) result[std::stoi(name)] = std::atoi(text.c_str() + end + 4);
+  }
+  return result;
+}
+
+/// A process and all that it has started, those first that have been started first.
+std::vector<pid_t> family(pid_t root) {
+  const std::map<pid_t, pid_t> all = parents();
+  std::vector<pid_t> members{root};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (const auto& [process, parent] : all) {
+      if (parent == members[i]) members.push_back(process);
+    }
+  }
+  return members;
+}
+
+bool lives(pid_t process) { return ::kill(process, 0) == 0; }
+
+class Kills : public CliTest {
+ protected:
+  /// A sweep of 20 trials.
+  [[nodiscard]] pid_t start() const {
+    std::vector<std::string> words{
+        TILEWRIGHT_PROGRAM,    "sweep",   "shift",    "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(),
+        "--no-ceilings",       "--quiet", "--device", "cpu",   "--budget-ms",       "20",      "--shapes",
+        "rows=1,2,3,4 cols=33"};
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const int nothing = ::open("/dev/null", O_RDWR);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(arguments.front(), arguments.data());
+    ::_exit(127);
+  }
+
+  /// Waits; the exit code, or 128 + signal.
+  static int end(pid_t process) {
+    int status = 0;
+    ::waitpid(process, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  [[nodiscard]] std::set<std::int64_t> trials() const {
+    std::set<std::int64_t> ids;
+    if (!fs::exists(cache())) return ids;
+    SQLite::Database database(cache(), SQLite::OPEN_READONLY);
+    SQLite::Statement tables(database,
+                             "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%look%'");
+    tables.executeStep();
+    if (tables.getColumn(0).getInt() == 0) return ids;
+    SQLite::Statement query(database, "SELECT id FROM trials");
+    while (query.executeStep()) ids.insert(query.getColumn(0).getInt64());
+    return ids;
+  }
+
+  /// What must hold at every moment.
+  void require_whole() const {
+    if (!fs::exists(cache())) return;
+    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    SQLite::Statement check(database, "PRAGMA integrity_check");
+    check.executeStep();
+    EXPECT_EQ(check.getColumn(0).getString(), "ok");
+    SQLite::Statement tables(database,
+                             "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%look%'");
+    tables.executeStep();
+    if (tables.getColumn(0).getInt() == 0) return;
+    SQLite::Statement twice(
+        database, "SELECT COUNT(*) FROM (SELECT 1 FROM trials GROUP BY problem, config, look HAVING COUNT(*) > 1)");
+    twice.executeStep();
+    EXPECT_EQ(twice.getColumn(0).getInt(), 0) << "trials stored twice";
+    SQLite::Statement lost(database, "SELECT COUNT(*) FROM trials WHERE status IN ('timed_out', 'exceeds_limits')");
+    lost.executeStep();
+    EXPECT_EQ(lost.getColumn(0).getInt(), 0) << "a kill was taken for a config's fault";
+  }
+};
+
+TEST_F(Kills, of_any_process_at_any_moment_lose_at_most_the_trial_in_flight) {
+  const char* wanted = std::getenv("TILEWRIGHT_TEST_KILLS");
+  const int kills = wanted == nullptr ? 10 : std::atoi(wanted);
+  std::mt19937 random(static_cast<unsigned>(kills));
+  std::size_t finished = 0;
+  std::set<std::int64_t> before;
+  for (int i = 0; i < kills; ++i) {
+    const pid_t sweep = start();
+    std::this_thread::sleep_for(milliseconds(random() % 900));
+    const std::vector<pid_t> members = family(sweep);
+    // The sweep itself as often as any other.
+    const pid_t victim = random() % 2 == 0 ? sweep : members[random() % members.size()];
+    ::kill(victim, SIGKILL);
+    const int code = end(sweep);
+    if (victim == sweep) {
+      // Nothing that it has started outlives it for long, but a compile that was under way.
+      for (int wait = 0; wait < 500 && lives(members.size() > 1 ? members[1] : sweep); ++wait)
+        std::this_thread::sleep_for(milliseconds(10));
+      EXPECT_FALSE(members.size() > 1 && lives(members[1]));
+    } else {
+      EXPECT_EQ(code, 0) << "a worker's end is not the sweep's";
+    }
+    require_whole();
+    const std::set<std::int64_t> now = trials();
+    for (const std::int64_t id : before) EXPECT_EQ(now.count(id), 1U) << "trial " << id << " was lost";
+    before = now;
+    if (code != 0) continue;
+    EXPECT_EQ(now.size(), 20U);
+    ++finished;
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(cache() + suffix);
+    before.clear();
+  }
+  EXPECT_EQ(end(start()), 0);
+  require_whole();
+  EXPECT_EQ(trials().size(), 20U);
+  Store(cache()).check();
+  RecordProperty("finished", static_cast<int>(finished));
+}
+
+}  // namespace
+}  // namespace tilewright::testing

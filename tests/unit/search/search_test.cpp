@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/search.hpp"
+
+#include "tests/unit/search/landscape.hpp"
+#include "tuner/search/leaders.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+TEST(Search, tries_no_more_than_its_bound_and_says_what_was_not_reached) {
+  Landscape landscape(30, 5);
+  Search search(landscape.space, "exhaustive", 12);
+  EXPECT_EQ(landscape.run(search).size(), 12U);
+  EXPECT_EQ(search.tried(), 12U);
+  const Winner best = search.winners().front();
+  EXPECT_EQ(best.configs_considered, 30);
+  EXPECT_EQ(best.choice.pruned.at("not reached within the bound of trials or time"), 18);
+}
+
+TEST(Search, counts_no_trial_that_it_recalls) {
+  Landscape landscape(30, 5);
+  Search search(landscape.space, "exhaustive", 12);
+  for (std::size_t i = 0; i < 6; ++i) search.recall(i, landscape.trial(i, 8));
+  EXPECT_EQ(landscape.run(search).size(), 12U);
+}
+
+TEST(Search, says_how_many_a_race_dropped) {
+  Landscape landscape(30, 5);
+  Search search(landscape.space, "race", 0);
+  (void)landscape.run(search);
+  const Choice choice = search.winners().front().choice;
+  int dropped = 0;
+  for (const auto& [reason, count] : choice.pruned) dropped += count;
+  EXPECT_EQ(dropped + choice.finalists, 30);
+}
+
+TEST(Search, holds_a_final_among_those_that_may_be_the_fastest) {
+  Landscape landscape(30, 5);
+  landscape.times[20] = 1002;
+  Search search(landscape.space, "exhaustive", 0);
+  for (auto looks = search.ask(1); !looks.empty(); looks = search.ask(1)) {
+    search.tell(looks.front().candidate, landscape.answer(looks.front()));
+  }
+  const std::vector<std::size_t> met = search.finalists();
+  EXPECT_EQ(std::set<std::size_t>(met.begin(), met.end()), (std::set<std::size_t>{5, 20}));
+  for (const std::size_t i : met) search.tell(i, landscape.trial(i, 8, LookLength::final));
+  EXPECT_TRUE(search.finalists().empty());
+}
+
+TEST(Search, holds_no_final_for_one_that_is_clearly_the_fastest) {
+  Landscape landscape(10, 5);
+  Search search(landscape.space, "exhaustive", 0);
+  (void)landscape.run(search);
+  EXPECT_EQ(search.winners().front().trial.look, LookLength::whole);
+  EXPECT_EQ(search.winners().front().choice.finalists, 0);
+}
+
+TEST(Search, of_every_strategy_gives_the_same_answers_to_the_same_trials_and_seed) {
+  for (const std::string& name : strategy_names()) {
+    std::vector<std::vector<std::size_t>> orders;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Landscape landscape(40, 9, 0.005, 3);
+      landscape.space.seed = 7;
+      Search search(landscape.space, name, 0);
+      orders.push_back(landscape.run(search));
+    }
+    EXPECT_EQ(orders[0], orders[1]) << name;
+  }
+}
+
+TEST(Leaders, widens_brief_looks_more_than_whole_ones) {
+  const Landscape landscape(1, 0, 0);
+  const Likely brief = likely(landscape.trial(0, 2, LookLength::brief));
+  const Likely whole = likely(landscape.trial(0, 8));
+  EXPECT_LT(brief.low_ns, whole.low_ns);
+  EXPECT_GT(brief.high_ns, whole.high_ns);
+}
+
+TEST(Leaders, are_never_those_that_failed) {
+  Landscape landscape(2);
+  std::vector<std::optional<Trial>> trials{landscape.trial(0, 8), landscape.trial(1, 8)};
+  trials[0]->status = TrialStatus::wrong_result;
+  EXPECT_EQ(leaders(trials).best, std::vector<std::size_t>{1});
+  EXPECT_TRUE(finalists({std::nullopt, std::nullopt}).empty());
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The strategies that leave configs out: local and model.
+#include "tests/unit/search/landscape.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+TEST(Local, starts_at_the_winners_of_neighbouring_shapes_and_walks_to_the_best) {
+  Landscape landscape(60, 33);
+  landscape.space.known = {landscape.known(128, 32), landscape.known(32, 30)};
+  Search search(landscape.space, "local", 0);
+  const std::vector<std::size_t> order = landscape.run(search);
+  EXPECT_EQ(order.at(0), 32U);
+  EXPECT_EQ(order.at(1), 30U);
+  EXPECT_LE(order.size(), 9U);
+  EXPECT_EQ(search.winners().front().trial.config, landscape.space.candidates[33]);
+}
+
+TEST(Local, starts_at_the_likeness_of_a_winner_that_is_not_legal_here) {
+  Landscape landscape(60, 33);
+  KnownProblem known = landscape.known(128, 30);
+  known.winner = Config{"p", {{"x", 70}}};
+  landscape.space.known = {known};
+  EXPECT_EQ(local(landscape.space)->ask(1).front().candidate, 59U);
+}
+
+TEST(Local, falls_back_to_drawn_starts_where_nothing_is_known) {
+  Landscape landscape(60, 33);
+  const auto starts = candidates_of(local(landscape.space)->ask(9));
+  EXPECT_EQ(starts.size(), 3U);
+  EXPECT_EQ(candidates_of(local(landscape.space)->ask(9)), starts);
+  landscape.space.seed = 5;
+  EXPECT_NE(candidates_of(local(landscape.space)->ask(9)), starts);
+}
+
+TEST(Local, says_how_many_it_left_out_and_why) {
+  Landscape landscape(60, 33);
+  landscape.space.known = {landscape.known(128, 33)};
+  Search search(landscape.space, "local", 0);
+  const auto tried = static_cast<int>(landscape.run(search).size());
+  const Choice choice = search.winners().front().choice;
+  EXPECT_EQ(choice.pruned.at("off the walk from the winners of neighbouring shapes"), 60 - tried);
+}
+
+TEST(Model, measures_the_share_that_neighbouring_shapes_rank_first) {
+  Landscape landscape(60, 20);
+  landscape.space.known = {landscape.known(128, 22), landscape.known(32, 18)};
+  Search search(landscape.space, "model", 0);
+  const std::vector<std::size_t> order = landscape.run(search);
+  EXPECT_LE(order.size(), 9U);
+  for (const std::size_t i : order) EXPECT_NEAR(static_cast<double>(i), 20, 5);
+  EXPECT_EQ(search.winners().front().trial.config, landscape.space.candidates[20]);
+  EXPECT_EQ(search.winners().front().choice.pruned.at("ranked too low by what is known of neighbouring shapes"),
+            60 - static_cast<int>(order.size()));
+}
+
+TEST(Model, draws_a_share_where_nothing_is_known) {
+  Landscape landscape(60, 20);
+  Search search(landscape.space, "model", 0);
+  EXPECT_EQ(landscape.run(search).size(), 15U);
+  EXPECT_EQ(search.winners().front().choice.pruned.count("not drawn: no neighbouring shape is known to rank by"), 1U);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "tests/unit/sweep/sweep_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+class SweepSearch : public SweepFixture {
+ protected:
+  SweepSearch() { request.strategy = "race"; }
+
+  /// How many trials of the first problem were looked at how long.
+  [[nodiscard]] std::map<LookLength, int> looks(const Device& device) const {
+    std::map<LookLength, int> counts;
+    for (const Trial& trial : trials(device)) {
+      if (trial.status == TrialStatus::ok) ++counts[trial.look];
+    }
+    return counts;
+  }
+};
+
+TEST_F(SweepSearch, races_to_the_same_winner_with_fewer_rounds) {
+  FakeDevice device;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, kConfigs);
+  const std::vector<Winner> rows = winners(device);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].trial.config.text(), kBest);
+  EXPECT_EQ(rows[0].strategy, "race");
+  EXPECT_EQ(rows[0].trial.look, LookLength::final);
+  EXPECT_EQ(rows[2].trial.config, request.definition->base);
+  // The base wholly, the two of speed 3 in the final, and the rest a round or two.
+  const auto counts = looks(device);
+  EXPECT_EQ(counts.at(LookLength::final), 2);
+  EXPECT_EQ(counts.at(LookLength::whole), 1);
+  EXPECT_EQ(counts.at(LookLength::brief), 3);
+}
+
+TEST_F(SweepSearch, stores_how_the_winner_was_chosen) {
+  FakeDevice device;
+  (void)sweep(device);
+  const Winner best = winners(device).at(0);
+  EXPECT_EQ(best.choice.finalists, 2);
+  EXPECT_EQ(best.configs_considered, static_cast<int>(kConfigs));
+  ASSERT_EQ(best.choice.tied.size(), 1U);
+  EXPECT_EQ(best.choice.tied[0].text(), "plain{fault=0,speed=3,static_dims=1}");
+  EXPECT_EQ(best.choice.tie_broken_by, "");
+  EXPECT_LE(best.choice.margin_low, 1);
+  EXPECT_GE(best.choice.margin_high, 1);
+  EXPECT_GT(best.choice.at, 0);
+  int dropped = 0;
+  for (const auto& [reason, count] : best.choice.pruned) {
+    EXPECT_NE(reason.find("brief look"), std::string::npos) << reason;
+    dropped += count;
+  }
+  EXPECT_EQ(dropped, 3);
+}
+
+TEST_F(SweepSearch, races_once) {
+  FakeDevice device;
+  (void)sweep(device);
+  const std::vector<Winner> before = winners(device);
+  FakeDevice second;
+  const SweepSummary summary = sweep(second);
+  EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(second.timed, 0);
+  EXPECT_EQ(winners(device).at(0).trial.id, before.at(0).trial.id);
+  EXPECT_EQ(winners(device).at(0).choice, before.at(0).choice);
+}
+
+TEST_F(SweepSearch, measures_what_a_race_dropped_when_everything_is_asked_for) {
+  FakeDevice device;
+  (void)sweep(device);
+  request.strategy = "exhaustive";
+  (void)sweep(device);
+  EXPECT_EQ(looks(device).count(LookLength::brief), 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(SweepSearch, finds_the_winner_among_noisy_rounds) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    FakeDevice device({.noise = 0.02, .seed = seed});
+    request.again = true;
+    (void)sweep(device);
+    EXPECT_EQ(winners(device).at(0).trial.config.value_or("speed", 0), 3) << seed;
+  }
+}
+
+TEST_F(SweepSearch, tries_no_more_configs_than_allowed_and_says_so) {
+  FakeDevice device;
+  request.strategy = "random";
+  request.max_trials = 4;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 4U);
+  const Winner best = winners(device).at(0);
+  EXPECT_EQ(best.choice.pruned.at("not reached within the bound of trials or time"), static_cast<int>(kConfigs) - 4);
+}
+
+TEST_F(SweepSearch, gives_every_problem_a_winner_however_small_the_budget) {
+  FakeDevice device;
+  use_shapes("n=100,200,300");
+  request.budget = std::chrono::nanoseconds(1);
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.problems, 3U);
+  EXPECT_EQ(summary.without_winner, 0U);
+  EXPECT_LT(summary.measured, 3 * kConfigs);
+}
+
+TEST_F(SweepSearch, walks_from_the_winner_of_the_problem_before) {
+  FakeDevice device;
+  (void)sweep(device);
+  use_shapes("n=128");
+  request.strategy = "local";
+  const SweepSummary summary = sweep(device);
+  EXPECT_LE(summary.measured, 5U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(SweepSearch, prefers_among_tied_configs_the_one_that_wins_nearby) {
+  FakeDevice device;
+  (void)sweep(device);
+  // As if the other of the two had won there: they take equally long.
+  Winner other = winners(device).at(0);
+  for (const Trial& trial : trials(device)) {
+    if (trial.config.text() == "plain{fault=0,speed=3,static_dims=1}") other.trial = trial;
+  }
+  open().put_winners(key(device), request.mode, {other});
+  use_shapes("n=128");
+  (void)sweep(device);
+  const Winner best = winners(device).at(0);
+  EXPECT_EQ(best.trial.config.text(), "plain{fault=0,speed=3,static_dims=1}");
+  EXPECT_EQ(best.choice.tie_broken_by, "twice[dtype=f32]{n=100}");
+}
+
+TEST_F(SweepSearch, ends_at_an_interrupt_during_the_final_and_holds_it_the_next_time) {
+  FakeDevice device;
+  bool stop = false;
+  device.before_timing = [&] { stop = device.timed == 7; };  // of 6 configs that are right, none but finalists are left
+  EXPECT_TRUE(sweep(device, [&] { return stop; }).interrupted);
+  EXPECT_TRUE(winners(device).empty());
+  stop = false;
+  device.before_timing = nullptr;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.look, LookLength::final);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

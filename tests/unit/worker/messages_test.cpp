@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/worker/messages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "cache/error.hpp"
+#include "tuner/definition/catalogue.hpp"
+
+namespace tilewright {
+namespace {
+
+Message through(const Message& message) { return Message::from_cbor(Message::to_cbor(message)); }
+
+TEST(Messages, bring_all_of_a_built_in_definition_that_measuring_needs) {
+  Catalogue catalogue({}, TILEWRIGHT_TEST_KERNELS);
+  for (const std::string& op : catalogue.names()) {
+    const OpDefinition& sent = catalogue.find(op);
+    const OpDefinition got = definition_from(through(to_message(sent)));
+    EXPECT_EQ(got.interface, sent.interface) << op;
+    EXPECT_EQ(got.base, sent.base);
+    EXPECT_EQ(got.bytes, sent.bytes);
+    EXPECT_EQ(got.flops, sent.flops);
+    EXPECT_EQ(got.reference.entry, sent.reference.entry);
+    EXPECT_EQ(got.reference.grid, sent.reference.grid);
+    EXPECT_EQ(got.reference.sampled, sent.reference.sampled);
+    ASSERT_EQ(got.samples.size(), sent.samples.size());
+    for (const auto& [name, sample] : sent.samples) {
+      EXPECT_EQ(got.samples.at(name).fill, sample.fill);
+      EXPECT_EQ(got.samples.at(name).scale, sample.scale);
+      EXPECT_EQ(got.samples.at(name).formula, sample.formula);
+    }
+    ASSERT_EQ(got.tolerance.size(), sent.tolerance.size());
+    for (std::size_t i = 0; i < sent.tolerance.size(); ++i) {
+      EXPECT_EQ(got.tolerance[i].when, sent.tolerance[i].when);
+      ASSERT_EQ(got.tolerance[i].by_type.size(), sent.tolerance[i].by_type.size());
+      for (const auto& [type, tolerance] : sent.tolerance[i].by_type) {
+        EXPECT_EQ(got.tolerance[i].by_type.at(type).absolute, tolerance.absolute);
+        EXPECT_EQ(got.tolerance[i].by_type.at(type).relative, tolerance.relative);
+      }
+    }
+    ASSERT_EQ(got.implementations.size(), sent.implementations.size());
+    for (std::size_t i = 0; i < sent.implementations.size(); ++i) {
+      EXPECT_EQ(got.implementations[i].recipe, sent.implementations[i].recipe);
+    }
+  }
+}
+
+TEST(Messages, bring_a_trials_outcome_with_numbers_that_are_none) {
+  Trial sent;
+  sent.status = TrialStatus::wrong_result;
+  sent.reason = "y[3] is nan";
+  sent.accuracy = Accuracy{std::numeric_limits<double>::infinity(), std::nan(""), 0.125};
+  sent.timing = Timing{.median_ns = 3,
+                       .low_ns = 2,
+                       .high_ns = 5,
+                       .min_ns = 1,
+                       .rounds_ns = {1, 3, 5.5},
+                       .launches_per_round = 7,
+                       .input_sets = 4,
+                       .floor_ns = 0.5};
+  sent.readings.temperature_c = 40;
+  sent.readings.throttle_reasons = 0x8000000000000001;
+  Trial got;
+  read_trial(through(to_message(sent)), got);
+  EXPECT_EQ(got.status, TrialStatus::wrong_result);
+  EXPECT_EQ(got.reason, sent.reason);
+  EXPECT_TRUE(std::isinf(got.accuracy->max_absolute));
+  EXPECT_TRUE(std::isnan(got.accuracy->max_relative));
+  EXPECT_EQ(got.timing->rounds_ns, sent.timing->rounds_ns);
+  EXPECT_EQ(got.timing->launches_per_round, 7);
+  EXPECT_EQ(got.timing->input_sets, 4);
+  EXPECT_EQ(got.timing->floor_ns, 0.5);
+  EXPECT_EQ(got.readings.temperature_c, 40);
+  EXPECT_EQ(got.readings.throttle_reasons, 0x8000000000000001);
+  EXPECT_FALSE(got.readings.sm_clock_mhz.has_value());
+}
+
+TEST(Messages, throw_again_what_was_thrown) {
+  EXPECT_THROW(
+      try { throw_if_error(through(error_message(DeviceError("no", 701), false))); } catch (const DeviceError& error) {
+        EXPECT_EQ(error.status(), 701);
+        throw;
+      },
+      DeviceError);
+  EXPECT_THROW(throw_if_error(error_message(UsageError("no"), false)), UsageError);
+  EXPECT_THROW(throw_if_error(error_message(std::runtime_error("no"), true)), Error);
+  EXPECT_NO_THROW(throw_if_error(Message::object()));
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/process/worker_process.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <thread>
+
+#include "tuner/process/subprocess.hpp"
+
+namespace tilewright {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::array<int, 2> sockets() {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  return ends;
+}
+
+TEST(Channel, brings_messages_of_any_length_in_their_order) {
+  const auto ends = sockets();
+  const Channel one(ends[0]);
+  const Channel other(ends[1]);
+  std::jthread sender([&] {
+    for (std::size_t length = 1; length < (1U << 22); length *= 7) EXPECT_TRUE(one.send(std::string(length, 'x')));
+  });
+  Message message;
+  for (std::size_t length = 1; length < (1U << 22); length *= 7) {
+    ASSERT_EQ(other.receive(message), Channel::Received::message);
+    EXPECT_EQ(message.get<std::string>().size(), length);
+  }
+}
+
+TEST(Channel, tells_an_end_a_deadline_and_an_interrupt_apart) {
+  const auto ends = sockets();
+  const Channel one(ends[0]);
+  Message message;
+  EXPECT_EQ(one.receive(message, Channel::Clock::now() + milliseconds(20)), Channel::Received::late);
+  EXPECT_EQ(one.receive(message, std::nullopt, [] { return true; }), Channel::Received::interrupted);
+  int asked = 0;
+  EXPECT_EQ(one.receive(message, Channel::Clock::now() + std::chrono::hours(1), [&] { return ++asked > 2; }),
+            Channel::Received::interrupted);
+  ::close(ends[1]);
+  EXPECT_EQ(one.receive(message), Channel::Received::end);
+  EXPECT_FALSE(one.send("nobody hears this"));
+}
+
+TEST(WorkerProcess, says_how_it_came_to_its_end) {
+  WorkerProcess exits({"sh", "-c", "exit 3"});
+  EXPECT_EQ(exits.end(), "exit code 3");
+  WorkerProcess killed({"sleep", "1000"});
+  killed.kill();
+  EXPECT_EQ(killed.end(), "signal 9 (Killed)");
+}
+
+TEST(WorkerProcess, is_killed_where_it_does_not_end_by_itself) {
+  pid_t process = 0;
+  {
+    const WorkerProcess deaf({"sleep", "1000"});
+    process = deaf.process();
+  }
+  EXPECT_NE(::kill(process, 0), 0);
+}
+
+TEST(EndWith, ends_a_busy_process_with_its_parent) {
+  const auto ends = sockets();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    ::close(ends[0]);
+    end_with(ends[1]);
+    for (;;) ::pause();
+  }
+  ::close(ends[1]);
+  int status = 0;
+  std::this_thread::sleep_for(milliseconds(30));
+  EXPECT_EQ(::waitpid(child, &status, WNOHANG), 0) << "it works as long as its parent listens";
+  ::close(ends[0]);
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+}
+
+TEST(ProcessLimits, bound_memory_and_processor_time_of_all_that_is_started) {
+  const std::string spin = "while :; do :; done";
+  const auto busy = run_subprocess({"sh", "-c", "sh -c '" + spin + "'; exit 9"}, std::chrono::seconds(30), {},
+                                   {.processor = std::chrono::seconds(1)});
+  EXPECT_FALSE(busy.timed_out);
+  EXPECT_NE(busy.exit_code, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const auto large = run_subprocess({"sh", "-c", "head -c 300000000 /dev/zero | tail -c 299999999 > /dev/null"},
+                                    std::chrono::seconds(30), {}, {.memory_bytes = std::size_t{100} << 20});
+  EXPECT_NE(large.exit_code, 0) << large.output;
+#endif
+}
+
+TEST(RunSubprocess, ends_with_an_interrupt) {
+  int asked = 0;
+  const auto result = run_subprocess({"sleep", "1000"}, std::chrono::hours(1), {}, {}, [&] { return ++asked > 3; });
+  EXPECT_TRUE(result.timed_out);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/process/channel.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tilewright {
+namespace {
+
+// Between two questions whether an interrupt has come.
+constexpr std::chrono::milliseconds kPatience{50};
+
+}  // namespace
+
+Channel::~Channel() { ::close(socket_); }
+
+bool Channel::send(const Message& message) const {
+  std::string bytes;
+  Message::to_cbor(message, bytes);
+  const std::uint64_t length = bytes.size();
+  return send(&length, sizeof length) && send(bytes.data(), bytes.size());
+}
+
+bool Channel::send(const void* bytes, std::size_t count) const {
+  const char* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t sent = ::send(socket_, next, count, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    next += sent;
+    count -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+Channel::Received Channel::receive(Message& message, std::optional<Clock::time_point> deadline,
+                                   const std::function<bool()>& interrupted) const {
+  std::uint64_t length = 0;
+  if (const Received got = receive(&length, sizeof length, deadline, interrupted); got != Received::message) return got;
+  std::string bytes(length, '\0');
+  const Received got = receive(bytes.data(), length, deadline, interrupted);
+  if (got == Received::message) message = Message::from_cbor(bytes);
+  return got;
+}
+
+Channel::Received Channel::receive(void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
+                                   const std::function<bool()>& interrupted) const {
+  char* next = static_cast<char*>(bytes);
+  while (count > 0) {
+    if (interrupted && interrupted()) return Received::interrupted;
+    std::chrono::milliseconds patience = interrupted ? kPatience : std::chrono::milliseconds(-1);
+    if (deadline) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+      if (left.count() <= 0) return Received::late;
+      patience = interrupted ? std::min(patience, left) : left;
+    }
+    pollfd readable{socket_, POLLIN, 0};
+    const int ready = ::poll(&readable, 1, static_cast<int>(patience.count()));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t got = ::recv(socket_, next, count, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Received::end;
+    next += got;
+    count -= static_cast<std::size_t>(got);
+  }
+  return Received::message;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+/// One end of a conversation with another process, over a socket. A message is a JSON value in CBOR form, its length
+/// ahead of it: binaries travel as bytes, numbers that are none (NaN) as they are. One thread at each end.
+namespace tilewright {
+
+using Message = nlohmann::json;
+
+class Channel {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Owns the socket.
+  explicit Channel(int socket) : socket_(socket) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel();
+
+  /// False when the other end is gone.
+  [[nodiscard]] bool send(const Message& message) const;
+
+  enum class Received : std::uint8_t {
+    message,
+    end,          ///< the other end is gone
+    late,         ///< the deadline came first
+    interrupted,  ///< so did the interrupt
+  };
+  /// Waits for a message. `interrupted` (may be empty) is asked twenty times a second.
+  [[nodiscard]] Received receive(Message& message, std::optional<Clock::time_point> deadline = std::nullopt,
+                                 const std::function<bool()>& interrupted = {}) const;
+
+ private:
+  [[nodiscard]] bool send(const void* bytes, std::size_t count) const;
+  [[nodiscard]] Received receive(void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
+                                 const std::function<bool()>& interrupted) const;
+
+  int socket_;
+};
+
+}  // namespace tilewright

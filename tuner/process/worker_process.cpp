@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/process/worker_process.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "cache/error.hpp"
+
+namespace tilewright {
+namespace {
+
+// A process that was killed ends at once, unless the driver is not done with its kernels.
+constexpr std::chrono::seconds kPatience{20};
+
+std::array<int, 2> make_sockets(const std::vector<std::string>& command) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Error(fmt::format("Running {} failed at its socket: {}", command.front(), std::strerror(errno)));
+  }
+  return ends;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits)
+    : WorkerProcess(command, make_sockets(command), limits) {}
+
+WorkerProcess::WorkerProcess(const std::vector<std::string>& command, std::array<int, 2> sockets,
+                             const ProcessLimits& limits)
+    : channel_(std::in_place, sockets[0]) {
+  const Channel theirs(sockets[1]);
+  process_ = start_process(command, {sockets[1], STDERR_FILENO, STDERR_FILENO}, {}, limits);
+}
+
+WorkerProcess::~WorkerProcess() {
+  channel_.reset();
+  if (process_ <= 0) return;
+  constexpr std::chrono::seconds kGrace{1};
+  if (wait_for_process(process_, kGrace)) return;
+  kill();
+  (void)wait_for_process(process_, kGrace);
+}
+
+void WorkerProcess::kill() const noexcept {
+  if (process_ > 0) ::kill(-process_, SIGKILL);
+}
+
+std::string WorkerProcess::end() {
+  const std::optional<int> status = wait_for_process(process_, kPatience);
+  if (!status) return fmt::format("no end in {} s", kPatience.count());
+  process_ = 0;
+  if (WIFSIGNALED(*status)) return fmt::format("signal {} ({})", WTERMSIG(*status), strsignal(WTERMSIG(*status)));
+  return fmt::format("exit code {}", WEXITSTATUS(*status));
+}
+
+void end_with(int socket) {
+  std::thread([socket] {
+    pollfd closed{socket, POLLRDHUP, 0};
+    while (::poll(&closed, 1, -1) <= 0) {
+    }
+    // The group is this process's own (start_process), unless something else started it.
+    if (::getpgrp() == ::getpid()) ::kill(0, SIGKILL);
+    ::_exit(1);
+  }).detach();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/process/channel.hpp"
+#include "tuner/process/process.hpp"
+
+/// A process that works for this one and may be lost without harm: one that compiles, or one that has a GPU. The two talk
+/// over the socket that is the worker's standard input; when either ends, however it ends, so does the conversation.
+namespace tilewright {
+
+class WorkerProcess {
+ public:
+  /// Starts it. What it prints goes to this process's standard error. Throws Error.
+  explicit WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits = {});
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  /// Ends the conversation, and waits a while for the process, which then has nothing left to do.
+  ~WorkerProcess();
+
+  [[nodiscard]] const Channel& channel() const noexcept { return *channel_; }
+  [[nodiscard]] pid_t process() const noexcept { return process_; }
+  /// It, and all that it started.
+  void kill() const noexcept;
+  /// Waits for the end of a process that ended the conversation or was killed, and says how that came: "signal 11
+  /// (Segmentation fault)", "exit code 1".
+  [[nodiscard]] std::string end();
+
+ private:
+  WorkerProcess(const std::vector<std::string>& command, std::array<int, 2> sockets, const ProcessLimits& limits);
+
+  std::optional<Channel> channel_;
+  pid_t process_ = 0;
+};
+
+/// For the worker: from now on it ends, with all that it started, as soon as the other end of its socket is closed,
+/// whatever it is busy with. That socket closes when the other process ends, even by kill -9.
+void end_with(int socket);
+
+}  // namespace tilewright

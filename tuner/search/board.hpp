@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "tuner/search/leaders.hpp"
+#include "tuner/search/strategy.hpp"
+
+/// What a strategy has been told: a trial a candidate, and what follows from them. Kept by every strategy.
+namespace tilewright {
+
+class Board {
+ public:
+  explicit Board(const SearchSpace& space) : trials_(space.candidates.size()) {}
+
+  void tell(std::size_t candidate, const Trial& trial) {
+    trials_.at(candidate) = trial;
+    // Intervals are all that a strategy needs of thousands of rounds.
+    if (trials_[candidate]->timing) trials_[candidate]->timing->rounds_ns.clear();
+  }
+
+  [[nodiscard]] bool known(std::size_t candidate) const { return trials_[candidate].has_value(); }
+  /// Nothing more can be learned of it: it failed, or was looked at by the whole rule.
+  [[nodiscard]] bool finished(std::size_t candidate) const {
+    const auto& trial = trials_[candidate];
+    return trial && (!timed(*trial) || trial->look != LookLength::brief);
+  }
+  /// Null when there is no time of it.
+  [[nodiscard]] const Timing* timing(std::size_t candidate) const {
+    const auto& trial = trials_[candidate];
+    return trial && timed(*trial) ? &*trial->timing : nullptr;
+  }
+  [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return trials_; }
+  [[nodiscard]] std::size_t size() const noexcept { return trials_.size(); }
+  [[nodiscard]] std::size_t count_known() const {
+    std::size_t count = 0;
+    for (const auto& trial : trials_) count += trial ? 1U : 0U;
+    return count;
+  }
+
+ private:
+  std::vector<std::optional<Trial>> trials_;
+};
+
+/// Whole looks at those of `order` that are not finished, the base before all others.
+[[nodiscard]] std::vector<Look> whole_looks(const std::vector<std::size_t>& order, const Board& board,
+                                            const SearchSpace& space, std::size_t most);
+
+}  // namespace tilewright

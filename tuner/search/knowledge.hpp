@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/records.hpp"
+
+/// What the cache knows of other shapes, in the form in which a search learns from it. Values.
+namespace tilewright {
+
+/// A problem of the same spec, with its trials on the same device in the same mode.
+struct KnownProblem {
+  Problem problem;
+  /// Those that were timed.
+  std::vector<Trial> trials;
+  /// The config that serves it, where one was chosen.
+  std::optional<Config> winner;
+};
+
+/// Nearest first.
+using Knowledge = std::vector<KnownProblem>;
+
+/// How far two shapes of one spec are apart: the Euclidean distance of the binary logarithms of their dims. A dim that is
+/// twice as long is 1 away.
+[[nodiscard]] double distance(const Problem& a, const Problem& b);
+
+/// How far two configs are apart: for each parameter |log2| of the ratio of its values where both are positive, else their
+/// difference; a parameter that only one has counts 1. Infinity between implementations.
+[[nodiscard]] double distance(const Config& a, const Config& b);
+
+/// Orders by distance from `problem`, leaves out the problem itself, and keeps the `most` nearest.
+[[nodiscard]] Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most);
+
+/// What is expected of the candidates of a problem, from what is known of its neighbours: for each, by how much it is slower
+/// than the best, as a natural logarithm (docs/tuning.md).
+class Predictor {
+ public:
+  Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known);
+
+  /// `told`: this problem's own trials, by candidate; may be empty. A neighbour counts the more, the better it would have
+  /// foretold them, and what is like a config that did better or worse than expected is expected to do so, too. Zeros when
+  /// nothing is known of neighbours.
+  [[nodiscard]] std::vector<double> expected(const std::vector<std::optional<Trial>>& told = {}) const;
+
+ private:
+  [[nodiscard]] std::vector<double> blend(const std::vector<double>& weights) const;
+
+  const std::vector<Config>& candidates_;
+  /// By neighbour: how near it is, and the slowness of each candidate there.
+  std::vector<double> nearness_;
+  std::vector<std::vector<double>> slowness_;
+};
+
+/// The candidates, those that are expected to be fastest first; where nothing is known, drawn by the seed.
+[[nodiscard]] std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem,
+                                                const Knowledge& known, std::uint64_t seed);
+
+}  // namespace tilewright

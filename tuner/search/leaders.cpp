@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/leaders.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace tilewright {
+namespace {
+
+// Half widths, as shares of the median: rounds of one look differ by 0.1 to 0.5 %, looks at different moments by the clock.
+constexpr double kBriefDoubt = 0.01;
+constexpr double kWholeDoubt = 0.004;
+
+double median(const std::optional<Trial>& trial) { return trial->timing->median_ns; }
+
+/// Of `group`, who may be the fastest.
+std::vector<std::size_t> leading(const std::vector<std::optional<Trial>>& trials, std::vector<std::size_t> group) {
+  std::stable_sort(group.begin(), group.end(),
+                   [&](std::size_t a, std::size_t b) { return median(trials[a]) < median(trials[b]); });
+  double bound = std::numeric_limits<double>::infinity();
+  for (const std::size_t i : group) bound = std::min(bound, likely(*trials[i]).high_ns);
+  std::erase_if(group, [&](std::size_t i) { return likely(*trials[i]).low_ns > bound; });
+  return group;
+}
+
+/// Nothing more is needed of these to name the fastest of them.
+bool decided(const std::vector<std::optional<Trial>>& trials, const std::vector<std::size_t>& group) {
+  if (group.empty()) return true;
+  const Trial& first = *trials[group.front()];
+  if (group.size() == 1) return first.look != LookLength::brief;
+  return std::all_of(group.begin(), group.end(), [&](std::size_t i) {
+    return trials[i]->look == LookLength::final && trials[i]->sweep == first.sweep;
+  });
+}
+
+}  // namespace
+
+bool timed(const Trial& trial) noexcept {
+  return trial.status == TrialStatus::ok && trial.timing.has_value() && trial.timing->median_ns > 0;
+}
+
+Likely likely(const Trial& trial) noexcept {
+  const double doubt = trial.look == LookLength::brief ? kBriefDoubt : kWholeDoubt;
+  return {std::min(trial.timing->low_ns, (1 - doubt) * trial.timing->median_ns),
+          std::max(trial.timing->high_ns, (1 + doubt) * trial.timing->median_ns)};
+}
+
+Leaders leaders(const std::vector<std::optional<Trial>>& trials) {
+  std::vector<std::size_t> all;
+  std::vector<std::size_t> dynamic;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!trials[i] || !timed(*trials[i])) continue;
+    all.push_back(i);
+    if (!trials[i]->config.specialised()) dynamic.push_back(i);
+  }
+  return {leading(trials, std::move(all)), leading(trials, std::move(dynamic))};
+}
+
+std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials) {
+  Leaders found = leaders(trials);
+  std::set<std::size_t> chosen;
+  for (std::vector<std::size_t>* group : {&found.best, &found.dynamic}) {
+    if (group->size() > kMostFinalists) group->resize(kMostFinalists);
+    if (!decided(trials, *group)) chosen.insert(group->begin(), group->end());
+  }
+  std::vector<std::size_t> order(chosen.begin(), chosen.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return median(trials[a]) < median(trials[b]); });
+  return order;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "cache/store/records.hpp"
+
+/// Who may still be the fastest, judged by intervals; what a race goes on with, and who meets in the final. Pure.
+namespace tilewright {
+
+/// As many are timed in turns at the end, for each role: the best of all, and the best without specialised dims.
+inline constexpr std::size_t kMostFinalists = 6;
+
+/// A trial with a time.
+[[nodiscard]] bool timed(const Trial& trial) noexcept;
+
+/// The interval in which a config's time is taken to lie: its 95 % interval, widened by what such intervals do not hold: two
+/// rounds have none, and looks at different moments differ by the clock's drift.
+struct Likely {
+  double low_ns = 0;
+  double high_ns = 0;
+};
+[[nodiscard]] Likely likely(const Trial& trial) noexcept;
+
+/// The indices of those whose likely time does not lie above that of the fastest of their role, fastest first.
+struct Leaders {
+  std::vector<std::size_t> best;
+  std::vector<std::size_t> dynamic;
+};
+[[nodiscard]] Leaders leaders(const std::vector<std::optional<Trial>>& trials);
+
+/// Who must be timed in turns to name the winners; empty when there is nothing to tell apart: one leader of each role that was
+/// looked at wholly, or leaders that met in one final already.
+[[nodiscard]] std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials);
+
+}  // namespace tilewright

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tuner/search/board.hpp"
+
+namespace tilewright {
+namespace {
+
+// Rounds of a brief look: the least that shows by how much they differ.
+constexpr int kBriefRounds = 2;
+// Who is slower than the best by so much is not worth a second round.
+constexpr double kHopeless = 1.2;
+
+class Race final : public Strategy {
+ public:
+  explicit Race(const SearchSpace& space)
+      : space_(space), board_(space), order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
+
+  [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
+    std::vector<Look> looks = brief_looks(most);
+    return looks.empty() ? longer_looks(most) : looks;
+  }
+
+  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+
+  [[nodiscard]] std::string name() const override { return "race"; }
+
+ private:
+  /// Every candidate once; the base wholly, since all speed-ups refer to it.
+  [[nodiscard]] std::vector<Look> brief_looks(std::size_t most) const {
+    std::vector<Look> looks = whole_looks({}, board_, space_, most);
+    const double best = fastest(false);
+    const double dynamic = fastest(true);
+    for (const std::size_t i : order_) {
+      if (looks.size() >= most) break;
+      if (board_.known(i) || space_.candidates[i] == space_.base) continue;
+      StopRule rule = space_.rule;
+      rule.max_rounds = std::min(rule.max_rounds, kBriefRounds);
+      rule.give_up_ns = kHopeless * (space_.candidates[i].specialised() ? best : dynamic);
+      looks.push_back({i, LookLength::brief, rule});
+    }
+    return looks;
+  }
+
+  /// The leaders that were looked at briefly, while there are more than a final takes.
+  [[nodiscard]] std::vector<Look> longer_looks(std::size_t most) const {
+    const Leaders found = leaders(board_.trials());
+    std::vector<Look> looks;
+    for (const std::vector<std::size_t>* group : {&found.best, &found.dynamic}) {
+      if (group->size() <= kMostFinalists) continue;
+      for (const std::size_t i : *group) {
+        const bool asked =
+            std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return look.candidate == i; });
+        if (!board_.finished(i) && !asked && looks.size() < most) {
+          looks.push_back({i, LookLength::whole, space_.rule});
+        }
+      }
+    }
+    return looks;
+  }
+
+  /// The smallest median; 0 when there is none.
+  [[nodiscard]] double fastest(bool dynamic_only) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < board_.size(); ++i) {
+      const Timing* timing = board_.timing(i);
+      if (timing == nullptr || (dynamic_only && space_.candidates[i].specialised())) continue;
+      least = std::min(least, timing->median_ns);
+    }
+    return std::isinf(least) ? 0 : least;
+  }
+
+  const SearchSpace& space_;
+  Board board_;
+  std::vector<std::size_t> order_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> race(const SearchSpace& space) { return std::make_unique<Race>(space); }
+
+}  // namespace tilewright

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tuner/search/leaders.hpp"
+#include "tuner/search/winners.hpp"
+
+namespace tilewright {
+
+Search::Search(SearchSpace space, const std::string& strategy, std::size_t max_trials)
+    : space_(std::move(space)),
+      name_(strategy),
+      max_trials_(max_trials),
+      strategy_(make_strategy(strategy, space_)),
+      trials_(space_.candidates.size()) {}
+
+void Search::recall(std::size_t candidate, const Trial& trial) {
+  strategy_->tell(candidate, trial);
+  trials_.at(candidate) = trial;
+}
+
+std::vector<Look> Search::ask(std::size_t most) const {
+  if (max_trials_ == 0) return strategy_->ask(most);
+  // Longer looks at what was tried cost no new trial. Of the others the first stand: looks may be made in any order.
+  std::vector<Look> looks = strategy_->ask(trials_.size());
+  std::size_t left = max_trials_ - std::min(max_trials_, tried_);
+  std::erase_if(looks, [&](const Look& look) {
+    if (trials_[look.candidate]) return false;
+    return left == 0 || (--left, false);
+  });
+  if (looks.size() > most) looks.resize(most);
+  return looks;
+}
+
+void Search::tell(std::size_t candidate, const Trial& trial) {
+  if (!trials_.at(candidate)) ++tried_;
+  strategy_->tell(candidate, trial);
+  trials_[candidate] = trial;
+  if (trial.look != LookLength::final && trial.timing) trials_[candidate]->timing->rounds_ns.clear();
+}
+
+std::vector<std::size_t> Search::finalists() const { return tilewright::finalists(trials_); }
+
+std::map<std::string, int> Search::pruned() const {
+  int dropped = 0;
+  int unreached = 0;
+  int left_out = 0;
+  for (const auto& trial : trials_) {
+    if (!trial) ++left_out;
+    if (trial && timed(*trial) && trial->look == LookLength::brief) ++dropped;
+  }
+  for (const Look& look : strategy_->ask(trials_.size())) unreached += trials_[look.candidate] ? 0 : 1;
+  std::map<std::string, int> reasons;
+  const auto add = [&](const std::string& reason, int count) {
+    if (count > 0) reasons.emplace(reason, count);
+  };
+  add("dropped after a brief look: slower than the fastest by more than their intervals", dropped);
+  add("not reached within the bound of trials or time", unreached);
+  add(strategy_->why_left_out(), left_out - unreached);
+  return reasons;
+}
+
+std::vector<Winner> Search::winners() const {
+  std::vector<Trial> told;
+  for (const auto& trial : trials_) {
+    if (trial) told.push_back(*trial);
+  }
+  std::vector<Winner> winners = choose_winners(told, space_.base, name_, space_.known);
+  const std::map<std::string, int> reasons = pruned();
+  for (Winner& winner : winners) {
+    winner.configs_considered = static_cast<int>(trials_.size());
+    winner.choice.pruned = reasons;
+  }
+  return winners;
+}
+
+}  // namespace tilewright

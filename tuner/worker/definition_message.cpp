@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tuner/worker/messages.hpp"
+
+namespace tilewright {
+namespace {
+
+Message to_message(const std::optional<Formula>& formula) {
+  return formula ? Message(formula->text()) : Message(nullptr);
+}
+
+Formula formula_from(const Message& message) { return Formula::parse(message.get<std::string>()); }
+
+std::optional<Formula> maybe_formula_from(const Message& message) {
+  return message.is_null() ? std::nullopt : std::optional(formula_from(message));
+}
+
+Message to_message(const ToleranceTable& table) {
+  Message types = Message::object();
+  for (const auto& [type, tolerance] : table.by_type) {
+    types[std::string(name(type))] = Message::array({tolerance.absolute, tolerance.relative});
+  }
+  return {{"when", to_message(table.when)}, {"types", std::move(types)}};
+}
+
+ToleranceTable tolerance_from(const Message& message) {
+  ToleranceTable table;
+  table.when = maybe_formula_from(message.at("when"));
+  for (const auto& [type, tolerance] : message.at("types").items()) {
+    table.by_type[dtype_from(type).value()] = {tolerance.at(0), tolerance.at(1)};
+  }
+  return table;
+}
+
+}  // namespace
+
+Message to_message(const OpDefinition& definition) {
+  Message tolerance = Message::array();
+  for (const ToleranceTable& table : definition.tolerance) tolerance.push_back(to_message(table));
+  Message samples = Message::object();
+  for (const auto& [argument, sample] : definition.samples) {
+    samples[argument] = {{"fill", sample.fill}, {"scale", sample.scale}, {"formula", to_message(sample.formula)}};
+  }
+  Message recipes = Message::array();
+  for (const Implementation& implementation : definition.implementations) {
+    recipes.push_back(to_json(implementation.recipe));
+  }
+  return {{"interface", to_json(definition.interface)},
+          {"file", definition.file.native()},
+          {"bytes", definition.bytes.text()},
+          {"flops", definition.flops.text()},
+          {"reference",
+           {{"source", definition.reference.source.native()},
+            {"entry", definition.reference.entry},
+            {"grid", definition.reference.grid.text()},
+            {"sampled", definition.reference.sampled}}},
+          {"tolerance", std::move(tolerance)},
+          {"samples", std::move(samples)},
+          {"recipes", std::move(recipes)},
+          {"base", definition.base.text()}};
+}
+
+OpDefinition definition_from(const Message& message) {
+  OpDefinition definition;
+  definition.interface = interface_from_json(message.at("interface"));
+  definition.file = message.at("file").get<std::string>();
+  definition.bytes = formula_from(message.at("bytes"));
+  definition.flops = formula_from(message.at("flops"));
+  const Message& reference = message.at("reference");
+  definition.reference.source = reference.at("source").get<std::string>();
+  reference.at("entry").get_to(definition.reference.entry);
+  definition.reference.grid = formula_from(reference.at("grid"));
+  reference.at("sampled").get_to(definition.reference.sampled);
+  for (const Message& table : message.at("tolerance")) definition.tolerance.push_back(tolerance_from(table));
+  for (const auto& [argument, sample] : message.at("samples").items()) {
+    definition.samples[argument] = {sample.at("fill"), sample.at("scale"), maybe_formula_from(sample.at("formula"))};
+  }
+  for (const Message& recipe : message.at("recipes")) {
+    definition.implementations.emplace_back().recipe = recipe_from_json(recipe);
+  }
+  definition.base = Config::parse(message.at("base").get<std::string>());
+  return definition;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/worker/device_process.hpp"
+
+#include <fmt/format.h>
+
+#include <thread>
+#include <utility>
+
+#include "tuner/sweep/failure.hpp"
+#include "tuner/worker/remote_trials.hpp"
+
+namespace tilewright {
+namespace {
+
+// Opening a GPU takes a second, and many seconds on a host with many of them.
+constexpr std::chrono::seconds kPatienceToOpen{120};
+constexpr std::chrono::seconds kPatienceToCopy{60};
+constexpr std::chrono::seconds kTimeout{10};
+constexpr std::chrono::seconds kTimeoutOnCpu{90};
+constexpr int kStarts = 3;
+constexpr std::chrono::seconds kBetweenStarts{1};
+
+}  // namespace
+
+DeviceProcess::DeviceProcess(Settings settings) : settings_(std::move(settings)) {
+  ++generation_;
+  greeting_ = greeted();
+  settings_.device = greeting_.name;
+  if (settings_.timeout.count() <= 0) settings_.timeout = greeting_.facts.is_cpu() ? kTimeoutOnCpu : kTimeout;
+}
+
+DeviceProcess::~DeviceProcess() = default;
+
+DeviceProcess::Greeting DeviceProcess::greeted() {
+  std::vector<std::string> command = settings_.command;
+  command.push_back(settings_.device);
+  process_ = std::make_unique<WorkerProcess>(command);
+  const Answer answer = wait(kPatienceToOpen);
+  if (answer.kind != Answer::Kind::message) {
+    throw DeviceError(fmt::format("opening {} failed: {}", settings_.device, answer.reason));
+  }
+  const Message& message = answer.message;
+  if (message.contains("thrown")) process_.reset();
+  throw_if_error(message);
+  return {device_facts_from_json(message.at("facts")), message.at("name"), message.at("uuid"), message.at("driver"),
+          message.at("said")};
+}
+
+// A GPU whose last context died in an error may take a moment to be itself again.
+bool DeviceProcess::start() {
+  std::string reason;
+  for (int i = 0; i < kStarts; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kBetweenStarts);
+    if (is_interrupted()) return false;
+    ++generation_;
+    try {
+      const Greeting greeting = greeted();
+      if (greeting.uuid == greeting_.uuid && greeting.facts == greeting_.facts) return true;
+      process_.reset();
+      reason = fmt::format("it is another GPU now ({} {})", greeting.facts.fingerprint(), greeting.uuid);
+    } catch (const Error& error) {
+      reason = error.what();
+    }
+  }
+  if (is_interrupted()) return false;
+  throw DeviceLost(
+      fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, and it goes on "
+                  "from there",
+                  greeting_.name, reason));
+}
+
+void DeviceProcess::discard() {
+  if (!process_) return;
+  process_->kill();
+  (void)process_->end();
+  process_.reset();
+}
+
+DeviceProcess::Answer DeviceProcess::ask(const Message& question, std::chrono::milliseconds patience) {
+  if (is_interrupted() || (!process_ && !start())) return {Answer::Kind::interrupted, {}, "it was interrupted"};
+  if (!process_->channel().send(question)) return wait(std::chrono::milliseconds(1));
+  Answer answer = wait(patience);
+  if (answer.kind == Answer::Kind::message && answer.message.value("lost", false)) {
+    answer.kind = Answer::Kind::lost;
+    answer.reason = answer.message.contains("text") ? answer.message.at("text") : answer.message.at("reason");
+    discard();
+  }
+  return answer;
+}
+
+DeviceProcess::Answer DeviceProcess::wait(std::chrono::milliseconds patience) {
+  for (;;) {
+    Answer answer;
+    const auto deadline = Channel::Clock::now() + patience;
+    switch (process_->channel().receive(answer.message, deadline, settings_.interrupted)) {
+      case Channel::Received::message:
+        if (answer.message.contains("beat")) continue;
+        return answer;
+      case Channel::Received::end:
+        answer.kind = Answer::Kind::lost;
+        answer.reason = fmt::format("its process came to its end with {}", process_->end());
+        break;
+      case Channel::Received::late:
+        answer.kind = Answer::Kind::late;
+        answer.reason = fmt::format("it did not get on for {:.3g} s, and was stopped",
+                                    std::chrono::duration<double>(patience).count());
+        process_->kill();
+        (void)process_->end();
+        break;
+      case Channel::Received::interrupted:
+        answer.kind = Answer::Kind::interrupted;
+        answer.reason = "it was interrupted";
+        process_->kill();
+        break;
+    }
+    process_.reset();
+    return answer;
+  }
+}
+
+std::unique_ptr<Trials> DeviceProcess::set_up(const OpDefinition& definition, const Problem& problem,
+                                              const CompileResult& reference, const TrialSetting& setting) {
+  auto trials = std::make_unique<RemoteTrials>(*this, definition, problem, reference, setting);
+  if (!trials->set_up()) return nullptr;
+  return trials;
+}
+
+double DeviceProcess::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                const std::function<bool()>&) {
+  const Answer answer = ask({{"do", "memcpy"},
+                             {"problem", 0},
+                             {"bytes", bytes},
+                             {"mode", std::string(tilewright::name(mode))},
+                             {"rule", to_message(rule)}},
+                            kPatienceToCopy);
+  if (answer.kind == Answer::Kind::interrupted) return 0;
+  if (answer.kind != Answer::Kind::message) throw DeviceError("copying on the device failed: " + answer.reason);
+  throw_if_error(answer.message);
+  return answer.message.at("ns");
+}
+
+}  // namespace tilewright

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/worker/messages.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "cache/error.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T>
+Message maybe(const std::optional<T>& value) {
+  return value ? Message(*value) : Message(nullptr);
+}
+
+template <class T>
+std::optional<T> maybe_from(const Message& message) {
+  return message.is_null() ? std::nullopt : std::optional(message.get<T>());
+}
+
+}  // namespace
+
+Message to_message(std::span<const std::byte> bytes) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return Message::binary({begin, begin + bytes.size()});
+}
+
+std::vector<std::byte> bytes_from(const Message& message) {
+  const auto& binary = message.get_binary();
+  const auto* begin = reinterpret_cast<const std::byte*>(binary.data());
+  return {begin, begin + binary.size()};
+}
+
+Message to_message(const std::vector<KernelFacts>& kernels) {
+  Message list = Message::array();
+  for (const KernelFacts& kernel : kernels) {
+    list.push_back(Message::array({kernel.entry, kernel.symbol, kernel.registers, kernel.spill_store_bytes,
+                                   kernel.spill_load_bytes, kernel.local_bytes, kernel.static_shared_bytes}));
+  }
+  return list;
+}
+
+std::vector<KernelFacts> kernels_from(const Message& message) {
+  std::vector<KernelFacts> kernels;
+  for (const Message& kernel : message) {
+    kernels.push_back(
+        {kernel.at(0), kernel.at(1), kernel.at(2), kernel.at(3), kernel.at(4), kernel.at(5), kernel.at(6)});
+  }
+  return kernels;
+}
+
+Message to_message(const StopRule& rule) {
+  return Message::array({rule.relative_interval, rule.min_rounds, rule.max_rounds, std::int64_t{rule.budget.count()},
+                         rule.rest, rule.give_up_ns});
+}
+
+StopRule rule_from(const Message& message) {
+  StopRule rule;
+  rule.relative_interval = message.at(0);
+  rule.min_rounds = message.at(1);
+  rule.max_rounds = message.at(2);
+  rule.budget = std::chrono::nanoseconds(message.at(3).get<std::int64_t>());
+  rule.rest = message.at(4);
+  rule.give_up_ns = message.at(5);
+  return rule;
+}
+
+Message to_message(const Timing& timing) {
+  return {{"median", timing.median_ns}, {"low", timing.low_ns},       {"high", timing.high_ns},
+          {"min", timing.min_ns},       {"rounds", timing.rounds_ns}, {"launches", timing.launches_per_round},
+          {"sets", timing.input_sets},  {"floor", timing.floor_ns}};
+}
+
+Timing timing_from(const Message& message) {
+  Timing timing;
+  message.at("median").get_to(timing.median_ns);
+  message.at("low").get_to(timing.low_ns);
+  message.at("high").get_to(timing.high_ns);
+  message.at("min").get_to(timing.min_ns);
+  message.at("rounds").get_to(timing.rounds_ns);
+  message.at("launches").get_to(timing.launches_per_round);
+  message.at("sets").get_to(timing.input_sets);
+  message.at("floor").get_to(timing.floor_ns);
+  return timing;
+}
+
+Message to_message(const CompileResult& reference) {
+  return {{"binary", to_message(std::span<const std::byte>(reference.binary))},
+          {"kernels", to_message(kernel_facts(reference))}};
+}
+
+CompileResult reference_from(const Message& message) {
+  CompileResult reference;
+  reference.ok = true;
+  reference.binary = bytes_from(message.at("binary"));
+  for (const KernelFacts& kernel : kernels_from(message.at("kernels"))) {
+    reference.kernels.push_back({kernel.entry, kernel.symbol, {}});
+  }
+  return reference;
+}
+
+Message to_message(const Finalist& config) {
+  return {{"implementation", config.implementation->recipe.name},
+          {"config", config.config.text()},
+          {"kernels", to_message(config.build->kernels)},
+          {"binary", to_message(config.binary)}};
+}
+
+OwnedFinalist finalist_from(const Message& message, const OpDefinition& definition) {
+  OwnedFinalist finalist;
+  finalist.config = Config::parse(message.at("config").get<std::string>());
+  finalist.build.ok = true;
+  finalist.build.kernels = kernels_from(message.at("kernels"));
+  finalist.binary = bytes_from(message.at("binary"));
+  finalist.implementation = &definition.implementation(message.at("implementation").get<std::string>());
+  return finalist;
+}
+
+Message to_message(const Trial& trial) {
+  Message accuracy;
+  if (trial.accuracy) {
+    accuracy =
+        Message::array({trial.accuracy->max_absolute, trial.accuracy->max_relative, trial.accuracy->norm_relative});
+  }
+  const DeviceReadings& readings = trial.readings;
+  return {{"status", std::string(name(trial.status))},
+          {"reason", trial.reason},
+          {"timing", trial.timing ? to_message(*trial.timing) : Message(nullptr)},
+          {"accuracy", std::move(accuracy)},
+          {"readings", Message::array({maybe(readings.sm_clock_mhz), maybe(readings.memory_clock_mhz),
+                                       maybe(readings.temperature_c), maybe(readings.power_mw),
+                                       maybe(readings.throttle_reasons)})}};
+}
+
+void read_trial(const Message& message, Trial& trial) {
+  trial.status = trial_status_from(message.at("status").get<std::string>()).value();
+  message.at("reason").get_to(trial.reason);
+  trial.timing.reset();
+  if (const Message& timing = message.at("timing"); !timing.is_null()) trial.timing = timing_from(timing);
+  trial.accuracy.reset();
+  if (const Message& accuracy = message.at("accuracy"); !accuracy.is_null()) {
+    trial.accuracy = Accuracy{accuracy.at(0), accuracy.at(1), accuracy.at(2)};
+  }
+  const Message& readings = message.at("readings");
+  trial.readings.sm_clock_mhz = maybe_from<int>(readings.at(0));
+  trial.readings.memory_clock_mhz = maybe_from<int>(readings.at(1));
+  trial.readings.temperature_c = maybe_from<int>(readings.at(2));
+  trial.readings.power_mw = maybe_from<int>(readings.at(3));
+  trial.readings.throttle_reasons = maybe_from<std::uint64_t>(readings.at(4));
+}
+
+Message error_message(const std::exception& error, bool lost) {
+  std::string kind = "error";
+  int code = 0;
+  if (const auto* device = dynamic_cast<const DeviceError*>(&error)) {
+    kind = "device";
+    code = device->status();
+  } else if (dynamic_cast<const UsageError*>(&error) != nullptr) {
+    kind = "usage";
+  }
+  return {{"thrown", kind}, {"text", error.what()}, {"code", code}, {"lost", lost}};
+}
+
+void throw_if_error(const Message& message) {
+  if (!message.contains("thrown")) return;
+  const auto kind = message.at("thrown").get<std::string>();
+  const auto text = message.at("text").get<std::string>();
+  if (kind == "device") throw DeviceError(text, message.at("code").get<int>());
+  if (kind == "usage") throw UsageError(text);
+  throw Error(text);
+}
+
+}  // namespace tilewright

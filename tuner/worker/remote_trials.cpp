@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/worker/remote_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tuner/sweep/failure.hpp"
+#include "tuner/sweep/trial_runner.hpp"
+
+namespace tilewright {
+namespace {
+
+// Of references in fp64 on the emulator, some of which take minutes.
+constexpr std::chrono::minutes kPatienceToSetUp{10};
+// What a config may need besides its launches: to be loaded, its workspaces, its graph, a host that is busy compiling.
+constexpr std::chrono::seconds kLeastPatience{5};
+// A config so many times slower than the best is not worth waiting for.
+constexpr double kMuchSlower = 200;
+
+}  // namespace
+
+RemoteTrials::RemoteTrials(DeviceProcess& process, const OpDefinition& definition, const Problem& problem,
+                           CompileResult reference, TrialSetting setting)
+    : process_(process),
+      definition_(definition),
+      problem_(problem),
+      reference_(std::move(reference)),
+      setting_(std::move(setting)),
+      id_(process.next_problem()) {}
+
+RemoteTrials::~RemoteTrials() {
+  try {
+    if (generation_ == 0 || process_.generation() != generation_) return;
+    (void)process_.ask({{"do", "release"}, {"problem", id_}}, process_.timeout());
+  } catch (const std::exception&) {  // NOLINT: a process that is lost holds nothing
+  }
+}
+
+bool RemoteTrials::set_up() {
+  if (generation_ != 0 && process_.generation() == generation_) return true;
+  const auto start = std::chrono::steady_clock::now();
+  const Message question{{"do", "set_up"},
+                         {"problem", id_},
+                         {"key", problem_.key()},
+                         {"mode", std::string(name(setting_.mode))},
+                         {"definition", to_message(definition_)},
+                         {"reference", to_message(reference_)}};
+  // Once more: what ended the process may have been left behind by another problem.
+  for (int attempt = 0;; ++attempt) {
+    const Answer answer = process_.ask(question, kPatienceToSetUp);
+    if (answer.kind == Answer::Kind::interrupted) return false;
+    if (answer.kind == Answer::Kind::message) {
+      throw_if_error(answer.message);
+      break;
+    }
+    if (attempt > 0 || answer.kind == Answer::Kind::late) {
+      throw DeviceError(fmt::format("setting up {} failed: {}", problem_.key(), answer.reason));
+    }
+  }
+  generation_ = process_.generation();
+  set_up_took_ = std::chrono::steady_clock::now() - start;
+  return true;
+}
+
+RemoteTrials::Answer RemoteTrials::ask(Message question, std::chrono::milliseconds patience) {
+  if (!set_up()) return {Answer::Kind::interrupted, {}, "it was interrupted"};
+  question["problem"] = id_;
+  return process_.ask(question, patience);
+}
+
+std::chrono::milliseconds RemoteTrials::patience() const {
+  if (best_round_ns_ <= 0 || process_.facts().is_cpu()) return process_.timeout();
+  const auto slow = std::chrono::nanoseconds(static_cast<std::int64_t>(kMuchSlower * best_round_ns_));
+  return std::min(process_.timeout(),
+                  std::chrono::ceil<std::chrono::milliseconds>(kLeastPatience + 2 * set_up_took_ + slow));
+}
+
+void RemoteTrials::learn(const Trial& trial) {
+  if (trial.status != TrialStatus::ok || !trial.timing) return;
+  // Until something is verified, rounds are timed of one launch for each set.
+  const double round = trial.timing->median_ns * std::max(1, trial.timing->input_sets);
+  best_round_ns_ = best_round_ns_ > 0 ? std::min(best_round_ns_, round) : round;
+}
+
+Trial RemoteTrials::run(const Implementation& implementation, const Config& config, const Build& build,
+                        std::span<const std::byte> binary, const StopRule& rule) {
+  Trial trial = begin_trial(setting_, process_.gpu_uuid(), config, build);
+  if (!build.ok) return trial;
+  Message question = to_message(Finalist{&implementation, config, &build, binary});
+  question["do"] = "run";
+  question["rule"] = to_message(rule);
+  std::string first;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Answer answer = ask(question, patience());
+    if (answer.kind == Answer::Kind::interrupted) return trial;
+    trial.reason = answer.reason;
+    if (answer.kind == Answer::Kind::late) {
+      trial.status = TrialStatus::timed_out;
+      return trial;
+    }
+    if (answer.message.contains("status")) {
+      read_trial(answer.message, trial);
+    } else if (answer.message.contains("thrown")) {
+      const DeviceError error(answer.message.at("text").get<std::string>(), answer.message.at("code").get<int>());
+      trial.status = status_of(error);
+      trial.reason = error.what();
+    } else {
+      trial.status = TrialStatus::crashed;
+    }
+    if (trial.status != TrialStatus::crashed) break;
+    first = trial.reason;
+    // Again in a process that nothing has gone wrong in yet; and after that, whatever comes next is in a new one as well.
+    process_.discard();
+  }
+  if (trial.status != TrialStatus::crashed && !first.empty()) {
+    process_.note(
+        fmt::format("{} on {} crashed once, and not again in a new process: {}", config.text(), problem_.key(), first));
+  }
+  learn(trial);
+  return trial;
+}
+
+Message RemoteTrials::ask_twice(const Message& question, const std::string& what) {
+  for (int attempt = 0;; ++attempt) {
+    Answer answer = ask(question, process_.timeout());
+    if (answer.kind == Answer::Kind::interrupted) return {};
+    if (answer.kind == Answer::Kind::message) {
+      throw_if_error(answer.message);
+      return std::move(answer.message);
+    }
+    if (answer.kind == Answer::Kind::late) {
+      throw DeviceError(fmt::format("{} on {} timed out: {}", what, problem_.key(), answer.reason));
+    }
+    if (attempt > 0) throw DeviceError(fmt::format("{} on {} failed: {}", what, problem_.key(), answer.reason));
+  }
+}
+
+std::vector<Timing> RemoteTrials::time_together(std::span<const Finalist> finalists, const StopRule& rule) {
+  std::vector<Timing> timings(finalists.size());
+  Message configs = Message::array();
+  for (const Finalist& finalist : finalists) configs.push_back(to_message(finalist));
+  const Message question{{"do", "time_together"}, {"configs", std::move(configs)}, {"rule", to_message(rule)}};
+  try {
+    const Message answer = ask_twice(question, fmt::format("timing {} configs in turns", finalists.size()));
+    if (answer.is_null()) return timings;
+    const Message& measured = answer.at("timings");
+    for (std::size_t i = 0; i < timings.size(); ++i) timings[i] = timing_from(measured.at(i));
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const DeviceError& error) {
+    process_.note(error.what());
+  }
+  return timings;
+}
+
+Timing RemoteTrials::time(const Finalist& config, const StopRule& rule) {
+  Message question = to_message(config);
+  question["do"] = "time";
+  question["rule"] = to_message(rule);
+  const Message answer = ask_twice(question, "timing " + config.config.text());
+  return answer.is_null() ? Timing() : timing_from(answer.at("timing"));
+}
+
+std::string RemoteTrials::check_again(const Finalist& config) {
+  Message question = to_message(config);
+  question["do"] = "check_again";
+  question["rule"] = to_message(StopRule());
+  const Message answer = ask_twice(question, "checking " + config.config.text());
+  return answer.is_null() ? "" : answer.at("reason").get<std::string>();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/worker/serve_device.hpp"
+
+#include <cstdint>
+#include <map>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "tuner/sweep/failure.hpp"
+#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/worker/messages.hpp"
+
+namespace tilewright {
+namespace {
+
+// Often enough that the parent's patience never ends between two of them while work gets on.
+constexpr std::chrono::milliseconds kBeat{100};
+
+class Server {
+ public:
+  Server(const OpenDevice& open, int socket) : parent_(socket), open_(open) {}
+
+  int serve() {
+    if (!greet()) return 1;
+    Message message;
+    while (parent_.receive(message) == Channel::Received::message) {
+      if (!parent_.send(answer(message))) return 1;
+    }
+    return 0;
+  }
+
+ private:
+  /// A problem that is set up. Its runner refers to its definition.
+  struct Place {
+    OpDefinition definition;
+    std::unique_ptr<TrialRunner> runner;
+  };
+
+  bool greet() {
+    try {
+      std::string said;
+      device_ = open_(&said);
+      workplace_.emplace(*device_);
+      return parent_.send({{"facts", to_json(device_->facts())},
+                           {"name", std::string(device_->name())},
+                           {"uuid", device_->gpu_uuid()},
+                           {"driver", device_->driver_version()},
+                           {"said", said}});
+    } catch (const std::exception& error) {
+      (void)parent_.send(error_message(error, true));
+      return false;
+    }
+  }
+
+  Message answer(const Message& message) {
+    try {
+      return carry_out(message);
+    } catch (const std::bad_alloc&) {
+      // The host's memory, of the emulator mostly: a limit of the device like any other.
+      return error_message(DeviceError("the host's memory is exhausted", kOutOfMemory), false);
+    } catch (const DeviceError& error) {
+      return error_message(error, !still_answers(*device_));
+    } catch (const std::exception& error) {
+      return error_message(error, false);
+    }
+  }
+
+  Message carry_out(const Message& message) {
+    const auto what = message.at("do").get<std::string>();
+    const auto id = message.at("problem").get<std::int64_t>();
+    if (what == "set_up") return set_up(id, message);
+    if (what == "release") {
+      places_.erase(id);
+      return Message::object();
+    }
+    if (what == "memcpy") {
+      return {{"ns", workplace_->memcpy_ns(message.at("bytes"), mode_from(message), rule_from(message.at("rule")),
+                                           [this] { return beat(); })}};
+    }
+    Place& place = places_.at(id);
+    const StopRule rule = rule_from(message.at("rule"));
+    if (what == "time_together") return time_together(place, message, rule);
+    const OwnedFinalist config = finalist_from(message, place.definition);
+    if (what == "run") return run(place, config, rule);
+    if (what == "time") return {{"timing", to_message(place.runner->time(config.view(), rule))}};
+    return {{"reason", place.runner->check_again(config.view())}};
+  }
+
+  static MeasureMode mode_from(const Message& message) {
+    return measure_mode_from(message.at("mode").get<std::string>()).value();
+  }
+
+  Message set_up(std::int64_t id, const Message& message) {
+    // What an earlier one holds may be the memory that this one needs.
+    places_.erase(id);
+    Place& place = places_[id];
+    try {
+      place.definition = definition_from(message.at("definition"));
+      const Problem problem = parse_problem(message.at("key").get<std::string>(), place.definition.interface);
+      TrialSetting setting;
+      setting.mode = mode_from(message);
+      setting.interrupted = [this] { return beat(); };
+      place.runner = std::make_unique<TrialRunner>(*device_, place.definition, problem,
+                                                   reference_from(message.at("reference")), setting);
+    } catch (...) {
+      places_.erase(id);
+      throw;
+    }
+    return Message::object();
+  }
+
+  Message run(Place& place, const OwnedFinalist& config, const StopRule& rule) {
+    const Trial trial = place.runner->run(*config.implementation, config.config, config.build, config.binary, rule);
+    Message answer = to_message(trial);
+    answer["lost"] = trial.status != TrialStatus::ok && !still_answers(*device_);
+    return answer;
+  }
+
+  static Message time_together(Place& place, const Message& message, const StopRule& rule) {
+    std::vector<OwnedFinalist> owned;
+    for (const Message& config : message.at("configs")) owned.push_back(finalist_from(config, place.definition));
+    std::vector<Finalist> finalists;
+    for (const OwnedFinalist& config : owned) finalists.push_back(config.view());
+    Message timings = Message::array();
+    for (const Timing& timing : place.runner->time_together(finalists, rule)) timings.push_back(to_message(timing));
+    return {{"timings", std::move(timings)}};
+  }
+
+  /// Shows that work gets on. Never an interrupt: this process is killed for that.
+  bool beat() {
+    const auto now = Channel::Clock::now();
+    if (now - last_beat_ < kBeat) return false;
+    last_beat_ = now;
+    (void)parent_.send({{"beat", true}});
+    return false;
+  }
+
+  Channel parent_;
+  const OpenDevice& open_;
+  std::unique_ptr<Device> device_;
+  std::optional<LocalWorkplace> workplace_;
+  std::map<std::int64_t, Place> places_;
+  Channel::Clock::time_point last_beat_;
+};
+
+}  // namespace
+
+int serve_device(const OpenDevice& open, int socket) { return Server(open, socket).serve(); }
+
+}  // namespace tilewright
