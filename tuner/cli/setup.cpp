@@ -5,6 +5,7 @@
 
 #include "cache/error.hpp"
 #include "tuner/kernels_dir.hpp"
+#include "tuner/process/process.hpp"
 
 namespace tilewright::cli {
 
@@ -26,11 +27,9 @@ std::filesystem::path cache_path(const Arguments& arguments) {
   return arguments.has("cache") ? std::filesystem::path(arguments.text("cache")) : default_cache_path();
 }
 
-std::vector<std::string> compile_worker_command() {
-  return {"/proc/self/exe", kCompileWorker};  // the very program that runs, even if another has taken its place
-}
+std::vector<std::string> compile_worker_command() { return {this_program(), kCompileWorker}; }
 
-std::vector<std::string> device_worker_command() { return {"/proc/self/exe", kDeviceWorker}; }
+std::vector<std::string> device_worker_command() { return {this_program(), kDeviceWorker}; }
 
 Store open_to_read(const Arguments& arguments) { return Store(cache_path(arguments), {.access = StoreAccess::read}); }
 

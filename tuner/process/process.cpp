@@ -50,6 +50,9 @@ std::vector<std::string> bounded(const std::vector<std::string>& command, const 
 
 }  // namespace
 
+// Not /proc/self/exe: in a shell on the way to the program, that is the shell.
+std::string this_program() { return fmt::format("/proc/{}/exe", ::getpid()); }
+
 pid_t start_process(const std::vector<std::string>& asked, const Streams& streams, const std::filesystem::path& folder,
                     const ProcessLimits& limits) {
   const std::vector<std::string> command = bounded(asked, limits);

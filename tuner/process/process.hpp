@@ -30,6 +30,10 @@ struct ProcessLimits {
   std::chrono::seconds processor{0};
 };
 
+/// The path of the very program that runs, even if another file has taken its place. Good in this process and in those that it
+/// starts, while this process lives.
+[[nodiscard]] std::string this_program();
+
 /// Starts `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is), in a
 /// process group of its own: Ctrl-C does not reach it, and kill(-process, …) reaches all that it starts. In English
 /// (LC_ALL=C). Throws Error when it cannot be started.

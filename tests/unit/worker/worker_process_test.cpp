@@ -98,6 +98,13 @@ TEST(ProcessLimits, bound_memory_and_processor_time_of_all_that_is_started) {
 #endif
 }
 
+TEST(ProcessLimits, are_had_by_this_very_program_when_it_starts_itself) {
+  const auto listed = run_subprocess({this_program(), "--gtest_list_tests"}, std::chrono::seconds(30), {},
+                                     {.processor = std::chrono::seconds(20)});
+  EXPECT_EQ(listed.exit_code, 0) << listed.output;
+  EXPECT_NE(listed.output.find("ProcessLimits."), std::string::npos) << listed.output;
+}
+
 TEST(RunSubprocess, ends_with_an_interrupt) {
   int asked = 0;
   const auto result = run_subprocess({"sleep", "1000"}, std::chrono::hours(1), {}, {}, [&] { return ++asked > 3; });
