@@ -20,33 +20,33 @@ bool differs(const Versions& now, const Versions& then) {
          (!now.tilewright.empty() && now.tilewright != then.tilewright);
 }
 
-Freshness judge(const Store::WinnerRow& row, const Versions& versions, const std::vector<std::string>& current) {
+Freshness judge(const WinnerRow& row, const Versions& versions, const std::vector<std::string>& current) {
   const bool retired = !current.empty() && std::ranges::find(current, row.implementation_hash) == current.end();
   return retired || differs(versions, row.winner.trial.versions) ? Freshness::stale : Freshness::fresh;
 }
 
 struct Found {
   Fit fit;
-  Store::WinnerRow row;
+  WinnerRow row;
 };
 
 /// The rule on one device: the problem itself, then the base of its spec.
-std::optional<Found> find_on(const Store& store, const ProblemKey& key) {
+std::optional<Found> find_on(const WinnerSource& source, const ProblemKey& key) {
   for (const MeasureMode mode : kModes) {
-    if (auto row = store.winner_of(key, mode, WinnerRole::best)) return Found{Fit::exact, std::move(*row)};
+    if (auto row = source.winner_of(key, mode, WinnerRole::best)) return Found{Fit::exact, std::move(*row)};
   }
   for (const MeasureMode mode : kModes) {
-    if (auto row = store.newest_of_spec(key, mode, WinnerRole::base)) return Found{Fit::base_default, std::move(*row)};
+    if (auto row = source.newest_of_spec(key, mode, WinnerRole::base)) return Found{Fit::base_default, std::move(*row)};
   }
   return std::nullopt;
 }
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.
-std::vector<DeviceFacts> relatives(const Store& store, const DeviceFacts& device) {
+std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
   if (device.is_cpu()) return {};
   std::vector<DeviceFacts> found;
   const std::string own = device.fingerprint();
-  for (DeviceFacts& other : store.devices()) {
+  for (DeviceFacts& other : source.devices()) {
     if (other.compute_capability == device.compute_capability && other.fingerprint() != own) {
       found.push_back(std::move(other));
     }
@@ -83,17 +83,18 @@ std::string Match::text() const {
   return fmt::format("{}, {}, {}", name(fit), name(freshness), name(device));
 }
 
-Served match(const Store& store, const Problem& problem, const std::string& interface_hash, const DeviceFacts& device,
-             const Versions& versions, const std::vector<std::string>& current_implementations) {
+Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+             const DeviceFacts& device, const Versions& versions,
+             const std::vector<std::string>& current_implementations) {
   ProblemKey key{problem, interface_hash, device.fingerprint()};
-  std::optional<Found> found = find_on(store, key);
+  std::optional<Found> found = find_on(source, key);
   DeviceFit device_fit = DeviceFit::same_device;
   if (!found) {
     device_fit = DeviceFit::same_architecture;
     // Exact on any relative goes before the base of the nearest one.
-    for (const DeviceFacts& relative : relatives(store, device)) {
+    for (const DeviceFacts& relative : relatives(source, device)) {
       key.device_fingerprint = relative.fingerprint();
-      std::optional<Found> candidate = find_on(store, key);
+      std::optional<Found> candidate = find_on(source, key);
       if (candidate && (!found || candidate->fit < found->fit)) found = std::move(candidate);
       if (found && found->fit == Fit::exact) break;
     }

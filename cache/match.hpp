@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cache/store/store.hpp"
+#include "cache/winner_source.hpp"
 
 /// What a cache serves for a problem, and how well it fits: always both, so that no caller mistakes a fallback for a
 /// tuned result.
@@ -35,7 +35,7 @@ struct Match {
 struct Served {
   Match match;
   /// Nothing when match.fit is `none`.
-  std::optional<Store::WinnerRow> row;
+  std::optional<WinnerRow> row;
 };
 
 /// The rule (docs/cache.md): an exact winner of this device; else the base kept for this spec on this device; else the
@@ -43,7 +43,7 @@ struct Served {
 /// `cold` go before `hot`, these before `events`. A winner is stale when `versions` differ from those it was measured with
 /// (a driver of 0 and empty texts are unknown: not judged), or when its implementation hash is not among the current ones
 /// (`current_implementations` empty: not judged). Indexed lookups alone: no time grows with the number of winners.
-[[nodiscard]] Served match(const Store& store, const Problem& problem, const std::string& interface_hash,
+[[nodiscard]] Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                            const DeviceFacts& device, const Versions& versions,
                            const std::vector<std::string>& current_implementations = {});
 

@@ -102,13 +102,13 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
 
 std::string Launcher::stored_devices_text() const {
   std::vector<std::string> known;
-  for (const DeviceFacts& device : resolver_.store().devices()) known.push_back(device.fingerprint());
+  for (const DeviceFacts& device : resolver_.source().devices()) known.push_back(device.fingerprint());
   return known.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(known, "; "));
 }
 
 std::optional<DeviceFacts> Launcher::stored_device(const std::string& text) const {
   std::vector<DeviceFacts> named;
-  for (DeviceFacts& device : resolver_.store().devices()) {
+  for (DeviceFacts& device : resolver_.source().devices()) {
     if (device.fingerprint() == text) return std::move(device);
     if (device.name == text) named.push_back(std::move(device));
   }
@@ -121,8 +121,8 @@ DeviceFacts Launcher::query_device() {
   if (const std::optional<int> index = gpu_index(options_.device)) return facts(cuda::Driver::get(), *index);
   if (!options_.device.empty()) {
     if (std::optional<DeviceFacts> device = stored_device(options_.device)) return std::move(*device);
-    throw UsageError(fmt::format("'{}' is not cuda:N, cpu, or one device of the cache {}; {}", options_.device,
-                                 options_.cache.string(), stored_devices_text()));
+    throw UsageError(fmt::format("'{}' is not cuda:N, cpu, or one device of {}; {}", options_.device,
+                                 resolver_.source().title(), stored_devices_text()));
   }
   std::string why;
   const cuda::Driver* driver = cuda::Driver::find(&why);
@@ -132,8 +132,8 @@ DeviceFacts Launcher::query_device() {
     if (driver->device_count() > 0) return facts(*driver, 0);
     why = "this machine has no GPU";
   }
-  throw DeviceError(fmt::format("{}; name the device to answer for in tw_options.device. The cache {}: {}", why,
-                                options_.cache.string(), stored_devices_text()));
+  throw DeviceError(fmt::format("{}; name the device to answer for in tw_options.device. As to {}: {}", why,
+                                resolver_.source().title(), stored_devices_text()));
 }
 
 Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cache/launch/errors.hpp"
-#include "cache/store/file_facts.hpp"
+#include "cache/launch/open_source.hpp"
 
 namespace tilewright::launch {
 
@@ -48,11 +48,11 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 }
 
 /// What may serve a problem, best first: each row with the match that it stands for.
-std::vector<std::pair<Match, Store::WinnerRow>> candidates(const Store& store, const OpIdentity& op,
-                                                           const Problem& problem, const DeviceFacts& device,
-                                                           const Versions& versions) {
-  std::vector<std::pair<Match, Store::WinnerRow>> found;
-  Served served = match(store, problem, op.interface_hash, device, versions);
+std::vector<std::pair<Match, WinnerRow>> candidates(const WinnerSource& source, const OpIdentity& op,
+                                                    const Problem& problem, const DeviceFacts& device,
+                                                    const Versions& versions) {
+  std::vector<std::pair<Match, WinnerRow>> found;
+  Served served = match(source, problem, op.interface_hash, device, versions);
   if (!served.row) return found;
   const Match first = served.match;
   const MeasureMode mode = served.row->mode;
@@ -60,59 +60,43 @@ std::vector<std::pair<Match, Store::WinnerRow>> candidates(const Store& store, c
   const ProblemKey key{problem, op.interface_hash, served.row->device.fingerprint()};
   found.emplace_back(first, std::move(*served.row));
   if (first.fit != Fit::exact) return found;
-  const auto add = [&](Fit fit, std::optional<Store::WinnerRow> row) {
+  const auto add = [&](Fit fit, std::optional<WinnerRow> row) {
     if (!row) return;
     // match() has judged the first; one measured with other versions is not fresh when the first is not, nor surely when it is.
     const bool alike = row->winner.trial.versions == measured_with;
     found.emplace_back(Match{fit, alike ? first.freshness : Freshness::stale, first.device}, std::move(*row));
   };
-  add(Fit::exact, store.winner_of(key, mode, WinnerRole::dynamic));
-  add(Fit::base_default, store.newest_of_spec(key, mode, WinnerRole::base));
+  add(Fit::exact, source.winner_of(key, mode, WinnerRole::dynamic));
+  add(Fit::base_default, source.newest_of_spec(key, mode, WinnerRole::base));
   return found;
 }
 
 }  // namespace
 
-Store Resolver::open(const std::filesystem::path& path, bool allow_shared) {
-  if (!allow_shared && writable_by_others(path)) {
-    throw CacheError(fmt::format(
-        "the cache {} can be changed by other users, and what it holds runs on the GPU as this program's code: "
-        "take their right away (chmod go-w), or allow it with TILEWRIGHT_ALLOW_SHARED_CACHE=1",
-        path.string()));
-  }
-  return Store(path, StoreOptions{.access = StoreAccess::read});
-}
-
 Resolver::Resolver(std::filesystem::path path, bool allow_shared)
-    : path_(std::move(path)),
-      allow_shared_(allow_shared),
-      store_(open(path_, allow_shared)),
-      version_(store_.data_version()) {}
+    : path_(std::move(path)), allow_shared_(allow_shared), source_(open_source(path_, allow_shared)) {}
 
 bool Resolver::refresh() {
-  if (!store_.outdated() && store_.data_version() == version_) return false;
-  Store newer = open(path_, allow_shared_);
-  const std::int64_t version = newer.data_version();
-  store_ = std::move(newer);
-  version_ = version;
+  if (!source_->changed()) return false;
+  source_ = open_source(path_, allow_shared_);
   return true;
 }
 
 OpIdentity Resolver::identify(const std::string& text) const {
   const auto [spec, hash] = split_interface(text);
   const std::string op = op_name_of(spec);
-  std::optional<OpInterface> newest = store_.interface_of(op);
+  std::optional<OpInterface> newest = source_->interface_of(op);
   if (!newest) {
-    throw UsageError(fmt::format("the cache {} has no op '{}'{}", path_.string(), op, suggestion(op, store_.ops())));
+    throw UsageError(fmt::format("{} has no op '{}'{}", source_->title(), op, suggestion(op, source_->ops())));
   }
   OpIdentity found{*newest, newest->hash(), {}};
   if (!hash.empty() && hash != found.interface_hash) {
-    std::optional<OpInterface> asked = store_.interface_by_hash(hash);
+    std::optional<OpInterface> asked = source_->interface_by_hash(hash);
     if (!asked || asked->op != op) {
-      throw InterfaceError(fmt::format(
-          "the application was written for {} with the interface {}, and the cache {} has it with {}: dims or "
-          "arguments have changed; adapt the application, or use a cache made for it",
-          op, hash, path_.string(), found.interface_hash));
+      throw InterfaceError(
+          fmt::format("the application was written for {} with the interface {}, and {} has it with {}: dims or "
+                      "arguments have changed; adapt the application, or use a cache made for it",
+                      op, hash, source_->title(), found.interface_hash));
     }
     found = {std::move(*asked), hash, {}};
   }
@@ -126,12 +110,12 @@ Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const Devi
     throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
   }
   std::string reasons;
-  for (auto& [match, row] : candidates(store_, op, problem, device, versions)) {
+  for (auto& [match, row] : candidates(*source_, op, problem, device, versions)) {
     const std::string config = row.winner.trial.config.text();
-    auto stored = store_.implementation_by_hash(row.implementation_hash);
+    auto stored = source_->implementation_by_hash(row.implementation_hash);
     if (!stored)
       throw CacheError(
-          fmt::format("{} has no implementation {} for {}", path_.string(), row.implementation_hash, config));
+          fmt::format("{} has no implementation {} for {}", source_->title(), row.implementation_hash, config));
     auto planned = make_plan(op.interface, stored->recipe, row.winner.trial.config, problem, device);
     std::string why;
     if (const auto* illegal = std::get_if<Illegal>(&planned)) {
@@ -145,11 +129,11 @@ Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const Devi
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", config, why);
   }
   if (reasons.empty()) {
-    return {std::nullopt, fmt::format("the cache {} has no winner and no base for {} on {}; make them with: {}",
-                                      path_.string(), problem.key(), device.fingerprint(), sweep_command(problem))};
+    return {std::nullopt, fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source_->title(),
+                                      problem.key(), device.fingerprint(), sweep_command(problem))};
   }
-  return {std::nullopt, fmt::format("nothing that the cache {} has can serve {} on {}: {}", path_.string(),
-                                    problem.key(), device.fingerprint(), reasons)};
+  return {std::nullopt, fmt::format("nothing that {} has can serve {} on {}: {}", source_->title(), problem.key(),
+                                    device.fingerprint(), reasons)};
 }
 
 std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, const OpIdentity& op,
@@ -157,14 +141,13 @@ std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, cons
                                                 const Choice& choice) {
   const Trial& trial = choice.row.winner.trial;
   const std::string what = fmt::format("{} of {}", trial.config.text(), problem.spec.text());
-  const std::optional<Build> build = store_.build(trial.build_key);
+  const std::optional<Build> build = source_->build(trial.build_key);
   if (!build || !build->ok) {
-    throw CacheError(
-        fmt::format("the cache {} has no binary for {}: tune it again, or export the cache with its binaries",
-                    path_.string(), what));
+    throw CacheError(fmt::format("{} has no binary for {}: tune it again, or export the cache with its binaries",
+                                 source_->title(), what));
   }
   std::shared_ptr<const cuda::Module>& module = modules_[build->binary_hash];
-  if (!module) module = std::make_shared<const cuda::Module>(driver, store_.binary(build->binary_hash), what);
+  if (!module) module = std::make_shared<const cuda::Module>(driver, source_->binary(build->binary_hash), what);
   return std::make_shared<const ReadyPlan>(
       cuda::Executable(driver, module, build->kernels, op.interface, choice.recipe, trial.config, problem, device));
 }

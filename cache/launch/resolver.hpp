@@ -12,7 +12,7 @@
 #include "cache/driver/cuda.hpp"
 #include "cache/launch/ready_plan.hpp"
 #include "cache/match.hpp"
-#include "cache/store/store.hpp"
+#include "cache/winner_source.hpp"
 
 /// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. The slow road, taken once a
 /// shape; belongs to one thread at a time.
@@ -28,7 +28,7 @@ struct OpIdentity {
 /// A winner that can serve, with the plan that proves it.
 struct Choice {
   Match match;
-  Store::WinnerRow row;
+  WinnerRow row;
   ImplementationRecipe recipe;
   LaunchPlan plan;
 };
@@ -45,7 +45,7 @@ using Alignments = std::vector<unsigned>;
 
 class Resolver {
  public:
-  /// Throws CacheError when the file cannot be used; when others can write it, unless `allow_shared`.
+  /// Throws as open_source.
   Resolver(std::filesystem::path path, bool allow_shared);
 
   /// Throws UsageError for an unknown op or a spec that does not fit it, and InterfaceError when `spec` names an interface
@@ -66,15 +66,12 @@ class Resolver {
   /// Reopens the cache if it has changed since it was last looked at; true if so. When it throws, nothing has changed.
   bool refresh();
 
-  [[nodiscard]] const Store& store() const noexcept { return store_; }
+  [[nodiscard]] const WinnerSource& source() const noexcept { return *source_; }
 
  private:
-  static Store open(const std::filesystem::path& path, bool allow_shared);
-
   std::filesystem::path path_;
   bool allow_shared_;
-  Store store_;
-  std::int64_t version_;
+  std::unique_ptr<WinnerSource> source_;
   /// By content; kept until the end, since functions of them may be in captured graphs.
   std::map<std::string, std::shared_ptr<const cuda::Module>> modules_;
 };

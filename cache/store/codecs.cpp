@@ -38,6 +38,8 @@ double real_or_nan(const Query& row, int column) {
   return row.null(column) ? std::numeric_limits<double>::quiet_NaN() : row.real(column);
 }
 
+}  // namespace
+
 Config decode_config(const std::string& text) {
   try {
     return Config::parse(text);
@@ -45,8 +47,6 @@ Config decode_config(const std::string& text) {
     throw BadRow(mistake.what());
   }
 }
-
-}  // namespace
 
 std::string encode_attributes(const OpSpec& spec) {
   json list = json::array();

@@ -31,6 +31,9 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_dims(const Problem& problem);
 [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> decode_dims(std::string_view text);
 
+/// `onchip{num_warps=4,vec=8}`
+[[nodiscard]] Config decode_config(const std::string& text);
+
 [[nodiscard]] std::string encode_kernels(const std::vector<KernelFacts>& kernels);
 [[nodiscard]] std::vector<KernelFacts> decode_kernels(std::string_view json);
 

@@ -184,6 +184,35 @@ struct Winner {
   Choice choice;
 };
 
+/// Identifies a problem on a device under one interface: the key of trials and winners.
+struct ProblemKey {
+  Problem problem;
+  std::string interface_hash;
+  std::string device_fingerprint;
+};
+
+/// A winner with all that it is of.
+struct WinnerRow {
+  Problem problem;
+  std::string interface_hash;
+  std::string implementation_hash;
+  DeviceFacts device;
+  MeasureMode mode = MeasureMode::cold;
+  Winner winner;
+};
+
+/// A winner in short, for who looks through all of a spec.
+struct BriefWinner {
+  /// Of its problem, in the interface's order.
+  std::vector<std::int64_t> dims;
+  WinnerRole role = WinnerRole::best;
+  /// Among those of one role and problem; 0 is the first choice.
+  int position = 0;
+  std::string implementation_hash;
+  Config config;
+  double median_ns = 0;
+};
+
 /// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.
 struct Ceiling {
   /// Read plus written.

@@ -45,7 +45,9 @@ std::filesystem::path default_cache_path() {
       "TILEWRIGHT_CACHE=FILE.");
 }
 
-Store::Store(const std::filesystem::path& path, StoreOptions options) : impl_(std::make_unique<Impl>(path, options)) {}
+Store::Store(const std::filesystem::path& path, StoreOptions options) : impl_(std::make_unique<Impl>(path, options)) {
+  impl_->version_at_opening = data_version();
+}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
@@ -197,5 +199,9 @@ std::int64_t Store::data_version() const {
 }
 
 bool Store::outdated() const noexcept { return impl_->database.outdated(); }
+
+std::string Store::title() const { return "the cache " + path().string(); }
+
+bool Store::changed() const { return outdated() || data_version() != impl_->version_at_opening; }
 
 }  // namespace tilewright

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cache/store/records.hpp"
+#include "cache/winner_source.hpp"
 
 /// The cache: one SQLite file with everything that tuning has learned (docs/cache.md has the schema).
 ///
@@ -36,19 +37,12 @@ struct StoreOptions {
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
 [[nodiscard]] std::filesystem::path default_cache_path();
 
-/// Identifies a problem on a device under one interface: the key of trials and winners.
-struct ProblemKey {
-  Problem problem;
-  std::string interface_hash;
-  std::string device_fingerprint;
-};
-
-class Store {
+class Store final : public WinnerSource {
  public:
   explicit Store(const std::filesystem::path& path, StoreOptions options = {});
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
-  ~Store();
+  ~Store() override;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
 
@@ -78,19 +72,19 @@ class Store {
   void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
   void put_device(const DeviceFacts& device);
   /// The newest interface stored for an op, or the one with the given hash.
-  [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const;
-  [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const;
-  [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const;
-  [[nodiscard]] std::vector<DeviceFacts> devices() const;
-  [[nodiscard]] std::vector<std::string> ops() const;
+  [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const override;
+  [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const override;
+  [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const override;
+  [[nodiscard]] std::vector<DeviceFacts> devices() const override;
+  [[nodiscard]] std::vector<std::string> ops() const override;
 
   // Builds and binaries.
-  [[nodiscard]] std::optional<Build> build(const std::string& key) const;
+  [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
   /// Stores the build and, compressed and by content, its binary (empty when the compile failed). A build of that key
   /// that succeeded stays as it is; one that failed is replaced. `binary_hash` may be left empty: it is computed.
   void put_build(const Build& build, std::span<const std::byte> binary);
   /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
-  [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const;
+  [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
 
   // Sweeps.
   /// Returns the sweep's id. `command` is what was asked, for people.
@@ -125,15 +119,7 @@ class Store {
   /// By role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
 
-  /// One row a problem that has a winner, for tables and for the launch library's index.
-  struct WinnerRow {
-    Problem problem;
-    std::string interface_hash;
-    std::string implementation_hash;
-    DeviceFacts device;
-    MeasureMode mode = MeasureMode::cold;
-    Winner winner;
-  };
+  using WinnerRow = tilewright::WinnerRow;
   struct WinnerFilter {
     std::string op{};           ///< empty: all
     std::string fingerprint{};  ///< empty: all
@@ -143,11 +129,14 @@ class Store {
   /// Ordered by op, spec, then dims as numbers.
   [[nodiscard]] std::vector<WinnerRow> list_winners(const WinnerFilter& filter) const;
 
-  // For matching (cache/match.hpp), by index alone.
-  /// The first winner of a role for this very problem.
-  [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const;
-  /// The winner of a role with the newest trial among all problems of the same spec; the dims of `key` play no part.
-  [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const;
+  // For matching, by index alone: see WinnerSource.
+  [[nodiscard]] std::string title() const override;
+  [[nodiscard]] bool changed() const override;
+  [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
+                                                   WinnerRole role) const override;
+  [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
+                                                        WinnerRole role) const override;
+  [[nodiscard]] std::vector<BriefWinner> winners_of_spec(const ProblemKey& key, MeasureMode mode) const override;
 
   // Ceilings. All are kept, the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);

@@ -81,6 +81,7 @@ struct Store::Impl {
   bool writable;
   /// A Batch has begun a transaction.
   bool in_batch = false;
+  std::int64_t version_at_opening = 0;
 };
 
 /// Seconds since 1970.

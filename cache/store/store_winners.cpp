@@ -51,7 +51,7 @@ class RowReader {
         kTrialJoins);
   }
 
-  Store::WinnerRow read(const Query& row) {
+  WinnerRow read(const Query& row) {
     const Spec& spec = this->spec(row.integer(0));
     return {Problem{spec.spec, decode_dims(row.text(3))},
             spec.interface_hash,
@@ -91,8 +91,8 @@ class RowReader {
 };
 
 /// By op, spec and dims; then, of one problem, by device, mode and role.
-bool before(const Store::WinnerRow& a, const Store::WinnerRow& b) {
-  const auto order = [](const Store::WinnerRow& row) {
+bool before(const WinnerRow& a, const WinnerRow& b) {
+  const auto order = [](const WinnerRow& row) {
     return std::tie(row.problem.spec.op, row.problem.spec.dtype, row.problem.spec.attributes, row.problem.dims,
                     row.device.name, row.mode, row.winner.role);
   };
@@ -141,7 +141,7 @@ std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) cons
   });
 }
 
-std::optional<Store::WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
+std::optional<WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
   static const std::string kSql = fmt::format(
       "SELECT {} FROM winners w {} WHERE w.problem = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
       "ORDER BY w.position LIMIT 1",
@@ -157,7 +157,7 @@ std::optional<Store::WinnerRow> Store::winner_of(const ProblemKey& key, MeasureM
   });
 }
 
-std::optional<Store::WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
+std::optional<WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
   // The index ends in `trial`: the newest is its last entry.
   static const std::string kSql = fmt::format(
       "SELECT {} FROM winners w {} WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
@@ -175,7 +175,37 @@ std::optional<Store::WinnerRow> Store::newest_of_spec(const ProblemKey& key, Mea
   });
 }
 
-std::vector<Store::WinnerRow> Store::list_winners(const WinnerFilter& filter) const {
+std::vector<BriefWinner> Store::winners_of_spec(const ProblemKey& key, MeasureMode mode) const {
+  return impl_->reading("read winners", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    std::vector<BriefWinner> winners;
+    const auto interface = ids::find_interface(database, key.interface_hash);
+    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!spec || !device) return winners;
+    // Configs are few, and decoded once each.
+    std::map<std::int64_t, std::pair<Config, std::string>> configs;
+    Query query = database.query(
+        "SELECT p.dims, w.role, w.position, t.median_ns, t.config, c.text, m.hash FROM winners w "
+        "JOIN problems p ON p.id = w.problem JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
+        "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
+        "ORDER BY w.problem, w.position",
+        *spec, *device, name(mode));
+    while (query.next()) {
+      auto config = configs.find(query.integer(4));
+      if (config == configs.end()) {
+        config = configs.emplace(query.integer(4), std::pair(decode_config(query.text(5)), query.text(6))).first;
+      }
+      BriefWinner winner{
+          {}, decode_role(query.text(1)), query.small(2), config->second.second, config->second.first, query.real(3)};
+      for (const auto& dim : decode_dims(query.text(0))) winner.dims.push_back(dim.second);
+      winners.push_back(std::move(winner));
+    }
+    return winners;
+  });
+}
+
+std::vector<WinnerRow> Store::list_winners(const WinnerFilter& filter) const {
   // Two texts, since no index helps "all ops or this one". CROSS JOIN fixes the order: specs first, they are few.
   static const std::string kRest = fmt::format(
       "{} WHERE (?1 = '' OR s.op = ?1) AND (?2 IS NULL OR w.device = ?2) AND (?3 IS NULL OR w.mode = ?3) "

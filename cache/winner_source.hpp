@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/records.hpp"
+
+/// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other file
+/// that holds the same. Matching (cache/match.hpp) and the launch library know nothing nearer of it.
+///
+/// Every method reads, may throw CacheError for a file that is damaged or cannot be read, and belongs to one thread at a
+/// time.
+namespace tilewright {
+
+class WinnerSource {
+ public:
+  WinnerSource() = default;
+  WinnerSource(const WinnerSource&) = delete;
+  WinnerSource& operator=(const WinnerSource&) = delete;
+  WinnerSource(WinnerSource&&) noexcept = default;
+  WinnerSource& operator=(WinnerSource&&) noexcept = default;
+  virtual ~WinnerSource() = default;
+
+  /// For texts: "the cache /home/me/softmax.db".
+  [[nodiscard]] virtual std::string title() const = 0;
+  /// True when what is read may no longer be what was there when this was opened, or when only opening the path again
+  /// shows what is there.
+  [[nodiscard]] virtual bool changed() const = 0;
+
+  // What there is.
+  [[nodiscard]] virtual std::vector<std::string> ops() const = 0;
+  [[nodiscard]] virtual std::vector<DeviceFacts> devices() const = 0;
+  /// The newest interface of an op, or the one with the given hash.
+  [[nodiscard]] virtual std::optional<OpInterface> interface_of(const std::string& op) const = 0;
+  [[nodiscard]] virtual std::optional<OpInterface> interface_by_hash(const std::string& hash) const = 0;
+  [[nodiscard]] virtual std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const = 0;
+
+  // Winners, by index alone: the time of the first two does not grow with their number.
+  /// The first winner of a role for this very problem.
+  [[nodiscard]] virtual std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
+                                                           WinnerRole role) const = 0;
+  /// The winner of a role with the newest trial among all problems of the same spec; the dims of `key` play no part.
+  [[nodiscard]] virtual std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
+                                                                WinnerRole role) const = 0;
+  /// All winners of the spec of `key`, whose dims play no part, on its device, problem by problem; those
+  /// of one problem and role by position.
+  [[nodiscard]] virtual std::vector<BriefWinner> winners_of_spec(const ProblemKey& key, MeasureMode mode) const = 0;
+
+  // Binaries.
+  [[nodiscard]] virtual std::optional<Build> build(const std::string& key) const = 0;
+  /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
+  [[nodiscard]] virtual std::vector<std::byte> binary(const std::string& content_hash) const = 0;
+};
+
+}  // namespace tilewright
