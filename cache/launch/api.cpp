@@ -2,12 +2,15 @@
 // The C functions: arguments are checked for what C++ cannot express, and exceptions become codes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cache/launch/errors.hpp"
 #include "cache/launch/include/tilewright/tilewright.h"
@@ -98,15 +101,30 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
-launch::LauncherOptions read_options(const tw_options& options) {
-  // A program built with a later header may ask for what this library does not know; one built with an earlier header
-  // has every field of the first version.
-  if (options.size != sizeof(tw_options)) {
-    throw UsageError(
-        fmt::format("tw_options.size is {} and not {}: set it to sizeof(tw_options); if it is, the program was "
-                    "built for another version than {} of the library",
-                    options.size, sizeof(tw_options), version()));
+/// The options of a program that was built with an earlier header, whose later fields are then zero, or with a later one, as
+/// long as it asks for nothing that is not known here.
+tw_options known_options(const tw_options* given) {
+  // Fields are only ever added; those of the first version end here.
+  constexpr std::size_t kLeast = offsetof(tw_options, allow_shared_cache) + sizeof(int);
+  // No version will have so many; a size that was never set may have.
+  constexpr std::size_t kMost = 4096;
+  const std::size_t size = require(given, "options")->size;
+  if (size < kLeast || size > kMost) {
+    throw UsageError(fmt::format("tw_options.size is {}: set it to sizeof(tw_options), here {}", size, sizeof *given));
   }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  if (std::any_of(bytes + std::min(size, sizeof *given), bytes + size, [](unsigned char byte) { return byte != 0; })) {
+    throw UsageError(
+        fmt::format("tw_options has {} bytes, more than the {} that version {} of the library knows, and sets some of "
+                    "those: the program was built for a later version",
+                    size, sizeof *given, version()));
+  }
+  tw_options options{};
+  std::memcpy(&options, given, std::min(size, sizeof options));
+  return options;
+}
+
+launch::LauncherOptions read_options(const tw_options& options) {
   launch::LauncherOptions result;
   result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
   result.device = options.device != nullptr ? options.device : "";
@@ -119,7 +137,7 @@ launch::LauncherOptions read_options(const tw_options& options) {
 TILEWRIGHT_EXPORT int tw_open_with(const tw_options* options, tw_launcher** out) {
   return guarded([&] {
     *require(out, "out") = nullptr;
-    auto launcher = std::make_unique<launch::Launcher>(read_options(*require(options, "options")));
+    auto launcher = std::make_unique<launch::Launcher>(read_options(known_options(options)));
     *out = reinterpret_cast<tw_launcher*>(launcher.release());
   });
 }
@@ -144,6 +162,21 @@ TILEWRIGHT_EXPORT int tw_op_describe(tw_op* op, char** json) {
   return guarded([&] {
     *require(json, "json") = nullptr;
     *json = copy(op_of(op).describe());
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, size_t n_args,
+                                 int64_t* dims, size_t n_dims) {
+  return guarded([&] {
+    const launch::Op& known = op_of(op);
+    if (n_args > 0) require(shapes, "shapes");
+    if (n_args > 0) require(ranks, "ranks");
+    const std::vector<std::int64_t> found = known.dims_of({shapes, n_args}, {ranks, n_args});
+    if (n_dims != found.size()) {
+      throw UsageError(
+          fmt::format("{} has {} dims; there is room for {}", known.identity().spec.text(), found.size(), n_dims));
+    }
+    std::copy(found.begin(), found.end(), require(dims, "dims"));
   });
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op says of itself and of what it is served, as JSON.
+// What an op says of itself and of what it is served, as JSON, and of the tensors that it is called with.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cache/launch/launcher.hpp"
 #include "cache/launch/op.hpp"
+#include "cache/launch/tensor_dims.hpp"
 
 namespace tilewright::launch {
 
@@ -31,6 +35,15 @@ void add_choice(Json& json, const Choice& choice) {
   json["driver"] = trial.versions.driver;
   json["compiler"] = trial.versions.compiler;
   json["tilewright"] = trial.versions.tilewright;
+}
+
+/// As the definition writes them.
+std::vector<std::string> extents_of(const OpInterface& interface, const std::string& argument) {
+  const auto declared = std::find_if(interface.args.begin(), interface.args.end(),
+                                     [&](const Argument& other) { return other.name == argument; });
+  std::vector<std::string> texts;
+  for (const Formula& formula : declared->shape) texts.push_back(formula.text());
+  return texts;
 }
 
 }  // namespace
@@ -63,11 +76,34 @@ std::string Op::describe() const {
   json["dims"] = identity_.interface.dims;
   json["args"] = Json::array();
   for (const PlannedArg& arg : args_) {
-    json["args"].push_back(
-        {{"name", arg.name}, {"role", name(arg.role)}, {"type", name(arg.type)}, {"bytes", size_of(arg.type)}});
-    if (arg.pitch) json["args"].back()["pitch"] = args_[*arg.pitch].name;
+    Json described = {
+        {"name", arg.name}, {"role", name(arg.role)}, {"type", name(arg.type)}, {"bytes", size_of(arg.type)}};
+    if (arg.role != ArgRole::scalar) {
+      described["shape"] = extents_of(identity_.interface, arg.name);
+      described["align"] = arg.alignment;
+      described["alias"] = arg.alias;
+    }
+    if (arg.pitch) described["pitch"] = args_[*arg.pitch].name;
+    json["args"].push_back(std::move(described));
   }
   return json.dump();
+}
+
+std::vector<std::int64_t> Op::dims_of(std::span<const std::int64_t* const> shapes,
+                                      std::span<const std::size_t> ranks) const {
+  if (shapes.size() != args_.size()) {
+    throw UsageError(
+        fmt::format("{} takes {} arguments; {} shapes are given", identity_.spec.text(), args_.size(), shapes.size()));
+  }
+  std::vector<TensorShape> tensors;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (args_[i].role == ArgRole::scalar) continue;
+    if (shapes[i] == nullptr && ranks[i] > 0) {
+      throw UsageError(fmt::format("{}: the shape of '{}' is null", identity_.spec.text(), args_[i].name));
+    }
+    tensors.push_back({args_[i].name, {shapes[i], ranks[i]}});
+  }
+  return dims_of_tensors(identity_.spec, identity_.interface, tensors);
 }
 
 }  // namespace tilewright::launch

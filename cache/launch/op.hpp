@@ -30,6 +30,9 @@ class Op {
   /// JSON, as tw_query and tw_op_describe give it.
   [[nodiscard]] std::string query(std::span<const std::int64_t> dims);
   [[nodiscard]] std::string describe() const;
+  /// As tw_op_dims.
+  [[nodiscard]] std::vector<std::int64_t> dims_of(std::span<const std::int64_t* const> shapes,
+                                                  std::span<const std::size_t> ranks) const;
 
   [[nodiscard]] const OpIdentity& identity() const noexcept { return identity_; }
   /// For the launcher, which holds its lock.

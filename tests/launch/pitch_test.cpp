@@ -83,7 +83,7 @@ TEST_F(PitchTest, an_output_in_the_place_of_its_input_has_its_pitch) {
 }
 
 TEST_F(PitchTest, an_op_says_which_scalar_is_the_pitch_of_what) {
-  EXPECT_THAT(strided_.describe(), HasSubstr(R"({"name":"y","role":"out","type":"f16","bytes":2,"pitch":"y_pitch"})"));
+  EXPECT_THAT(strided_.describe(), HasSubstr(R"("align":2,"alias":["x"],"pitch":"y_pitch"})"));
   EXPECT_THAT(launcher_.op("strided[dtype=f16]").describe(), ::testing::Not(HasSubstr("\"pitch\"")));
 }
 

@@ -115,7 +115,8 @@ TEST_F(QueryTest, an_op_describes_its_call) {
   EXPECT_EQ(json["interface"], scale_interface().hash());
   EXPECT_EQ(json["dims"], (std::vector<std::string>{"rows", "cols"}));
   ASSERT_EQ(json["args"].size(), 3U);
-  EXPECT_EQ(json["args"][1], (nlohmann::json{{"name", "y"}, {"role", "out"}, {"type", "f16"}, {"bytes", 2}}));
+  EXPECT_EQ(json["args"][1], nlohmann::json::parse(R"({"name": "y", "role": "out", "type": "f16", "bytes": 2,
+      "shape": ["rows", "cols"], "align": 2, "alias": ["x"]})"));
   EXPECT_EQ(json["args"][2], (nlohmann::json{{"name", "factor"}, {"role", "scalar"}, {"type", "f32"}, {"bytes", 4}}));
 }
 

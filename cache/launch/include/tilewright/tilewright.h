@@ -14,7 +14,8 @@
  * allocates nothing and reads no file.
  *
  * Errors: every function that returns int returns TW_OK (0) or one of the codes below; tw_last_error() then says what was
- * being done, to what, and why it failed. Nothing is ever thrown across this interface.
+ * being done, to what, and why it failed. Nothing is ever thrown across this interface. A null pointer where none is allowed is
+ * TW_ERROR_USAGE; what a function gives through a pointer is null after a failure.
  *
  * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and devices,
  * tw_refresh included. Only tw_close must wait until no other call is running.
@@ -41,7 +42,9 @@ enum {
 
 /* What tw_open_with takes. Set it to zero, then `size`, then what is wanted:
  *   tw_options options = {0};
- *   options.size = sizeof options; */
+ *   options.size = sizeof options;
+ * Zero is the default of every field. A program that was built with another version of this header may pass its options
+ * here: fields that it did not have are zero, and fields that this library does not have must be. */
 typedef struct tw_options {
   /* sizeof(tw_options) of the program: tells the library which fields there are. */
   size_t size;
@@ -56,25 +59,39 @@ typedef struct tw_options {
   int allow_shared_cache;
 } tw_options;
 
-/* Opens a cache. `cache_path` is as in tw_options; `*out` is set to NULL on failure. Needs no GPU and no driver. */
+/* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with tw_close.
+ * Needs no GPU and no driver. From any thread. TW_ERROR_CACHE when the file cannot be used, and TW_ERROR_USAGE for options of
+ * an impossible size or of a later version. */
 int tw_open(const char* cache_path, tw_launcher** out);
 int tw_open_with(const tw_options* options, tw_launcher** out);
 
 /* Closes a launcher: its ops end with it, loaded kernels are freed, and so are the workspaces of the current context (those
- * of another end with that context). All launches that use them must be done on the device, and no captured graph that
- * holds one may be launched again. NULL does nothing. */
+ * of another end with that context). No other call of the launcher or its ops may be running or come later. All launches that
+ * use them must be done on the device, and no captured graph that holds one may be launched again. NULL does nothing. */
 void tw_close(tw_launcher* launcher);
 
 /* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". What is left out takes its default. The same
- * spec gives the same op. With "softmax@INTERFACE[dtype=bf16]", where INTERFACE is the 32 digits that tw_op_describe
- * gives, the op is refused (TW_ERROR_INTERFACE) unless its dims and arguments are the very ones that the application was
- * written for. */
+ * spec gives the same op, which belongs to the launcher: it is never freed, and ends with tw_close. With
+ * "softmax@INTERFACE[dtype=bf16]", where INTERFACE is the 32 digits that tw_op_describe gives, the op is refused
+ * (TW_ERROR_INTERFACE) unless its dims and arguments are the very ones that the application was written for. TW_ERROR_USAGE for
+ * an op, dtype, attribute or value that the cache does not know, with the nearest name. From any thread; takes a lock. */
 int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
 
 /* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), and "args": for each argument of a
- * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element; and where its rows
- * may lie apart "pitch", the name of the scalar that says how many elements from one row's start to the next's. */
+ * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element. A tensor has
+ * besides "shape" (its extents as formulas over the dims, slowest first), "align" (bytes that its address must be a multiple
+ * of), "alias" (the inputs that it may be) and where its rows may lie apart "pitch", the name of the scalar that says how many
+ * elements from one row's start to the next's. The text belongs to the caller: tw_free. From any thread. */
 int tw_op_describe(tw_op* op, char** json);
+
+/* The dims of a call with tensors of these extents, for callers whose tensors know their shapes: shapes[i] points at the
+ * ranks[i] extents of the i-th argument, slowest first; those of scalars are not read. A tensor of more extents than the op gives
+ * it is taken as one whose leading extents are multiplied: {batch, rows, cols} as {batch * rows, cols}. `dims` takes n_dims
+ * numbers, as many as the op has. TW_ERROR_USAGE when tensors disagree, when one has too few extents, when a dim is < 1 or does
+ * not follow from them, and when n_args or n_dims is not the op's. From any thread; reads no file. Meant to be remembered for
+ * the shapes that come again, and not for every launch. */
+int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, size_t n_args, int64_t* dims,
+               size_t n_dims);
 
 /* Launches on `cu_stream` (a CUstream or cudaStream_t; NULL: the legacy default stream) of the calling thread's current
  * context. `dims` and `args` are in the definition's order. args[i] points at the value of the i-th argument: a device
@@ -82,43 +99,52 @@ int tw_op_describe(tw_op* op, char** json);
  * Asynchronous, as a kernel launch is: what a kernel does wrong is reported by a later call into CUDA.
  *
  * The config is chosen as tw_query tells, except that a config that needs better aligned addresses or pitches than these is
- * passed over. A pitch that is less than a row, and two pitches for one address, are errors. The stream may be capturing a graph. */
+ * passed over. A pitch that is less than a row, and two pitches for one address, are errors. The stream may be capturing a graph.
+ *
+ * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong dims or
+ * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context or when the driver fails,
+ * TW_ERROR_CACHE when the binary is missing or damaged. A launch that failed has changed nothing. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
 /* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "fit"
  * (exact, default, none), "freshness" (fresh, stale), "device_fit" (same device, same architecture), "match" (the three
  * in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
- * 1970), "driver", "compiler" and "tilewright". Needs no GPU when the options name a device. */
+ * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Needs no GPU when the options name a device. The text
+ * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,
+ * TW_ERROR_DEVICE when no device is named and there is none. */
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 
 /* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first launch is
- * as quick as any other. */
+ * as quick as any other. From any thread; takes a lock. Fails as tw_launch does. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
 /* Forgets how shapes are served if the cache has changed since it was opened or another file has taken its place, so that
- * each is looked up again; without this call only shapes never launched before are. Launches go on meanwhile: each is
- * served wholly from the old state or wholly from the new. When the new file cannot be used, the launcher keeps the
- * old state and the error says why. Kernels already loaded stay loaded until tw_close. */
+ * each is looked up again; without this call only shapes never launched before are. From any thread; launches go on meanwhile:
+ * each is served wholly from the old state or wholly from the new. When the new file cannot be used (TW_ERROR_CACHE), the
+ * launcher keeps the old state and the error says why. Kernels already loaded stay loaded until tw_close. */
 int tw_refresh(tw_launcher* launcher);
 
-/* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. */
+/* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for the
+ * device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any thread. */
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
 /* Workspace is allocated for each stream when first needed and kept until tw_close; a captured graph has its own. With this
  * call the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
  * context instead, graphs captured on it included, and a launch that needs more fails. The memory stays the caller's, and
  * must live until those launches and graphs are done. `ptr` NULL: as before the call; do that before destroying the stream,
- * whose handle may come back as another's. */
+ * whose handle may come back as another's. From any thread, while launches go on: each uses the one or the other.
+ * TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
-/* "0.1.0". */
+/* "0.1.0". Lives as long as the library is loaded. */
 const char* tw_version(void);
 
-/* Frees text that this library returned. NULL does nothing. */
+/* Frees text that this library returned. NULL does nothing. From any thread. */
 void tw_free(void* text);
 
-/* What the calling thread's last failed call did wrong; "" when none failed. Valid until the thread's next failed call. */
+/* What the calling thread's last failed call did wrong; "" when none failed. Valid until the thread's next failed call, and not
+ * to be freed. */
 const char* tw_last_error(void);
 
 #ifdef __cplusplus

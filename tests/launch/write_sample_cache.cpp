@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// write_sample_cache FILE: a new cache with `scale`, `strided` and `reduce`, for tests that are no C++.
+#include <filesystem>
+#include <iostream>
+
+#include "tests/launch/sample_cache.hpp"
+
+int main(int argc, char** argv) try {
+  if (argc != 2) {
+    std::cerr << "write_sample_cache FILE\n";
+    return 2;
+  }
+  const std::filesystem::path path = argv[1];
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path.string() + suffix);
+  tilewright::testing::SampleCache cache(path);
+  cache.add_scale();
+  cache.add_strided();
+  cache.add_reduce();
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "write_sample_cache: " << error.what() << '\n';
+  return 1;
+}
