@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,9 +46,13 @@ class WinnerSource {
   /// The winner of a role with the newest trial among all problems of the same spec; the dims of `key` play no part.
   [[nodiscard]] virtual std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                                 WinnerRole role) const = 0;
-  /// All winners of the spec of `key`, whose dims play no part, on its device, problem by problem; those
-  /// of one problem and role by position.
-  [[nodiscard]] virtual std::vector<BriefWinner> winners_of_spec(const ProblemKey& key, MeasureMode mode) const = 0;
+  /// The dims of every shape of the spec of `key` that has a best winner on its device; the dims of `key` play no part.
+  [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
+                                                                            MeasureMode mode) const = 0;
+  /// Of each of these shapes of that spec: its winners, the first of a role first, and the newest time of each config that
+  /// is a winner of another of them, where one is known.
+  [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
+      const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
   // Binaries.
   [[nodiscard]] virtual std::optional<Build> build(const std::string& key) const = 0;

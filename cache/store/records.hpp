@@ -201,16 +201,20 @@ struct WinnerRow {
   Winner winner;
 };
 
-/// A winner in short, for who looks through all of a spec.
-struct BriefWinner {
-  /// Of its problem, in the interface's order.
-  std::vector<std::int64_t> dims;
-  WinnerRole role = WinnerRole::best;
-  /// Among those of one role and problem; 0 is the first choice.
-  int position = 0;
+/// The time of one config on one shape, in short.
+struct KnownConfig {
   std::string implementation_hash;
   Config config;
   double median_ns = 0;
+  /// The role in which it is a winner here; nothing: it is one of another shape.
+  std::optional<WinnerRole> role;
+};
+
+/// What is known of a tuned shape, for those near it.
+struct KnownShape {
+  /// In the interface's order.
+  std::vector<std::int64_t> dims;
+  std::vector<KnownConfig> configs;
 };
 
 /// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.

@@ -136,7 +136,10 @@ class Store final : public WinnerSource {
                                                    WinnerRole role) const override;
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                         WinnerRole role) const override;
-  [[nodiscard]] std::vector<BriefWinner> winners_of_spec(const ProblemKey& key, MeasureMode mode) const override;
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
+                                                                    MeasureMode mode) const override;
+  [[nodiscard]] std::vector<KnownShape> known_shapes(
+      const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
 
   // Ceilings. All are kept, the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);

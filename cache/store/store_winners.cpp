@@ -175,36 +175,6 @@ std::optional<WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMod
   });
 }
 
-std::vector<BriefWinner> Store::winners_of_spec(const ProblemKey& key, MeasureMode mode) const {
-  return impl_->reading("read winners", [&, &database = impl_->database] {
-    const auto snapshot = database.begin_read();
-    std::vector<BriefWinner> winners;
-    const auto interface = ids::find_interface(database, key.interface_hash);
-    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
-    const auto device = ids::find_device(database, key.device_fingerprint);
-    if (!spec || !device) return winners;
-    // Configs are few, and decoded once each.
-    std::map<std::int64_t, std::pair<Config, std::string>> configs;
-    Query query = database.query(
-        "SELECT p.dims, w.role, w.position, t.median_ns, t.config, c.text, m.hash FROM winners w "
-        "JOIN problems p ON p.id = w.problem JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
-        "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
-        "ORDER BY w.problem, w.position",
-        *spec, *device, name(mode));
-    while (query.next()) {
-      auto config = configs.find(query.integer(4));
-      if (config == configs.end()) {
-        config = configs.emplace(query.integer(4), std::pair(decode_config(query.text(5)), query.text(6))).first;
-      }
-      BriefWinner winner{
-          {}, decode_role(query.text(1)), query.small(2), config->second.second, config->second.first, query.real(3)};
-      for (const auto& dim : decode_dims(query.text(0))) winner.dims.push_back(dim.second);
-      winners.push_back(std::move(winner));
-    }
-    return winners;
-  });
-}
-
 std::vector<WinnerRow> Store::list_winners(const WinnerFilter& filter) const {
   // Two texts, since no index helps "all ops or this one". CROSS JOIN fixes the order: specs first, they are few.
   static const std::string kRest = fmt::format(
