@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An open cache, and the ops of it."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import threading
+from typing import Any
+
+from . import _streams
+from ._library import Options, Pointer, UsageError, check, load
+from ._op import Op
+from ._tensors import dtype_name
+
+
+def spec_of(name: str, interface: str | None, attributes: dict[str, Any]) -> str:
+    """"gemm[dtype=bf16,bias=yes]" of gemm and {dtype: torch.bfloat16, bias: True}; a name that is a spec already stays."""
+    if "[" in name or "@" in name:
+        if attributes or interface:
+            raise UsageError(f"'{name}' is a whole spec; pass its attributes in it or as keywords, not both")
+        return name
+    words = []
+    for key, value in attributes.items():
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        words.append(f"{key}={dtype_name(value) if key == 'dtype' else value}")
+    return f"{name}{'@' + interface if interface else ''}[{','.join(words)}]" if words or interface else name
+
+
+class Launcher:
+    """Opens a cache (None: $TILEWRIGHT_CACHE, else the user's) for any number of threads. `device` names the device that `Op.match`
+    answers for, "NVIDIA H200" say, where there is no GPU. `close` it, or use it in a `with`, when all that it launched is done;
+    one that is never closed lives as long as the process."""
+
+    def __init__(self, cache: str | os.PathLike[str] | None = None, *, device: str | None = None,
+                 allow_shared_cache: bool = False):
+        self._library = load()
+        self._ops: dict[Any, Op] = {}
+        self._lock = threading.Lock()
+        options = Options(size=ctypes.sizeof(Options), cache=None if cache is None else os.fsencode(cache),
+                          device=None if device is None else device.encode(), allow_shared_cache=allow_shared_cache)
+        handle = Pointer()
+        check(self._library, self._library.tw_open_with(ctypes.byref(options), ctypes.byref(handle)))
+        self._handle: Pointer | None = handle
+
+    def op(self, name: str, *, interface: str | None = None, **attributes: Any) -> Op:
+        """`op("gemm", dtype="bf16", act="gelu")`, the same for the same words. What is left out takes its default. `interface`:
+        refuse the op unless its dims and arguments are still those (`describe()["interface"]`)."""
+        key = (name, interface, *attributes.items())
+        op = self._ops.get(key)
+        if op is None:
+            with self._lock:
+                op = self._ops[key] = Op(self, spec_of(name, interface, attributes))
+        return op
+
+    def refresh(self) -> None:
+        """Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use."""
+        check(self._library, self._library.tw_refresh(self._require()))
+
+    def set_workspace(self, stream: Any, memory: Any, nbytes: int | None = None) -> None:
+        """Memory of the caller's for launches on `stream`: an address and its bytes, a torch tensor of bytes, or None for the
+        launcher's own again. It must live until those launches are done."""
+        if memory is None:
+            memory, nbytes = 0, 0
+        elif not isinstance(memory, int):
+            memory, nbytes = memory.data_ptr(), memory.numel() * memory.element_size()
+        check(self._library, self._library.tw_set_workspace(
+            self._require(), 0 if stream is None else _streams.handle_of(stream), memory, nbytes or 0))
+
+    @property
+    def is_open(self) -> bool:
+        return self._handle is not None
+
+    def close(self) -> None:
+        """Frees the kernels and workspaces; its ops end with it. All that it launched must be done, on the device too."""
+        with self._lock:
+            handle, self._handle = self._handle, None
+            for op in self._ops.values():
+                op._op = Pointer()
+            self._ops.clear()
+        if handle is not None:
+            self._library.tw_close(handle)
+
+    def __enter__(self) -> Launcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _require(self) -> Pointer:
+        if self._handle is None:
+            raise UsageError("the launcher is closed")
+        return self._handle
+
+
+def shipped_winners() -> list[pathlib.Path]:
+    """The caches that come with the package, one for each kind of GPU: each can be opened by a Launcher, and taken into a cache of
+    your own by `tilewright import`."""
+    return sorted((pathlib.Path(__file__).parent / "winners").glob("*.db"))
