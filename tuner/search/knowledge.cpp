@@ -20,11 +20,6 @@ const double kUnknownCost = std::log(2.0);
 const double kCostOfAStep = std::log(1.05);
 // Within half a doubling all shapes are equally near.
 constexpr double kNearest = 0.25;
-// The squared error, in logarithms, below which a neighbour is trusted no more than others: 5 % apart.
-constexpr double kTrust = 0.0025;
-// How many equal configs' worth of doubt is in what likenesses say.
-constexpr double kDoubtOfLikeness = 1;
-
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(std::max<std::int64_t>(value, 1))); }
 
 double step(std::int64_t a, std::int64_t b) {
@@ -63,36 +58,13 @@ class Slowness {
   double best_ns_ = std::numeric_limits<double>::infinity();
 };
 
-/// A trial of this problem, as the predictor compares it: logarithms, so that only ratios count.
-struct Seen {
-  std::size_t candidate = 0;
-  double log_ns = 0;
-};
-
-std::vector<Seen> seen_in(const std::vector<std::optional<Trial>>& told) {
-  std::vector<Seen> seen;
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    if (told[i] && timed(*told[i])) seen.push_back({i, std::log(told[i]->timing->median_ns)});
-  }
-  return seen;
-}
-
-/// By how much what was seen lies above (or below) what was expected, less what all of it has in common.
-std::vector<double> residuals(const std::vector<Seen>& seen, const std::vector<double>& expected) {
-  std::vector<double> rest;
-  double mean = 0;
-  for (const Seen& each : seen) {
-    rest.push_back(each.log_ns - expected[each.candidate]);
-    mean += rest.back() / static_cast<double>(seen.size());
-  }
-  for (double& each : rest) each -= mean;
-  return rest;
-}
-
 }  // namespace
 
 double distance(const Problem& a, const Problem& b) {
-  double sum = 0;
+  double sum = a.spec.dtype == b.spec.dtype ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.spec.attributes.size(), b.spec.attributes.size()); ++i) {
+    sum += a.spec.attributes[i] == b.spec.attributes[i] ? 0 : 1;
+  }
   for (std::size_t i = 0; i < std::min(a.dims.size(), b.dims.size()); ++i) {
     const double apart = log2_of(a.dims[i].second) - log2_of(b.dims[i].second);
     sum += apart * apart;
@@ -123,7 +95,7 @@ Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most) {
 }
 
 Predictor::Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known)
-    : candidates_(candidates) {
+    : candidates_(candidates.size()) {
   for (const KnownProblem& neighbour : known) {
     const double away = distance(neighbour.problem, problem);
     nearness_.push_back(1 / (kNearest + away * away));
@@ -133,41 +105,14 @@ Predictor::Predictor(const std::vector<Config>& candidates, const Problem& probl
   }
 }
 
-std::vector<double> Predictor::blend(const std::vector<double>& weights) const {
-  std::vector<double> sum(candidates_.size(), 0);
+std::vector<double> Predictor::expected() const {
+  std::vector<double> mean(candidates_, 0);
   double total = 0;
-  for (const double weight : weights) total += weight;
-  for (std::size_t p = 0; p < weights.size(); ++p) {
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[p] / total * slowness_[p][i];
+  for (const double nearness : nearness_) total += nearness;
+  for (std::size_t p = 0; p < nearness_.size(); ++p) {
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += nearness_[p] / total * slowness_[p][i];
   }
-  return sum;
-}
-
-std::vector<double> Predictor::expected(const std::vector<std::optional<Trial>>& told) const {
-  const std::vector<Seen> seen = seen_in(told);
-  std::vector<double> weights = nearness_;
-  if (seen.size() >= 2) {
-    for (std::size_t p = 0; p < weights.size(); ++p) {
-      double error = 0;
-      for (const double rest : residuals(seen, slowness_[p])) error += rest * rest / static_cast<double>(seen.size());
-      weights[p] /= kTrust + error;
-    }
-  }
-  std::vector<double> result = blend(weights);
-  if (seen.size() < 2) return result;
-  const std::vector<double> rests = residuals(seen, result);
-  const std::vector<double> before = result;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    double sum = 0;
-    double total = kDoubtOfLikeness;
-    for (std::size_t n = 0; n < seen.size(); ++n) {
-      const double likeness = std::exp(-distance(candidates_[i], candidates_[seen[n].candidate]));
-      sum += likeness * rests[n];
-      total += likeness;
-    }
-    result[i] = before[i] + sum / total;
-  }
-  return result;
+  return mean;
 }
 
 std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known,

@@ -11,7 +11,7 @@
 /// What the cache knows of other shapes, in the form in which a search learns from it. Values.
 namespace tilewright {
 
-/// A problem of the same spec, with its trials on the same device in the same mode.
+/// A problem of the same op, with its trials on the same device in the same mode.
 struct KnownProblem {
   Problem problem;
   /// Those that were timed.
@@ -23,8 +23,8 @@ struct KnownProblem {
 /// Nearest first.
 using Knowledge = std::vector<KnownProblem>;
 
-/// How far two shapes of one spec are apart: the Euclidean distance of the binary logarithms of their dims. A dim that is
-/// twice as long is 1 away.
+/// How far two problems of one op are apart: the Euclidean distance of the binary logarithms of their dims, in which a dim
+/// that is twice as long is 1 away, and so is another dtype or another value of an attribute.
 [[nodiscard]] double distance(const Problem& a, const Problem& b);
 
 /// How far two configs are apart: for each parameter |log2| of the ratio of its values where both are positive, else their
@@ -34,21 +34,18 @@ using Knowledge = std::vector<KnownProblem>;
 /// Orders by distance from `problem`, leaves out the problem itself, and keeps the `most` nearest.
 [[nodiscard]] Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most);
 
-/// What is expected of the candidates of a problem, from what is known of its neighbours: for each, by how much it is slower
-/// than the best, as a natural logarithm (docs/tuning.md).
+/// What is expected of the candidates of a problem at first glance: by how much each is slower than the best, as a natural
+/// logarithm, the mean over neighbours of what it or its likeness was there (docs/tuning.md). It costs little; what learns more
+/// from them is Surrogate.
 class Predictor {
  public:
   Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known);
 
-  /// `told`: this problem's own trials, by candidate; may be empty. A neighbour counts the more, the better it would have
-  /// foretold them, and what is like a config that did better or worse than expected is expected to do so, too. Zeros when
-  /// nothing is known of neighbours.
-  [[nodiscard]] std::vector<double> expected(const std::vector<std::optional<Trial>>& told = {}) const;
+  /// Zeros when nothing is known of neighbours.
+  [[nodiscard]] std::vector<double> expected() const;
 
  private:
-  [[nodiscard]] std::vector<double> blend(const std::vector<double>& weights) const;
-
-  const std::vector<Config>& candidates_;
+  std::size_t candidates_;
   /// By neighbour: how near it is, and the slowness of each candidate there.
   std::vector<double> nearness_;
   std::vector<std::vector<double>> slowness_;

@@ -7,16 +7,19 @@
 
 #include "tuner/search/board.hpp"
 #include "tuner/search/shuffle.hpp"
+#include "tuner/search/surrogate.hpp"
 
 namespace tilewright {
 namespace {
 
 // Of the candidates, how many a walk may look at, and never fewer than so many.
-constexpr double kShare = 0.14;
-constexpr std::size_t kFewest = 4;
+constexpr double kShare = 0.135;
+constexpr std::size_t kFewest = 6;
 // Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates drawn by the seed.
 constexpr std::size_t kStarts = 3;
 constexpr std::size_t kDrawnStarts = 3;
+// A step of the walk changes one parameter; where no such step is left, as many as this.
+constexpr std::size_t kLongestStep = 2;
 
 class Local final : public Strategy {
  public:
@@ -24,7 +27,6 @@ class Local final : public Strategy {
       : space_(space),
         board_(space),
         most_(std::max(kFewest, static_cast<std::size_t>(kShare * static_cast<double>(space.candidates.size())))),
-        merit_(by_merit(space.candidates, space.problem, space.known, space.seed)),
         starts_(starts()) {}
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
@@ -72,17 +74,30 @@ class Local final : public Strategy {
     return nearest;
   }
 
-  /// Where to go from here: what differs in one parameter from one of those that lead, by merit.
+  /// Where to go from here: what is one step away from one of those that lead, the most promising first.
   [[nodiscard]] std::vector<std::size_t> moves() const {
     const std::vector<std::size_t> from = leaders(board_.trials()).best;
     std::vector<std::size_t> around;
-    for (const std::size_t i : merit_) {
-      const auto one_away = [&](std::size_t leader) {
-        return differing(space_.candidates[i], space_.candidates[leader]) == 1;
-      };
-      if (!board_.known(i) && std::any_of(from.begin(), from.end(), one_away)) around.push_back(i);
+    for (std::size_t step = 1; step <= kLongestStep && around.empty(); ++step) {
+      for (std::size_t i = 0; i < space_.candidates.size(); ++i) {
+        const auto near = [&](std::size_t leader) {
+          return differing(space_.candidates[i], space_.candidates[leader]) <= step;
+        };
+        if (!board_.known(i) && std::any_of(from.begin(), from.end(), near)) around.push_back(i);
+      }
     }
+    const std::vector<double>& promise = promises();
+    std::stable_sort(around.begin(), around.end(),
+                     [&](std::size_t a, std::size_t b) { return promise[a] < promise[b]; });
     return around;
+  }
+
+  /// Of all that was told so far.
+  [[nodiscard]] const std::vector<double>& promises() const {
+    if (!surrogate_) surrogate_.emplace(space_);
+    if (promises_.empty() || promised_of_ != board_.count_known()) promises_ = surrogate_->promise(board_.trials());
+    promised_of_ = board_.count_known();
+    return promises_;
   }
 
   static std::size_t differing(const Config& a, const Config& b) {
@@ -95,8 +110,11 @@ class Local final : public Strategy {
   const SearchSpace& space_;
   Board board_;
   std::size_t most_;
-  std::vector<std::size_t> merit_;
   std::vector<std::size_t> starts_;
+  // What an answer is made of, when it is first asked for.
+  mutable std::optional<Surrogate> surrogate_;
+  mutable std::vector<double> promises_;
+  mutable std::size_t promised_of_ = 0;
 };
 
 }  // namespace

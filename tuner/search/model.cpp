@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tuner/search/board.hpp"
 #include "tuner/search/shuffle.hpp"
+#include "tuner/search/surrogate.hpp"
 
 namespace tilewright {
 namespace {
 
 // Of the candidates, how many are measured, and never fewer than so many.
-constexpr double kShare = 0.15;
-constexpr std::size_t kFewest = 3;
-// The share is measured in so many parts.
-constexpr std::size_t kBatches = 4;
+constexpr double kShare = 0.135;
+constexpr std::size_t kFewest = 6;
+// So many are chosen at a time: what they tell changes the ranking of the rest.
+constexpr std::size_t kBatch = 3;
 // Where nothing is known there is nothing to rank by: a draw must be larger.
 constexpr double kDrawnShare = 0.25;
 
 class Model final : public Strategy {
  public:
   explicit Model(const SearchSpace& space)
-      : space_(space),
-        board_(space),
-        predictor_(space.candidates, space.problem, space.known),
-        drawn_(shuffled(space.candidates.size(), space.seed)) {
+      : space_(space), board_(space), ranking_(shuffled(space.candidates.size(), space.seed)) {
     const double share = !space.prune ? 1 : space.known.empty() ? kDrawnShare : kShare;
     most_ = std::max(kFewest, static_cast<std::size_t>(share * static_cast<double>(space.candidates.size())));
+    open_ = space.known.empty() ? most_ : 0;
   }
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     const std::size_t made = board_.count_known();
     if (made >= most_) return {};
-    // A few at a time: what they tell changes the ranking of the rest.
-    const std::size_t batch = std::max(kFewest, most_ / kBatches);
-    const std::size_t open = std::min(most_, (made / batch + 1) * batch) - made;
-    return whole_looks(ranking(), board_, space_, std::min(most, open));
+    if (made >= open_) rank(made);
+    return whole_looks(ranking_, board_, space_, std::min(most, open_ - made));
   }
 
   void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
@@ -48,21 +46,23 @@ class Model final : public Strategy {
   [[nodiscard]] std::string name() const override { return "model"; }
 
  private:
-  [[nodiscard]] std::vector<std::size_t> ranking() const {
-    if (space_.known.empty()) return drawn_;
-    const std::vector<double> expected = predictor_.expected(board_.trials());
-    std::vector<std::size_t> order(expected.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return expected[a] < expected[b]; });
-    return order;
+  /// The next part, which stands until all of it is told.
+  void rank(std::size_t made) const {
+    if (!surrogate_) surrogate_.emplace(space_);
+    const std::vector<double> promise = surrogate_->promise(board_.trials());
+    std::iota(ranking_.begin(), ranking_.end(), std::size_t{0});
+    std::stable_sort(ranking_.begin(), ranking_.end(),
+                     [&](std::size_t a, std::size_t b) { return promise[a] < promise[b]; });
+    open_ = std::min(most_, made + kBatch);
   }
 
   const SearchSpace& space_;
   Board board_;
-  Predictor predictor_;
-  std::vector<std::size_t> drawn_;
   std::size_t most_ = 0;
+  // What an answer is made of, when it is first asked for.
+  mutable std::optional<Surrogate> surrogate_;
+  mutable std::vector<std::size_t> ranking_;
+  mutable std::size_t open_ = 0;
 };
 
 }  // namespace

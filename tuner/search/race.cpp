@@ -13,7 +13,7 @@ namespace {
 // Rounds of a brief look: the least that shows by how much they differ.
 constexpr int kBriefRounds = 2;
 // Who is slower than the best by so much is not worth a second round.
-constexpr double kHopeless = 1.2;
+constexpr double kHopeless = 1.1;
 
 class Race final : public Strategy {
  public:

@@ -94,12 +94,12 @@ const Trial* fastest(const Recording& recording) {
   return best;
 }
 
-/// The other recordings of the same spec, device and mode.
+/// The recordings of other shapes of the op, device and mode.
 Knowledge others(const std::vector<Recording>& recordings, const Recording& but) {
   Knowledge known;
   for (const Recording& recording : recordings) {
-    const bool alike = recording.problem.spec == but.problem.spec && recording.device == but.device &&
-                       recording.mode == but.mode && recording.problem != but.problem;
+    const bool alike = recording.problem.spec.op == but.problem.spec.op && recording.device == but.device &&
+                       recording.mode == but.mode && recording.problem.dims != but.problem.dims;
     const Trial* best = alike ? fastest(recording) : nullptr;
     if (best == nullptr) continue;
     KnownProblem& problem = known.emplace_back();
@@ -119,6 +119,7 @@ SearchSpace space_of(const Recording& recording, const std::string& strategy, co
   }
   space.problem = recording.problem;
   space.seed = setting.seed;
+  space.tiling = recording.tiling;
   if (strategy == "local" || strategy == "model") space.known = others(recordings, recording);
   return space;
 }
@@ -145,12 +146,20 @@ Replayed play(const Recording& recording, SearchSpace space, const std::string& 
   return result;
 }
 
+Tiling tiling_of(const Store& store, const ProblemKey& key) {
+  for (const DeviceFacts& device : store.devices()) {
+    if (device.fingerprint() != key.device_fingerprint) continue;
+    return tilewright::tiling_of(store.interface_by_hash(key.interface_hash).value(), device.sm_count);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Recording> read_recordings(const Store& store, const std::string& op) {
   std::vector<Recording> recordings;
   for (const Store::Tried& tried : store.tried(op)) {
-    Recording recording{tried.key.problem, tried.key.device_fingerprint, tried.mode, {}};
+    Recording recording{tried.key.problem, tried.key.device_fingerprint, tried.mode, tiling_of(store, tried.key), {}};
     for (const Trial& listed : store.trials(tried.key, tried.implementation_hashes, tried.mode)) {
       Trial trial = store.trial(listed.id).value();
       if (timed(trial) && (trial.look == LookLength::brief || trial.timing->rounds_ns.empty())) continue;

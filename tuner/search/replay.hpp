@@ -18,6 +18,7 @@ struct Recording {
   Problem problem;
   std::string device;
   MeasureMode mode = MeasureMode::cold;
+  Tiling tiling;
   /// In the order in which they were made, one a config.
   std::vector<Trial> trials;
 };
@@ -48,7 +49,8 @@ struct ReplaySetting {
 };
 
 /// One strategy on every recording that has a trial with a time. `local` and `model` learn from the other recordings of the
-/// spec, device and mode, never from the one that they are tried on; so do tie breaks. The others know nothing.
+/// op, device and mode, and each shape is held out: of the shape that they are tried on they know nothing, be it of another
+/// dtype or of other attributes. Tie breaks know as much. The other strategies know nothing.
 [[nodiscard]] std::vector<Replayed> replay(const std::vector<Recording>& recordings, const std::string& strategy,
                                            const ReplaySetting& setting);
 

@@ -2,6 +2,7 @@
 #include "tuner/search/search.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tuner/search/leaders.hpp"
@@ -67,7 +68,11 @@ std::vector<Winner> Search::winners() const {
   for (const auto& trial : trials_) {
     if (trial) told.push_back(*trial);
   }
-  std::vector<Winner> winners = choose_winners(told, space_.base, name_, space_.known);
+  // Ties are broken by shapes that are served the same way: another spec's winner says less.
+  Knowledge shapes;
+  std::copy_if(space_.known.begin(), space_.known.end(), std::back_inserter(shapes),
+               [&](const KnownProblem& known) { return known.problem.spec == space_.problem.spec; });
+  std::vector<Winner> winners = choose_winners(told, space_.base, name_, shapes);
   const std::map<std::string, int> reasons = pruned();
   for (Winner& winner : winners) {
     winner.configs_considered = static_cast<int>(trials_.size());

@@ -10,6 +10,7 @@
 #include "cache/store/records.hpp"
 #include "tuner/bench/bench.hpp"
 #include "tuner/search/knowledge.hpp"
+#include "tuner/search/tiles.hpp"
 
 /// What to look at next, and for how long. A strategy sees candidates by index and the trials they became; it never
 /// touches a device, a compiler, the store or a clock, so it can be run against recorded trials as well, and gives the same
@@ -35,8 +36,10 @@ struct SearchSpace {
   std::uint64_t seed = 1;
   /// The model leaves out what it ranks low; else it says the order alone.
   bool prune = true;
-  /// Other problems of the spec with trials on the device, nearest first.
+  /// Other problems of the op with trials on the device, nearest first.
   Knowledge known;
+  /// How the op's work is cut; by default nothing is known of it.
+  Tiling tiling;
 };
 
 class Strategy {

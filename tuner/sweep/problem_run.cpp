@@ -57,8 +57,8 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
     : setting_(setting),
       definition_(definition),
       problem_(std::move(problem)),
-      key_{problem_, definition.interface.hash(), setting.workplace->facts().fingerprint()} {
-  std::vector<Candidate> legal = expand(definition_, problem_, setting_.workplace->facts()).legal;
+      key_{problem_, definition.interface.hash(), setting.facts.fingerprint()} {
+  std::vector<Candidate> legal = expand(definition_, problem_, setting_.facts).legal;
   std::map<std::string, Trial> known;
   version_ = setting_.store->data_version();
   if (!setting_.again) known = known_trials();
@@ -77,8 +77,13 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   }
   builds_.resize(candidates_.size());
   make_search(neighbours());
+  count_known();
+}
+
+void ProblemRun::count_known() {
   std::set<std::size_t> asked;
   for (const Look& look : search_->ask(candidates_.size())) asked.insert(look.candidate);
+  known_before_ = 0;
   for (std::size_t i = 0; i < known_.size(); ++i) known_before_ += known_[i] && asked.count(i) == 0 ? 1U : 0U;
 }
 
@@ -87,7 +92,7 @@ Knowledge ProblemRun::neighbours() const {
   for (const Store::Tried& tried : setting_.store->tried(definition_.interface.op)) {
     const ProblemKey& key = tried.key;
     if (key.interface_hash != key_.interface_hash || key.device_fingerprint != key_.device_fingerprint ||
-        tried.mode != setting_.trial.mode || key.problem.spec != problem_.spec || key.problem == problem_) {
+        tried.mode != setting_.trial.mode || key.problem == problem_) {
       continue;
     }
     known.push_back({key.problem, {}, std::nullopt});
@@ -113,15 +118,34 @@ void ProblemRun::make_search(Knowledge known) {
   space.seed = setting_.seed;
   space.prune = setting_.prune;
   space.known = std::move(known);
+  space.tiling = tiling_of(definition_.interface, setting_.facts.sm_count);
   search_ = std::make_unique<Search>(std::move(space), setting_.strategy, setting_.max_trials);
   for (std::size_t i = 0; i < known_.size(); ++i) {
     if (known_[i]) search_->recall(i, *known_[i]);
   }
 }
 
-void ProblemRun::begin(std::chrono::steady_clock::time_point deadline) {
+void ProblemRun::begin(Workplace& workplace, std::chrono::steady_clock::time_point deadline) {
+  workplace_ = &workplace;
   deadline_ = deadline;
+  if (has_work() || !search_->finalists().empty()) {
+    for (auto& known : known_) {
+      if (known && is_foreign(*known)) known.reset();
+    }
+  }
   make_search(neighbours());
+  count_known();
+}
+
+bool ProblemRun::is_foreign(const Trial& trial) const {
+  return timed(trial) && trial.gpu_uuid != workplace_->gpu_uuid();
+}
+
+std::string ProblemRun::home() const {
+  for (const auto& known : known_) {
+    if (known && timed(*known)) return known->gpu_uuid;
+  }
+  return "";
 }
 
 std::map<std::string, Trial> ProblemRun::known_trials() const {
@@ -138,7 +162,8 @@ std::map<std::string, Trial> ProblemRun::known_trials() const {
 
 void ProblemRun::request_reference() {
   if (!reference_key_.empty()) return;
-  reference_key_ = setting_.builder->request(generate_reference(definition_, problem_), reference_hash(definition_));
+  reference_key_ = setting_.builder->request(generate_reference(definition_, problem_), setting_.facts.arch(),
+                                             reference_hash(definition_));
 }
 
 const std::string& ProblemRun::build_of(std::size_t index) {
@@ -148,10 +173,10 @@ const std::string& ProblemRun::build_of(std::size_t index) {
   request_reference();
   const Candidate& candidate = candidates_[index];
   const auto plan = make_plan(definition_.interface, candidate.implementation->recipe, candidate.config, problem_,
-                              setting_.workplace->facts());
+                              setting_.facts);
   const GeneratedSource source =
       generate_source(definition_, *candidate.implementation, candidate.config, problem_, std::get<LaunchPlan>(plan));
-  return key = setting_.builder->request(source, candidate.implementation->hash);
+  return key = setting_.builder->request(source, setting_.facts.arch(), candidate.implementation->hash);
 }
 
 bool ProblemRun::compile_ahead(std::size_t most) {
@@ -191,16 +216,16 @@ bool ProblemRun::set_up() {
                     definition_.interface.op, definition_.reference.source.string(), build->log));
   }
   const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
-  runner_ = setting_.workplace->set_up(definition_, problem_, reference, setting_.trial);
+  runner_ = workplace_->set_up(definition_, problem_, reference, setting_.trial);
   return runner_ != nullptr;
 }
 
 void ProblemRun::require_alive(const Trial& failed) const {
-  if (setting_.workplace->answers()) return;
+  if (workplace_->answers()) return;
   throw DeviceLost(
       fmt::format("{} on {} crashed and took the context of {} with it: {}\nThe trial is stored and will "
                   "not be tried again: run the same command once more, and it goes on after it",
-                  failed.config.text(), problem_.key(), setting_.workplace->name(), failed.reason));
+                  failed.config.text(), problem_.key(), workplace_->name(), failed.reason));
 }
 
 void ProblemRun::store_trial(Trial& trial, const std::string& implementation_hash) {
@@ -219,7 +244,7 @@ std::optional<Trial> ProblemRun::from_elsewhere(const Look& look) {
   }
   const auto found = elsewhere_.find(candidates_[look.candidate].config.text());
   if (found == elsewhere_.end() || found->second.sweep == setting_.trial.sweep) return std::nullopt;
-  if (timed(found->second) && found->second.look < look.length) return std::nullopt;
+  if (is_foreign(found->second) || (timed(found->second) && found->second.look < look.length)) return std::nullopt;
   return found->second;
 }
 

@@ -49,20 +49,6 @@ TEST(Knowledge, expects_what_was_seen_and_a_little_more_of_a_likeness) {
   EXPECT_GT(expected[3], expected[2]);
 }
 
-TEST(Knowledge, trusts_the_neighbour_that_foretells_what_was_seen) {
-  Landscape landscape(30, 20, 0);
-  // The nearer shape behaves otherwise, the farther one as this one does.
-  const Knowledge neighbours{landscape.known(128, 2), landscape.known(256, 20)};
-  const Predictor predictor(landscape.space.candidates, landscape.space.problem, neighbours);
-  const auto best = [](const std::vector<double>& expected) {
-    return std::distance(expected.begin(), std::min_element(expected.begin(), expected.end()));
-  };
-  EXPECT_LT(best(predictor.expected()), 12);
-  std::vector<std::optional<Trial>> told(30);
-  for (const std::size_t i : {2U, 10U, 15U}) told[i] = landscape.trial(i, 8);
-  EXPECT_NEAR(static_cast<double>(best(predictor.expected(told))), 20, 2);
-}
-
 TEST(Knowledge, weighs_a_near_shape_more_than_a_far_one) {
   Landscape landscape(9, 0, 0);
   const Knowledge known{landscape.known(128, 2), landscape.known(64 * 256, 8)};
