@@ -65,6 +65,12 @@ CompilePool::Finished CompilePool::hand_out(std::map<std::string, Job>::iterator
   return finished;
 }
 
+void CompilePool::hurry(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto place = std::find(waiting_.begin(), waiting_.end(), key);
+  if (place != waiting_.end()) std::rotate(waiting_.begin(), place, place + 1);
+}
+
 std::size_t CompilePool::cancel() {
   std::size_t dropped = 0;
   {

@@ -48,6 +48,8 @@ class CompilePool {
   /// The job of one key, waiting for it. Nothing when there is no such job, or when it is cancelled meanwhile.
   [[nodiscard]] std::optional<Finished> take(const std::string& key);
 
+  /// Puts a job that waits before all others.
+  void hurry(const std::string& key);
   /// Drops every job that has not started, and returns how many those were. Running ones finish, and are handed out.
   std::size_t cancel();
   /// Starts no job until resume(), and waits up to `patience` for those that run; true when none does. For measurements

@@ -280,6 +280,11 @@ std::unique_ptr<Device> open_cuda_device(int index) {
   return std::make_unique<CudaDevice>(driver, index);
 }
 
+int count_cuda_devices() {
+  const cuda::Driver* driver = cuda::Driver::find();
+  return driver == nullptr ? 0 : driver->device_count();
+}
+
 bool has_cuda_device(std::string* why) {
   const cuda::Driver* driver = cuda::Driver::find(why);
   if (driver == nullptr) return false;

@@ -13,6 +13,9 @@ namespace tilewright {
 /// there are.
 [[nodiscard]] std::unique_ptr<Device> open_cuda_device(int index);
 
+/// How many GPUs the driver sees; 0 without one.
+[[nodiscard]] int count_cuda_devices();
+
 /// True when there is a driver with at least one GPU; else `why` says what is missing.
 [[nodiscard]] bool has_cuda_device(std::string* why = nullptr);
 

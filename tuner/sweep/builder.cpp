@@ -5,15 +5,22 @@
 
 #include <algorithm>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "cache/content_hash.hpp"
+#include "tuner/sweep/turn.hpp"
 
 namespace tilewright {
 namespace {
 
 // Long enough to cost nothing, short enough that Ctrl-C is felt at once.
 constexpr std::chrono::milliseconds kPatience{50};
+// Where several devices hold their finals one after the other: how long nothing compiles though someone waits for it, and how
+// long compilers then have the host.
+constexpr std::chrono::seconds kLongestQuiet{2};
+constexpr std::chrono::seconds kShareOfCompilers{1};
+constexpr std::chrono::milliseconds kPoll{2};
 
 }  // namespace
 
@@ -65,33 +72,36 @@ Build to_build(const std::string& key, const std::string& arch, const CompileRes
   return build;
 }
 
-Builder::Builder(Store& store, Compiler& compiler, std::string arch, std::filesystem::path builtin_dir, int jobs,
-                 std::function<bool()> interrupted)
+Builder::Builder(Store& store, Compiler& compiler, std::filesystem::path builtin_dir, int jobs,
+                 std::function<bool()> interrupted, Turn* turn)
     : store_(store),
-      arch_(std::move(arch)),
+      turn_(turn),
       builtin_dir_(std::move(builtin_dir)),
       compiler_version_(compiler.version()),
       interrupted_(std::move(interrupted)),
       pool_(compiler, jobs) {}
 
-std::string Builder::request(const GeneratedSource& source, const std::string& implementation_hash) {
-  std::string key = build_key(source_key(source, implementation_hash), arch_, compiler_version_, {});
-  if (known_.count(key) != 0) return key;
+std::string Builder::request(const GeneratedSource& source, const std::string& arch,
+                             const std::string& implementation_hash) {
+  std::string key = build_key(source_key(source, implementation_hash), arch, compiler_version_, {});
+  if (known_.count(key) != 0 || pending_.count(key) != 0) return key;
   if (auto stored = store_.build(key); stored && (stored->ok || !retry_failed_)) {
     known_.emplace(key, std::move(*stored));
   } else {
-    pool_.submit(key, compile_request(source, arch_, builtin_dir_));
+    pending_.emplace(key, arch);
+    pool_.submit(key, compile_request(source, arch, builtin_dir_));
   }
   return key;
 }
 
 void Builder::keep(CompilePool::Finished finished) {
+  const auto pending = pending_.extract(finished.key);
   if (finished.error) {
     if (interrupted_()) return;
     std::rethrow_exception(finished.error);
   }
   if (!finished.result.ok && interrupted_()) return;
-  Build build = to_build(finished.key, arch_, finished.result);
+  Build build = to_build(finished.key, pending.mapped(), finished.result);
   store_.put_build(build, finished.result.binary);
   ++compiled_;
   compile_ms_ += build.milliseconds;
@@ -108,15 +118,44 @@ bool Builder::ready(const std::string& key) {
   return known_.count(key) != 0;
 }
 
-Builder::Quiet::Quiet(Builder& builder) : builder_(builder) {
-  while (!builder_.pool_.pause(kPatience) && !builder_.interrupted_()) {
-  }
+std::optional<CompilePool::Finished> Builder::next(std::chrono::milliseconds patience) {
+  if (turn_ == nullptr) return pool_.next(patience);
+  const Turn::Away away(*turn_);
+  return pool_.next(patience);
 }
 
-Builder::Quiet::~Quiet() { builder_.pool_.resume(); }
+void Builder::rest(std::chrono::milliseconds time) {
+  std::optional<Turn::Away> away;
+  if (turn_ != nullptr) away.emplace(*turn_);
+  std::this_thread::sleep_for(time);
+}
+
+bool Builder::owes_compilers() const {
+  if (waiting_ == 0) return false;
+  const auto now = Clock::now();
+  return quiet_ > 0 ? now - quiet_since_ > kLongestQuiet
+                    : loud_since_ - quiet_since_ > kLongestQuiet && now - loud_since_ < kShareOfCompilers;
+}
+
+Builder::Quiet::Quiet(Builder& builder) : builder_(builder) {
+  while (builder_.owes_compilers() && !builder_.interrupted_()) builder_.rest(kPoll);
+  if (builder_.quiet_++ == 0) builder_.quiet_since_ = Clock::now();
+  while (!builder_.pool_.pause(std::chrono::milliseconds(0)) && !builder_.interrupted_()) builder_.rest(kPoll);
+}
+
+Builder::Quiet::~Quiet() {
+  if (--builder_.quiet_ > 0) return;
+  builder_.loud_since_ = Clock::now();
+  builder_.pool_.resume();
+}
 
 std::optional<Build> Builder::wait(const std::string& key) {
-  for (;;) {
+  struct Waiting {
+    explicit Waiting(int& count) : count_(count) { ++count_; }
+    ~Waiting() { --count_; }
+    int& count_;
+  };
+  for (std::optional<Waiting> waiting;;) {
     // All that is ready is stored at once, whatever it was asked for: a sweep that is killed has not compiled in vain.
     keep_finished();
     const auto found = known_.find(key);
@@ -125,12 +164,15 @@ std::optional<Build> Builder::wait(const std::string& key) {
       pool_.cancel();
       return std::nullopt;
     }
-    const bool idle = pool_.unfinished() == 0;
-    if (auto finished = pool_.next(kPatience)) {
+    // Only a key that was never requested ends here.
+    if (pending_.count(key) == 0) throw Error(fmt::format("waiting for build {}: nothing compiles it", key));
+    if (!waiting) waiting.emplace(waiting_);
+    pool_.hurry(key);
+    if (auto finished = next(kPatience)) {
       keep(std::move(*finished));
-    } else if (idle) {
-      // Only a key that was never requested ends here.
-      throw Error(fmt::format("waiting for build {}: nothing compiles it", key));
+    } else {
+      // Another device's thread may have it in its hands.
+      rest(std::chrono::milliseconds(0));
     }
   }
 }

@@ -14,8 +14,10 @@
 #include "tuner/compile/source.hpp"
 
 /// Binaries for a sweep: each compiled once, whatever asks for it, on threads that run ahead of the measuring; what the
-/// cache has already is not compiled again, failures included. Belongs to the sweep's thread, as does the store.
+/// cache has already is not compiled again, failures included. Belongs to whoever has the turn, as does the store.
 namespace tilewright {
+
+class Turn;
 
 /// The identity of a binary: source key, architecture, compiler and options. 32 hexadecimal digits.
 [[nodiscard]] std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
@@ -37,15 +39,15 @@ namespace tilewright {
 
 class Builder {
  public:
-  /// All must outlive the builder.
-  Builder(Store& store, Compiler& compiler, std::string arch, std::filesystem::path builtin_dir, int jobs,
-          std::function<bool()> interrupted);
+  /// All must outlive the builder. `turn`: given away while a compiler is waited for; null where one thread does all.
+  Builder(Store& store, Compiler& compiler, std::filesystem::path builtin_dir, int jobs,
+          std::function<bool()> interrupted, Turn* turn = nullptr);
 
   /// From now on builds that the cache has as failed are compiled again.
   void retry_failed(bool retry) noexcept { retry_failed_ = retry; }
 
-  /// Makes sure that this source's build is known or on its way, and returns its key.
-  std::string request(const GeneratedSource& source, const std::string& implementation_hash);
+  /// Makes sure that this source's build for `arch` is known or on its way, and returns its key.
+  std::string request(const GeneratedSource& source, const std::string& arch, const std::string& implementation_hash);
 
   /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it
   /// is the compiler that is broken, and CacheError when the build cannot be stored.
@@ -56,7 +58,9 @@ class Builder {
   /// Requested and not compiled yet.
   [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
 
-  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted.
+  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted. Several may live at once;
+  /// but where one device follows the other without an end while a third waits for a compiler, the compilers get their share
+  /// first.
   class Quiet {
    public:
     explicit Quiet(Builder& builder);
@@ -74,18 +78,31 @@ class Builder {
   [[nodiscard]] int workers() const noexcept { return pool_.workers(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// Gives the turn away, if there is one, while it waits so long for a finished compile.
+  [[nodiscard]] std::optional<CompilePool::Finished> next(std::chrono::milliseconds patience);
+  void rest(std::chrono::milliseconds time);
+  /// Someone waits for a compiler, and it has been quiet for too long to go on so.
+  [[nodiscard]] bool owes_compilers() const;
   /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
   void keep(CompilePool::Finished finished);
   /// Stores all that is finished.
   void keep_finished();
 
   Store& store_;
-  std::string arch_;
+  Turn* turn_;
   std::filesystem::path builtin_dir_;
   std::string compiler_version_;
   std::function<bool()> interrupted_;
   std::map<std::string, Build> known_;
+  /// Requested and not known yet, with the architecture that it is for.
+  std::map<std::string, std::string> pending_;
   bool retry_failed_ = false;
+  /// How many there are of Quiet and of wait(), and since when it is quiet, or when it was for the last time.
+  int quiet_ = 0;
+  int waiting_ = 0;
+  Clock::time_point quiet_since_;
+  Clock::time_point loud_since_;
   std::size_t compiled_ = 0;
   double compile_ms_ = 0;
   /// Last, so that its threads end before anything that they use.

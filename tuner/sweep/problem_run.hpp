@@ -24,7 +24,8 @@ namespace tilewright {
 
 /// What the problems of one sweep share; all must outlive them.
 struct SweepSetting {
-  Workplace* workplace = nullptr;
+  /// Of the device, and of all that are like it.
+  DeviceFacts facts;
   Store* store = nullptr;
   Builder* builder = nullptr;
   TrialSetting trial;
@@ -49,9 +50,10 @@ class ProblemRun {
   /// no more to request.
   bool compile_ahead(std::size_t most);
 
-  /// Before the first look: learns what the cache knows of neighbouring shapes by now. After `deadline`, and one config
-  /// timed, nothing more is looked at.
-  void begin(std::chrono::steady_clock::time_point deadline);
+  /// Before the first look: says where, and learns what the cache knows of neighbouring shapes by now. After `deadline`, and
+  /// one config timed, nothing more is looked at. Where something is left to measure, all is measured at `workplace`: times
+  /// of other GPUs, of the same model even, are not known then.
+  void begin(Workplace& workplace, std::chrono::steady_clock::time_point deadline);
 
   /// The next look; nothing when the search is over. Of those that may be made, one whose binary is there.
   [[nodiscard]] std::optional<Look> next();
@@ -68,6 +70,9 @@ class ProblemRun {
   /// Times the config of `winner` again, now. For ceilings, which must be of the same run as what they are compared
   /// with. Nothing when interrupted.
   [[nodiscard]] std::optional<Timing> time_again(const Winner& winner);
+
+  /// The GPU of the times that are known, and still count where the problem is measured there; empty: there are none.
+  [[nodiscard]] std::string home() const;
 
   /// Frees the device memory.
   void release() { runner_.reset(); }
@@ -88,6 +93,10 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
+  /// Asks the search what is not known; sets known_before_.
+  void count_known();
+  /// A time of another GPU than that at hand.
+  [[nodiscard]] bool is_foreign(const Trial& trial) const;
   /// What another sweep of the same cache has found out meanwhile.
   [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look);
   [[nodiscard]] Knowledge neighbours() const;
@@ -110,6 +119,7 @@ class ProblemRun {
   const OpDefinition& definition_;
   Problem problem_;
   ProblemKey key_;
+  Workplace* workplace_ = nullptr;
   std::vector<Candidate> candidates_;
   /// Candidates by their text.
   std::map<std::string, std::size_t> index_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tuner/sweep/problem_run.hpp"
@@ -28,6 +29,7 @@ struct Stop {
   std::size_t of = 0;
   // While the sweep is there.
   std::unique_ptr<ProblemRun> run;
+  std::optional<std::size_t> ordinal{};  ///< of a problem that was begun: how many were before it
   bool had_work = false;
   bool skipped = false;
   bool unservable = false;  ///< no config is legal for the problem

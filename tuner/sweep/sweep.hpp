@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,8 @@
 #include "tuner/device/device.hpp"
 #include "tuner/sweep/trials.hpp"
 
-/// A sweep: problems × configs through compile → verify → measure → store, one problem after the other, compiling ahead
-/// of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed
+/// A sweep: problems × configs through compile → verify → measure → store, on each device one problem after the other,
+/// compiling ahead of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed
 /// goes on where it stopped.
 namespace tilewright {
 
@@ -48,12 +50,19 @@ struct SweepRequest {
   std::set<TrialStatus> retry;
   /// What was asked, for the sweep's row.
   std::string command;
+  /// Where lock files of GPUs are (device_lock.hpp); empty: nothing is locked.
+  std::filesystem::path locks;
 };
 
-/// What a sweep tells while it runs; implementations print.
+/// What a sweep tells while it runs, one thing at a time, whatever device it is of; implementations print.
 class SweepListener {
  public:
   virtual ~SweepListener() = default;
+  /// Who is told of one device, where there are several: asked once for each, before anything else, and must live as long.
+  [[nodiscard]] virtual SweepListener& on(const std::string& device) {
+    static_cast<void>(device);
+    return *this;
+  }
   virtual void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                                std::size_t already_measured) = 0;
   virtual void trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) = 0;
@@ -77,6 +86,9 @@ struct SweepSummary {
   std::size_t without_winner = 0;
   /// Of these, the problems that no config can serve: which rules forbid it, by implementation.
   std::vector<std::string> refusals;
+  /// Devices that answer no more, in words, and problems that were left since no device for them was.
+  std::vector<std::string> lost;
+  std::size_t left = 0;
   bool interrupted = false;
   /// Compiling is the sum over all workers.
   std::chrono::duration<double> compile_seconds{}, measure_seconds{}, wall_seconds{};
@@ -86,9 +98,17 @@ struct SweepSummary {
 /// fingerprint, whatever became of it. Problems asked for twice are tuned once. The sweep's and the problems' rows are
 /// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
 ///
-/// `interrupted` is asked often (Ctrl-C); what was measured is kept. Throws CacheError or DeviceError when the cache or
-/// the device itself is lost; on a device of this process a config that crashes on a GPU does that, so its trial is stored
+/// Devices of one fingerprint share the problems; each problem is measured wholly on one of them. Devices that differ have
+/// all problems each. A device that is lost costs nothing but itself: what it was at is begun anew by another one like it.
+/// The store, the listener and the summary are of one thread at a time (turn.hpp), which is the caller's where there is one
+/// device. Names of several devices must differ, or they are numbered.
+///
+/// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost when the cache or
+/// every device itself is lost; on a device of this process a config that crashes on a GPU does that, so its trial is stored
 /// and the sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
+[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue,
+                                     std::span<Workplace* const> workplaces, Store& store, SweepListener& listener,
+                                     const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace,
                                      Store& store, SweepListener& listener, const std::function<bool()>& interrupted);
 /// On a device of this process, which ends with a kernel that brings it down.

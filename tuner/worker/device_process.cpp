@@ -43,7 +43,7 @@ DeviceProcess::Greeting DeviceProcess::greeted() {
   if (message.contains("thrown")) process_.reset();
   throw_if_error(message);
   return {device_facts_from_json(message.at("facts")), message.at("name"), message.at("uuid"), message.at("driver"),
-          message.at("said")};
+          message.at("said"), message.at("gpus")};
 }
 
 // A GPU whose last context died in an error may take a moment to be itself again.

@@ -43,6 +43,8 @@ class DeviceProcess : public Workplace {
   [[nodiscard]] int driver_version() const noexcept override { return greeting_.driver; }
   /// One line about what "auto" chose, else empty.
   [[nodiscard]] const std::string& said() const noexcept { return greeting_.said; }
+  /// GPUs that are there in all; 0 where this is the emulator.
+  [[nodiscard]] int gpus() const noexcept { return greeting_.gpus; }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return settings_.timeout; }
 
   [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
@@ -86,6 +88,7 @@ class DeviceProcess : public Workplace {
     std::string uuid;
     int driver = 0;
     std::string said;
+    int gpus = 0;
   };
   /// False when interrupted.
   [[nodiscard]] bool start();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "tuner/device/cuda_device.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/trial_runner.hpp"
 #include "tuner/worker/messages.hpp"
@@ -47,7 +48,8 @@ class Server {
                            {"name", std::string(device_->name())},
                            {"uuid", device_->gpu_uuid()},
                            {"driver", device_->driver_version()},
-                           {"said", said}});
+                           {"said", said},
+                           {"gpus", device_->facts().is_cpu() ? 0 : count_cuda_devices()}});
     } catch (const std::exception& error) {
       (void)parent_.send(error_message(error, true));
       return false;

@@ -142,6 +142,21 @@ TEST(CompilePool, what_making_the_request_throws_is_carried_too) {
   EXPECT_EQ(compiler.started, 0);
 }
 
+TEST(CompilePool, compiles_next_what_is_in_a_hurry) {
+  FakeCompiler compiler;
+  CompilePool pool(compiler, 1);
+  pool.submit("running", request("running", "wait"));
+  while (compiler.started == 0) std::this_thread::yield();
+  for (const char* key : {"a", "b", "c"}) pool.submit(key, request(key));
+  pool.hurry("c");
+  pool.hurry("running");
+  pool.hurry("unknown");
+  compiler.release();
+  std::vector<std::string> order;
+  while (const auto finished = pool.next()) order.push_back(finished->key);
+  EXPECT_EQ(order, (std::vector<std::string>{"running", "c", "a", "b"}));
+}
+
 TEST(CompilePool, cancelling_drops_what_waits_and_finishes_what_runs) {
   FakeCompiler compiler;
   CompilePool pool(compiler, 1);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/sweep/builder.hpp"
 
+#include <atomic>
+#include <optional>
+#include <thread>
+
 #include "tests/unit/sweep/sweep_fixture.hpp"
+#include "tuner/sweep/turn.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -12,7 +17,7 @@ class BuilderTest : public SweepFixture {
  protected:
   Builder make(
       Store& store, std::function<bool()> interrupted = [] { return false; }) {
-    return Builder(store, compiler, "cpu", TILEWRIGHT_TEST_KERNELS, 2, std::move(interrupted));
+    return Builder(store, compiler, TILEWRIGHT_TEST_KERNELS, 2, std::move(interrupted));
   }
   FakeCompiler compiler;
 };
@@ -36,12 +41,12 @@ TEST(FirstError, is_the_compilers_first_line_that_says_so) {
 TEST_F(BuilderTest, compiles_a_source_once_and_stores_it) {
   Store store = open();
   Builder builder = make(store);
-  const std::string key = builder.request(source("a"), "hash");
-  EXPECT_EQ(builder.request(source("a"), "hash"), key);
+  const std::string key = builder.request(source("a"), "cpu", "hash");
+  EXPECT_EQ(builder.request(source("a"), "cpu", "hash"), key);
   const auto build = builder.wait(key);
   ASSERT_TRUE(build.has_value());
   EXPECT_TRUE(build->ok);
-  EXPECT_EQ(builder.request(source("a"), "hash"), key);
+  EXPECT_EQ(builder.request(source("a"), "cpu", "hash"), key);
   EXPECT_EQ(compiler.compiles, 1);
   EXPECT_EQ(builder.compiled(), 1U);
   EXPECT_EQ(store.build(key)->kernels.at(0).entry, "twice_plain");
@@ -53,14 +58,14 @@ TEST_F(BuilderTest, takes_what_the_cache_has_failures_included) {
   std::string good, bad;
   {
     Builder builder = make(store);
-    good = builder.request(source("a"), "hash");
-    bad = builder.request(source("static constexpr int fault = 1;"), "hash");
+    good = builder.request(source("a"), "cpu", "hash");
+    bad = builder.request(source("static constexpr int fault = 1;"), "cpu", "hash");
     EXPECT_TRUE(builder.wait(good)->ok);
     EXPECT_FALSE(builder.wait(bad)->ok);
   }
   Builder builder = make(store);
-  EXPECT_EQ(builder.request(source("a"), "hash"), good);
-  EXPECT_EQ(builder.request(source("static constexpr int fault = 1;"), "hash"), bad);
+  EXPECT_EQ(builder.request(source("a"), "cpu", "hash"), good);
+  EXPECT_EQ(builder.request(source("static constexpr int fault = 1;"), "cpu", "hash"), bad);
   EXPECT_TRUE(builder.wait(good)->ok);
   EXPECT_NE(builder.wait(bad)->log.find("planted"), std::string::npos);
   EXPECT_EQ(compiler.compiles, 2);
@@ -71,7 +76,7 @@ TEST_F(BuilderTest, keeps_no_failure_that_came_with_an_interrupt) {
   Store store = open();
   bool stop = false;
   Builder builder = make(store, [&] { return stop; });
-  const std::string key = builder.request(source("static constexpr int fault = 1;"), "hash");
+  const std::string key = builder.request(source("static constexpr int fault = 1;"), "cpu", "hash");
   stop = true;
   EXPECT_FALSE(builder.wait(key).has_value());
   EXPECT_FALSE(store.build(key).has_value());
@@ -81,7 +86,7 @@ TEST_F(BuilderTest, passes_on_what_a_broken_compiler_throws) {
   Store store = open();
   compiler.broken = "NVRTC lost its headers";
   Builder builder = make(store);
-  const std::string key = builder.request(source("a"), "hash");
+  const std::string key = builder.request(source("a"), "cpu", "hash");
   EXPECT_THROW((void)builder.wait(key), Error);
 }
 
@@ -89,6 +94,44 @@ TEST_F(BuilderTest, does_not_wait_for_ever_for_what_nobody_requested) {
   Store store = open();
   Builder builder = make(store);
   EXPECT_THROW((void)builder.wait("00000000000000000000000000000000"), Error);
+}
+
+TEST_F(BuilderTest, compiles_nothing_while_any_final_is_held) {
+  Store store = open();
+  Builder builder = make(store);
+  std::optional<Builder::Quiet> one(std::in_place, builder);
+  std::optional<Builder::Quiet> other(std::in_place, builder);
+  const std::string key = builder.request(source("a"), "cpu", "hash");
+  one.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(compiler.compiles, 0);
+  EXPECT_FALSE(builder.ready(key));
+  other.reset();
+  EXPECT_TRUE(builder.wait(key)->ok);
+}
+
+TEST_F(BuilderTest, gives_the_compilers_their_share_where_finals_follow_each_other) {
+  Store store = open();
+  Turn turn;
+  Builder builder(store, compiler, TILEWRIGHT_TEST_KERNELS, 2, [] { return false; }, &turn);
+  // Devices that hold one final after the other, always one of them, as long as a third one waits for a binary.
+  std::atomic<bool> compiled = false;
+  const auto finals = [&] {
+    const Turn::Mine mine(turn);
+    while (!compiled) {
+      const Builder::Quiet quiet(builder);
+      const Turn::Away away(turn);
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+  };
+  const std::jthread first(finals);
+  std::this_thread::sleep_for(std::chrono::milliseconds(15));
+  const std::jthread second(finals);
+  const Turn::Mine mine(turn);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(builder.wait(builder.request(source("a"), "cpu", "hash"))->ok);
+  compiled = true;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 }  // namespace

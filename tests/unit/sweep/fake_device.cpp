@@ -116,6 +116,7 @@ CompileResult FakeCompiler::compile(const CompileRequest& request) {
   result.compiler = version();
   result.milliseconds = 1;
   const bool fails = fault_of(request.source) == Fault::compile ||
+                     (crashing_fails && fault_of(request.source) == Fault::crash) ||
                      std::find(request.entries.begin(), request.entries.end(), failing_entry) != request.entries.end();
   if (fails) {
     result.log = "in file twice.cu\ntwice.cu(7): error: planted mistake\nmore lines\n";
@@ -136,10 +137,11 @@ CompileResult FakeCompiler::compile(const CompileRequest& request) {
 
 FakeDevice::FakeDevice(FakeOptions options) : options_(options), facts_(emulator_facts()), bits_(options.seed) {
   if (!options_.gpu) return;
-  facts_.name = "Fictional GPU";
+  name_ = "cuda:" + std::to_string(options_.index);
+  facts_.name = options_.model;
   facts_.compute_capability = 90;
   facts_.memory_bytes = static_cast<std::int64_t>(options_.memory);
-  uuid_ = "GPU-0000";
+  uuid_ = "GPU-000" + std::to_string(options_.index);
 }
 
 double FakeDevice::noise() { return options_.noise * (2 * static_cast<double>(bits_() >> 11) * 0x1p-53 - 1); }

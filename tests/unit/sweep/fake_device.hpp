@@ -26,12 +26,17 @@ class FakeCompiler : public Compiler {
   std::string version_text = "fake 1.0";
   /// Thrown as an Error when not empty: a compiler that is broken itself.
   std::string broken;
+  /// Configs that would crash do not compile either.
+  bool crashing_fails = false;
   /// Entries that do not compile.
   std::string failing_entry;
   std::atomic<int> compiles = 0;
 };
 
 struct FakeOptions {
+  /// Of several GPUs, which, and of which model.
+  int index = 0;
+  std::string model = "Fictional GPU";
   /// A GPU: a crash takes the context with it. Else the emulator, which goes on.
   bool gpu = false;
   std::size_t memory = std::size_t{64} << 20;
@@ -47,7 +52,7 @@ class FakeDevice : public Device {
   explicit FakeDevice(FakeOptions options = {});
 
   [[nodiscard]] const DeviceFacts& facts() const noexcept override { return facts_; }
-  [[nodiscard]] std::string_view name() const noexcept override { return facts_.is_cpu() ? "cpu" : "cuda:0"; }
+  [[nodiscard]] std::string_view name() const noexcept override { return name_; }
   [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return uuid_; }
   [[nodiscard]] int driver_version() const noexcept override { return 0; }
   [[nodiscard]] DeviceReadings readings() override;
@@ -86,6 +91,7 @@ class FakeDevice : public Device {
  private:
   FakeOptions options_;
   DeviceFacts facts_;
+  std::string name_ = "cpu";
   std::string uuid_;
   std::mt19937_64 bits_;
 };

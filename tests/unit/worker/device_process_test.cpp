@@ -146,5 +146,23 @@ TEST_F(DeviceProcesses, that_cannot_be_replaced_end_the_sweep_with_what_to_do) {
       DeviceLost);
 }
 
+TEST_F(DeviceProcesses, of_which_one_is_lost_for_good_leave_its_problem_to_the_other) {
+  use_shapes("n=100,200,300");
+  request.compiler = &compiler;
+  request.max_configs = 4;
+  DeviceProcess sound(settings("gpu"));
+  DeviceProcess doomed(settings("doomed"));
+  ASSERT_EQ(doomed.gpu_uuid(), "GPU-0001");
+  const std::vector<Workplace*> both{&doomed, &sound};
+  Store store = open();
+  const SweepSummary summary = run_sweep(request, catalogue, both, store, listener, {});
+  EXPECT_EQ(summary.problems, 3U);
+  EXPECT_EQ(summary.left, 0U);
+  ASSERT_EQ(summary.lost.size(), 1U);
+  EXPECT_NE(summary.lost.front().find("cuda:1 (GPU-0001) was lost"), std::string::npos) << summary.lost.front();
+  EXPECT_NE(summary.lost.front().find("fallen off the bus"), std::string::npos) << summary.lost.front();
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(winners(same, i).at(0).trial.gpu_uuid, "GPU-0000");
+}
+
 }  // namespace
 }  // namespace tilewright::testing

@@ -27,9 +27,12 @@ bool first_time(const std::string& path) {
 std::unique_ptr<Device> open(const std::string& name, const std::string& marker) {
   if (name == "closed") throw DeviceError("there is no such GPU");
   if (name == "dead") std::abort();
-  auto device = std::make_unique<FakeDevice>(FakeOptions{.gpu = true});
+  if (name == "doomed" && std::ifstream(marker).good()) throw DeviceError("the GPU has fallen off the bus");
+  // What is doomed has a number of its own, since it is one of two.
+  auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : 0, .gpu = true});
   FakeDevice* const fake = device.get();
   fake->before_timing = [=] {
+    if (name == "doomed" && fake->timed == 2 && first_time(marker)) std::abort();
     if (name == "moody" && fake->timed == 2 && first_time(marker)) std::abort();
     if (name == "stuck" && fake->timed == 2 && first_time(marker)) std::this_thread::sleep_for(std::chrono::hours(1));
   };

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "tests/unit/sweep/sweep_fixture.hpp"
+#include "tuner/sweep/failure.hpp"
+#include "tuner/sweep/trial_runner.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+class SweepDevices : public SweepFixture {
+ protected:
+  SweepDevices() {
+    request.compiler = &compiler;
+    use_shapes("n=64..1024+64");
+    // So that no device does all before another one has begun.
+    for (FakeDevice* each : {&first, &second}) {
+      each->before_timing = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    }
+  }
+
+  SweepSummary sweep_on(const std::vector<FakeDevice*>& devices, const std::function<bool()>& interrupted = {}) {
+    std::vector<std::unique_ptr<LocalWorkplace>> owned;
+    std::vector<Workplace*> workplaces;
+    for (FakeDevice* device : devices) {
+      workplaces.push_back(owned.emplace_back(std::make_unique<LocalWorkplace>(*device)).get());
+    }
+    Store store = open();
+    return run_sweep(request, catalogue, workplaces, store, listener, interrupted);
+  }
+
+  /// The GPUs of a problem's times.
+  [[nodiscard]] std::set<std::string> uuids(std::size_t problem) const {
+    std::set<std::string> found;
+    for (const Trial& trial : trials(first, problem)) {
+      if (trial.timing) found.insert(trial.gpu_uuid);
+    }
+    return found;
+  }
+
+  /// How many problems each GPU has measured, each of which wholly.
+  [[nodiscard]] std::map<std::string, std::size_t> shares() const {
+    std::map<std::string, std::size_t> counts;
+    for (std::size_t i = 0; i < request.problems.size(); ++i) {
+      const std::set<std::string> found = uuids(i);
+      EXPECT_EQ(found.size(), 1U) << request.problems[i].key();
+      for (const std::string& uuid : found) ++counts[uuid];
+      EXPECT_EQ(winners(first, i).size(), 3U) << request.problems[i].key();
+    }
+    return counts;
+  }
+
+  FakeCompiler compiler;
+  FakeDevice first{{.index = 0, .gpu = true}};
+  FakeDevice second{{.index = 1, .gpu = true}};
+};
+
+/// Configs of `twice` that bring no GPU down.
+void without_crashes(SweepRequest& request, FakeCompiler& compiler) {
+  request.retry = {};
+  compiler.crashing_fails = true;
+}
+
+TEST_F(SweepDevices, of_one_model_share_the_problems_and_measure_each_wholly) {
+  without_crashes(request, compiler);
+  const SweepSummary summary = sweep_on({&first, &second});
+  EXPECT_EQ(summary.problems, request.problems.size());
+  EXPECT_EQ(summary.measured, request.problems.size() * kConfigs);
+  EXPECT_TRUE(summary.lost.empty());
+  EXPECT_EQ(summary.left, 0U);
+  const auto counts = shares();
+  EXPECT_GT(counts.at("GPU-0000"), 1U);
+  EXPECT_GT(counts.at("GPU-0001"), 1U);
+  EXPECT_EQ(listener.done.size(), request.problems.size());
+  EXPECT_EQ(std::set<std::string>(listener.started.begin(), listener.started.end()).size(), request.problems.size());
+}
+
+TEST_F(SweepDevices, work_at_the_same_time) {
+  without_crashes(request, compiler);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<int> met;
+  // Goes on when the other one times something, too.
+  const auto meet = [&](int index) {
+    std::unique_lock lock(mutex);
+    met.insert(index);
+    changed.notify_all();
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return met.size() == 2; }));
+  };
+  first.before_timing = [&] { meet(0); };
+  second.before_timing = [&] { meet(1); };
+  EXPECT_EQ(sweep_on({&first, &second}).problems, request.problems.size());
+}
+
+TEST_F(SweepDevices, of_different_models_measure_all_problems_each) {
+  without_crashes(request, compiler);
+  use_shapes("n=100,200");
+  FakeDevice other{{.index = 1, .model = "Another GPU", .gpu = true}};
+  const SweepSummary summary = sweep_on({&first, &other});
+  EXPECT_EQ(summary.problems, 4U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(winners(first, i).at(0).trial.gpu_uuid, "GPU-0000");
+    EXPECT_EQ(winners(other, i).at(0).trial.gpu_uuid, "GPU-0001");
+  }
+  EXPECT_EQ(compiler.compiles.load(), static_cast<int>(summary.compiled)) << "one binary serves both";
+}
+
+TEST_F(SweepDevices, that_are_lost_leave_what_they_were_at_to_the_others) {
+  without_crashes(request, compiler);
+  second.before_timing = [&] { second.poisoned = second.timed == 3; };
+  const SweepSummary summary = sweep_on({&first, &second});
+  ASSERT_EQ(summary.lost.size(), 1U);
+  EXPECT_NE(summary.lost.front().find("cuda:1 (GPU-0001) was lost"), std::string::npos) << summary.lost.front();
+  EXPECT_EQ(summary.problems, request.problems.size());
+  EXPECT_EQ(summary.left, 0U);
+  EXPECT_EQ(shares().at("GPU-0000"), request.problems.size());
+}
+
+TEST_F(SweepDevices, that_are_all_of_their_model_leave_its_problems_undone) {
+  without_crashes(request, compiler);
+  use_shapes("n=100,200,300");
+  FakeDevice other{{.index = 1, .model = "Another GPU", .gpu = true}};
+  other.before_timing = [&] { other.poisoned = true; };
+  const SweepSummary summary = sweep_on({&first, &other});
+  EXPECT_EQ(summary.lost.size(), 1U);
+  EXPECT_EQ(summary.problems, 3U);
+  EXPECT_EQ(summary.left, 3U);
+}
+
+TEST_F(SweepDevices, that_are_all_lost_end_the_sweep) {
+  without_crashes(request, compiler);
+  for (FakeDevice* each : {&first, &second}) each->before_timing = [each] { each->poisoned = true; };
+  EXPECT_THROW((void)sweep_on({&first, &second}), DeviceLost);
+}
+
+TEST_F(SweepDevices, lose_no_third_one_over_one_problem) {
+  // A config that takes each context with it, where devices are of this process.
+  use_shapes("n=100");
+  FakeDevice third{{.index = 2, .gpu = true}};
+  request.retry = {TrialStatus::crashed};
+  const SweepSummary summary = sweep_on({&first, &second, &third});
+  EXPECT_EQ(summary.lost.size(), 2U);
+  EXPECT_EQ(summary.without_winner, 1U);
+}
+
+TEST_F(SweepDevices, that_are_slow_hold_no_other_up) {
+  without_crashes(request, compiler);
+  second.before_timing = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  (void)sweep_on({&first, &second});
+  const auto counts = shares();
+  EXPECT_GT(counts.at("GPU-0000"), 2 * counts.at("GPU-0001"));
+}
+
+TEST_F(SweepDevices, end_together_when_interrupted) {
+  without_crashes(request, compiler);
+  std::atomic<bool> stop = false;
+  second.before_timing = [&] { stop = second.timed == 4; };
+  const SweepSummary summary = sweep_on({&first, &second}, [&] { return stop.load(); });
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_LT(summary.problems, request.problems.size());
+  EXPECT_TRUE(summary.lost.empty());
+  // And what was stored is gone on with.
+  second.before_timing = [] {};
+  stop = false;
+  EXPECT_FALSE(sweep_on({&first, &second}, [&] { return stop.load(); }).interrupted);
+  EXPECT_EQ(shares().size(), 2U);
+}
+
+TEST_F(SweepDevices, end_together_when_the_compiler_is_broken) {
+  compiler.broken = "NVRTC lost its headers";
+  EXPECT_THROW((void)sweep_on({&first, &second}), Error);
+}
+
+TEST_F(SweepDevices, begin_a_problem_anew_that_another_one_has_left_unfinished) {
+  without_crashes(request, compiler);
+  use_shapes("n=100");
+  (void)sweep_on({&first}, [&] { return listener.trials.size() >= 8; });
+  ASSERT_EQ(uuids(0), std::set<std::string>{"GPU-0000"});
+  (void)sweep_on({&second});
+  EXPECT_EQ(uuids(0), std::set<std::string>{"GPU-0001"});
+  // What is finished stands, wherever it was measured.
+  EXPECT_EQ(sweep_on({&first}).measured, 0U);
+}
+
+TEST_F(SweepDevices, go_on_with_what_they_have_begun_themselves) {
+  without_crashes(request, compiler);
+  use_shapes("n=100,200");
+
+  (void)sweep_on({&second}, [&] { return listener.trials.size() >= 8; });
+  request.jobs = 1;
+  const SweepSummary summary = sweep_on({&first, &second});
+  EXPECT_EQ(uuids(0), std::set<std::string>{"GPU-0001"});
+  EXPECT_EQ(uuids(1), std::set<std::string>{"GPU-0000"});
+  EXPECT_EQ(summary.reused, 8U);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
