@@ -42,4 +42,11 @@ std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::
   return bytes;
 }
 
+std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, const std::string& hash) {
+  const unsigned long long claimed = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  // Neither "unknown" nor "no frame", nor more than any binary has.
+  constexpr unsigned long long kMost = 1ULL << 32;
+  return decompress_binary(frame, claimed < kMost ? static_cast<std::int64_t>(claimed) : -1, hash);
+}
+
 }  // namespace tilewright

@@ -17,5 +17,7 @@ namespace tilewright {
 /// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything differs.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::int64_t size,
                                                        const std::string& hash);
+/// The same, where the size stands in the frame alone.
+[[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, const std::string& hash);
 
 }  // namespace tilewright

@@ -38,7 +38,8 @@ using Group = std::vector<Store::WinnerRow>;
 
 class Transfer {
  public:
-  Transfer(const Store& from, Store& to) : from_(from), to_(to) {}
+  Transfer(const Store& from, Store& to, std::vector<Conflict>* conflicts)
+      : from_(from), to_(to), conflicts_(conflicts) {}
 
   std::vector<Transferred> run(const TransferFilter& filter) {
     for (const Group& group : groups(filter)) move(group);
@@ -56,14 +57,9 @@ class Transfer {
 
  private:
   std::vector<Group> groups(const TransferFilter& filter) {
-    std::map<std::string, std::string> newest;
     std::map<std::tuple<std::string, std::string, MeasureMode>, std::size_t> places;
     std::vector<Group> groups;
-    for (Store::WinnerRow& row : from_.list_winners({})) {
-      const std::string& op = row.problem.spec.op;
-      if (!listed(filter.ops, op) || !listed(filter.devices, row.device.fingerprint())) continue;
-      if (newest.count(op) == 0) newest[op] = from_.interface_of(op).value().hash();
-      if (row.interface_hash != newest[op]) continue;
+    for (WinnerRow& row : winners_to_take(from_, filter)) {
       const auto [place, is_new] =
           places.try_emplace({row.problem.key(), row.device.fingerprint(), row.mode}, groups.size());
       if (is_new) groups.emplace_back();
@@ -83,9 +79,13 @@ class Transfer {
     const std::vector<Winner> there = to_.winners(key, first.mode);
     if (!there.empty()) {
       if (same_trial(there.front().trial, first.winner.trial)) return void(++counts.same);
-      if (!better_evidence(*from_.trial(first.winner.trial.id), *to_.trial(there.front().trial.id))) {
-        return void(++counts.kept);
+      const Trial theirs = from_.trial(first.winner.trial.id).value();
+      const Trial ours = to_.trial(there.front().trial.id).value();
+      const bool is_better = better_evidence(theirs, ours);
+      if (conflicts_ != nullptr && ours.config != theirs.config) {
+        conflicts_->push_back({first.problem.key(), device, first.mode, ours, theirs, is_better});
       }
+      if (!is_better) return void(++counts.kept);
     }
     put(key, group);
     ++(there.empty() ? counts.added : counts.replaced);
@@ -126,6 +126,7 @@ class Transfer {
 
   const Store& from_;
   Store& to_;
+  std::vector<Conflict>* conflicts_;
   std::map<std::pair<std::string, std::string>, Transferred> counts_;
   std::set<std::string> devices_;
   std::set<std::string> interfaces_;
@@ -195,9 +196,22 @@ bool better_evidence(const Trial& a, const Trial& b) {
   return a.measured_at > b.measured_at;
 }
 
-std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter) {
+std::vector<WinnerRow> winners_to_take(const Store& store, const TransferFilter& filter) {
+  std::map<std::string, std::string> newest;
+  std::vector<WinnerRow> taken;
+  for (WinnerRow& row : store.list_winners({})) {
+    const std::string& op = row.problem.spec.op;
+    if (!listed(filter.ops, op) || !listed(filter.devices, row.device.fingerprint())) continue;
+    if (newest.count(op) == 0) newest[op] = store.interface_of(op).value().hash();
+    if (row.interface_hash == newest[op]) taken.push_back(std::move(row));
+  }
+  return taken;
+}
+
+std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter,
+                                          std::vector<Conflict>* conflicts) {
   Store::Batch batch(to);
-  std::vector<Transferred> done = Transfer(from, to).run(filter);
+  std::vector<Transferred> done = Transfer(from, to, conflicts).run(filter);
   batch.commit();
   return done;
 }

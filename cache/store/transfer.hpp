@@ -33,11 +33,26 @@ struct TransferFilter {
   std::vector<std::string> devices{};  ///< fingerprints
 };
 
+/// The winners under the newest interface of their op that the filter takes, as Store::list_winners orders them.
+[[nodiscard]] std::vector<WinnerRow> winners_to_take(const Store& store, const TransferFilter& filter);
+
+/// A problem that both caches have another best config for, and which of the two is served now.
+struct Conflict {
+  std::string problem;
+  std::string device;
+  MeasureMode mode = MeasureMode::cold;
+  /// With their rounds.
+  Trial here, there;
+  bool replaced = false;
+};
+
 /// Puts the winners of `from` into `to`, in one transaction: all or, when something throws, nothing. The winners of a
 /// problem on a device go together: they replace those of `to` where their best has the better evidence, and are left out
 /// otherwise. Only winners under the newest interface of their op are taken; where `to` has another one, it stays the one
 /// in use. Ceilings and rates are added where `to` has none. By op, then device.
-std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter = {});
+/// `conflicts`, where given, gets one for each problem of which the caches serve different configs.
+std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter = {},
+                                          std::vector<Conflict>* conflicts = nullptr);
 
 /// Writes the winners of `from` as a cache of its own: one file in journal mode DELETE, checked, and put in its place only
 /// when it is whole. What stands there is replaced. Without a winner to take nothing is written. Throws CacheError.

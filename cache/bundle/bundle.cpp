@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/bundle/bundle.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "cache/bundle/bundle_keys.hpp"
+#include "cache/error.hpp"
+#include "cache/store/binaries.hpp"
+#include "cache/store/codecs.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+
+/// Runs `work`; what it cannot understand is damage, though the hashes are right: another program wrote the file.
+template <class Work>
+auto reading(const ContainerReader& container, const std::string& what, Work work) {
+  const auto fail = [&](const char* why) {
+    return CacheError(fmt::format("cannot read {} in the bundle {}: {}. Make it again with `tilewright export --bundle`.",
+                                  what, container.path().string(), why));
+  };
+  try {
+    return work();
+  } catch (const BadRow& bad) {
+    throw fail(bad.what());
+  } catch (const json::exception& bad) {
+    throw fail(bad.what());
+  } catch (const UsageError& bad) {
+    throw fail(bad.what());
+  }
+}
+
+}  // namespace
+
+Bundle::Bundle(const std::filesystem::path& file) : container_(file) {}
+
+std::string Bundle::title() const { return fmt::format("the bundle {}", container_.path().string()); }
+
+std::vector<std::string> Bundle::ops() const {
+  return reading(container_, "the ops", [&] {
+    return json::parse(container_.find_text(bundle::kOps).value_or("[]")).get<std::vector<std::string>>();
+  });
+}
+
+std::vector<DeviceFacts> Bundle::devices() const {
+  return reading(container_, "the devices", [&] {
+    std::vector<DeviceFacts> devices;
+    for (const json& facts : json::parse(container_.find_text(bundle::kDevices).value_or("[]"))) {
+      devices.push_back(device_facts_from_json(facts));
+    }
+    return devices;
+  });
+}
+
+std::optional<OpInterface> Bundle::interface_of(const std::string& op) const {
+  const auto hash = container_.find_text(bundle::op_key(op));
+  return hash ? interface_by_hash(*hash) : std::nullopt;
+}
+
+std::optional<OpInterface> Bundle::interface_by_hash(const std::string& hash) const {
+  const auto text = container_.find_text(bundle::interface_key(hash));
+  if (!text) return std::nullopt;
+  return reading(container_, "an interface", [&] { return decode_interface(*text); });
+}
+
+std::optional<StoredImplementation> Bundle::implementation_by_hash(const std::string& hash) const {
+  const auto text = container_.find_text(bundle::implementation_key(hash));
+  if (!text) return std::nullopt;
+  return reading(container_, "an implementation", [&] { return StoredImplementation{hash, decode_recipe(*text)}; });
+}
+
+namespace {
+
+std::optional<WinnerRow> read_row(const ContainerReader& container, const std::string& key, const OpSpec& spec) {
+  const auto text = container.find_text(key);
+  if (!text) return std::nullopt;
+  return reading(container, "a winner", [&] {
+    std::string fingerprint;
+    WinnerRow row = bundle::decode_row(*text, spec, fingerprint);
+    const auto facts = container.find_text(bundle::device_key(fingerprint));
+    if (!facts) throw BadRow(fmt::format("there is no device '{}'", fingerprint));
+    row.device = decode_facts(*facts);
+    return row;
+  });
+}
+
+}  // namespace
+
+std::optional<WinnerRow> Bundle::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
+  return read_row(container_, bundle::winner_key(key, mode, role), key.problem.spec);
+}
+
+std::optional<WinnerRow> Bundle::newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
+  return read_row(container_, bundle::newest_key(key, mode, role), key.problem.spec);
+}
+
+std::vector<std::vector<std::int64_t>> Bundle::tuned_shapes(const ProblemKey& key, MeasureMode mode) const {
+  const auto text = container_.find_text(bundle::shapes_key(key, mode));
+  if (!text) return {};
+  return reading(container_, "the shapes of an op",
+                 [&] { return json::parse(*text).get<std::vector<std::vector<std::int64_t>>>(); });
+}
+
+std::vector<KnownShape> Bundle::known_shapes(const ProblemKey& key, MeasureMode mode,
+                                             const std::vector<std::vector<std::int64_t>>& shapes) const {
+  std::vector<KnownShape> found;
+  std::set<std::pair<std::string, std::string>> winners;
+  const auto identity = [](const KnownConfig& known) {
+    return std::pair(known.implementation_hash, known.config.text());
+  };
+  for (const std::vector<std::int64_t>& dims : shapes) {
+    const auto text = container_.find_text(bundle::known_key(key, mode, dims));
+    if (!text) continue;
+    found.push_back({dims, reading(container_, "a shape", [&] { return bundle::decode_known(*text); })});
+    for (const KnownConfig& known : found.back().configs) {
+      if (known.role) winners.insert(identity(known));
+    }
+  }
+  // The bundle has the times of all winners of the spec.
+  for (KnownShape& shape : found) {
+    std::erase_if(shape.configs,
+                  [&](const KnownConfig& known) { return !known.role && winners.count(identity(known)) == 0; });
+  }
+  return found;
+}
+
+std::optional<Build> Bundle::build(const std::string& key) const {
+  const auto text = container_.find_text(bundle::build_key(key));
+  if (!text) return std::nullopt;
+  return reading(container_, "a build", [&] { return bundle::decode_build(key, *text); });
+}
+
+std::vector<std::byte> Bundle::binary(const std::string& content_hash) const {
+  const auto frame = container_.find(bundle::binary_key(content_hash));
+  if (!frame) throw CacheError(fmt::format("{} holds no binary {}", title(), content_hash));
+  return reading(container_, "a binary", [&] { return decompress_binary(*frame, content_hash); });
+}
+
+void Bundle::check() const { container_.check(); }
+
+}  // namespace tilewright

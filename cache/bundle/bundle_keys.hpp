@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cache/store/records.hpp"
+
+/// Under which keys a bundle has what, and in which form winners are in it. Shared by writing and reading; private to
+/// cache/bundle.
+namespace tilewright::bundle {
+
+inline const std::string kOps = "ops";
+inline const std::string kDevices = "devices";
+[[nodiscard]] std::string op_key(const std::string& op);
+[[nodiscard]] std::string device_key(const std::string& fingerprint);
+[[nodiscard]] std::string interface_key(const std::string& hash);
+[[nodiscard]] std::string implementation_key(const std::string& hash);
+[[nodiscard]] std::string build_key(const std::string& key);
+[[nodiscard]] std::string binary_key(const std::string& hash);
+[[nodiscard]] std::string winner_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
+[[nodiscard]] std::string newest_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
+[[nodiscard]] std::string shapes_key(const ProblemKey& key, MeasureMode mode);
+/// Of the shape with these dims; those of `key` play no part.
+[[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const std::vector<std::int64_t>& dims);
+
+// JSON. What is read back is judged: BadRow, or an exception of the JSON library.
+[[nodiscard]] std::string encode_row(const WinnerRow& row);
+/// The device is known by its fingerprint alone.
+[[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
+[[nodiscard]] std::string encode_known(const std::vector<KnownConfig>& configs);
+[[nodiscard]] std::vector<KnownConfig> decode_known(const std::string& text);
+[[nodiscard]] std::string encode_build(const Build& build);
+[[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
+
+}  // namespace tilewright::bundle

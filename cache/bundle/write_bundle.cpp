@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "cache/bundle/bundle.hpp"
+#include "cache/bundle/bundle_keys.hpp"
+#include "cache/store/binaries.hpp"
+#include "cache/store/codecs.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+
+class Writing {
+ public:
+  explicit Writing(const Store& from) : from_(from) {}
+
+  void add(const WinnerRow& row) {
+    ++counts_.winners;
+    add_what_it_is_of(row);
+    add_binary(row.winner.trial.build_key);
+    const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+    const WinnerRole role = row.winner.role;
+    const std::string text = bundle::encode_row(row);
+    const std::string own_key = bundle::winner_key(key, row.mode, role);
+    if (own_keys_.insert(own_key).second) out_.put(own_key, text);  // the first of a role
+    // The newest trial has the greatest id.
+    const std::string newest = bundle::newest_key(key, row.mode, role);
+    const auto [place, is_new] = newest_.try_emplace(newest, row.winner.trial.id);
+    if (is_new || row.winner.trial.id > place->second) {
+      place->second = row.winner.trial.id;
+      out_.put(newest, text);
+    }
+    Spec& spec = specs_[bundle::shapes_key(key, row.mode)];
+    Shape& shape = spec.shapes[dims_of(row.problem)];
+    shape.key = key;
+    shape.mode = row.mode;
+    shape.has_best = shape.has_best || role == WinnerRole::best;
+    spec.implementations.insert(row.implementation_hash);
+    spec.configs.insert({row.implementation_hash, row.winner.trial.config.text()});
+    shape.configs.push_back({row.implementation_hash, row.winner.trial.config,
+                             row.winner.trial.timing.value_or(Timing{}).median_ns, role});
+  }
+
+  BundleCounts write(const std::filesystem::path& file) {
+    for (auto& [key, spec] : specs_) add_shapes(key, spec);
+    out_.put(bundle::kOps, json(ops_).dump());
+    json devices = json::array();
+    for (const auto& [fingerprint, facts] : devices_) devices.push_back(json::parse(facts));
+    out_.put(bundle::kDevices, devices.dump());
+    out_.write(file);
+    return counts_;
+  }
+
+ private:
+  struct Shape {
+    ProblemKey key;
+    MeasureMode mode = MeasureMode::cold;
+    bool has_best = false;
+    std::vector<KnownConfig> configs;
+  };
+  struct Spec {
+    std::map<std::vector<std::int64_t>, Shape> shapes;
+    std::set<std::string> implementations;
+    /// Implementation and text of all that are winners somewhere.
+    std::set<std::pair<std::string, std::string>> configs;
+  };
+
+  static std::vector<std::int64_t> dims_of(const Problem& problem) {
+    std::vector<std::int64_t> dims;
+    for (const auto& dim : problem.dims) dims.push_back(dim.second);
+    return dims;
+  }
+
+  /// The shapes of a spec, each with its winners and with the times of those of the others.
+  void add_shapes(const std::string& key, Spec& spec) {
+    json tuned = json::array();
+    for (auto& [dims, shape] : spec.shapes) {
+      if (shape.has_best) tuned.push_back(dims);
+      std::set<std::pair<std::string, std::string>> own;
+      for (const KnownConfig& known : shape.configs) own.insert({known.implementation_hash, known.config.text()});
+      for (const std::string& hash : spec.implementations) {
+        for (const Trial& trial : from_.trials(shape.key, {hash}, shape.mode)) {
+          const std::pair identity(hash, trial.config.text());
+          if (trial.status != TrialStatus::ok || !trial.timing) continue;
+          if (own.count(identity) > 0 || spec.configs.count(identity) == 0) continue;
+          shape.configs.push_back({hash, trial.config, trial.timing->median_ns, std::nullopt});
+        }
+      }
+      out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.configs));
+    }
+    out_.put(key, tuned.dump());
+  }
+
+  void add_what_it_is_of(const WinnerRow& row) {
+    if (interfaces_.insert(row.interface_hash).second) {
+      out_.put(bundle::interface_key(row.interface_hash),
+               encode_interface(from_.interface_by_hash(row.interface_hash).value()));
+    }
+    if (ops_.insert(row.problem.spec.op).second) {
+      out_.put(bundle::op_key(row.problem.spec.op), from_.interface_of(row.problem.spec.op).value().hash());
+    }
+    if (implementations_.insert(row.implementation_hash).second) {
+      out_.put(bundle::implementation_key(row.implementation_hash),
+               encode_recipe(from_.implementation_by_hash(row.implementation_hash).value().recipe));
+    }
+    const std::string fingerprint = row.device.fingerprint();
+    const auto [place, is_new] = devices_.try_emplace(fingerprint);
+    if (is_new) {
+      place->second = encode_facts(row.device);
+      out_.put(bundle::device_key(fingerprint), place->second);
+    }
+  }
+
+  void add_binary(const std::string& key) {
+    const auto build = key.empty() ? std::nullopt : from_.build(key);
+    if (!build || !build->ok) {
+      ++counts_.without_binary;
+      return;
+    }
+    if (!builds_.insert(key).second) return;
+    out_.put(bundle::build_key(key), bundle::encode_build(*build));
+    if (!binaries_.insert(build->binary_hash).second) return;
+    ++counts_.binaries;
+    out_.put(bundle::binary_key(build->binary_hash), compress_binary(from_.binary(build->binary_hash)));
+  }
+
+  const Store& from_;
+  ContainerWriter out_;
+  BundleCounts counts_;
+  std::set<std::string> interfaces_, implementations_, builds_, binaries_, ops_, own_keys_;
+  std::map<std::string, std::string> devices_;
+  std::map<std::string, std::int64_t> newest_;
+  std::map<std::string, Spec> specs_;
+};
+
+}  // namespace
+
+BundleCounts write_bundle(const Store& from, const std::vector<WinnerRow>& winners, const std::filesystem::path& file) {
+  Writing writing(from);
+  for (const WinnerRow& row : winners) writing.add(row);
+  return writing.write(file);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/bundle/bundle.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache/bundle/container.hpp"
+#include "cache/match.hpp"
+#include "cache/store/transfer.hpp"
+#include "tests/unit/store/fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::byte> kBinary(5000, std::byte{42});
+
+/// A cache with winners of two shapes, and the bundle made of it.
+class BundleTest : public testing::Test {
+ protected:
+  BundleTest() {
+    put(key_, {onchip_config(4), onchip_config(8, 0), onchip_config(1, 0)});
+    put(other_, {onchip_config(16), onchip_config(8, 0), onchip_config(1, 0)});
+    // A winner of the other shape, tried on this one too.
+    store_.put_trial(key_, "impl-1", full_trial(onchip_config(16), 1500));
+    counts_ = write_bundle(store_, winners_to_take(store_, {}), path_);
+  }
+
+  void put(const ProblemKey& key, const std::vector<Config>& configs) {
+    std::vector<Winner> winners;
+    for (const Config& config : configs) {
+      Trial trial = full_trial(config, 1000 + 100 * static_cast<double>(winners.size()));
+      trial.build_key = "build of " + config.text();
+      Build build;
+      build.key = trial.build_key;
+      build.ok = true;
+      build.arch = "sm_90a";
+      build.compiler = "NVRTC 13.0";
+      build.kernels = {{"softmax_onchip", "_Z7softmax", 40, 0, 0, 0, 128}};
+      store_.put_build(build, kBinary);
+      winners.push_back(winner_of(store_.put_trial(key, "impl-1", trial), static_cast<WinnerRole>(winners.size())));
+    }
+    store_.put_winners(key, MeasureMode::cold, winners);
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "winners.bundle";
+  Store store_ = prepared_store(folder_ / "c.db");
+  ProblemKey key_ = softmax_key(8, 100);
+  ProblemKey other_ = softmax_key(16, 200);
+  BundleCounts counts_;
+};
+
+TEST_F(BundleTest, counts_what_it_has) {
+  EXPECT_EQ(counts_.winners, 6U);
+  EXPECT_EQ(counts_.binaries, 1U) << "equal binaries are stored once";
+  EXPECT_EQ(counts_.without_binary, 0U);
+}
+
+TEST_F(BundleTest, answers_as_the_cache_does) {
+  const Bundle bundle(path_);
+  EXPECT_THAT(bundle.ops(), ElementsAre("softmax"));
+  ASSERT_EQ(bundle.devices().size(), 1U);
+  EXPECT_EQ(bundle.devices()[0].fingerprint(), h200().fingerprint());
+  EXPECT_EQ(bundle.interface_of("softmax")->hash(), key_.interface_hash);
+  EXPECT_EQ(bundle.interface_by_hash(key_.interface_hash)->dims, softmax_interface().dims);
+  EXPECT_EQ(bundle.interface_of("gemm"), std::nullopt);
+  EXPECT_EQ(bundle.implementation_by_hash("impl-1")->recipe, store_.implementation_by_hash("impl-1")->recipe);
+  EXPECT_FALSE(bundle.implementation_by_hash("impl-2").has_value());
+  for (const ProblemKey& key : {key_, other_}) {
+    for (const WinnerRole role : {WinnerRole::best, WinnerRole::dynamic, WinnerRole::base}) {
+      const auto expected = store_.winner_of(key, MeasureMode::cold, role);
+      const auto row = bundle.winner_of(key, MeasureMode::cold, role);
+      ASSERT_TRUE(row.has_value());
+      EXPECT_EQ(row->problem, expected->problem);
+      EXPECT_EQ(row->interface_hash, expected->interface_hash);
+      EXPECT_EQ(row->implementation_hash, "impl-1");
+      EXPECT_EQ(row->device.fingerprint(), expected->device.fingerprint());
+      EXPECT_EQ(row->device.l2_bytes, expected->device.l2_bytes);
+      EXPECT_EQ(row->winner.role, role);
+      EXPECT_EQ(row->winner.trial.config, expected->winner.trial.config);
+      EXPECT_EQ(row->winner.trial.timing->median_ns, expected->winner.trial.timing->median_ns);
+      EXPECT_EQ(row->winner.trial.versions, expected->winner.trial.versions);
+      EXPECT_EQ(row->winner.trial.build_key, expected->winner.trial.build_key);
+      EXPECT_EQ(row->winner.base_ns, expected->winner.base_ns);
+      EXPECT_EQ(bundle.newest_of_spec(key_, MeasureMode::cold, role)->winner.trial.config,
+                store_.newest_of_spec(key_, MeasureMode::cold, role)->winner.trial.config);
+    }
+  }
+  EXPECT_EQ(bundle.winner_of(key_, MeasureMode::hot, WinnerRole::best), std::nullopt);
+  EXPECT_EQ(bundle.winner_of(softmax_key(9, 100), MeasureMode::cold, WinnerRole::best), std::nullopt);
+  EXPECT_EQ(bundle.winner_of(softmax_key(8, 100, a100()), MeasureMode::cold, WinnerRole::best), std::nullopt);
+}
+
+TEST_F(BundleTest, knows_of_the_shapes_what_the_cache_knows) {
+  const Bundle bundle(path_);
+  EXPECT_THAT(bundle.tuned_shapes(key_, MeasureMode::cold),
+              ElementsAre(ElementsAre(8, 100), ElementsAre(16, 200)));
+  const std::vector<std::vector<std::int64_t>> both{{8, 100}, {16, 200}};
+  const auto texts = [](const std::vector<KnownShape>& shapes) {
+    std::vector<std::string> found;
+    for (const KnownShape& shape : shapes) {
+      for (const KnownConfig& known : shape.configs) {
+        found.push_back(std::to_string(shape.dims[0]) + " " + (known.role ? std::string(name(*known.role)) : "-") +
+                        " " + known.implementation_hash + " " + known.config.text() + " " +
+                        std::to_string(known.median_ns));
+      }
+    }
+    return found;
+  };
+  const std::vector<std::vector<std::int64_t>> one{{8, 100}};
+  for (const auto& shapes : {both, one}) {
+    EXPECT_THAT(texts(bundle.known_shapes(key_, MeasureMode::cold, shapes)),
+                testing::UnorderedElementsAreArray(texts(store_.known_shapes(key_, MeasureMode::cold, shapes))));
+  }
+  EXPECT_TRUE(bundle.tuned_shapes(softmax_key(8, 100, a100()), MeasureMode::cold).empty());
+}
+
+TEST_F(BundleTest, gives_the_binaries_with_their_kernels) {
+  const Bundle bundle(path_);
+  const auto row = bundle.winner_of(key_, MeasureMode::cold, WinnerRole::best);
+  const auto build = bundle.build(row->winner.trial.build_key);
+  ASSERT_TRUE(build.has_value());
+  EXPECT_TRUE(build->ok);
+  EXPECT_EQ(build->kernels, store_.build(build->key)->kernels);
+  EXPECT_EQ(build->arch, "sm_90a");
+  EXPECT_EQ(bundle.binary(build->binary_hash), kBinary);
+  EXPECT_EQ(bundle.build("of another"), std::nullopt);
+  EXPECT_THAT(refusal([&] { (void)bundle.binary(std::string(32, '0')); }), HasSubstr("holds no binary"));
+}
+
+TEST_F(BundleTest, is_matched_as_a_cache_is) {
+  const Bundle bundle(path_);
+  const auto served = [&](const ProblemKey& key, const DeviceFacts& device) {
+    return match(bundle, key.problem, key.interface_hash, device, versions()).match.text();
+  };
+  EXPECT_EQ(served(key_, h200()), "exact, fresh, same device");
+  EXPECT_EQ(served(key_, gh200_slice()), "exact, fresh, same architecture");
+  EXPECT_EQ(served(key_, a100()), "none");
+}
+
+TEST_F(BundleTest, with_what_cannot_be_understood_is_an_error) {
+  ContainerWriter writer;
+  writer.put("ops", "not json");
+  writer.put("interface\n" + key_.interface_hash, R"({"op": 3})");
+  writer.put("build\nx", "{}");
+  writer.put("binary\nx", "no frame");
+  writer.write(path_);
+  const Bundle bundle(path_);
+  EXPECT_THAT(refusal([&] { (void)bundle.ops(); }), HasSubstr("cannot read the ops in the bundle"));
+  EXPECT_THROW((void)bundle.interface_by_hash(key_.interface_hash), CacheError);
+  EXPECT_THROW((void)bundle.build("x"), CacheError);
+  EXPECT_THROW((void)bundle.binary("x"), CacheError);
+}
+
+TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
+  const ProblemKey third = softmax_key(32, 300);
+  store_.put_winners(third, MeasureMode::cold, {winner_of(store_.put_trial(third, "impl-1", full_trial(onchip_config(2))))});
+  const BundleCounts counts = write_bundle(store_, winners_to_take(store_, {}), path_);
+  EXPECT_EQ(counts.winners, 7U);
+  EXPECT_EQ(counts.without_binary, 1U);
+}
+
+}  // namespace
+}  // namespace tilewright
