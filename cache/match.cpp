@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <vector>
+
+#include "cache/nearest.hpp"
 
 namespace tilewright {
 namespace {
@@ -25,21 +28,88 @@ Freshness judge(const WinnerRow& row, const Versions& versions, const std::vecto
   return retired || differs(versions, row.winner.trial.versions) ? Freshness::stale : Freshness::fresh;
 }
 
-struct Found {
-  Fit fit;
-  WinnerRow row;
-};
+/// Offers the candidates of a problem, device by device.
+class Offer {
+ public:
+  Offer(const WinnerSource& source, const Versions& versions, const std::vector<std::string>& current,
+        const std::function<bool(Candidate&)>& take)
+      : source_(source), versions_(versions), current_(current), take_(take) {}
 
-/// The rule on one device: the problem itself, then the base of its spec.
-std::optional<Found> find_on(const WinnerSource& source, const ProblemKey& key) {
-  for (const MeasureMode mode : kModes) {
-    if (auto row = source.winner_of(key, mode, WinnerRole::best)) return Found{Fit::exact, std::move(*row)};
+  // Each is true once one was taken.
+  bool exact(const ProblemKey& key, DeviceFit device) {
+    for (const MeasureMode mode : kModes) {
+      std::optional<WinnerRow> best = source_.winner_of(key, mode, WinnerRole::best);
+      if (!best) continue;
+      return offer(Fit::exact, device, std::move(best)) ||
+             offer(Fit::exact, device, source_.winner_of(key, mode, WinnerRole::dynamic));
+    }
+    return false;
   }
-  for (const MeasureMode mode : kModes) {
-    if (auto row = source.newest_of_spec(key, mode, WinnerRole::base)) return Found{Fit::base_default, std::move(*row)};
+
+  bool nearest(const ProblemKey& key, DeviceFit device) {
+    const Shape shape = shape_of(key.problem);
+    for (const MeasureMode mode : kModes) {
+      const std::vector<Shape> shapes = nearest_shapes(source_.tuned_shapes(key, mode), shape);
+      if (shapes.empty()) continue;
+      const auto usable = [&](const KnownConfig& winner, const Shape& tuned_for) {
+        return tuned_for != shape && serves(winner, tuned_for, key.problem);
+      };
+      ProblemKey origin = key;
+      for (const NearConfig& near : rank_nearest(source_.known_shapes(key, mode, shapes), shape, usable)) {
+        for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
+        if (offer(Fit::nearest, device, source_.winner_of(origin, mode, near.role))) return true;
+      }
+      return false;
+    }
+    return false;
   }
-  return std::nullopt;
-}
+
+  bool base(const ProblemKey& key, DeviceFit device) {
+    for (const MeasureMode mode : kModes) {
+      std::optional<WinnerRow> base = source_.newest_of_spec(key, mode, WinnerRole::base);
+      if (base) return offer(Fit::base_default, device, std::move(base));
+    }
+    return false;
+  }
+
+ private:
+  static Shape shape_of(const Problem& problem) {
+    Shape shape;
+    for (const auto& dim : problem.dims) shape.push_back(dim.second);
+    return shape;
+  }
+
+  /// A binary with specialised dims serves only their values.
+  bool serves(const KnownConfig& winner, const Shape& tuned_for, const Problem& problem) {
+    if (!winner.config.specialised()) return true;
+    const auto [known, is_new] = specialised_.try_emplace(winner.implementation_hash);
+    if (is_new) {
+      const auto implementation = source_.implementation_by_hash(winner.implementation_hash);
+      if (implementation) known->second = implementation->recipe.specialize;
+    }
+    for (std::size_t d = 0; d < tuned_for.size(); ++d) {
+      const auto& [name, value] = problem.dims[d];
+      // Where it is not known which, all of them.
+      const bool is_fixed = known->second.empty() || std::ranges::find(known->second, name) != known->second.end();
+      if (is_fixed && value != tuned_for[d]) return false;
+    }
+    return true;
+  }
+
+  bool offer(Fit fit, DeviceFit device, std::optional<WinnerRow> row) {
+    if (!row) return false;
+    const Freshness freshness = judge(*row, versions_, current_);
+    Candidate candidate{Match{fit, freshness, device}, std::move(*row)};
+    return take_(candidate);
+  }
+
+  const WinnerSource& source_;
+  const Versions& versions_;
+  const std::vector<std::string>& current_;
+  const std::function<bool(Candidate&)>& take_;
+  /// Dims by implementation.
+  std::map<std::string, std::vector<std::string>> specialised_;
+};
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.
 std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
@@ -83,25 +153,36 @@ std::string Match::text() const {
   return fmt::format("{}, {}, {}", name(fit), name(freshness), name(device));
 }
 
+void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+                      const DeviceFacts& device, const Versions& versions,
+                      const std::vector<std::string>& current_implementations,
+                      const std::function<bool(Candidate&)>& take) {
+  Offer offer(source, versions, current_implementations, take);
+  const ProblemKey own{problem, interface_hash, device.fingerprint()};
+  constexpr DeviceFit kSame = DeviceFit::same_device;
+  if (offer.exact(own, kSame) || offer.nearest(own, kSame) || offer.base(own, kSame)) return;
+
+  std::vector<ProblemKey> others;
+  for (const DeviceFacts& relative : relatives(source, device)) {
+    others.push_back({problem, interface_hash, relative.fingerprint()});
+  }
+  constexpr DeviceFit kAlike = DeviceFit::same_architecture;
+  const auto any = [&](const auto& offered) { return std::ranges::any_of(others, offered); };
+  if (any([&](const ProblemKey& key) { return offer.exact(key, kAlike); })) return;
+  if (any([&](const ProblemKey& key) { return offer.nearest(key, kAlike); })) return;
+  any([&](const ProblemKey& key) { return offer.base(key, kAlike); });
+}
+
 Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
              const DeviceFacts& device, const Versions& versions,
              const std::vector<std::string>& current_implementations) {
-  ProblemKey key{problem, interface_hash, device.fingerprint()};
-  std::optional<Found> found = find_on(source, key);
-  DeviceFit device_fit = DeviceFit::same_device;
-  if (!found) {
-    device_fit = DeviceFit::same_architecture;
-    // Exact on any relative goes before the base of the nearest one.
-    for (const DeviceFacts& relative : relatives(source, device)) {
-      key.device_fingerprint = relative.fingerprint();
-      std::optional<Found> candidate = find_on(source, key);
-      if (candidate && (!found || candidate->fit < found->fit)) found = std::move(candidate);
-      if (found && found->fit == Fit::exact) break;
-    }
-  }
-  if (!found) return {};
-  const Freshness freshness = judge(found->row, versions, current_implementations);
-  return {Match{found->fit, freshness, device_fit}, std::move(found->row)};
+  Served served;
+  offer_candidates(source, problem, interface_hash, device, versions, current_implementations,
+                   [&](Candidate& candidate) {
+                     served = {candidate.match, std::move(candidate.row)};
+                     return true;
+                   });
+  return served;
 }
 
 }  // namespace tilewright

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/winner_source.hpp"
 
@@ -32,17 +34,34 @@ struct Match {
 [[nodiscard]] std::string_view name(Freshness freshness) noexcept;
 [[nodiscard]] std::string_view name(DeviceFit fit) noexcept;
 
+/// What may serve a problem, and how it fits.
+struct Candidate {
+  Match match;
+  WinnerRow row;
+};
+
+/// Offers what may serve a problem, best first, until `take` returns true; whether it is legal is for `take` to judge. The
+/// rule (docs/cache.md), for this device and then for the others of its architecture (never from the emulator to a GPU or
+/// back), the most alike first:
+///   1. the best winner of this very problem, then its best without specialised dims: exact;
+///   2. winners of the shapes around (cache/nearest.hpp), one with specialised dims only where these are equal: nearest;
+///   3. the base kept for this spec: default.
+/// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
+/// nearest on any. A winner is stale when `versions` differ from those it was measured with (a driver of 0 and empty texts
+/// are unknown: not judged), or when its implementation hash is not among the current ones (`current_implementations`
+/// empty: not judged).
+void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+                      const DeviceFacts& device, const Versions& versions,
+                      const std::vector<std::string>& current_implementations,
+                      const std::function<bool(Candidate&)>& take);
+
 struct Served {
   Match match;
   /// Nothing when match.fit is `none`.
   std::optional<WinnerRow> row;
 };
 
-/// The rule (docs/cache.md): an exact winner of this device; else the base kept for this spec on this device; else the
-/// same two from a device of the same architecture (never from the emulator to a GPU or back); else none. Winners of mode
-/// `cold` go before `hot`, these before `events`. A winner is stale when `versions` differ from those it was measured with
-/// (a driver of 0 and empty texts are unknown: not judged), or when its implementation hash is not among the current ones
-/// (`current_implementations` empty: not judged). Indexed lookups alone: no time grows with the number of winners.
+/// The first candidate, legal or not.
 [[nodiscard]] Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                            const DeviceFacts& device, const Versions& versions,
                            const std::vector<std::string>& current_implementations = {});

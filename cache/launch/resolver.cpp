@@ -37,40 +37,6 @@ std::string sweep_command(const Problem& problem) {
   return text + fmt::format("\" --dtype {}", name(problem.spec.dtype));
 }
 
-/// Why the plan cannot take addresses of these alignments; empty when it can.
-std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& alignments) {
-  for (std::size_t i = 0; i < args.size() && i < alignments.size(); ++i) {
-    if (args[i].role == ArgRole::scalar || args[i].alignment <= std::size_t{1} << alignments[i]) continue;
-    return fmt::format("{}{} must be aligned to {} bytes and is to {}", args[i].name,
-                       args[i].pitch ? " with its pitch" : "", args[i].alignment, std::size_t{1} << alignments[i]);
-  }
-  return {};
-}
-
-/// What may serve a problem, best first: each row with the match that it stands for.
-std::vector<std::pair<Match, WinnerRow>> candidates(const WinnerSource& source, const OpIdentity& op,
-                                                    const Problem& problem, const DeviceFacts& device,
-                                                    const Versions& versions) {
-  std::vector<std::pair<Match, WinnerRow>> found;
-  Served served = match(source, problem, op.interface_hash, device, versions);
-  if (!served.row) return found;
-  const Match first = served.match;
-  const MeasureMode mode = served.row->mode;
-  const Versions measured_with = served.row->winner.trial.versions;
-  const ProblemKey key{problem, op.interface_hash, served.row->device.fingerprint()};
-  found.emplace_back(first, std::move(*served.row));
-  if (first.fit != Fit::exact) return found;
-  const auto add = [&](Fit fit, std::optional<WinnerRow> row) {
-    if (!row) return;
-    // match() has judged the first; one measured with other versions is not fresh when the first is not, nor surely when it is.
-    const bool alike = row->winner.trial.versions == measured_with;
-    found.emplace_back(Match{fit, alike ? first.freshness : Freshness::stale, first.device}, std::move(*row));
-  };
-  add(Fit::exact, source.winner_of(key, mode, WinnerRole::dynamic));
-  add(Fit::base_default, source.newest_of_spec(key, mode, WinnerRole::base));
-  return found;
-}
-
 }  // namespace
 
 Resolver::Resolver(std::filesystem::path path, bool allow_shared)
@@ -106,34 +72,16 @@ OpIdentity Resolver::identify(const std::string& text) const {
 
 Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
                         const Versions& versions, const Alignments& alignments) const {
-  if (const std::string why = misaligned(plan_args(op.interface, problem), alignments); !why.empty()) {
-    throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
+  Chosen chosen = tilewright::choose(*source_, op.interface, problem, device, versions, alignments);
+  if (chosen.choice) return chosen;
+  if (chosen.why.empty()) {
+    chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source_->title(),
+                             problem.key(), device.fingerprint(), sweep_command(problem));
+  } else {
+    chosen.why = fmt::format("nothing that {} has can serve {} on {}: {}", source_->title(), problem.key(),
+                             device.fingerprint(), chosen.why);
   }
-  std::string reasons;
-  for (auto& [match, row] : candidates(*source_, op, problem, device, versions)) {
-    const std::string config = row.winner.trial.config.text();
-    auto stored = source_->implementation_by_hash(row.implementation_hash);
-    if (!stored)
-      throw CacheError(
-          fmt::format("{} has no implementation {} for {}", source_->title(), row.implementation_hash, config));
-    auto planned = make_plan(op.interface, stored->recipe, row.winner.trial.config, problem, device);
-    std::string why;
-    if (const auto* illegal = std::get_if<Illegal>(&planned)) {
-      why = illegal->reason;
-    } else {
-      why = misaligned(std::get<LaunchPlan>(planned).args, alignments);
-    }
-    if (why.empty()) {
-      return {Choice{match, std::move(row), std::move(stored->recipe), std::get<LaunchPlan>(std::move(planned))}, {}};
-    }
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", config, why);
-  }
-  if (reasons.empty()) {
-    return {std::nullopt, fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source_->title(),
-                                      problem.key(), device.fingerprint(), sweep_command(problem))};
-  }
-  return {std::nullopt, fmt::format("nothing that {} has can serve {} on {}: {}", source_->title(), problem.key(),
-                                    device.fingerprint(), reasons)};
+  return chosen;
 }
 
 std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, const OpIdentity& op,

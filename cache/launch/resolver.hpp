@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cache/choose.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/launch/ready_plan.hpp"
-#include "cache/match.hpp"
 #include "cache/winner_source.hpp"
 
 /// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. The slow road, taken once a
@@ -25,23 +25,8 @@ struct OpIdentity {
   OpSpec spec;
 };
 
-/// A winner that can serve, with the plan that proves it.
-struct Choice {
-  Match match;
-  WinnerRow row;
-  ImplementationRecipe recipe;
-  LaunchPlan plan;
-};
-
-/// A choice, or why there is none.
-struct Chosen {
-  std::optional<Choice> choice;
-  std::string why;
-};
-
-/// Alignment of an argument's address, and of its pitch where it has one, as a power of two (3: 8 bytes), for each argument
-/// in call order.
-using Alignments = std::vector<unsigned>;
+/// In place of the record of how a winner was named (cache/store/records.hpp), which plays no part in launching.
+using Choice = Serving;
 
 class Resolver {
  public:
@@ -52,8 +37,7 @@ class Resolver {
   /// ("softmax@0f…[dtype=bf16]") that the cache does not have.
   [[nodiscard]] OpIdentity identify(const std::string& spec) const;
 
-  /// The first that can serve of: what match() says, the problem's fastest config without specialised dims, the base.
-  /// Throws UsageError when an address is aligned to less than every caller of the op must give.
+  /// As choose(); why nobody can serve says what would help.
   [[nodiscard]] Chosen choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
                               const Versions& versions, const Alignments& alignments) const;
 

@@ -28,17 +28,17 @@ class RefreshTest : public LaunchFixture {
 };
 
 TEST_F(RefreshTest, a_new_winner_serves_after_a_refresh_and_not_before) {
-  EXPECT_EQ(threads(), 256U) << "the base";
+  EXPECT_EQ(threads(), 64U) << "the winner of the shape nearest";
   tune_with_16_warps(cache_path());
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
   launcher_.refresh();
   EXPECT_EQ(threads(), 512U);
 }
 
 TEST_F(RefreshTest, an_unchanged_cache_is_not_read_again) {
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
   launcher_.refresh();
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
   EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U) << "the plan was kept";
 }
 
@@ -49,7 +49,7 @@ TEST_F(RefreshTest, a_file_renamed_over_the_cache_is_picked_up) {
     cache.add_scale();
   }
   tune_with_16_warps(newer);
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
   std::filesystem::rename(newer, cache_path());
   launcher_.refresh();
   EXPECT_EQ(threads(), 512U);
@@ -61,16 +61,16 @@ TEST_F(RefreshTest, a_newer_file_that_cannot_be_used_leaves_the_old_one_in_use) 
       << "this is a text, and one that is long enough to be taken for something, but not for a cache\n";
   std::filesystem::rename(newer, cache_path());
   EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launcher_.refresh(); }), HasSubstr(cache_path()));
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
   EXPECT_EQ(scale_.match({8, 64}).fit, "exact");
 }
 
 TEST_F(RefreshTest, a_cache_that_others_may_write_by_now_is_not_picked_up) {
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
   tune_with_16_warps(cache_path());
   ASSERT_EQ(::chmod(cache_path().c_str(), 0666), 0);
   EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launcher_.refresh(); }), HasSubstr("can be changed by other users"));
-  EXPECT_EQ(threads(), 256U);
+  EXPECT_EQ(threads(), 64U);
 }
 
 }  // namespace

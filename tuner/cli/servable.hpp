@@ -4,15 +4,16 @@
 #include <string>
 
 #include "cache/match.hpp"
+#include "cache/store/store.hpp"
 
-/// What a cache serves for a problem, as the launch library would: a fallback that was measured on another problem or
-/// device counts only where its implementation can serve this one.
+/// What a cache serves for a problem, by the launch library's own rule (cache/choose.hpp), for addresses that are aligned to
+/// anything.
 namespace tilewright::cli {
 
 struct Servable {
   /// `none` where what was found cannot be launched.
   Served served;
-  /// Then why: the config and the constraint or limit that forbids it.
+  /// Then why: each config and the constraint or limit that forbids it.
   std::string obstacle;
 };
 

@@ -46,14 +46,45 @@ TEST_F(MatchTest, the_winner_of_the_very_problem_is_exact) {
   EXPECT_EQ(served.row->winner.trial.id, id);
 }
 
-TEST_F(MatchTest, another_shape_gets_the_base_of_its_spec) {
+TEST_F(MatchTest, a_shape_that_nothing_near_can_serve_gets_the_base_of_its_spec) {
   put_winner(store, key, onchip_config(4));
-  EXPECT_EQ(ask(softmax_key(9, 100), h200()).match.fit, Fit::none) << "a specialised winner serves its own shape alone";
+  EXPECT_EQ(ask(softmax_key(8, 101), h200()).match.fit, Fit::none) << "a specialised winner serves its own cols alone";
   const std::int64_t base = put_winner(store, softmax_key(16, 100), onchip_config(1, 0), WinnerRole::base);
-  const Served served = ask(softmax_key(9, 100), h200());
+  const Served served = ask(softmax_key(8, 101), h200());
   EXPECT_EQ(served.match.text(), "default, fresh, same device");
   EXPECT_EQ(served.row->winner.trial.id, base);
   EXPECT_EQ(served.row->problem, softmax_problem(16, 100)) << "the evidence is of the problem it was measured on";
+}
+
+TEST_F(MatchTest, a_shape_between_tuned_ones_gets_a_winner_of_theirs) {
+  put_winner(store, key, onchip_config(4));
+  put_winner(store, softmax_key(1024, 4096), onchip_config(8, 0));
+  const std::int64_t near = put_winner(store, softmax_key(8, 128), onchip_config(2, 0));
+  put_winner(store, softmax_key(8, 128, gh200_slice()), onchip_config(1, 0));
+  const Served served = ask(softmax_key(10, 120), h200());
+  EXPECT_EQ(served.match.text(), "nearest, fresh, same device");
+  EXPECT_EQ(served.row->winner.trial.id, near);
+  EXPECT_EQ(served.row->problem, softmax_problem(8, 128));
+}
+
+TEST_F(MatchTest, candidates_are_offered_until_one_is_taken) {
+  const auto put = [&](const Config& config) { return store.put_trial(key, "impl-1", full_trial(config)); };
+  store.put_winners(key, MeasureMode::cold,
+                    {winner_of(put(onchip_config(4))), winner_of(put(onchip_config(4, 0)), WinnerRole::dynamic),
+                     winner_of(put(onchip_config(1, 0)), WinnerRole::base)});
+  put_winner(store, softmax_key(8, 128), onchip_config(2, 0));
+  put_winner(store, softmax_key(8, 100, gh200_slice()), onchip_config(16));
+  put_winner(store, softmax_key(8, 128, gh200_slice()), onchip_config(16, 0));
+  std::vector<std::string> offered;
+  const auto refuse = [&](const Candidate& candidate) {
+    offered.push_back(std::string(name(candidate.match.fit)) + " " + candidate.row.winner.trial.config.text());
+    return false;
+  };
+  offer_candidates(store, key.problem, key.interface_hash, h200(), versions(), {}, refuse);
+  EXPECT_EQ(offered,
+            (std::vector<std::string>{"exact " + onchip_config(4).text(), "exact " + onchip_config(4, 0).text(),
+                                      "nearest " + onchip_config(2, 0).text(), "default " + onchip_config(1, 0).text(),
+                                      "exact " + onchip_config(16).text(), "nearest " + onchip_config(16, 0).text()}));
 }
 
 TEST_F(MatchTest, a_device_of_the_same_architecture_helps_out_after_the_own_base) {

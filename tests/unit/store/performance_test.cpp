@@ -60,9 +60,9 @@ TEST_F(PerformanceTest, a_trial_and_its_winner_are_stored_in_well_under_a_millis
   RecordProperty("microseconds_per_put", std::to_string(1000 * put_ms / (2 * kWinners)));
 }
 
-TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_for_exact_default_and_none) {
+TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_and_a_few_among_ten_thousand_for_what_is_near) {
   const Store store(path(), {StoreAccess::read});
-  constexpr int kAsked = 500;
+  constexpr int kAsked = 100;
   const double found = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = nth((i * 7919) % kWinners / 2 * 2);
@@ -76,7 +76,8 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_for_exact_defaul
       ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::base_default);
     }
   });
-  EXPECT_LT(base / kAsked, 1.0 * kSlower);
+  // What is near is looked for among all of the spec first.
+  EXPECT_LT(base / kAsked, 15.0 * kSlower);
   const double none = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = softmax_key(8, 3, a100());

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tilewright {
+namespace {
+
+/// Why the plan cannot take addresses of these alignments; empty when it can.
+std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& alignments) {
+  for (std::size_t i = 0; i < args.size() && i < alignments.size(); ++i) {
+    if (args[i].role == ArgRole::scalar || args[i].alignment <= std::size_t{1} << alignments[i]) continue;
+    return fmt::format("{}{} must be aligned to {} bytes and is to {}", args[i].name,
+                       args[i].pitch ? " with its pitch" : "", args[i].alignment, std::size_t{1} << alignments[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
+              const DeviceFacts& device, const Versions& versions, const Alignments& alignments) {
+  if (const std::string why = misaligned(plan_args(interface, problem), alignments); !why.empty()) {
+    throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
+  }
+  const bool is_known = !device.name.starts_with("sm_");
+  Chosen chosen;
+  offer_candidates(source, problem, interface.hash(), device, versions, {}, [&](Candidate& candidate) {
+    WinnerRow& row = candidate.row;
+    const std::string config = row.winner.trial.config.text();
+    auto stored = source.implementation_by_hash(row.implementation_hash);
+    if (!stored) {
+      throw CacheError(
+          fmt::format("{} has no implementation {} for {}", source.title(), row.implementation_hash, config));
+    }
+    auto planned =
+        make_plan(interface, stored->recipe, row.winner.trial.config, problem, is_known ? device : row.device);
+    std::string why;
+    if (const auto* illegal = std::get_if<Illegal>(&planned)) {
+      why = illegal->reason;
+    } else {
+      why = misaligned(std::get<LaunchPlan>(planned).args, alignments);
+    }
+    if (why.empty()) {
+      chosen.choice =
+          Serving{candidate.match, std::move(row), std::move(stored->recipe), std::get<LaunchPlan>(std::move(planned))};
+      return true;
+    }
+    chosen.why += fmt::format("{}{}: {}", chosen.why.empty() ? "" : "; ", config, why);
+    return false;
+  });
+  if (chosen.choice) chosen.why.clear();
+  return chosen;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/match.hpp"
+#include "cache/plan.hpp"
+
+/// What a source serves for a launch: the first candidate (cache/match.hpp) that is legal for the problem and for the
+/// addresses at hand. The one rule for the launch library and for what the command line says of it.
+namespace tilewright {
+
+/// Alignment of an argument's address, and of its pitch where it has one, as a power of two (3: 8 bytes), for each argument
+/// in call order; those that are not given are aligned to anything.
+using Alignments = std::vector<unsigned>;
+
+/// A winner that can serve, with the plan that proves it.
+struct Serving {
+  Match match;
+  WinnerRow row;
+  ImplementationRecipe recipe;
+  LaunchPlan plan;
+};
+
+/// Who serves, or why nobody does: each config with what forbids it; empty when there is none.
+struct Chosen {
+  std::optional<Serving> choice;
+  std::string why;
+};
+
+/// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is beyond
+/// 2^63 bytes; CacheError for a winner whose implementation is missing. Of a device that is known by its architecture
+/// alone ("sm_90") nothing can be judged: the winner's own stands for it.
+[[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
+                            const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {});
+
+}  // namespace tilewright
