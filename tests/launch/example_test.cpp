@@ -38,6 +38,9 @@ class ExampleTest : public ::testing::Test {
                      {.role = WinnerRole::base, .device = device});
     cache.add_winner(softmax.interface, "softmax[dtype=f32]{rows=4096,cols=4096}", softmax.base.text(),
                      {.role = WinnerRole::base, .device = device});
+    const OpDefinition rmsnorm = load_definition(TILEWRIGHT_KERNELS "/rmsnorm/rmsnorm.toml", {TILEWRIGHT_KERNELS});
+    add_definition(cache, rmsnorm);
+    add_first_legal(cache, rmsnorm, "rmsnorm[dtype=bf16]{rows=4096,cols=8192}", "onchip", device);
   }
 
   /// The program's exit code, and all that it prints.
@@ -106,6 +109,22 @@ TEST_F(ExampleTest, the_c_application_queries_and_launches) {
   EXPECT_EQ(json["fit"], "default");
   EXPECT_THAT(launched(), HasSubstr("softmax grid=2,1,1"));
 }
+
+#ifdef TILEWRIGHT_PYTHON
+TEST_F(ExampleTest, the_python_application_launches_the_winner_of_its_shape) {
+  const std::string command =
+      "PYTHONPATH='" TILEWRIGHT_SOURCES "/cache/launch/python:" TILEWRIGHT_SOURCES
+      "/tests/launch/python/stand_in' TILEWRIGHT_LIBRARY='" TILEWRIGHT_LIBRARY "' '" TILEWRIGHT_PYTHON
+      "' -B -W error " TILEWRIGHT_SOURCES "/docs/examples/python/main.py";
+  const Outcome outcome = run(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("rmsnorm of 4096 x 8192 in bf16 on NVIDIA H200 (sm_90, 132 SMs"));
+  EXPECT_THAT(outcome.text, HasSubstr("served: onchip{"));
+  EXPECT_THAT(outcome.text, HasSubstr("max error: 0.000"));
+  EXPECT_THAT(launched(), HasSubstr("rmsnorm grid="));
+  EXPECT_EQ(run("TILEWRIGHT_RECORDING_FAIL=cuLaunchKernelEx:719 " + command).code, 1);
+}
+#endif
 
 }  // namespace
 }  // namespace tilewright

@@ -97,4 +97,4 @@ class Launcher:
 def shipped_winners() -> list[pathlib.Path]:
     """The caches that come with the package, one for each kind of GPU: each can be opened by a Launcher, and taken into a cache of
     your own by `tilewright import`."""
-    return sorted((pathlib.Path(__file__).parent / "winners").glob("*.db"))
+    return sorted((pathlib.Path(__file__).parent / "winners").glob("*"))
