@@ -5,10 +5,10 @@
     scripts/compare_tuners.py                         softmax with 6 configs, gemm with 12; three turns of each, alternating
     scripts/compare_tuners.py --turns 5 --program build/dev/bin/tilewright
 
-Triton's clock runs in a process that has a CUDA context and its tensors, from the first call of the autotuned kernel to its
-end; its cache folder is new. Tilewright's runs over a whole process of `tilewright sweep` with a new cache, from its start to its end
-with the winner committed; so it holds the start of processes and the making of a context, too. `context` is what a process takes to make
-one: for times that compare, take it off Tilewright's. It needs a GPU, torch and Triton.
+Triton's clock runs in a process that has a CUDA context and its tensors, from the first call of the autotuned kernel to its end; its
+cache folder is new. Tilewright's cache is new, too; its clock runs from the moment when `tilewright sweep` has opened the GPU to
+that when it says that the winner is committed. `whole process` is all of `tilewright sweep`, with the start of its processes, the making of
+a context, and their end. It needs a GPU, torch and Triton.
 """
 import argparse
 import json
@@ -70,71 +70,64 @@ def triton_turn(case):
     print(json.dumps({"seconds": seconds, "configs": len(tuner.configs), "winner": str(tuner.best_config), "kernel_us": kernel_us}))
 
 
-def context_turn():
-    """In a process of its own: times the making of a CUDA context."""
-    import ctypes
-    start = time.perf_counter()
-    cuda = ctypes.CDLL("libcuda.so.1")
-    context = ctypes.c_void_p()
-    for error in (cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)):
-        if error:
-            sys.exit(f"compare_tuners: cannot make a CUDA context: error {error}; is there a GPU? try `tilewright doctor`")
-    print(json.dumps({"seconds": time.perf_counter() - start}))
-
-
 def child(*words, **environment):
     done = subprocess.run([sys.executable, __file__, *words], env=os.environ | environment, stdout=subprocess.PIPE, check=False)
     if done.returncode:
-        sys.exit(f"compare_tuners: a process of Triton or of the context ended with {done.returncode}; it says why above")
+        sys.exit(f"compare_tuners: the process of Triton ended with {done.returncode}; it says why above")
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def tilewright_turn(program, case, folder, extra):
-    words = [program, "sweep", *CASES[case]["words"], "--cache", f"{folder}/cache.db", "--no-ceilings", "--quiet", "--format", "json", *extra]
+    words = [program, "sweep", *CASES[case]["words"], "--cache", f"{folder}/cache.db", "--no-ceilings", *extra]
     start = time.perf_counter()
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    seconds = time.perf_counter() - start
-    if done.returncode:
-        sys.exit(f"compare_tuners: `{' '.join(words)}` ended with {done.returncode}:\n{done.stderr}")
-    return {"seconds": seconds, "summary": done.stderr.strip().splitlines()[-1:], "table": json.loads(done.stdout)}
+    lines = []
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            lines.append((time.perf_counter(), line.strip()))
+    whole = time.perf_counter() - start
+    opened = [at for at, line in lines if line.startswith("device: ")]
+    # The line of the problem with its winner; the one before tells how many configs it has.
+    won = [(at, line) for at, line in lines if line.startswith("[") and " 1/1 " in line and " configs, " not in line]
+    if process.returncode or not opened or not won:
+        text = "\n".join(line for _, line in lines)
+        sys.exit(f"compare_tuners: `{' '.join(words)}` ended with {process.returncode}:\n{text}")
+    return {"seconds": won[-1][0] - opened[0], "whole_process_s": whole, "winner": won[-1][1], "summary": lines[-1][1]}
 
 
-def main():
+def main(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(HERE.parent / "bin/tilewright"), help="default: that of the bundle with this script")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", choices=list(CASES))
     parser.add_argument("--whole", action="store_true", help="time Tilewright with its whole space, too")
     parser.add_argument("--out", help="write all of it as JSON")
-    parser.add_argument("--turn", choices=["context", *CASES], help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    parser.add_argument("--turn", choices=list(CASES), help=argparse.SUPPRESS)
+    options = parser.parse_args(words)
     if options.turn:
-        return context_turn() if options.turn == "context" else triton_turn(options.turn)
+        return triton_turn(options.turn)
     if not os.access(options.program, os.X_OK):
         sys.exit(f"compare_tuners: there is no program {options.program}; name it by --program")
     results = {}
     for case in [options.only] if options.only else CASES:
-        turns = results[case] = {"context": [], "triton": [], "tilewright": [], "whole": []}
+        turns = results[case] = {"triton": [], "tilewright": [], "whole": []}
         few = ["--max-configs", str(CASES[case]["configs"])]
         for _ in range(options.turns):
             with tempfile.TemporaryDirectory() as folder:
-                turns["context"].append(child("--turn", "context"))
                 turns["triton"].append(child("--turn", case, TRITON_CACHE_DIR=f"{folder}/triton"))
                 turns["tilewright"].append(tilewright_turn(options.program, case, folder, few))
             if options.whole:
                 with tempfile.TemporaryDirectory() as folder:
                     turns["whole"].append(tilewright_turn(options.program, case, folder, []))
         median = {arm: statistics.median(turn["seconds"] for turn in made) for arm, made in turns.items() if made}
-        net = median["tilewright"] - median["context"]
-        print(f"{case}, {CASES[case]['configs']} configs: Triton {median['triton']:.2f} s, Tilewright {median['tilewright']:.2f} s "
-              f"with a context's {median['context']:.2f} s: {median['triton'] / median['tilewright']:.1f} and without "
-              f"{median['triton'] / net:.1f} times as fast" +
-              (f"; its whole space {median['whole']:.2f} s" if options.whole else ""))
-        print(f"  Triton's winner {turns['triton'][-1]['winner']}, {turns['triton'][-1]['kernel_us']:.1f} us by do_bench; "
-              f"Tilewright: {' '.join(turns['tilewright'][-1]['summary'])}")
+        print(f"{case}, {CASES[case]['configs']} configs: Triton {median['triton']:.2f} s, Tilewright {median['tilewright']:.2f} s: "
+              f"{median['triton'] / median['tilewright']:.1f} times as fast; whole process "
+              f"{statistics.median(turn['whole_process_s'] for turn in turns['tilewright']):.2f} s" +
+              (f"; all of its configs {median['whole']:.2f} s" if options.whole else ""))
+        print(f"  Triton's winner {turns['triton'][-1]['winner']}, {turns['triton'][-1]['kernel_us']:.1f} us by do_bench\n"
+              f"  Tilewright: {turns['tilewright'][-1]['winner']}\n  {turns['tilewright'][-1]['summary']}")
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -23,6 +23,7 @@ class Server {
 
   int serve() {
     if (!greet()) return 1;
+    prepare();
     Message message;
     while (parent_.receive(message) == Channel::Received::message) {
       if (!parent_.send(answer(message))) return 1;
@@ -50,6 +51,15 @@ class Server {
     } catch (const std::exception& error) {
       (void)parent_.send(error_message(error, true));
       return false;
+    }
+  }
+
+  /// What every problem needs of the device is compiled while the parent compiles the first of its own.
+  void prepare() {
+    try {
+      (void)device_->tools();
+    } catch (const std::exception&) {
+      // The first problem meets it again, and says so.
     }
   }
 
