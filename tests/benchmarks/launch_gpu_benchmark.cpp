@@ -3,6 +3,7 @@
 // made in bursts that the driver's queue holds, so that none waits for the GPU.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <tilewright/launch.hpp>
@@ -10,6 +11,7 @@
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
+#include "cache/driver/tensor_maps.hpp"
 #include "tests/gpu/launch_ptx.hpp"
 #include "tests/launch/sample_cache.hpp"
 
@@ -98,6 +100,26 @@ void context_id(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(table.ctx_get_id(nullptr, &id));
 }
 BENCHMARK(context_id);
+
+/// The tensor map of an argument, of range(0) addresses in turn: as many as are kept, or so many that each is new again.
+void tensor_map(benchmark::State& state) {
+  if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
+  PlannedMap planned;
+  planned.type = DType::bf16;
+  planned.dims = {4096, 4096};
+  planned.strides = {8192};
+  planned.box = {64, 128};
+  planned.swizzle = 128;
+  const auto maps = std::make_unique<cuda::TensorMaps>(*setup().driver, planned);
+  const cuda::Address base = cuda::Address{1} << 32;
+  cuda::TensorMap map;
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    if (maps->get(base + static_cast<cuda::Address>(i) * 4096, map) != 0) return state.SkipWithError("no map was made");
+    if (++i == state.range(0)) i = 0;
+  }
+}
+BENCHMARK(tensor_map)->Arg(1)->Arg(16)->Arg(100000);
 
 }  // namespace
 }  // namespace tilewright
