@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/sweep_setup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "cache/plan.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/search_options.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/compile/compiler_processes.hpp"
+#include "tuner/compile/host_compiler.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/report/units.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+// The emulator is there to try the whole road, not to rank a thousand configs: each costs a run of the host's compiler.
+constexpr std::int64_t kMaxConfigsOnCpu = 24;
+
+/// --retry: failures that are tried again.
+std::set<TrialStatus> retries_of(const Arguments& arguments) {
+  static const std::vector<std::string> kAll{"compile_failed", "exceeds_limits", "wrong_result", "timed_out",
+                                             "crashed"};
+  std::set<TrialStatus> statuses;
+  if (!arguments.has("retry")) return statuses;
+  for (const std::string& word : split_list(arguments.text("retry"))) {
+    if (word != "all" && std::find(kAll.begin(), kAll.end(), word) == kAll.end()) {
+      throw UsageError(fmt::format("--retry {}: no such failure{}", word, suggestion(word, kAll)));
+    }
+    for (const std::string& status : kAll) {
+      if (word == "all" || word == status) statuses.insert(trial_status_from(status).value());
+    }
+  }
+  return statuses;
+}
+
+}  // namespace
+
+SweepRequest sweep_request(const Arguments& arguments) {
+  SweepRequest request;
+  request.mode = mode_of(arguments).value_or(MeasureMode::cold);
+  request.stop.budget = std::chrono::milliseconds(arguments.integer("budget-ms", 60, 1));
+  request.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
+  request.ceilings = !arguments.has("no-ceilings");
+  request.again = arguments.has("again");
+  request.retry = retries_of(arguments);
+  read_search_options(arguments, request);
+  request.command = arguments.command();
+  return request;
+}
+
+std::size_t max_configs_of(const Arguments& arguments, bool emulator) {
+  return static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
+}
+
+void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    static_cast<void>(plan_args(definition.interface, problem));
+    try {
+      static_cast<void>(definition.bytes_of(problem));
+      static_cast<void>(definition.flops_of(problem));
+    } catch (const DefinitionError& error) {
+      throw UsageError(
+          fmt::format("{} is too large to be counted; choose smaller dims: {}", problem.key(), error.what()));
+    }
+  }
+}
+
+std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulator) {
+  constexpr std::size_t kCompileMemory = std::size_t{4} << 30;
+  const std::chrono::seconds limit(arguments.integer("compile-timeout", 120, 1));
+  if (emulator) {
+    HostCompilerSettings settings = HostCompilerSettings::from_environment();
+    settings.memory_bytes = kCompileMemory;
+    settings.limit = limit;
+    settings.interrupted = interrupted;
+    return std::make_unique<HostCompiler>(std::move(settings));
+  }
+  CompilerProcesses::Settings settings{compile_worker_command(), NvrtcCompiler().version()};
+  settings.limits.memory_bytes = kCompileMemory;
+  settings.limit = limit;
+  settings.interrupted = interrupted;
+  return std::make_unique<CompilerProcesses>(std::move(settings));
+}
+
+std::string summary_text(const SweepSummary& summary, const Store& store) {
+  std::string text =
+      fmt::format("{} problem{} in {}: {} configs measured", summary.problems, summary.problems == 1 ? "" : "s",
+                  show_duration(summary.wall_seconds.count()), summary.measured);
+  if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
+  text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
+                      summary.compiled, show_duration(summary.compile_seconds.count()));
+  return text + fmt::format("; cache {}", store.path().string());
+}
+
+}  // namespace tilewright::cli
