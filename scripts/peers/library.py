@@ -1,101 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch library through its C functions (tilewright/tilewright.h)."""
+"""The launch library through its Python package, and what a measurement needs besides: calls that are laid out beforehand."""
 import ctypes
-import json
 import os
 import pathlib
 import sqlite3
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# In a bundle and in the sources.
+sys.path += [str(ROOT / "python"), str(ROOT / "cache" / "launch" / "python")]
+
+import tilewright  # noqa: E402
 
 U64, P = ctypes.c_uint64, ctypes.c_void_p
 I64 = ctypes.c_int64
-
-
-class LibraryError(Exception):
-    pass
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("cache", ctypes.c_char_p), ("device", ctypes.c_char_p),
-                ("allow_shared_cache", ctypes.c_int)]
+LibraryError = tilewright.Error
 
 
 def find_library(named=None):
     """`named`, else beside these scripts in a bundle, else in a build tree."""
     if named:
         return pathlib.Path(named)
-    root = pathlib.Path(__file__).resolve().parents[2]
-    places = [root / "lib" / "libtilewright.so"] + sorted(root.glob("build/*/lib/libtilewright.so"))
+    places = [ROOT / "lib" / "libtilewright.so"] + sorted(ROOT.glob("build/*/lib/libtilewright.so"))
     for place in places:
         if place.exists():
             return place
-    raise LibraryError(f"no libtilewright.so is in {root}/lib or {root}/build: name it with --library FILE")
+    raise LibraryError(f"no libtilewright.so is in {ROOT}/lib or {ROOT}/build: name it with --library FILE")
 
 
-class Launcher:
-    """An open cache. Ops live as long as it does."""
+class Launcher(tilewright.Launcher):
+    """An open cache, through the library in a file: the first one named in a process. Ops live as long as it does."""
 
     def __init__(self, library, cache=None, device=None):
-        self._lib = ctypes.CDLL(str(library))
-        declare = {
-            "tw_open_with": [ctypes.POINTER(_Options), ctypes.POINTER(P)],
-            "tw_op_get": [P, ctypes.c_char_p, ctypes.POINTER(P)],
-            "tw_op_describe": [P, ctypes.POINTER(P)],
-            "tw_launch": [P, P, ctypes.POINTER(I64), ctypes.c_size_t, ctypes.POINTER(P), ctypes.c_size_t],
-            "tw_query": [P, ctypes.POINTER(I64), ctypes.c_size_t, ctypes.POINTER(P)],
-        }
-        for name, types in declare.items():
-            function = getattr(self._lib, name)
-            function.argtypes, function.restype = types, ctypes.c_int
-        self._lib.tw_last_error.argtypes, self._lib.tw_last_error.restype = [], ctypes.c_char_p
-        self._lib.tw_version.argtypes, self._lib.tw_version.restype = [], ctypes.c_char_p
-        for name in ("tw_close", "tw_free"):
-            getattr(self._lib, name).argtypes, getattr(self._lib, name).restype = [P], None
-        options = _Options(size=ctypes.sizeof(_Options), cache=str(cache).encode() if cache else None,
-                           device=device.encode() if device else None)
-        self._handle = P()
-        self.check(self._lib.tw_open_with(ctypes.byref(options), ctypes.byref(self._handle)))
-
-    def close(self):
-        if self._handle:
-            self._lib.tw_close(self._handle)
-            self._handle = P()
+        os.environ["TILEWRIGHT_LIBRARY"] = str(library)
+        super().__init__(cache, device=device)
 
     @property
     def version(self):
-        return self._lib.tw_version().decode()
+        return tilewright.__version__
 
     def op(self, spec):
-        handle = P()
-        self.check(self._lib.tw_op_get(self._handle, spec.encode(), ctypes.byref(handle)))
-        return Op(self, handle)
-
-    def check(self, code):
-        if code != 0:
-            raise LibraryError(self._lib.tw_last_error().decode(errors="replace"))
-
-    def json_of(self, function, *arguments):
-        text = P()
-        self.check(getattr(self._lib, function)(*arguments, ctypes.byref(text)))
-        try:
-            return json.loads(ctypes.string_at(text.value).decode())
-        finally:
-            self._lib.tw_free(text)
-
-    @property
-    def functions(self):
-        return self._lib
+        return Op(self, spec)
 
 
-class Op:
-    def __init__(self, launcher, handle):
-        self.launcher, self.handle = launcher, handle
-
-    def describe(self):
-        return self.launcher.json_of("tw_op_describe", self.handle)
-
+class Op(tilewright.Op):
     def query(self, dims):
         """What a launch of this shape is served."""
-        return self.launcher.json_of("tw_query", self.handle, (I64 * len(dims))(*dims), len(dims))
+        return self.match(*dims).json
 
     def call(self, dims, values):
         """A launch with everything laid out: `values` are addresses (int) and scalars as ctypes values, in the op's
@@ -103,15 +54,15 @@ class Op:
         extents = (I64 * len(dims))(*dims)
         kept = [value if isinstance(value, ctypes._SimpleCData) else U64(value) for value in values]
         pointers = (P * len(kept))(*[ctypes.addressof(value) for value in kept])
-        launch, handle, check = self.launcher.functions.tw_launch, self.handle, self.launcher.check
-        n_dims, n_args = len(dims), len(kept)
+        launch, handle = self._launch, self._op
+        n_dims, n_args = ctypes.c_size_t(len(dims)), ctypes.c_size_t(len(kept))
 
         def run(stream):
             code = launch(handle, P(stream), extents, n_dims, pointers, n_args)
             if code != 0:
-                check(code)
+                raise self._error(code)
 
-        run.kept = kept  # pointers[] points into these
+        run.kept = kept  # pointers[] point into these
         return run
 
 

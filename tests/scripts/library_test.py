@@ -29,7 +29,7 @@ class Library(unittest.TestCase):
         op = self.launcher.op("copy[dtype=f32,reads=2]")
         self.assertEqual([argument["name"] for argument in op.describe()["args"]], ["a", "b", "y"])
         self.assertEqual(op.query((1000,))["fit"], "exact")
-        self.assertEqual(op.query((1001,))["fit"], "default")
+        self.assertEqual(op.query((1001,))["fit"], "nearest")
         self.assertRegex(self.launcher.version, r"\A\d+\.\d+\.\d+")
 
     def test_raises_what_the_library_says(self):
