@@ -37,6 +37,8 @@ struct StoreOptions {
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
 [[nodiscard]] std::filesystem::path default_cache_path();
 
+struct History;
+
 class Store final : public WinnerSource {
  public:
   explicit Store(const std::filesystem::path& path, StoreOptions options = {});
@@ -111,6 +113,8 @@ class Store final : public WinnerSource {
   };
   /// In the order of their first trials. `op` empty: of all.
   [[nodiscard]] std::vector<Tried> tried(const std::string& op = {}) const;
+  /// Every trial (cache/store/history.hpp). `op` empty: of all.
+  [[nodiscard]] History history(const std::string& op = {}) const;
 
   // Winners.
   /// Replaces the rows of this problem, device and mode. Each winner rests on its `trial.id`: stored, ok, and of the same

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole history in a handful of scans: a query for each trial would take minutes where this takes a second.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "cache/store/history.hpp"
+#include "cache/store/store_impl.hpp"
+
+namespace tilewright {
+namespace {
+
+void read_texts(Database& database, const std::string& op, History& history) {
+  Query specs = database.query(
+      "SELECT s.id, s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface "
+      "WHERE ?1 = '' OR s.op = ?1",
+      op);
+  while (specs.next()) {
+    history.specs.emplace(specs.integer(0),
+                          History::Spec{decode_spec(specs.text(1), specs.text(2), specs.text(3)), specs.text(4)});
+  }
+  Query problems = database.query("SELECT id, spec, dims FROM problems");
+  while (problems.next()) {
+    if (history.specs.count(problems.integer(1)) == 0) continue;
+    history.problems.emplace(problems.integer(0),
+                             History::ProblemOf{problems.integer(1), decode_dims(problems.text(2))});
+  }
+  Query devices = database.query("SELECT id, facts FROM devices");
+  while (devices.next()) history.devices.emplace(devices.integer(0), decode_facts(devices.text(1)));
+}
+
+void read_trials(Database& database, History& history) {
+  std::unordered_map<std::string, std::int32_t> reasons{{"", 0}};
+  history.reasons = {""};
+  Query query = database.query(
+      "SELECT t.id, t.problem, t.device, t.config, t.build, t.sweep, t.measured_at, t.median_ns, t.low_ns, t.high_ns, "
+      "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look "
+      "FROM trials t LEFT JOIN rounds r ON r.trial = t.id ORDER BY t.id");
+  while (query.next()) {
+    if (history.problems.count(query.integer(1)) == 0) continue;
+    const auto [reason, is_new] =
+        reasons.try_emplace(query.text(10), static_cast<std::int32_t>(history.reasons.size()));
+    if (is_new) history.reasons.push_back(reason->first);
+    history.trials.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4),
+                              query.integer(5), query.integer(6), query.real(7), query.real(8), query.real(9),
+                              reason->second, query.small(11), query.small(12), decode_mode(query.text(13)),
+                              decode_status(query.text(14)), decode_look(query.text(15)), false});
+  }
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, MeasureMode>> seen;
+  for (auto trial = history.trials.rbegin(); trial != history.trials.rend(); ++trial) {
+    trial->newest = seen.emplace(trial->problem, trial->device, trial->config, trial->mode).second;
+  }
+}
+
+History::BuildOf build_of(bool ok, double milliseconds, const std::vector<KernelFacts>& kernels) {
+  History::BuildOf build{ok, 0, 0, milliseconds};
+  for (const KernelFacts& kernel : kernels) {
+    build.registers = std::max(build.registers, kernel.registers);
+    build.spill_bytes += kernel.spill_store_bytes + kernel.spill_load_bytes;
+  }
+  return build;
+}
+
+/// Only what some trial names.
+void read_what_was_tried(Database& database, History& history) {
+  std::set<std::int64_t> configs, builds, sweeps;
+  for (const History::TrialOf& trial : history.trials) {
+    configs.insert(trial.config);
+    builds.insert(trial.build);
+    sweeps.insert(trial.sweep);
+  }
+  Query config =
+      database.query("SELECT c.id, c.text, m.hash FROM configs c JOIN implementations m ON m.id = c.implementation");
+  while (config.next()) {
+    if (configs.count(config.integer(0)) == 0) continue;
+    history.configs.emplace(config.integer(0), History::ConfigOf{config.text(1), config.text(2)});
+  }
+  Query build = database.query("SELECT id, ok, milliseconds, kernels FROM builds");
+  while (build.next()) {
+    if (builds.count(build.integer(0)) == 0) continue;
+    history.builds.emplace(build.integer(0),
+                           build_of(build.integer(1) != 0, build.real(2), decode_kernels(build.text(3))));
+  }
+  Query sweep = database.query("SELECT id, command, device, started_at, ended_at, outcome FROM sweeps");
+  while (sweep.next()) {
+    if (sweeps.count(sweep.integer(0)) == 0) continue;
+    history.sweeps.emplace(sweep.integer(0), History::Sweep{sweep.text(1), sweep.integer(2), sweep.integer(3),
+                                                            sweep.maybe_integer(4), sweep.text(5)});
+  }
+}
+
+}  // namespace
+
+History Store::history(const std::string& op) const {
+  return impl_->reading("read what was tried", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    History history;
+    read_texts(database, op, history);
+    read_trials(database, history);
+    read_what_was_tried(database, history);
+    return history;
+  });
+}
+
+}  // namespace tilewright

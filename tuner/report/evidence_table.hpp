@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/history.hpp"
+#include "tuner/report/winners_table.hpp"
+
+/// What justifies each winner, as columns: how it was searched for and chosen, how well it was measured, on what, and what
+/// its binary needs. The time itself and the runner-up are columns of the winners' table.
+namespace tilewright {
+
+struct EvidenceLine {
+  const Winner* winner = nullptr;
+  /// The winner's trial; null when the history does not have it.
+  const History::TrialOf* trial = nullptr;
+  /// Null when there is none.
+  const History::BuildOf* build = nullptr;
+};
+
+[[nodiscard]] Table evidence_table(const std::vector<EvidenceLine>& lines);
+
+}  // namespace tilewright

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Charts: Apache ECharts with the page's colours, told again in words for those who cannot see them.
+
+const kSymbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
+let shownCharts = [];
+
+const styleColor = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** Colours that differ for the colour-blind, too (Okabe and Ito), darker or lighter by the theme. */
+const seriesColors = () => Array.from({length: 7}, (_, i) => styleColor(`--series-${i}`));
+/** From little to much. */
+const rampColors = () => Array.from({length: 5}, (_, i) => styleColor(`--ramp-${i}`));
+
+function axisStyle() {
+  const line = {lineStyle: {color: styleColor("--line")}};
+  return {
+    axisLine: line,
+    axisTick: line,
+    splitLine: {lineStyle: {color: styleColor("--grid")}},
+    minorSplitLine: {lineStyle: {color: styleColor("--grid")}},
+    axisLabel: {color: styleColor("--text"), fontSize: 12, hideOverlap: true},
+    nameTextStyle: {color: styleColor("--text"), fontSize: 12},
+    nameLocation: "middle",
+  };
+}
+
+/** `axis` with the page's style. */
+const styledAxis = (axis, nameGap) => ({...axisStyle(), nameGap, ...axis, axisLabel: {...axisStyle().axisLabel, ...axis.axisLabel}});
+
+function tooltipStyle(lines) {
+  return {
+    trigger: "item",
+    confine: true,
+    backgroundColor: styleColor("--panel"),
+    borderColor: styleColor("--line"),
+    textStyle: {color: styleColor("--text"), fontSize: 12},
+    extraCssText: "max-width: min(26rem, 85vw); white-space: pre-wrap; overflow-wrap: anywhere;",
+    // As text, never as HTML: config texts come from a cache.
+    formatter: (item) => lines(item).filter((line) => line).map(echarts.format.encodeHTML).join("\n"),
+  };
+}
+
+/** A figure: the chart in `options` (ECharts' own), `words` that say what it shows, and the same as a table.
+ *  `onClick(item)` makes its points links. */
+function chartFigure({title, words, height, options, table, onClick}) {
+  const holder = element("div", {class: "chart", role: "img", "aria-label": `${title}. ${words}`});
+  holder.style.height = `${height}px`;
+  const details = element("details", {}, element("summary", {}, `Table: ${title}`));
+  let filled = false;
+  const fillTable = () => {
+    if (!filled) details.append(table());
+    filled = true;
+  };
+  details.addEventListener("toggle", () => details.open && fillTable());
+  const figure = element("figure", {}, element("figcaption", {}, element("strong", {}, title), ` ${words}`), holder, details);
+  shownCharts.push({holder, options, onClick, details, fillTable, chart: null});
+  return figure;
+}
+
+/** Draws the figures of the view that is now in the page. */
+function drawCharts() {
+  for (const shown of shownCharts) {
+    shown.chart = echarts.init(shown.holder, null, {renderer: "canvas"});
+    const base = {
+      animation: false,
+      textStyle: {fontFamily: getComputedStyle(document.body).fontFamily, color: styleColor("--text")},
+      color: seriesColors(),
+    };
+    shown.chart.setOption({...base, ...shown.options()});
+    if (shown.onClick) shown.chart.on("click", shown.onClick);
+    shown.holder.chart = shown.chart;
+  }
+}
+
+function forgetCharts() {
+  for (const shown of shownCharts) if (shown.chart) shown.chart.dispose();
+  shownCharts = [];
+}
+
+function redrawCharts() {
+  for (const shown of shownCharts) if (shown.chart) shown.chart.dispose();
+  drawCharts();
+}
+
+const resizeCharts = () => shownCharts.forEach((shown) => shown.chart && shown.chart.resize());
+
+/** Small screens have no room for long names beside an axis. */
+const isNarrow = () => document.documentElement.clientWidth < 600;
+
+const legendStyle = () => ({type: "scroll", top: 0, textStyle: {color: styleColor("--text")},
+  pageTextStyle: {color: styleColor("--text")}, inactiveColor: styleColor("--faint")});

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at: view, filters and choices, all of it in the part of the address behind #, so that any view can be
+// linked to and the browser's Back goes back.
+
+const kFilters = ["op", "dtype", "device", "mode"];
+
+/** The choices of the address, as they are typed. */
+function readAddress() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+/** The address with `changes`; an empty value takes a choice away. */
+function addressOf(changes) {
+  const words = new URLSearchParams(readAddress());
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === "" || value === null || value === undefined) words.delete(name);
+    else words.set(name, value);
+  }
+  return `#${words}`;
+}
+
+function go(changes) {
+  location.hash = addressOf(changes);
+}
+
+/** What each filter may be, given those before it: {op: [...], dtype: [...], device: [...], mode: [...]}. */
+function filterValues(state) {
+  const tried = triedKinds("all");
+  const fit = (kind, names) => names.every((name) => !state[name] || kind[name] === state[name]);
+  const distinct = (name, names) => [...new Set(tried.filter((kind) => fit(kind, names)).map((kind) => kind[name]))];
+  return {
+    op: distinct("op", []).sort(),
+    dtype: distinct("dtype", ["op"]).sort(),
+    device: distinct("device", []),
+    mode: distinct("mode", ["device"]).sort(),
+  };
+}
+
+/** Each kind of problem that has trials: {op, dtype, device, mode, count}, the most tried first. */
+const triedKinds = remembering(() => {
+  const counts = new Map();
+  for (let i = 0; i < trials.count; ++i) {
+    const key = (problems.spec[trials.problem[i]] * 256 + trials.device[i]) * 4 + trials.mode[i];
+    counts.set(key, (counts.get(key) || 0) + 1);
+  }
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([key, count]) => {
+      const spec = report.specs[Math.floor(key / 1024)];
+      const device = report.devices[Math.floor(key / 4) % 256].fingerprint;
+      return {op: spec.op, dtype: spec.dtype, device, mode: report.modes[key % 4], count};
+    });
+});
+
+/** The address's choices, made whole: a device and a mode always (times of different ones are never compared), an op and a
+ *  dtype where the view needs one. What the cache does not have is as if it were not there. */
+function stateFor(view) {
+  const state = {op: "", dtype: "", device: "", mode: "", ...readAddress()};
+  const first = (name, names) => {
+    const fits = triedKinds("all").filter((kind) => names.every((other) => !state[other] || kind[other] === state[other]));
+    return fits.length > 0 ? fits[0][name] : "";
+  };
+  const known = (name) => triedKinds("all").some((kind) => kind[name] === state[name]);
+  for (const name of kFilters) {
+    if (state[name] && !known(name)) state[name] = "";
+  }
+  if (!state.device) state.device = first("device", ["op", "dtype", "mode"]);
+  if (!state.mode) state.mode = first("mode", ["device", "op", "dtype"]);
+  if (!state.op && view.needs.includes("op")) state.op = first("op", ["device", "mode", "dtype"]);
+  if (state.dtype && !filterValues(state).dtype.includes(state.dtype)) state.dtype = "";
+  if (!state.dtype && view.needs.includes("dtype")) state.dtype = first("dtype", ["op", "device", "mode"]);
+  return state;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs that failed, by kind, and why.
+
+const failuresView = {
+  name: "failures",
+  title: "Failures",
+  needs: [],
+  show(state) {
+    const failed = [];
+    let tried = 0;
+    eachTrial(state, (trial) => {
+      ++tried;
+      if (trials.status[trial] !== kOk) failed.push(trial);
+    });
+    if (failed.length === 0) {
+      return [element("p", {}, tried > 0 ? `None of the ${tried} configs tried failed.` : "No trial fits these filters.")];
+    }
+    return [failuresFigure(failed, tried), element("h3", {}, "Reasons"), reasonsTable(failed)];
+  },
+};
+
+const implementationOf = (trial) =>
+  `${specOf(trials.problem[trial]).op} ${configAt(trials.config[trial]).implementation}`;
+
+function failuresFigure(failed, tried) {
+  const rows = distinctValues(failed, implementationOf).reverse();
+  const kinds = distinctValues(failed, (trial) => trials.status[trial]);
+  const counts = kinds.map(() => new Array(rows.length).fill(0));
+  for (const trial of failed) ++counts[kinds.indexOf(trials.status[trial])][rows.indexOf(implementationOf(trial))];
+  const title = "Failures by kind";
+  return chartFigure({
+    title,
+    words: `${failed.length} of ${plural(tried, "config")} tried failed, by implementation.`,
+    height: 110 + 30 * rows.length,
+    options: () => ({
+      legend: legendStyle(),
+      grid: {left: 8, right: 24, top: 40, bottom: 40, containLabel: true},
+      yAxis: styledAxis({type: "category", data: rows}),
+      xAxis: styledAxis({type: "value", name: "configs", minInterval: 1}, 26),
+      tooltip: tooltipStyle((item) => [item.name, `${item.seriesName}: ${item.value}`]),
+      series: kinds.map((kind, k) => ({type: "bar", stack: "all", name: report.statuses[kind], data: counts[k], barMaxWidth: 22})),
+    }),
+    table: () => dataTable(title, [
+      {heading: "implementation", cell: (i) => rows[i]},
+      ...kinds.map((kind, k) => ({heading: report.statuses[kind], number: true, cell: (i) => String(counts[k][i])})),
+    ], rows.map((_, i) => i)),
+  });
+}
+
+function reasonsTable(failed) {
+  const groups = [...grouped(failed, (trial) => `${trials.status[trial]} ${trials.reason[trial]}`).values()]
+    .sort((a, b) => b.length - a.length);
+  return dataTable("Reasons, the most frequent first", [
+    {heading: "kind", cell: (group) => report.statuses[trials.status[group[0]]]},
+    {heading: "configs", number: true, cell: (group) => String(group.length)},
+    {heading: "reason", cell: (group) => report.reasons[trials.reason[group[0]]]},
+    {heading: "such as", cell: (group) => element("span", {class: "config"}, configText(group[0]))},
+    {heading: "on", cell: (group) => problemLink(trials.problem[group[0]], "strip", shapeKey(trials.problem[group[0]]))},
+  ], groups);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Winners over the grid of shapes: a figure or a parameter of each, as colour. Two axes; what is left is a slice, chosen.
+
+const kHeatFigures = [
+  ["time_ns", "time"], ["share_of_ceiling", "share of ceiling"], ["gb_per_s", "GB/s"], ["gflop_per_s", "GFLOP/s"],
+  ["speedup_over_base", "speed-up over base"], ["bound", "bound"], ["implementation", "implementation"],
+];
+const kOthers = "(others)";
+
+const heatView = {
+  name: "heat",
+  title: "Heat map",
+  needs: ["op", "dtype"],
+  show(state) {
+    const all = winnersOf(state);
+    if (all.length === 0) return [element("p", {}, "No winner fits these filters.")];
+    const spec = specOf(all[0].problem);
+    const axes = heatAxes(spec, state);
+    const {rows, choices} = heatSlice(all, spec, axes, state);
+    const figure = heatFigureOf(all, state);
+    return [
+      element("div", {class: "choices"}, [
+        chooser("Colour", "figure", figure.options, figure.name),
+        spec.dims.length > 1 ? chooser("Across", "x", spec.dims, axes.x) : null,
+        axes.yOptions.length > 1 ? chooser("Up", "y", axes.yOptions.map((y) => [y, y === kOthers ? "all others" : y]), axes.y) : null,
+        ...choices,
+      ]),
+      heatFigure(rows, axes, figure),
+    ];
+  },
+};
+
+/** Which dims are the axes; `y` may be all dims but `x` together. */
+function heatAxes(spec, state) {
+  const x = spec.dims.includes(state.x) ? state.x : spec.dims[0];
+  const rest = spec.dims.filter((dim) => dim !== x);
+  const yOptions = rest.length > 1 ? [kOthers, ...rest] : rest;
+  const y = yOptions.includes(state.y) ? state.y : yOptions[0] || "";
+  const onY = y === kOthers ? rest : rest.filter((dim) => dim === y);
+  return {x, y, yOptions, onY, sliced: [...Object.keys(spec.attributes), ...rest.filter((dim) => !onY.includes(dim))]};
+}
+
+const sizeOf = (problem, dim) => problems.dims[problem][specOf(problem).dims.indexOf(dim)];
+
+function kindOf(row, name) {
+  const attributes = specOf(row.problem).attributes;
+  return name in attributes ? attributes[name] : sizeOf(row.problem, name);
+}
+
+/** The winners with the values chosen of what is no axis, and the choices; by default those that most winners have. */
+function heatSlice(all, spec, axes, state) {
+  let rows = all;
+  const choices = [];
+  for (const name of axes.sliced) {
+    const groups = grouped(rows, (row) => String(kindOf(row, name)));
+    const most = [...groups].sort((a, b) => b[1].length - a[1].length)[0][0];
+    const value = groups.has(state[`at.${name}`]) ? state[`at.${name}`] : most;
+    if (groups.size > 1) {
+      const options = [...groups.keys()].sort((a, b) => ascending(Number(a) || a, Number(b) || b));
+      choices.push(chooser(name, `at.${name}`, options.map((one) => [one, `${one} (${groups.get(one).length})`]), value));
+    }
+    rows = groups.get(value);
+  }
+  return {rows, choices};
+}
+
+/** What the colour says: {name, title, unit, of(row)}, and all that it may say. */
+function heatFigureOf(all, state) {
+  const parameters = new Set();
+  for (const row of all) for (const name of row.config.parameters.keys()) parameters.add(name);
+  const figures = kHeatFigures.filter(([name]) => name === "implementation" || all.some((row) => row.get(name) !== null));
+  const options = [...figures, ...[...parameters].map((name) => [`parameter.${name}`, `parameter ${name}`])];
+  const [name, title] = options.find(([one]) => one === state.figure) || options[0];
+  const column = all[0].table.column(name);
+  const of = (row) => {
+    if (name === "implementation") return row.config.implementation;
+    if (name.startsWith("parameter.")) return row.config.parameters.get(name.slice("parameter.".length)) ?? null;
+    return row.get(name);
+  };
+  return {name, title, options, of, unit: column ? column.unit : "none", byKind: !column || column.unit === "none"};
+}
+
+function heatCells(rows, axes, figure) {
+  const yText = (problem) => axes.onY.map((dim) => (axes.y === kOthers ? `${dim}=${sizeOf(problem, dim)}` : sizeOf(problem, dim))).join(" ") || "all";
+  const order = (a, b) => {
+    for (const dim of axes.onY) {
+      const difference = sizeOf(a.problem, dim) - sizeOf(b.problem, dim);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  };
+  const xs = distinctValues(rows, (row) => sizeOf(row.problem, axes.x));
+  const ys = [...new Set([...rows].sort(order).map((row) => yText(row.problem)))];
+  const xPlace = new Map(xs.map((x, i) => [x, i])), yPlace = new Map(ys.map((y, i) => [y, i]));
+  const cells = rows.map((row) => ({
+    row, x: xPlace.get(sizeOf(row.problem, axes.x)), y: yPlace.get(yText(row.problem)), value: figure.of(row),
+  })).filter((cell) => cell.value !== null);
+  return {xs, ys, cells};
+}
+
+function heatColors(figure, cells) {
+  const style = {textStyle: {color: styleColor("--text")}, left: "center", bottom: 0, orient: "horizontal"};
+  if (figure.byKind) {
+    const kinds = [...new Set(cells.map((cell) => cell.value))].sort(ascending);
+    const numbers = kinds.every((kind) => typeof kind === "number");
+    const ramp = rampColors();
+    const colors = numbers && kinds.length > 1
+      ? kinds.map((_, i) => echarts.color.fastLerp(i / (kinds.length - 1), ramp)) : kinds.map((_, i) => seriesColors()[i % 7]);
+    const visualMap = {...style, type: "piecewise", dimension: 2,
+      pieces: kinds.map((kind, i) => ({value: i, label: String(kind), color: colors[i]})), itemSymbol: "rect"};
+    return {visualMap, numberOf: (value) => kinds.indexOf(value)};
+  }
+  const numbers = cells.map((cell) => cell.value);
+  const log = figure.unit === "nanoseconds" || figure.unit === "rate" || figure.unit === "ratio";
+  const numberOf = (value) => (log ? Math.log10(value) : value);
+  const visualMap = {...style, type: "continuous", dimension: 2, calculable: true, itemHeight: isNarrow() ? 120 : 240,
+    min: numberOf(Math.min(...numbers)), max: numberOf(Math.max(...numbers)),
+    formatter: (value) => showCell(log ? 10 ** value : value, figure.unit), inRange: {color: rampColors()}};
+  return {visualMap, numberOf};
+}
+
+function heatFigure(rows, axes, figure) {
+  const {xs, ys, cells} = heatCells(rows, axes, figure);
+  const labelled = cells.length <= 160 && xs.length <= (isNarrow() ? 5 : 14);
+  const shownValue = (value) => showCell(value, figure.unit);
+  const title = `${figure.title[0].toUpperCase()}${figure.title.slice(1)} of winners`;
+  return chartFigure({
+    title,
+    words: `${plural(cells.length, "problem")} over ${axes.x} (across)${axes.onY.length > 0 ? ` and ${axes.onY.join(", ")} (up)` : ""}. ` +
+      "A cell leads to all configs of its problem.",
+    height: Math.min(900, 140 + Math.max(ys.length * (ys.length > 40 ? 8 : 26), 60)),
+    options: () => {
+      const {visualMap, numberOf} = heatColors(figure, cells);
+      return {
+        grid: {left: 8, right: 16, top: 10, bottom: 85, containLabel: true},
+        xAxis: styledAxis({type: "category", data: xs, name: axes.x, splitLine: {show: false}}, 24),
+        yAxis: styledAxis({type: "category", data: ys, name: axes.y === kOthers ? "" : axes.y, splitLine: {show: false},
+          nameLocation: "end", axisLabel: {fontSize: isNarrow() ? 10 : 12}}, 6),
+        visualMap,
+        tooltip: tooltipStyle(({data}) => winnerLines(cells[data.cell].row)),
+        series: [{type: "heatmap", emphasis: {itemStyle: {borderColor: styleColor("--text"), borderWidth: 2}},
+          itemStyle: {borderColor: styleColor("--page"), borderWidth: cells.length > 2000 ? 0 : 1},
+          label: {show: labelled, fontSize: 10, color: styleColor("--text"), textBorderColor: styleColor("--page"), textBorderWidth: 2,
+            formatter: ({data}) => shownValue(cells[data.cell].value)},
+          data: cells.map((cell, i) => ({value: [cell.x, cell.y, numberOf(cell.value)], cell: i}))}],
+      };
+    },
+    onClick: ({data}) => go({view: "strip", problem: cells[data.cell].row.problem}),
+    table: () => winnersDataTable(title, cells.map((cell) => cell.row), figure),
+  });
+}
+
+/** What a hover tells of a winner. */
+const winnerLines = (row) => [
+  problemText(row.problem), row.get("winner"),
+  `time ${row.show("time_ns")} ± ${row.show("half_interval_share")}`,
+  `of ceiling ${row.show("share_of_ceiling")}, vs base ${row.show("speedup_over_base")}`,
+  `bound ${row.show("bound")}, ${row.show("gb_per_s")} GB/s, ${row.show("flop_per_byte")} flop/byte`,
+];
+
+function winnersDataTable(title, rows, figure) {
+  const extra = figure && !["time_ns", "share_of_ceiling", "gb_per_s", "speedup_over_base", "bound", "flop_per_byte"].includes(figure.name)
+    ? [{heading: figure.title, number: true, cell: (row) => showCell(figure.of(row), figure.unit)}] : [];
+  const number = (name, heading) => ({heading, number: true, cell: (row) => row.show(name)});
+  return dataTable(title, [
+    {heading: "problem", cell: (row) => problemLink(row.problem, "strip", `${row.op} ${row.get("dtype")} ${problemText(row.problem)}`)},
+    ...extra,
+    number("time_ns", "time"), number("half_interval_share", "±"), number("gb_per_s", "GB/s"),
+    number("share_of_ceiling", "of ceiling"), number("flop_per_byte", "flop/byte"),
+    {heading: "bound", cell: (row) => row.show("bound")}, number("speedup_over_base", "vs base"),
+    {heading: "winner", cell: (row) => element("span", {class: "config"}, row.get("winner"))},
+  ], rows);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Winners under the measured ceilings: operations for each byte across, operations a second up.
+
+const kBounds = ["memory", "compute", "launch", "not known"];
+
+const rooflineView = {
+  name: "roofline",
+  title: "Roofline",
+  needs: [],
+  show(state) {
+    const rows = winnersOf(state).filter((row) => row.get("flop_per_byte") > 0 && row.get("gflop_per_s") > 0);
+    const left = winnersOf(state).length - rows.length;
+    const roofs = roofsOf(state);
+    return [
+      roofs.memory === null ? element("p", {class: "note"}, "This cache has no measured ceiling for this device and mode, so no roof is drawn: sweep without --no-ceilings to measure it.") : null,
+      rows.length > 0 ? rooflineFigure(rows, roofs) : element("p", {}, "No winner that fits these filters has known operations and bytes."),
+      left > 0 ? element("p", {}, `${plural(left, "winner")} without known operations and bytes, or with none, ${left === 1 ? "is" : "are"} not in the plot.`) : null,
+    ];
+  },
+};
+
+/** The fastest measured ceiling and fp32 rate of the state's device: bytes and operations a nanosecond; null: not measured. */
+function roofsOf(state) {
+  const device = report.devices.find((one) => one.fingerprint === state.device);
+  const rates = device.ceilings.filter((ceiling) => ceiling.mode === state.mode).map((ceiling) => ceiling.bytes_per_second / 1e9);
+  return {
+    memory: rates.length > 0 ? Math.max(...rates) : null,
+    compute: device.flops_per_second ? device.flops_per_second / 1e9 : null,
+  };
+}
+
+/** The roofs as lines from the least to the greatest intensity. */
+function roofLines(roofs, least, most) {
+  const ridge = roofs.memory && roofs.compute ? roofs.compute / roofs.memory : most;
+  const lines = [];
+  if (roofs.memory) {
+    const end = Math.max(least, Math.min(ridge, most));
+    lines.push({name: `memory: ${significant(roofs.memory, 4)} GB/s, the fastest ceiling`, points: [[least, least * roofs.memory], [end, end * roofs.memory]]});
+  }
+  if (roofs.compute) {
+    const begin = Math.min(most, Math.max(least, roofs.memory ? ridge : least));
+    lines.push({name: `compute: ${showCount(roofs.compute * 1e9)}FLOP/s, fp32 multiply-adds`, points: [[begin, roofs.compute], [most, roofs.compute]]});
+  }
+  return lines;
+}
+
+function rooflineFigure(rows, roofs) {
+  const intensities = rows.map((row) => row.get("flop_per_byte"));
+  const ridge = roofs.memory && roofs.compute ? roofs.compute / roofs.memory : 1;
+  const least = Math.min(...intensities, ridge / 4) / 1.5, most = Math.max(...intensities, ridge * 4) * 1.5;
+  const lines = roofLines(roofs, least, most);
+  const byBound = grouped(rows, (row) => row.get("bound") || "not known");
+  const groups = kBounds.filter((bound) => byBound.has(bound)).map((bound) => [bound, byBound.get(bound)]);
+  const title = "Winners under the measured roofs";
+  return chartFigure({
+    title,
+    words: `${plural(rows.length, "winner")} by what bounds it: ${groups.map(([bound, list]) => `${bound} ${list.length}`).join(", ")}. ` +
+      "Each winner's own ceiling is of its own size and ratio of reading to writing; tensor cores may exceed the compute roof.",
+    height: isNarrow() ? 420 : 520,
+    options: () => ({
+      legend: {...legendStyle(), type: isNarrow() ? "plain" : "scroll"},
+      grid: {left: 12, right: 20, top: isNarrow() ? 110 : 40, bottom: 40, containLabel: true},
+      xAxis: styledAxis({type: "log", name: "flop/byte", min: least, max: most, axisLabel: {formatter: (value) => significant(value, 2)}}, 26),
+      yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => showCount(Number((value * 1e9).toPrecision(3)))}}, 8),
+      tooltip: tooltipStyle((item) => (item.data.row ? [`${item.data.row.op} ${item.data.row.get("dtype")}`, ...winnerLines(item.data.row),
+        `${showCount(item.data.row.get("gflop_per_s") * 1e9)}FLOP/s`] : [item.seriesName])),
+      series: [
+        ...lines.map((line, i) => ({type: "line", name: line.name, data: line.points, symbol: "none", color: styleColor("--text"),
+          lineStyle: {width: 2, type: i === 0 ? "solid" : "dashed"}})),
+        ...groups.map(([bound, list]) => {
+          const kind = kBounds.indexOf(bound);
+          return {type: "scatter", name: `${bound} (${list.length})`, symbol: kSymbols[kind], symbolSize: 9, color: seriesColors()[kind],
+            itemStyle: {opacity: list.length > 1000 ? 0.5 : 0.8}, large: false,
+            data: list.map((row) => ({value: [row.get("flop_per_byte"), row.get("gflop_per_s")], row}))};
+        }),
+      ],
+    }),
+    onClick: ({data}) => data.row && go({view: "strip", op: data.row.op, dtype: data.row.get("dtype"), problem: data.row.problem}),
+    table: () => winnersDataTable(title, rows, {name: "gflop_per_s", title: "GFLOP/s", unit: "rate", of: (row) => row.get("gflop_per_s")}),
+  });
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// All configs of one problem by their time: a strip for each implementation.
+
+const stripView = {
+  name: "strip",
+  title: "Configs",
+  needs: ["op", "dtype"],
+  show(state) {
+    const choices = problemChoices(state, problemsTried(state));
+    if (choices.problem === null) return [element("p", {}, "No problem fits these filters.")];
+    const configs = configsOf(choices.problem, state);
+    return [
+      choices.node,
+      element("p", {class: "key"}, shapeKey(choices.problem)),
+      stripFigure(choices.problem, configs, winnerOf(choices.problem, state)),
+      element("p", {}, problemLink(choices.problem, "evidence", "Evidence of its winner")),
+    ];
+  },
+};
+
+/** Problems with trials that fit the filters, in the order of their sizes. */
+function problemsTried(state) {
+  const found = new Set();
+  eachTrial(state, (trial) => found.add(trials.problem[trial]));
+  return [...found].sort((a, b) => {
+    const sizes = problems.dims[a].map((size, i) => size - problems.dims[b][i]);
+    return problems.spec[a] - problems.spec[b] || sizes.find((difference) => difference !== 0) || 0;
+  });
+}
+
+const kMostProblems = 1000;
+
+/** A choice of one among many problems, with a search among them. */
+function problemChoices(state, candidates) {
+  const words = (state.find || "").toLowerCase().split(/\s+/).filter(Boolean);
+  const found = candidates.filter((problem) => words.every((word) => problemText(problem).toLowerCase().includes(word)));
+  const asked = Number(state.problem);
+  const problem = state.problem !== undefined && found.includes(asked) ? asked : found[0] ?? null;
+  const offered = found.slice(0, kMostProblems);
+  if (problem !== null && !offered.includes(problem)) offered.unshift(problem);
+  const rest = found.length > kMostProblems ? `, the first ${kMostProblems} offered` : "";
+  const search = element("input", {type: "search", name: "find", value: state.find || "", placeholder: "rows=4096",
+    change: (event) => go({find: event.target.value})});
+  const node = element("div", {class: "choices"}, [
+    chooser(`Problem (${found.length} found${rest})`, "problem", offered.map((one) => [one, problemText(one)]), problem),
+    element("label", {}, element("span", {}, "Find problems with"), search),
+  ]);
+  if (problem === null && candidates.length > 0) return {node, problem: candidates[0]};
+  return {node, problem};
+}
+
+/** The configs tried on a problem: the newest trial of each, fastest first, those that failed at the end. */
+function configsOf(problem, state) {
+  const device = report.devices.findIndex((one) => one.fingerprint === state.device);
+  const mode = report.modes.indexOf(state.mode);
+  const found = [...trialsOf(problem)].filter((trial) => trials.counts[trial] && trials.device[trial] === device && trials.mode[trial] === mode);
+  const time = (trial) => (trials.median_ns[trial] > 0 && trials.status[trial] === kOk ? trials.median_ns[trial] : Infinity);
+  return found.sort((a, b) => (time(a) === time(b) ? 0 : time(a) - time(b)));
+}
+
+const isTimed = (trial) => trials.status[trial] === kOk && trials.median_ns[trial] > 0;
+const configText = (trial) => report.configs[trials.config[trial]];
+
+function stripFigure(problem, configs, winner) {
+  const timed = configs.filter(isTimed);
+  const failed = configs.length - timed.length;
+  const best = winner ? winner.get("winner") : null;
+  const kinds = distinctValues(timed, (trial) => configAt(trials.config[trial]).implementation).reverse();
+  const title = "Configs by time";
+  return chartFigure({
+    title,
+    words: `${plural(timed.length, "config")} timed${failed > 0 ? `, ${failed} failed` : ""}, by implementation` +
+      `${winner ? `; the winner, marked, takes ${winner.show("time_ns")}` : ""}. Point at one to read its config.`,
+    height: 110 + 90 * Math.max(kinds.length, 1),
+    options: () => ({
+      grid: {left: 8, right: 24, top: 10, bottom: 40, containLabel: true},
+      xAxis: styledAxis({type: "log", name: "time", min: "dataMin", max: "dataMax", axisLabel: {formatter: (value) => showTime(value)}}, 26),
+      yAxis: styledAxis({type: "category", data: kinds, axisTick: {show: false}}),
+      tooltip: tooltipStyle(({data}) => trialLines(data.trial, winner)),
+      series: [stripSeries("configs", timed.filter((trial) => configText(trial) !== best), kinds, 7, "circle", "--series-0"),
+        stripSeries("winner", timed.filter((trial) => configText(trial) === best), kinds, 16, "diamond", "--mark")],
+    }),
+    table: () => dataTable(title, configColumns(winner), configs),
+  });
+}
+
+/** Points of one implementation are spread over the strip's height, the same way each time. */
+function stripSeries(name, list, kinds, size, symbol, color) {
+  const spread = (trial) => (((trials.config[trial] * 0.618034) % 1) - 0.5) * 60;
+  return {type: "scatter", name, symbol, symbolSize: size, itemStyle: {color: styleColor(color), opacity: name === "winner" ? 1 : 0.6},
+    data: list.map((trial) => ({value: [trials.median_ns[trial], configAt(trials.config[trial]).implementation], trial,
+      symbolOffset: [0, name === "winner" ? 0 : spread(trial)]}))};
+}
+
+/** What a hover tells of a trial. */
+function trialLines(trial, winner) {
+  const build = trials.build[trial] - 1;
+  const half = (trials.high_ns[trial] - trials.low_ns[trial]) / 2 / trials.median_ns[trial];
+  return [
+    configText(trial),
+    `time ${showTime(trials.median_ns[trial])} ± ${showShare(half)} (${report.looks[trials.look[trial]]} look)`,
+    `of ceiling ${showCell(shareOf(trial, winner), "share")}`,
+    build >= 0 && builds.registers[build] > 0 ? `${builds.registers[build]} registers, ${showBytes(builds.spill_bytes[build])} spilled` : "",
+  ];
+}
+
+/** The ceiling is the problem's, so the winner's row has it. */
+function shareOf(trial, winner) {
+  const ceiling = winner ? winner.get("ceiling_ns") : null;
+  return ceiling > 0 && isTimed(trial) ? ceiling / trials.median_ns[trial] : null;
+}
+
+function configColumns(winner) {
+  const timed = (show) => (trial) => (isTimed(trial) ? show(trial) : "-");
+  const best = winner ? winner.get("winner") : null;
+  const built = (column, unit) => (trial) => {
+    const build = trials.build[trial] - 1;
+    return build >= 0 && builds.registers[build] > 0 ? showCell(builds[column][build], unit) : "-";
+  };
+  return [
+    {heading: "config", cell: (trial) => element("span", {class: "config"}, configText(trial), configText(trial) === best ? " (winner)" : "")},
+    {heading: "time", number: true, cell: timed((trial) => showTime(trials.median_ns[trial]))},
+    {heading: "at least", number: true, cell: timed((trial) => showTime(trials.low_ns[trial]))},
+    {heading: "at most", number: true, cell: timed((trial) => showTime(trials.high_ns[trial]))},
+    {heading: "of ceiling", number: true, cell: (trial) => showCell(shareOf(trial, winner), "share")},
+    {heading: "registers", number: true, cell: built("registers", "none")},
+    {heading: "spilled", number: true, cell: built("spill_bytes", "bytes")},
+    {heading: "look", cell: (trial) => report.looks[trials.look[trial]]},
+    {heading: "status", cell: (trial) => report.statuses[trials.status[trial]]},
+    {heading: "reason", cell: (trial) => report.reasons[trials.reason[trial]]},
+  ];
+}

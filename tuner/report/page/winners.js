@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The winners' tables, column by column, and rows of them that fit the filters.
+
+class Column {
+  constructor(json) {
+    this.name = json.name;
+    this.heading = json.heading;
+    this.unit = json.unit;
+    this.json = json;
+  }
+  at(row) {
+    if ("same" in this.json) return this.json.same;
+    return "texts" in this.json ? this.json.texts[this.json.index[row]] : this.json.values[row];
+  }
+  show(row) {
+    return showCell(this.at(row), this.unit);
+  }
+}
+
+class WinnerTable {
+  constructor(json) {
+    this.op = json.op;
+    this.count = json.count;
+    this.problems = json.count > 0 ? unpack(json.problem) : [];
+    this.columns = json.columns.map((column) => new Column(column));
+    this.evidence = json.evidence.map((column) => new Column(column));
+    this.byName = new Map([...this.columns, ...this.evidence].map((column) => [column.name, column]));
+  }
+  column(name) {
+    return this.byName.get(name);
+  }
+}
+
+const winnerTables = report.winners.map((json) => new WinnerTable(json));
+
+/** One winner: a row of its op's table. */
+class WinnerRow {
+  constructor(table, row) {
+    this.table = table;
+    this.row = row;
+  }
+  get problem() {
+    return this.table.problems[this.row];
+  }
+  get op() {
+    return this.table.op;
+  }
+  get(name) {
+    const column = this.table.column(name);
+    return column ? column.at(this.row) : null;
+  }
+  show(name) {
+    const column = this.table.column(name);
+    return column ? column.show(this.row) : "-";
+  }
+  get config() {
+    return parseConfig(this.get("winner"));
+  }
+}
+
+/** The winners that fit the filters of `state`; an empty filter fits all. */
+function winnersOf(state) {
+  const rows = [];
+  for (const table of winnerTables) {
+    if (state.op && table.op !== state.op) continue;
+    const device = table.column("device"), mode = table.column("mode"), dtype = table.column("dtype");
+    for (let row = 0; row < table.count; ++row) {
+      if (device.at(row) !== state.device || mode.at(row) !== state.mode) continue;
+      if (state.dtype && dtype.at(row) !== state.dtype) continue;
+      rows.push(new WinnerRow(table, row));
+    }
+  }
+  return rows;
+}
+
+/** The winner of a problem on the state's device in its mode; undefined where it has none. */
+function winnerOf(problem, state) {
+  const spec = specOf(problem);
+  return winnersOf({...state, op: spec.op, dtype: spec.dtype}).find((row) => row.problem === problem);
+}
+
+/** Calls `visit(trial)` for the trials that count and fit the filters: the newest of each config. */
+function eachTrial(state, visit) {
+  const device = report.devices.findIndex((one) => one.fingerprint === state.device);
+  const mode = report.modes.indexOf(state.mode);
+  const fits = report.specs.map((spec) => (!state.op || spec.op === state.op) && (!state.dtype || spec.dtype === state.dtype));
+  for (let i = 0; i < trials.count; ++i) {
+    if (trials.counts[i] && trials.device[i] === device && trials.mode[i] === mode && fits[problems.spec[trials.problem[i]]]) {
+      visit(i);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/history.hpp"
+#include "tuner/report/packed.hpp"
+#include "tuner/report/winners_table.hpp"
+
+/// All that the page of a report shows, as one JSON value. What is computed of a winner (bandwidth, share of ceiling,
+/// bound) is the winners' table, column for column, so that page and tables cannot differ.
+namespace tilewright {
+
+/// One op of the cache under the interface in use.
+struct PageOp {
+  OpInterface interface;
+  /// Of the implementations as they are now; empty where the definition is not at hand. Trials of others are history.
+  std::vector<std::string> current_hashes;
+  /// Best of each problem, over all devices and modes.
+  std::vector<WinnerLine> winners;
+};
+
+struct PageInput {
+  /// What was asked for: "All ops" or an op's name.
+  std::string title;
+  /// The cache's file.
+  std::string source;
+  std::int64_t made_at = 0;
+  std::vector<PageOp> ops;
+  History history;
+  /// By fingerprint; of devices whose rate was measured.
+  std::map<std::string, ComputeRate> rates;
+  /// By fingerprint.
+  std::map<std::string, std::vector<Ceiling>> ceilings;
+  /// Whole sentences.
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] PageJson page_data(const PageInput& input);
+
+}  // namespace tilewright

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The files of tuner/report/page/ as they are in the program.
+namespace tilewright::page_sources {
+
+/// page.html, with a line of its own for each of the others: {{style}}, {{library}}, {{data}}, {{script}}.
+extern const std::string_view kPage;
+extern const std::string_view kStyle;
+/// The modules, one behind the other.
+extern const std::string_view kScript;
+/// Apache ECharts, as published.
+extern const std::string_view kLibrary;
+
+}  // namespace tilewright::page_sources
