@@ -121,4 +121,30 @@ std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, st
   return map;
 }
 
+int tensor_map_type(const PlannedMap& map) noexcept {
+  constexpr int kTf32 = 11;
+  if (map.tf32) return kTf32;
+  switch (map.type) {
+    case DType::u8:
+      return 0;
+    case DType::u32:
+      return 2;
+    case DType::i32:
+      return 3;
+    case DType::u64:
+      return 4;
+    case DType::i64:
+      return 5;
+    case DType::f16:
+      return 6;
+    case DType::f32:
+      return 7;
+    case DType::f64:
+      return 8;
+    case DType::bf16:
+      return 9;
+  }
+  return 0;
+}
+
 }  // namespace tilewright

@@ -22,4 +22,7 @@ inline constexpr std::size_t kTensorMapAlignment = 16;
                                                              const PlannedWorkspace& workspace, DType type,
                                                              const Scope& scope);
 
+/// The map's elements as a CUtensorMapDataType.
+[[nodiscard]] int tensor_map_type(const PlannedMap& map) noexcept;
+
 }  // namespace tilewright

@@ -6,6 +6,8 @@
 #include <bit>
 #include <string>
 
+#include "cache/plan_map.hpp"
+
 namespace tilewright::cuda {
 
 namespace {
@@ -13,33 +15,6 @@ namespace {
 constexpr std::size_t kMostMapRank = 5;
 /// Of no tensor, but such as one may have: what is encoded is not looked at there.
 constexpr Address kAnyAddress = Address{1} << 32;
-
-/// CUtensorMapDataType
-int tensor_map_type(const PlannedMap& map) {
-  constexpr int kTf32 = 11;
-  if (map.tf32) return kTf32;
-  switch (map.type) {
-    case DType::u8:
-      return 0;
-    case DType::u32:
-      return 2;
-    case DType::i32:
-      return 3;
-    case DType::u64:
-      return 4;
-    case DType::i64:
-      return 5;
-    case DType::f16:
-      return 6;
-    case DType::f32:
-      return 7;
-    case DType::f64:
-      return 8;
-    case DType::bf16:
-      return 9;
-  }
-  return 0;
-}
 
 /// CUtensorMapSwizzle, from the bytes that a definition names.
 int tensor_map_swizzle(std::uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
