@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/workplaces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/setup.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr const char* kAll = "all";
+
+bool is_emulator(const std::string& name) { return name == "cpu"; }
+
+}  // namespace
+
+std::vector<std::string> device_names(const Arguments& arguments) {
+  if (!arguments.has("devices")) return {arguments.text("device", "auto")};
+  if (arguments.has("device")) throw UsageError("--device and --devices: one of them says where to measure");
+  std::vector<std::string> names = split_list(arguments.text("devices"));
+  if (names.empty()) throw UsageError("--devices takes all, or a list such as cuda:0,cuda:1");
+  std::replace(names.begin(), names.end(), std::string("cuda"), std::string("cuda:0"));
+  const auto emulators = std::count_if(names.begin(), names.end(), is_emulator);
+  if (emulators != 0 && emulators != static_cast<std::ptrdiff_t>(names.size())) {
+    throw UsageError("--devices: the emulator and GPUs have different grids and compilers; sweep them one after the other");
+  }
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if ((*name == kAll || *name == "auto") && names.size() > 1) {
+      throw UsageError(fmt::format("--devices: {} stands alone, or a list names each device", *name));
+    }
+    // Emulators are as many as are asked for; a GPU is one.
+    if (!is_emulator(*name) && std::find(names.begin(), name, *name) != name) {
+      throw UsageError(fmt::format("--devices names {} twice", *name));
+    }
+  }
+  return names;
+}
+
+Workplaces::Workplaces(const std::vector<std::string>& names, const DeviceProcess::Settings& settings) {
+  if (names.front() != kAll) return open(names, settings);
+  // The first one tells how many there are.
+  open({"auto"}, settings);
+  std::vector<std::string> others;
+  for (int i = 1; i < first().gpus(); ++i) others.push_back(fmt::format("cuda:{}", i));
+  open(others, settings);
+}
+
+void Workplaces::open(const std::vector<std::string>& names, const DeviceProcess::Settings& settings) {
+  std::vector<std::future<std::unique_ptr<DeviceProcess>>> opening;
+  for (const std::string& name : names) {
+    opening.push_back(std::async(std::launch::async, [own = settings, name]() mutable {
+      own.device = name;
+      return std::make_unique<DeviceProcess>(std::move(own));
+    }));
+  }
+  std::exception_ptr first_failure;
+  for (std::size_t i = 0; i < opening.size(); ++i) {
+    try {
+      processes_.push_back(opening[i].get());
+    } catch (const DeviceError& error) {
+      if (!first_failure) first_failure = std::current_exception();
+      lost_.push_back(fmt::format("{} could not be opened: {}", names[i], error.what()));
+    }
+  }
+  if (processes_.empty() && first_failure) std::rethrow_exception(first_failure);
+}
+
+Workplaces::~Workplaces() {
+  std::vector<std::jthread> closing;
+  for (auto& process : processes_) closing.emplace_back([&process] { process.reset(); });
+}
+
+std::vector<Workplace*> Workplaces::all() const {
+  std::vector<Workplace*> workplaces;
+  for (const auto& process : processes_) workplaces.push_back(process.get());
+  return workplaces;
+}
+
+std::vector<std::string> Workplaces::fingerprints() const {
+  std::vector<std::string> found;
+  for (const auto& process : processes_) {
+    std::string fingerprint = process->facts().fingerprint();
+    if (std::find(found.begin(), found.end(), fingerprint) == found.end()) found.push_back(std::move(fingerprint));
+  }
+  return found;
+}
+
+std::unique_ptr<Workplaces> open_workplaces(const Arguments& arguments,
+                                            std::function<void(const std::string&)> note) {
+  const std::vector<std::string> names = device_names(arguments);
+  DeviceProcess::Settings settings;
+  settings.command = device_worker_command();
+  settings.timeout = std::chrono::seconds(arguments.integer("timeout", 0, 1));
+  settings.interrupted = interrupted;
+  settings.note = std::move(note);
+  try {
+    auto workplaces = std::make_unique<Workplaces>(names, settings);
+    if (!interrupted()) return workplaces;
+  } catch (const DeviceError&) {
+    if (!interrupted()) throw;
+  }
+  return nullptr;
+}
+
+}  // namespace tilewright::cli
