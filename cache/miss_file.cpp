@@ -78,7 +78,8 @@ Descriptor open_locked(std::string_view doing, const std::filesystem::path& path
     if (!file) throw refusal_of_system(doing, path);
     struct stat facts {};
     if (::fstat(file.get(), &facts) != 0) throw refusal_of_system(doing, path);
-    if (!S_ISREG(facts.st_mode)) throw refusal(doing, path, "is no regular file", "Name another with TILEWRIGHT_MISSES");
+    if (!S_ISREG(facts.st_mode))
+      throw refusal(doing, path, "is no regular file", "Name another with TILEWRIGHT_MISSES");
     while (::flock(file.get(), lock) != 0) {
       if (errno == EWOULDBLOCK) return Descriptor();
       if (errno != EINTR) throw refusal_of_system(doing, path);

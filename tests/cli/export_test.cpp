@@ -55,6 +55,44 @@ TEST_F(ExportVerb, takes_the_ops_and_the_device_asked_for) {
   EXPECT_FALSE(fs::exists(out() + "2"));
 }
 
+TEST_F(ExportVerb, writes_a_bundle) {
+  const std::string file = (folder / "winners.bundle").string();
+  const auto json = json_here({"export", "--bundle", file});
+  EXPECT_EQ(json["rows"][0]["op"], "demo");
+  EXPECT_EQ(json["rows"][0]["problems"], 5);
+  EXPECT_TRUE(fs::exists(file));
+  EXPECT_EQ(run_here({"export", "--bundle", file}).code, 2) << "it is there already";
+  EXPECT_EQ(run_here({"export", "--bundle", file, "--force"}).code, 0);
+  const Outcome imported = run_here({"import", file});
+  EXPECT_EQ(imported.code, 2);
+  EXPECT_TRUE(contains(imported.err, "is a bundle")) << imported.err;
+}
+
+TEST_F(ExportVerb, tells_the_fewest_configs_and_writes_nothing) {
+  const auto json = json_here({"export", "--cover", "1.05"});
+  ASSERT_EQ(json["rows"].size(), 1U);
+  EXPECT_EQ(json["rows"][0]["shapes"], 5);
+  EXPECT_EQ(json["rows"][0]["chosen"], 2) << "one config and the base";
+  EXPECT_EQ(json["rows"][0]["proven"], true);
+}
+
+TEST_F(ExportVerb, takes_one_file_at_a_time_and_a_sensible_ratio) {
+  EXPECT_TRUE(contains(run_here({"export", "-o", out(), "--bundle", out()}).err, "one file at a time"));
+  EXPECT_EQ(run_here({"export", "--trials", "--bundle", out()}).code, 2);
+  EXPECT_EQ(run_here({"export", "--cover", "1.05", "-o", out()}).code, 2);
+  for (const char* ratio : {"0.9", "much", "1.05x", "nan"}) {
+    EXPECT_EQ(run_here({"export", "--cover", ratio}).code, 2) << ratio;
+  }
+  EXPECT_FALSE(fs::exists(out()));
+}
+
+TEST_F(ExportVerb, writes_no_header_of_winners_without_binaries) {
+  const Outcome outcome = run_here({"export", "--header", (folder / "winners.hpp").string()});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "has no stored binary")) << outcome.err;
+  EXPECT_FALSE(fs::exists(folder / "winners.hpp"));
+}
+
 TEST_F(ExportVerb, names_what_is_missing) {
   const Outcome outcome = run_here({"export"});
   EXPECT_EQ(outcome.code, 2);

@@ -52,6 +52,41 @@ TEST_F(ImportVerb, a_second_time_changes_nothing) {
   EXPECT_EQ(counts().winners, before.winners);
 }
 
+TEST_F(ImportVerb, merges_several_files_and_tells_conflicts) {
+  const std::string third = (folder / "third.db").string();
+  fill_demo_cache(third, 6);
+  {
+    Store store{fs::path(third)};
+    const OpInterface interface = demo_interface();
+    const Store::WinnerRow row =
+        store.list_winners({.op = "demo", .fingerprint = {}, .mode = {}, .role = WinnerRole::best}).at(0);
+    Trial better = row.winner.trial;
+    better.config = Config::parse("plain{vec=8}");
+    better.timing->rounds_ns.assign(20, better.timing->median_ns);
+    const ProblemKey key{row.problem, interface.hash(), row.device.fingerprint()};
+    Winner winner = row.winner;
+    winner.trial.id = store.put_trial(key, row.implementation_hash, better);
+    store.put_winners(key, MeasureMode::cold, {winner});
+  }
+  const auto conflicts = json_here({"import", file(), third, "--conflicts"});
+  ASSERT_EQ(conflicts["rows"].size(), 1U);
+  EXPECT_EQ(conflicts["rows"][0]["problem"], "demo[dtype=f32,act=none]{rows=1,cols=64}");
+  EXPECT_EQ(conflicts["rows"][0]["there"], "plain{vec=8}");
+  EXPECT_TRUE(contains(conflicts["rows"][0]["there_evidence"], "20 rounds"));
+  EXPECT_EQ(conflicts["rows"][0]["taken"], "there");
+  // Again, the other way round: what is here has the better evidence and stays.
+  const Outcome again = run_here({"import", file()});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(contains(again.err, "plain{vec=8} (")) << again.err;
+  EXPECT_TRUE(contains(again.out, "kept")) << again.out;
+}
+
+TEST_F(ImportVerb, of_several_files_brings_none_where_one_is_missing) {
+  const Outcome outcome = run_here({"import", file(), (folder / "absent.db").string()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_FALSE(fs::exists(cache()));
+}
+
 TEST_F(ImportVerb, takes_an_export_of_what_was_really_swept) {
   use_swept_cache();
   const std::string out = (folder / "shift.db").string();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "cache/bundle/bundle.hpp"
 #include "cache/error.hpp"
 #include "cache/store/file_facts.hpp"
 #include "cache/store/transfer.hpp"
@@ -10,32 +13,115 @@
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/transfer_table.hpp"
+#include "tuner/report/sources.hpp"
+#include "tuner/report/units.hpp"
 
 namespace tilewright::cli {
+namespace {
 
-ExitCode run_import_verb(const Arguments& arguments, Console& console) {
-  const Format format = format_of(arguments);
-  const std::filesystem::path file = arguments.word(0, "the file to import");
-  arguments.require_at_most(1);
+constexpr std::size_t kToldConflicts = 10;
+
+std::string evidence_text(const Trial& trial) {
+  if (!trial.timing) return "no time";
+  const Timing& timing = *trial.timing;
+  const double half = timing.median_ns > 0 ? 50 * (timing.high_ns - timing.low_ns) / timing.median_ns : 0;
+  return fmt::format("{} ± {:.2f} %, {} rounds", show_time(timing.median_ns), half, timing.rounds_ns.size());
+}
+
+/// Problems that the caches serve different configs for.
+Table conflict_table(const std::vector<Conflict>& conflicts) {
+  Table table;
+  table.title = "Conflicts";
+  table.columns = {{"problem", "problem"},
+                   {"here", "config here"},
+                   {"here_evidence", "evidence here"},
+                   {"there", "config there"},
+                   {"there_evidence", "evidence there"},
+                   {"taken", "taken"},
+                   {"mode", "mode"},
+                   common_column("device", "device")};
+  for (const Conflict& conflict : conflicts) {
+    table.rows.push_back({conflict.problem, conflict.here.config.text(), evidence_text(conflict.here),
+                          conflict.there.config.text(), evidence_text(conflict.there),
+                          std::string(conflict.replaced ? "there" : "here"), std::string(name(conflict.mode)),
+                          conflict.device});
+  }
+  table.notes.emplace_back(
+      "Of two, the winner with the better evidence is taken; the other stays a trial or is not taken.");
+  return table;
+}
+
+/// What came of several files, an op and a device a line.
+void add_up(std::vector<Transferred>& sum, const std::vector<Transferred>& more) {
+  for (const Transferred& line : more) {
+    const auto known = std::ranges::find_if(
+        sum, [&](const Transferred& each) { return each.op == line.op && each.device == line.device; });
+    if (known == sum.end()) {
+      sum.push_back(line);
+      continue;
+    }
+    known->added += line.added;
+    known->replaced += line.replaced;
+    known->kept += line.kept;
+    known->same += line.same;
+  }
+}
+
+/// A copy of one moment, which may be of an older schema; judged whole before anything is written.
+Store open_source(const std::filesystem::path& file, Console& console) {
   if (!std::filesystem::exists(file)) {
     throw UsageError(fmt::format("there is no file {}; `tilewright export -o FILE` makes one", file.string()));
   }
-  // A copy of one moment, which may be of an older schema; judged whole before anything is written.
-  const Store from(file, {.access = StoreAccess::copy});
+  if (Bundle::is_one(file)) {
+    throw UsageError(fmt::format(
+        "{} is a bundle: it has winners and no evidence to weigh; import the cache that it was made of, or what "
+        "`tilewright export -o FILE` makes of that",
+        file.string()));
+  }
+  Store from(file, {.access = StoreAccess::copy});
   from.check();
   if (writable_by_others(file)) {
     console.say(fmt::format("tilewright: note that others can write {}: its binaries are code that will run here",
                             file.string()));
   }
+  return from;
+}
+
+}  // namespace
+
+ExitCode run_import_verb(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  (void)arguments.word(0, "the file to import");
+  const std::vector<std::string>& files = arguments.words();
+  std::vector<Store> sources;
+  for (const std::string& file : files) sources.push_back(open_source(file, console));
   Store to(cache_path(arguments));
   const Store::Counts before = to.counts();
-  const std::vector<Transferred> done = transfer_winners(from, to);
+  std::vector<Transferred> done;
+  std::vector<Conflict> conflicts;
+  for (const Store& from : sources) add_up(done, transfer_winners(from, to, {}, &conflicts));
   const Store::Counts after = to.counts();
-  Table table = transfer_table(fmt::format("Imported from {}", file.string()), done, TransferColumns::imported);
-  if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", file.string()));
-  table.notes.push_back(fmt::format("{} gained {} trials and {} binaries.", to.path().string(),
-                                    after.trials - before.trials, after.binaries - before.binaries));
-  console.print(table, format);
+  const std::string from = fmt::format("{}", fmt::join(files, ", "));
+  if (arguments.has("conflicts")) {
+    console.print(conflict_table(conflicts), format);
+  } else {
+    Table table = transfer_table(fmt::format("Imported from {}", from), done, TransferColumns::imported);
+    if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
+    table.notes.push_back(fmt::format("{} gained {} trials and {} binaries.", to.path().string(),
+                                      after.trials - before.trials, after.binaries - before.binaries));
+    console.print(table, format);
+    // To people beside the result, so that a program reads one table.
+    for (std::size_t i = 0; i < std::min(conflicts.size(), kToldConflicts); ++i) {
+      const Conflict& conflict = conflicts[i];
+      const Trial& taken = conflict.replaced ? conflict.there : conflict.here;
+      const Trial& left = conflict.replaced ? conflict.here : conflict.there;
+      console.say(fmt::format("Conflict: {}: {} ({}) goes before {} ({})", conflict.problem, taken.config.text(),
+                              evidence_text(taken), left.config.text(), evidence_text(left)));
+    }
+    if (conflicts.size() > kToldConflicts) {
+      console.say(fmt::format("{} conflicts in all; --conflicts lists them", conflicts.size()));
+    }
+  }
   return done.empty() ? ExitCode::failed : ExitCode::done;
 }
 

@@ -9,6 +9,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/sweep_misses.hpp"
 #include "tuner/report/op_tables.hpp"
 
 namespace tilewright::cli {
@@ -123,7 +124,8 @@ ExitCode run_list_verb(const Arguments& arguments, Console& console) {
   const std::string what = arguments.words().empty() ? "ops" : arguments.words().front();
   if (what == "ops") return list_ops(arguments, console);
   if (what == "devices") return list_devices(arguments, console);
-  throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices"})));
+  if (what == "misses") return list_misses(arguments, console);
+  throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices", "misses"})));
 }
 
 }  // namespace tilewright::cli

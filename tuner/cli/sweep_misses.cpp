@@ -166,10 +166,7 @@ ExitCode list_misses(const Arguments& arguments, Console& console) {
   const MissFile file = open_misses();
   Table table;
   table.title = "Misses";
-  table.columns = {{"problem", "problem"},
-                   {"asked", "asked"},
-                   {"last_at", "last asked"},
-                   {"device", "device"}};
+  table.columns = {{"problem", "problem"}, {"asked", "asked"}, {"last_at", "last asked"}, {"device", "device"}};
   for (const Request& miss : file.read()) {
     const std::time_t last = miss.last_at;
     std::tm parts{};

@@ -35,20 +35,14 @@ Verb sweep_verb() {
       {"dtype", "LIST", "Types to tune: bf16,f32."},
       {"attr", "NAME=LIST", "Values of an attribute: act=gelu,relu. Default: the attribute's first.", true},
       {"device", "NAME", "auto (default: the first GPU, else the emulator), cpu, or cuda:N."},
+      {"devices", "LIST",
+       "Several: all GPUs (all), or a list such as cuda:0,cuda:2. GPUs of one model share the problems, each of which "
+       "is "
+       "measured wholly on one; of different models each measures them all."},
       {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
-      {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
-      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
-      {"strategy", "NAME",
-       "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: every "
-       "config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; model: what "
-       "neighbouring shapes rank highest."},
-      {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
-      {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
-      {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
-      {"no-prune", "", "model: try all configs, in the order of its ranking."},
-      {"replay", "FILE",
-       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "
-       "device, and tell what each asks for, how long it measures and how much slower its winner is."},
+      {"misses", "",
+       "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
+       "then have one. No shapes are given."},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
@@ -72,10 +66,11 @@ Verb sweep_verb() {
        "Two types, six shapes each."},
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
       {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
+      {"tilewright sweep --misses", "What applications used on this GPU and nobody had tuned."},
   };
   verb.exit_codes =
-      "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, or some "
-      "problem has no winner.";
+      "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, some "
+      "problem has no winner, or a GPU was lost.";
   verb.run = run_sweep_verb;
   return verb;
 }
@@ -138,11 +133,12 @@ Verb table_verb() {
 Verb list_verb() {
   Verb verb;
   verb.name = "list";
-  verb.summary = "List the ops that can be tuned, or the devices of the cache";
-  verb.usage = "[ops|devices] [OPTION...]";
+  verb.summary = "List the ops that can be tuned, the devices of the cache, or the misses";
+  verb.usage = "[ops|devices|misses] [OPTION...]";
   verb.description = {
       "ops (default): each op with its dims, types, attributes, implementations, the size of its space and how many of "
-      "its problems have a winner in the cache. devices: those that the cache has trials of.",
+      "its problems have a winner in the cache. devices: those that the cache has trials of. misses: shapes that "
+      "applications asked for and that had no exact winner, the most asked first.",
   };
   verb.options = {kOps, kCache, kFormat};
   verb.examples = {{"tilewright list --ops ./my_ops", "Your own ops among the built-in ones."}};
@@ -190,17 +186,26 @@ Verb show_verb() {
 Verb export_verb() {
   Verb verb;
   verb.name = "export";
-  verb.summary = "Write the winners of the cache, with their evidence and binaries, as a cache to ship";
-  verb.usage = "-o FILE [OP...] [OPTION...]";
+  verb.summary = "Write the winners of the cache to be shipped: as a cache, a bundle or a C++ header";
+  verb.usage = "{-o|--bundle|--header} FILE [OP...] [OPTION...]";
   verb.description = {
       "The file is a cache of its own: applications launch from it, also in a read-only folder, and `tilewright "
       "import` "
       "brings it into another cache. It has the winners of the ops named, or of all, their trials and binaries, and "
       "the "
       "ceilings of their devices; other trials stay behind. It is checked before it is put in its place.",
+      "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
+      "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as constant "
+      "data, with a constexpr lookup.",
+      "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that serve "
+      "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; best "
+      "after a sweep with --strategy exhaustive.",
   };
   verb.options = {
-      {"output", "FILE", "The file to write.", false, 'o'},
+      {"output", "FILE", "A cache.", false, 'o'},
+      {"bundle", "FILE", "A bundle."},
+      {"header", "FILE", "A C++ header, for one GPU; with several in the cache, --device names it."},
+      {"cover", "RATIO", "The fewest configs within this factor of the best, such as 1.05. Alone: only tell."},
       {"trials", "",
        "A recording instead: every trial with its rounds, and no winners, binaries or logs. For `tilewright sweep "
        "--replay`."},
@@ -210,6 +215,7 @@ Verb export_verb() {
       kFormat,
   };
   verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."},
+                   {"tilewright export --bundle winners.bundle --cover 1.05", "Few binaries, nearly as fast."},
                    {"tilewright export --trials -o sweep.db", "A recording of all that was measured."}};
   verb.exit_codes =
       "0 done, 1 there is no winner to export or a file cannot be read or written, 2 the command line is "
@@ -221,19 +227,21 @@ Verb export_verb() {
 Verb import_verb() {
   Verb verb;
   verb.name = "import";
-  verb.summary = "Bring the winners of another cache, such as an export, into the cache";
-  verb.usage = "FILE [OPTION...]";
+  verb.summary = "Bring the winners of other caches, such as exports, into the cache";
+  verb.usage = "FILE... [OPTION...]";
   verb.description = {
-      "All of it or nothing: the file is read and checked whole first. Winners of different devices never mix. Where "
+      "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. Where "
       "both "
       "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
       "with "
       "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
       "nothing.",
+      "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
       "Binaries are code: import what you trust.",
   };
-  verb.options = {kCache, kFormat};
-  verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."}};
+  verb.options = {{"conflicts", "", "Print the conflicts instead of what came in."}, kCache, kFormat};
+  verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."},
+                   {"tilewright import node1.db node2.db node3.db --conflicts", "What several machines found."}};
   verb.exit_codes =
       "0 done, 1 the file has no winners, or it or the cache cannot be used, 2 the command line is wrong.";
   verb.run = run_import_verb;

@@ -105,6 +105,37 @@ TEST_F(TransferWinners, the_better_evidence_stays_whichever_cache_has_it) {
   EXPECT_EQ(from.counts().trials, 2) << "and what lost its place stays as a trial";
 }
 
+TEST_F(TransferWinners, that_differ_are_told_with_the_evidence_of_both) {
+  put_best(from, key, evidence(from, onchip_config(4), 0.02));
+  Store other = prepared_store(folder / "other.db");
+  put_best(other, key, evidence(other, onchip_config(8), 0.01));
+  std::vector<Conflict> conflicts;
+  (void)transfer_winners(from, other, {}, &conflicts);
+  ASSERT_EQ(conflicts.size(), 1U);
+  EXPECT_EQ(conflicts[0].problem, key.problem.key());
+  EXPECT_EQ(conflicts[0].device, key.device_fingerprint);
+  EXPECT_EQ(conflicts[0].here.config, onchip_config(8));
+  EXPECT_EQ(conflicts[0].there.config, onchip_config(4));
+  EXPECT_EQ(conflicts[0].there.timing->rounds_ns.size(), 20U);
+  EXPECT_FALSE(conflicts[0].replaced);
+  conflicts.clear();
+  (void)transfer_winners(other, from, {}, &conflicts);
+  ASSERT_EQ(conflicts.size(), 1U);
+  EXPECT_TRUE(conflicts[0].replaced);
+  conflicts.clear();
+  (void)transfer_winners(other, from, {}, &conflicts);
+  EXPECT_TRUE(conflicts.empty()) << "now they are the same";
+}
+
+TEST_F(TransferWinners, of_one_config_are_no_conflict) {
+  put_best(from, key, evidence(from, onchip_config(4), 0.02));
+  Store other = prepared_store(folder / "other.db");
+  put_best(other, key, evidence(other, onchip_config(4), 0.01));
+  std::vector<Conflict> conflicts;
+  EXPECT_EQ(transfer_winners(other, from, {}, &conflicts)[0].replaced, 1U);
+  EXPECT_TRUE(conflicts.empty());
+}
+
 TEST_F(TransferWinners, of_different_devices_never_mix) {
   const ProblemKey elsewhere = softmax_key(8, 100, a100());
   put_best(from, key, evidence(from, onchip_config(4), 0.001));
