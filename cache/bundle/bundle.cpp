@@ -21,8 +21,9 @@ using nlohmann::json;
 template <class Work>
 auto reading(const ContainerReader& container, const std::string& what, Work work) {
   const auto fail = [&](const char* why) {
-    return CacheError(fmt::format("cannot read {} in the bundle {}: {}. Make it again with `tilewright export --bundle`.",
-                                  what, container.path().string(), why));
+    return CacheError(
+        fmt::format("cannot read {} in the bundle {}: {}. Make it again with `tilewright export --bundle`.", what,
+                    container.path().string(), why));
   };
   try {
     return work();

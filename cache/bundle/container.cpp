@@ -104,8 +104,8 @@ void ContainerWriter::write(const std::filesystem::path& file) const {
   std::filesystem::path draft = file;
   draft += ".new";
   const auto fail = [&] {
-    const CacheError error(fmt::format("cannot write the bundle: {} ({}). Nothing was written.", file.string(),
-                                       std::strerror(errno)));
+    const CacheError error(
+        fmt::format("cannot write the bundle: {} ({}). Nothing was written.", file.string(), std::strerror(errno)));
     ::unlink(draft.c_str());
     throw error;
   };
@@ -133,8 +133,8 @@ bool ContainerReader::is_one(const std::filesystem::path& file) noexcept {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return false;
   std::array<char, 8> magic{};
-  const bool is = ::pread(descriptor, magic.data(), magic.size(), 0) == static_cast<ssize_t>(magic.size()) &&
-                  magic == kMagic;
+  const bool is =
+      ::pread(descriptor, magic.data(), magic.size(), 0) == static_cast<ssize_t>(magic.size()) && magic == kMagic;
   ::close(descriptor);
   return is;
 }
@@ -157,8 +157,7 @@ ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(f
     throw refusal(file_, "is no bundle of Tilewright", "Name a file that `tilewright export --bundle` made");
   }
   if (header.form > kForm) {
-    throw refusal(file_,
-                  fmt::format("has the form {}, and this program knows forms up to {}", header.form, kForm),
+    throw refusal(file_, fmt::format("has the form {}, and this program knows forms up to {}", header.form, kForm),
                   "Use a newer Tilewright, or make the bundle again with this one");
   }
   if (header.form != kForm || header.hash != header_hash(header)) throw damage(file_, "its header");
@@ -213,7 +212,9 @@ std::optional<std::vector<std::byte>> ContainerReader::find(const std::string& k
   return find_as<std::vector<std::byte>>(key);
 }
 
-std::optional<std::string> ContainerReader::find_text(const std::string& key) const { return find_as<std::string>(key); }
+std::optional<std::string> ContainerReader::find_text(const std::string& key) const {
+  return find_as<std::string>(key);
+}
 
 void ContainerReader::check() const {
   for (const Entry& each : index_) {

@@ -41,8 +41,8 @@ class Writing {
     shape.has_best = shape.has_best || role == WinnerRole::best;
     spec.implementations.insert(row.implementation_hash);
     spec.configs.insert({row.implementation_hash, row.winner.trial.config.text()});
-    shape.configs.push_back({row.implementation_hash, row.winner.trial.config,
-                             row.winner.trial.timing.value_or(Timing{}).median_ns, role});
+    shape.configs.push_back(
+        {row.implementation_hash, row.winner.trial.config, row.winner.trial.timing.value_or(Timing{}).median_ns, role});
   }
 
   BundleCounts write(const std::filesystem::path& file) {
