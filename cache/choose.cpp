@@ -21,7 +21,8 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 }  // namespace
 
 Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
-              const DeviceFacts& device, const Versions& versions, const Alignments& alignments) {
+              const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
+              const Obstacle& obstacle) {
   if (const std::string why = misaligned(plan_args(interface, problem), alignments); !why.empty()) {
     throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
   }
@@ -44,10 +45,12 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
       why = misaligned(std::get<LaunchPlan>(planned).args, alignments);
     }
     if (why.empty()) {
-      chosen.choice =
-          Serving{candidate.match, std::move(row), std::move(stored->recipe), std::get<LaunchPlan>(std::move(planned))};
-      return true;
+      Serving serving{candidate.match, std::move(row), std::move(stored->recipe),
+                      std::get<LaunchPlan>(std::move(planned))};
+      if (obstacle) why = obstacle(serving);
+      if (why.empty()) chosen.choice = std::move(serving);
     }
+    if (chosen.choice) return true;
     chosen.why += fmt::format("{}{}: {}", chosen.why.empty() ? "" : "; ", config, why);
     return false;
   });

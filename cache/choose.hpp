@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,10 +31,14 @@ struct Chosen {
   std::string why;
 };
 
+/// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
+using Obstacle = std::function<std::string(const Serving&)>;
+
 /// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is beyond
 /// 2^63 bytes; CacheError for a winner whose implementation is missing. Of a device that is known by its architecture
 /// alone ("sm_90") nothing can be judged: the winner's own stands for it.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
-                            const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {});
+                            const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {},
+                            const Obstacle& obstacle = {});
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -128,8 +129,30 @@ launch::LauncherOptions read_options(const tw_options& options) {
   launch::LauncherOptions result;
   result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
   result.device = options.device != nullptr ? options.device : "";
+  result.misses = options.misses == nullptr               ? default_misses_path()
+                  : std::string_view(options.misses) == "off" ? std::nullopt
+                                                              : std::optional<std::filesystem::path>(options.misses);
+  if (options.watch_ms < 0) throw UsageError(fmt::format("tw_options.watch_ms is {}", options.watch_ms));
+  result.watch = std::chrono::milliseconds(options.watch_ms);
   result.allow_shared_cache = options.allow_shared_cache != 0 || is_set("TILEWRIGHT_ALLOW_SHARED_CACHE");
   return result;
+}
+
+/// Over the cache, or where that cannot be used, over the fallback.
+std::unique_ptr<launch::Launcher> open(const tw_options& options) {
+  launch::LauncherOptions chosen = read_options(options);
+  try {
+    return std::make_unique<launch::Launcher>(chosen);
+  } catch (const CacheError& error) {
+    if (options.fallback == nullptr) throw;
+    chosen.cache_error = error.what();
+  }
+  chosen.cache = options.fallback;
+  try {
+    return std::make_unique<launch::Launcher>(chosen);
+  } catch (const CacheError& error) {
+    throw CacheError(fmt::format("{}. Nor can the fallback be used: {}", chosen.cache_error, error.what()));
+  }
 }
 
 }  // namespace
@@ -137,8 +160,7 @@ launch::LauncherOptions read_options(const tw_options& options) {
 TILEWRIGHT_EXPORT int tw_open_with(const tw_options* options, tw_launcher** out) {
   return guarded([&] {
     *require(out, "out") = nullptr;
-    auto launcher = std::make_unique<launch::Launcher>(read_options(known_options(options)));
-    *out = reinterpret_cast<tw_launcher*>(launcher.release());
+    *out = reinterpret_cast<tw_launcher*>(open(known_options(options)).release());
   });
 }
 
@@ -149,7 +171,11 @@ TILEWRIGHT_EXPORT int tw_open(const char* cache_path, tw_launcher** out) {
   return tw_open_with(&options, out);
 }
 
-TILEWRIGHT_EXPORT void tw_close(tw_launcher* launcher) { delete reinterpret_cast<launch::Launcher*>(launcher); }
+TILEWRIGHT_EXPORT void tw_close(tw_launcher* launcher) {
+  auto* opened = reinterpret_cast<launch::Launcher*>(launcher);
+  // What a child inherited by fork is its parent's: nothing of it may be touched.
+  if (opened != nullptr && !opened->process().is_foreign()) delete opened;
+}
 
 TILEWRIGHT_EXPORT int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out) {
   return guarded([&] {

@@ -56,6 +56,8 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   Json json;
   json["problem"] = problem.key();
   json["device"] = answer.device.fingerprint();
+  json["cache"] = launcher_->options().cache.string();
+  if (!launcher_->options().cache_error.empty()) json["cache_error"] = launcher_->options().cache_error;
   json["fit"] = name(match.fit);
   json["freshness"] = choice ? Json(name(match.freshness)) : Json(nullptr);
   json["device_fit"] = choice ? Json(name(match.device)) : Json(nullptr);

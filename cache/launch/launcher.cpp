@@ -47,12 +47,16 @@ std::uint64_t current_context(const cuda::Driver& driver) {
 }
 
 Launcher::Launcher(LauncherOptions options)
-    : options_(std::move(options)), resolver_(options_.cache, options_.allow_shared_cache) {
+    : options_(std::move(options)),
+      resolver_(options_.cache, options_.allow_shared_cache),
+      misses_(options_.misses),
+      watch_(options_.watch, [this] { refresh_quietly(); }) {
   // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
   if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
 }
 
 Op& Launcher::op(const std::string& spec) {
+  process_.require_own_process();
   const std::lock_guard lock(mutex_);
   OpIdentity identity = resolver_.identify(spec);
   const std::string key = identity.interface_hash + identity.spec.text();
@@ -62,12 +66,22 @@ Op& Launcher::op(const std::string& spec) {
 }
 
 void Launcher::refresh() {
+  process_.require_own_process();
   const std::lock_guard lock(mutex_);
   if (!resolver_.refresh()) return;
   for (const auto& [key, op] : ops_) op->forget();
 }
 
+void Launcher::refresh_quietly() noexcept {
+  try {
+    refresh();
+  } catch (const std::exception&) {
+    // The old state stays in use, and refresh() tells why to those who ask.
+  }
+}
+
 void Launcher::set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes) {
+  process_.require_own_process();
   const cuda::Driver& driver = cuda::Driver::get();
   constexpr cuda::Address kAlignment = 256;
   if (address % kAlignment != 0) {
@@ -83,6 +97,7 @@ const DeviceFacts& Launcher::facts(const cuda::Driver& driver, int device) {
 }
 
 const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments) {
+  process_.require_own_process();
   const std::lock_guard lock(mutex_);
   // Another thread may have been faster.
   if (const ReadyPlan* plan = op.table().find(key)) return *plan;
@@ -90,12 +105,14 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   cuda::DeviceId device = 0;
   driver.call("asking for the current context's GPU", driver.table().ctx_get_device, &device);
   const DeviceFacts& device_facts = facts(driver, device);
-  const Chosen chosen = resolver_.choose(op.identity(), problem, device_facts, versions_here(&driver), alignments);
-  if (!chosen.choice) throw NoMatchError(chosen.why);
   // The first launch of a shape may be one that is being captured.
   const cuda::CaptureRelaxed relaxed(driver);
-  const std::shared_ptr<const ReadyPlan> plan =
-      resolver_.load(driver, op.identity(), problem, device_facts, *chosen.choice);
+  const auto [chosen, plan] =
+      resolver_.resolve(driver, op.identity(), problem, device_facts, versions_here(&driver), alignments);
+  const bool is_exact =
+      chosen.choice && chosen.choice->match.fit == Fit::exact && chosen.choice->match.device == DeviceFit::same_device;
+  if (!is_exact) misses_.record(problem.key(), device_facts.fingerprint());
+  if (!chosen.choice) throw NoMatchError(chosen.why);
   op.table().insert(key, plan);
   return *plan;
 }
@@ -137,6 +154,7 @@ DeviceFacts Launcher::query_device() {
 }
 
 Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {
+  process_.require_own_process();
   const std::lock_guard lock(mutex_);
   DeviceFacts device = query_device();
   // Of a device that is named the driver is not known, unless it is one of this machine's.

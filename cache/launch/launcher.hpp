@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "cache/launch/fork_guard.hpp"
+#include "cache/launch/miss_recorder.hpp"
 #include "cache/launch/op.hpp"
 #include "cache/launch/resolver.hpp"
+#include "cache/launch/watch.hpp"
 #include "cache/launch/workspaces.hpp"
 
 /// A cache opened for launching, and the ops that were asked of it: what a tw_launcher is. Everything that reads the cache
@@ -18,9 +22,15 @@ namespace tilewright::launch {
 
 struct LauncherOptions {
   std::filesystem::path cache;
+  /// Why `cache` is the fallback of the one that was asked for; empty: it is that one.
+  std::string cache_error = {};
   /// What queries are answered for; empty: the GPU at hand.
   std::string device;
   bool allow_shared_cache = false;
+  /// How often to look for a newer cache; 0: only when refresh() is called.
+  std::chrono::milliseconds watch{0};
+  /// Where shapes without an exact winner are recorded; nothing: nowhere.
+  std::optional<std::filesystem::path> misses = std::nullopt;
 };
 
 class Launcher {
@@ -31,6 +41,10 @@ class Launcher {
   Op& op(const std::string& spec);
   void refresh();
   void set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes);
+
+  [[nodiscard]] const LauncherOptions& options() const noexcept { return options_; }
+  /// Every other method throws DeviceError in a child by fork of the process that opened the launcher.
+  [[nodiscard]] const ForkGuard& process() const noexcept { return process_; }
 
   // For ops.
   [[nodiscard]] Workspaces& workspaces() noexcept { return workspaces_; }
@@ -48,15 +62,20 @@ class Launcher {
   /// The facts of a GPU of this machine, read once.
   const DeviceFacts& facts(const cuda::Driver& driver, int device);
   DeviceFacts query_device();
+  void refresh_quietly() noexcept;
   [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text) const;
   [[nodiscard]] std::string stored_devices_text() const;
 
+  ForkGuard process_;
   LauncherOptions options_;
   std::mutex mutex_;
   Resolver resolver_;
+  MissRecorder misses_;
   std::map<int, DeviceFacts> facts_;
   std::map<std::string, std::unique_ptr<Op>> ops_;
   Workspaces workspaces_;
+  /// Last, so that it ends before what it refreshes.
+  Watch watch_;
 };
 
 /// The current context's id. Throws DeviceError when none is current on the calling thread.

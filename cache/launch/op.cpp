@@ -163,6 +163,7 @@ Problem Op::problem_of(std::span<const std::int64_t> dims) const {
 }
 
 void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::span<void* const> args) {
+  launcher_->process().require_own_process();
   if (args.size() != args_.size()) refuse_args(args);
   const cuda::Driver& driver = cuda::Driver::get();
   PlanKey key;
@@ -184,6 +185,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
 }
 
 void Op::preload(std::span<const std::int64_t> dims) {
+  launcher_->process().require_own_process();
   const cuda::Driver& driver = cuda::Driver::get();
   PlanKey key;
   key.context = current_context(driver);

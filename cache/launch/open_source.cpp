@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cache/bundle/bundle.hpp"
 #include "cache/store/file_facts.hpp"
 #include "cache/store/store.hpp"
 
@@ -15,6 +16,7 @@ std::unique_ptr<WinnerSource> open_source(const std::filesystem::path& path, boo
         "take their right away (chmod go-w), or allow it with TILEWRIGHT_ALLOW_SHARED_CACHE=1",
         path.string()));
   }
+  if (Bundle::is_one(path)) return std::make_unique<Bundle>(path);
   return std::make_unique<Store>(path, StoreOptions{.access = StoreAccess::read});
 }
 

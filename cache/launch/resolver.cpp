@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <exception>
 #include <utility>
 
 #include "cache/launch/errors.hpp"
@@ -35,6 +38,20 @@ std::string sweep_command(const Problem& problem) {
     text += fmt::format("{}{}={}", i == 0 ? "" : " ", problem.dims[i].first, problem.dims[i].second);
   }
   return text + fmt::format("\" --dtype {}", name(problem.spec.dtype));
+}
+
+/// CUresults that say that this binary is no good here, and nothing about the driver or the context; 0: we ourselves said so.
+bool is_of_the_binary(int status) {
+  constexpr std::array kStatuses{0,     // empty, or more workspaces than can be launched
+                                 200,   // invalid image
+                                 209,   // no binary for this GPU
+                                 218,   // invalid PTX
+                                 222,   // PTX of a newer version
+                                 223,   // no PTX compiler
+                                 300,   // invalid source
+                                 302,   // shared object symbol not found
+                                 500};  // no such kernel
+  return std::ranges::find(kStatuses, status) != kStatuses.end();
 }
 
 }  // namespace
@@ -70,18 +87,48 @@ OpIdentity Resolver::identify(const std::string& text) const {
   return found;
 }
 
-Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
-                        const Versions& versions, const Alignments& alignments) const {
-  Chosen chosen = tilewright::choose(*source_, op.interface, problem, device, versions, alignments);
+Chosen Resolver::explained(Chosen chosen, const WinnerSource& source, const Problem& problem,
+                           const DeviceFacts& device) {
   if (chosen.choice) return chosen;
   if (chosen.why.empty()) {
-    chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source_->title(),
+    chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source.title(),
                              problem.key(), device.fingerprint(), sweep_command(problem));
   } else {
-    chosen.why = fmt::format("nothing that {} has can serve {} on {}: {}", source_->title(), problem.key(),
+    chosen.why = fmt::format("nothing that {} has can serve {} on {}: {}", source.title(), problem.key(),
                              device.fingerprint(), chosen.why);
   }
   return chosen;
+}
+
+Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
+                        const Versions& versions, const Alignments& alignments) const {
+  return explained(tilewright::choose(*source_, op.interface, problem, device, versions, alignments), *source_, problem,
+                   device);
+}
+
+Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
+                                     const DeviceFacts& device, const Versions& versions,
+                                     const Alignments& alignments) {
+  std::shared_ptr<const ReadyPlan> plan;
+  std::exception_ptr first_error;
+  const auto obstacle = [&](const Serving& serving) -> std::string {
+    try {
+      plan = load(driver, op, problem, device, serving);
+      return {};
+    } catch (const UsageError&) {
+      throw;
+    } catch (const DeviceError& error) {
+      if (!is_of_the_binary(error.status())) throw;
+      if (!first_error) first_error = std::current_exception();
+      return error.what();
+    } catch (const Error& error) {
+      if (!first_error) first_error = std::current_exception();
+      return error.what();
+    }
+  };
+  Chosen chosen = tilewright::choose(*source_, op.interface, problem, device, versions, alignments, obstacle);
+  if (!chosen.choice && first_error) std::rethrow_exception(first_error);
+  return {explained(std::move(chosen), *source_, problem, device), std::move(plan)};
 }
 
 std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, const OpIdentity& op,

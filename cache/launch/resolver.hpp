@@ -41,11 +41,16 @@ class Resolver {
   [[nodiscard]] Chosen choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
                               const Versions& versions, const Alignments& alignments) const;
 
-  /// Loads a choice into the current context. Throws CacheError when its binary is missing or damaged, DeviceError when the
-  /// driver rejects it.
-  [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const cuda::Driver& driver, const OpIdentity& op,
-                                                      const Problem& problem, const DeviceFacts& device,
-                                                      const Choice& choice);
+  /// A choice and its plan in the current context.
+  struct Resolved {
+    Chosen chosen;
+    std::shared_ptr<const ReadyPlan> plan;
+  };
+  /// As choose(), and loads it. What cannot be loaded (its binary is missing or damaged, the driver rejects it, it turns out
+  /// illegal only then) gives way to the next, as what is illegal does; where nothing is left, the first such error is
+  /// thrown. Throws DeviceError for a driver that fails in any other way.
+  [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
+                                 const DeviceFacts& device, const Versions& versions, const Alignments& alignments);
 
   /// Reopens the cache if it has changed since it was last looked at; true if so. When it throws, nothing has changed.
   bool refresh();
@@ -53,6 +58,12 @@ class Resolver {
   [[nodiscard]] const WinnerSource& source() const noexcept { return *source_; }
 
  private:
+  /// Throws CacheError when the binary is missing or damaged, DeviceError when the driver rejects it.
+  [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const cuda::Driver& driver, const OpIdentity& op,
+                                                      const Problem& problem, const DeviceFacts& device,
+                                                      const Choice& choice);
+  static Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& problem, const DeviceFacts& device);
+
   std::filesystem::path path_;
   bool allow_shared_;
   std::unique_ptr<WinnerSource> source_;

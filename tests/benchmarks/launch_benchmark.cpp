@@ -108,5 +108,38 @@ void open_and_first_plan(benchmark::State& state) {
 }
 BENCHMARK(open_and_first_plan)->Unit(benchmark::kMicrosecond);
 
+/// The same with 10,000 winners in the cache.
+const std::string& large_cache() {
+  static const std::string kPath = [] {
+    std::string path = (setup().folder.path() / "large.db").string();
+    testing::SampleCache(path).add_many(10'000, 64 << 10);
+    return path;
+  }();
+  return kPath;
+}
+
+void open_and_first_plan_of_10000(benchmark::State& state) {
+  setup().context.make_current();
+  const std::string& path = large_cache();
+  for (auto _ : state) {
+    const Launcher launcher(path);
+    launcher.op("scale[dtype=f16]").preload({8 * 4321, 64});
+  }
+}
+BENCHMARK(open_and_first_plan_of_10000)->Unit(benchmark::kMicrosecond);
+
+/// The first launch of a shape that lies between 10,000 tuned ones.
+void first_plan_of_an_untuned_shape(benchmark::State& state) {
+  setup().context.make_current();
+  const Launcher launcher(large_cache());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  std::int64_t rows = 8 * 5000 + 1;
+  for (auto _ : state) {
+    scale.preload({rows, 64});
+    rows += rows % 8 == 7 ? 2 : 1;
+  }
+}
+BENCHMARK(first_plan_of_an_untuned_shape)->Unit(benchmark::kMicrosecond);
+
 }  // namespace
 }  // namespace tilewright

@@ -194,15 +194,24 @@ TEST_F(LaunchTest, what_the_driver_refuses_is_reported_and_can_be_tried_again) {
   EXPECT_EQ(recording_.launches().size(), 1U);
 }
 
-TEST_F(LaunchTest, a_binary_that_the_driver_rejects_is_reported_and_can_be_tried_again) {
-  recording_.fail("cuLibraryLoadData", 200);
+TEST_F(LaunchTest, binaries_that_the_driver_rejects_are_reported_and_can_be_tried_again) {
+  recording_.fail("cuLibraryLoadData", 200, 0, 3);
   EXPECT_THAT(failure(TW_ERROR_DEVICE,
                       [&] {
                         scale_(nullptr, {8, 64}, x_, y_, 1.0);
                       }),
-              HasSubstr("loading wide{num_warps=2,vec=8,static_dims=1} of scale[dtype=f16,round=no]"));
+              HasSubstr("loading wide{num_warps=2,vec=8,static_dims=1} of scale[dtype=f16,round=no]"))
+      << "of the three configs that might serve, the best";
   scale_(nullptr, {8, 64}, x_, y_, 1.0);
   EXPECT_EQ(recording_.launches().size(), 1U);
+}
+
+TEST_F(LaunchTest, a_launcher_preloads_shapes_so_that_their_first_launch_may_be_captured) {
+  launcher_.preload("scale[dtype=f16]", {{8, 64}, {9, 64}, {9, 61}});
+  const std::size_t loaded = recording_.calls("cuKernelGetFunction");
+  for (const Shape& shape : {Shape{8, 64}, Shape{9, 64}, Shape{9, 61}}) scale_(nullptr, shape, x_, y_, 1.0);
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), loaded);
+  EXPECT_EQ(recording_.launches().size(), 3U);
 }
 
 TEST_F(LaunchTest, an_op_outlives_its_launcher_object) {

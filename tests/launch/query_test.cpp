@@ -28,6 +28,7 @@ TEST_F(QueryTest, a_tuned_shape_is_exact_with_its_evidence) {
   EXPECT_EQ(served.device_fit, "same device");
   EXPECT_EQ(served.match, "exact, fresh, same device");
   EXPECT_EQ(served.device, recording_device().fingerprint());
+  EXPECT_EQ(served.cache, path_);
   EXPECT_EQ(served.tuned_for, "scale[dtype=f16,round=no]{rows=8,cols=64}");
   EXPECT_DOUBLE_EQ(served.median_ns, 1000);
   EXPECT_DOUBLE_EQ(served.low_ns, 990);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "tests/launch/launch_fixture.hpp"
 
@@ -71,6 +73,40 @@ TEST_F(RefreshTest, a_cache_that_others_may_write_by_now_is_not_picked_up) {
   ASSERT_EQ(::chmod(cache_path().c_str(), 0666), 0);
   EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launcher_.refresh(); }), HasSubstr("can be changed by other users"));
   EXPECT_EQ(threads(), 64U);
+}
+
+TEST_F(RefreshTest, a_launcher_that_watches_picks_up_a_newer_cache_by_itself) {
+  const Launcher watching(LaunchOptions{.cache = cache_path(), .device = {}, .watch_ms = 5});
+  const Op scale = watching.op("scale[dtype=f16]");
+  const auto warps = [&] {
+    recording_.reset();
+    scale(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+    return recording_.launches().at(0).block[0] / 32;
+  };
+  EXPECT_EQ(warps(), 2U);
+  EXPECT_EQ(threads(), 64U);
+  tune_with_16_warps(cache_path());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (warps() != 16 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(warps(), 16U);
+  EXPECT_EQ(threads(), 64U) << "the other launcher does not watch";
+}
+
+TEST_F(RefreshTest, a_watch_survives_a_cache_that_cannot_be_used) {
+  const Launcher watching(LaunchOptions{.cache = cache_path(), .device = {}, .watch_ms = 2});
+  const Op scale = watching.op("scale[dtype=f16]");
+  std::filesystem::remove(cache_path());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
+  EXPECT_EQ(recording_.launches().size(), 1U);
+}
+
+TEST_F(RefreshTest, an_interval_below_zero_is_refused) {
+  EXPECT_THAT(
+      failure(TW_ERROR_USAGE, [&] { Launcher(LaunchOptions{.cache = cache_path(), .device = {}, .watch_ms = -1}); }),
+      HasSubstr("watch_ms is -1"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/launch/sample_cache.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <stdexcept>
 
@@ -93,6 +95,46 @@ void SampleCache::add_scale() {
   add_winner(op, problem, "wide{num_warps=2,vec=8,static_dims=1}", {.role = WinnerRole::best, .median_ns = 1000});
   add_winner(op, problem, "wide{num_warps=4,vec=4,static_dims=0}", {.role = WinnerRole::dynamic, .median_ns = 1200});
   add_winner(op, problem, "plain{num_warps=8}", {.role = WinnerRole::base, .median_ns = 2000});
+}
+
+void SampleCache::add_many(int count, std::size_t bytes) {
+  Store::Batch batch(store_);
+  add_scale();
+  const OpInterface op = scale_interface();
+  const std::string fingerprint = recording_device().fingerprint();
+  std::vector<std::byte> binary = scale_binary();
+  std::string build = hash_of(op, "wide");
+  for (int i = 1; i <= count; ++i) {
+    const std::string shape = fmt::format("scale[dtype=f16]{{rows={},cols=64}}", 8 * (i + 1));
+    const ProblemKey key{parse_problem(shape, op), op.hash(), fingerprint};
+    if (i % 100 == 1) {
+      // Other bytes behind what the driver reads.
+      binary.resize(bytes);
+      for (std::size_t at = scale_binary().size(); at < bytes; ++at) {
+        binary[at] = static_cast<std::byte>((at * 2654435761U + static_cast<std::size_t>(i)) >> 13);
+      }
+      build = fmt::format("{:032x}", i);
+      store_.put_build({.key = build,
+                        .ok = true,
+                        .binary_hash = {},
+                        .kernels = scale_kernels(),
+                        .log = {},
+                        .compiler = "NVRTC 13.0",
+                        .arch = "sm_90a"},
+                       binary);
+    }
+    Winner winner;
+    winner.strategy = "exhaustive";
+    winner.trial.config = Config::parse(fmt::format("wide{{num_warps={},vec=8,static_dims=1}}", 1 << (i % 4)));
+    winner.trial.versions = SampleWinner{}.versions;
+    winner.trial.timing = Timing{};
+    winner.trial.timing->median_ns = 1000 + i;
+    winner.trial.timing->low_ns = winner.trial.timing->high_ns = 1000 + i;
+    winner.trial.build_key = build;
+    winner.trial.id = store_.put_trial(key, hash_of(op, "wide"), winner.trial);
+    store_.put_winners(key, MeasureMode::cold, {winner});
+  }
+  batch.commit();
 }
 
 void SampleCache::add_strided() {

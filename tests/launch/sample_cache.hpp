@@ -56,6 +56,10 @@ class SampleCache {
   /// `reduce`, with a base that serves every shape.
   void add_reduce();
 
+  /// `scale` with `count` winners of as many shapes (rows 8·i, cols 64), a base, and for every hundredth shape a binary of
+  /// `bytes`.
+  void add_many(int count, std::size_t bytes);
+
   [[nodiscard]] Store& store() noexcept { return store_; }
 
  private:

@@ -30,16 +30,23 @@ struct LaunchOptions {
   std::string device;
   /// Use the cache even where other users can write it.
   bool allow_shared_cache = false;
+  /// Milliseconds between looks for a newer cache, which is then used as after refresh(); 0: none.
+  int watch_ms = 0;
+  /// The file of shapes that were asked for and not tuned, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
+  std::string misses = {};
+  /// What serves instead of a cache that cannot be used; empty: nothing. See tw_options.
+  std::string fallback = {};
 };
 
 /// What is served for a shape, and how well it fits: always both.
 struct ServedConfig {
   std::string config;      ///< "onchip{num_warps=4,…}"; empty when nothing is served
-  std::string fit;         ///< exact, default, none
+  std::string fit;         ///< exact, nearest, default, none
   std::string freshness;   ///< fresh, stale
   std::string device_fit;  ///< same device, same architecture
   std::string match;       ///< the three in words
   std::string device;      ///< the fingerprint that was asked for
+  std::string cache;       ///< the file
   std::string tuned_for;   ///< the problem that the times below are of
   double median_ns = 0;
   double low_ns = 0;  ///< 95 % interval of the median
@@ -92,6 +99,7 @@ class Op {
             .device_fit = fields.text("device_fit"),
             .match = fields.text("match"),
             .device = fields.text("device"),
+            .cache = fields.text("cache"),
             .tuned_for = fields.text("tuned_for"),
             .median_ns = fields.number("median_ns"),
             .low_ns = fields.number("low_ns"),
@@ -136,6 +144,9 @@ class Launcher {
     c_options.cache = options.cache.empty() ? nullptr : options.cache.c_str();
     c_options.device = options.device.empty() ? nullptr : options.device.c_str();
     c_options.allow_shared_cache = options.allow_shared_cache ? 1 : 0;
+    c_options.watch_ms = options.watch_ms;
+    c_options.misses = options.misses.empty() ? nullptr : options.misses.c_str();
+    c_options.fallback = options.fallback.empty() ? nullptr : options.fallback.c_str();
     tw_launcher* opened = nullptr;
     detail::check(tw_open_with(&c_options, &opened));
     launcher_ = std::shared_ptr<tw_launcher>(opened, detail::Close{});
@@ -143,6 +154,13 @@ class Launcher {
 
   /// "softmax[dtype=bf16]"; with "softmax@INTERFACE[dtype=bf16]" only if the op's arguments are still those.
   [[nodiscard]] Op op(const std::string& spec) const { return Op(launcher_, spec); }
+
+  /// Loads what launches of these shapes need in the current context, so that the first of each is as quick as any other and
+  /// may be captured without a pause.
+  void preload(const std::string& spec, const std::vector<Shape>& shapes) const {
+    const Op preloaded = op(spec);
+    for (const Shape& shape : shapes) preloaded.preload(shape);
+  }
 
   /// Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use.
   void refresh() const { detail::check(tw_refresh(launcher_.get())); }

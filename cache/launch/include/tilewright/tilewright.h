@@ -48,7 +48,8 @@ enum {
 typedef struct tw_options {
   /* sizeof(tw_options) of the program: tells the library which fields there are. */
   size_t size;
-  /* The cache file. NULL: $TILEWRIGHT_CACHE, else $XDG_CACHE_HOME/tilewright/cache.db, else ~/.cache/tilewright/cache.db. */
+  /* The cache file, or a bundle (`tilewright export --bundle`): the file tells which. NULL: $TILEWRIGHT_CACHE, else
+   * $XDG_CACHE_HOME/tilewright/cache.db, else ~/.cache/tilewright/cache.db. */
   const char* cache;
   /* The device that tw_query and tw_workspace_bytes answer for: a fingerprint as `tilewright list devices` prints it,
    * its name ("NVIDIA H200") where that names one device of the cache, "cpu", or "cuda:N" for a GPU of this machine. It
@@ -57,6 +58,18 @@ typedef struct tw_options {
   /* Not 0: use the cache even where other users can write it. Its binaries run on the GPU with this program's rights, so
    * such a cache is refused otherwise. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
   int allow_shared_cache;
+  /* The file to which shapes are added that a launch or tw_preload asked for and that have no exact winner on this GPU, for
+   * `tilewright sweep --misses`; "off": none. NULL: $TILEWRIGHT_MISSES, else $XDG_CACHE_HOME/tilewright/misses, else
+   * ~/.cache/tilewright/misses. Written when a shape is first launched, never later; a file that cannot be used fails no
+   * launch. */
+  const char* misses;
+  /* Milliseconds between looks for a newer cache, by a thread of the launcher's that then does what tw_refresh does; one that
+   * cannot be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
+  int watch_ms;
+  /* The file, a cache or a bundle, that serves instead of a cache that is missing, damaged, of another version or not to be
+   * trusted; tw_query says so. Looked at when the launcher is opened, and not by tw_refresh. NULL: none, such a cache is an
+   * error. */
+  const char* fallback;
 } tw_options;
 
 /* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with tw_close.
@@ -106,8 +119,8 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
  * TW_ERROR_CACHE when the binary is missing or damaged. A launch that failed has changed nothing. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
-/* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "fit"
- * (exact, default, none), "freshness" (fresh, stale), "device_fit" (same device, same architecture), "match" (the three
+/* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "cache" (the
+ * file), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale), "device_fit" (same device, same architecture), "match" (the three
  * in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
  * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Needs no GPU when the options name a device. The text

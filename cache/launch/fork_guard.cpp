@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/fork_guard.hpp"
+
+#include <pthread.h>
+
+#include "cache/error.hpp"
+
+namespace tilewright::launch {
+
+std::atomic<unsigned> ForkGuard::forks_{0};
+
+ForkGuard::ForkGuard() noexcept {
+  static const int kWatching = pthread_atfork(nullptr, nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(kWatching);
+  made_at_ = forks_.load(std::memory_order_relaxed);
+}
+
+void ForkGuard::refuse() {
+  throw DeviceError(
+      "the launcher was opened by the process that this one was forked from, and CUDA cannot be used across a fork: "
+      "fork before CUDA is used, or start the child anew (spawn), and open a launcher there");
+}
+
+}  // namespace tilewright::launch

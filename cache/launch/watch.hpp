@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::launch {
+
+/// Does something again and again on a thread of its own, until it is destroyed; what it does must not throw. Destroying it
+/// waits for what is being done.
+class Watch {
+ public:
+  /// An interval of 0: never, and there is no thread.
+  Watch(std::chrono::milliseconds interval, std::function<void()> work);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tilewright::launch

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start of an application with a large cache. Figures are in docs/performance.md; here are bounds that hold anywhere.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+
+constexpr int kWinners = 10'000;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSlower = 50;
+#else
+constexpr double kSlower = 5;
+#endif
+
+class ColdStartTest : public LaunchFixture {
+ protected:
+  /// Made once for all tests.
+  static const std::string& large_cache() {
+    static const TemporaryFolder kFolder;
+    static const std::string kPath = [] {
+      const std::string path = (kFolder.path() / "large.db").string();
+      SampleCache(path).add_many(kWinners, 64 << 10);
+      return path;
+    }();
+    return kPath;
+  }
+
+  static double megabytes_resident() {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >> pages;
+    return static_cast<double>(pages) * 4096 / (1 << 20);
+  }
+  static bool maps(const std::string& library) {
+    std::ifstream file("/proc/self/maps");
+    for (std::string line; std::getline(file, line);) {
+      if (line.find(library) != std::string::npos) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(ColdStartTest, opening_and_the_first_plan_take_milliseconds_and_little_memory) {
+  static_cast<void>(large_cache());
+  const double before = megabytes_resident();
+  double best = 1e9;
+  for (int i = 0; i < 10; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const Launcher launcher(large_cache());
+    launcher.op("scale[dtype=f16]")(nullptr, {8 * 4321, 64}, fake_address(256), fake_address(256), 1.0);
+    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  EXPECT_LT(best, 3.0 * kSlower);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(megabytes_resident() - before, 32.0);
+#else
+  static_cast<void>(before);
+#endif
+  EXPECT_FALSE(maps("nvrtc")) << "no compiler is opened";
+}
+
+TEST_F(ColdStartTest, a_binary_is_loaded_when_a_shape_of_it_is_first_launched) {
+  const Launcher launcher(large_cache());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 0U);
+  for (int i = 201; i <= 205; ++i) {
+    scale(nullptr, {8 * (i + 1), 64}, fake_address(256), fake_address(256), 1.0);
+  }
+  EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 1U) << "one for a hundred shapes";
+}
+
+TEST_F(ColdStartTest, a_shape_between_ten_thousand_is_served_by_a_neighbour) {
+  const Launcher launcher(large_cache());
+  const auto served = launcher.op("scale[dtype=f16]").match({8 * 5000 + 3, 64});
+  EXPECT_EQ(served.fit, "nearest");
+}
+
+}  // namespace
+}  // namespace tilewright

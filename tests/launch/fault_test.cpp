@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may go wrong under an application: a clear error or the next best config, and nothing lost.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace tilewright::testing;
+
+class FaultTest : public LaunchFixture {
+ protected:
+  /// `scale` whose wide implementation has `wide` as its binary, and whose base has one that is sound.
+  std::string cache_with_wide(const std::vector<std::byte>& wide) const {
+    SampleCache cache(cache_path());
+    const OpInterface op = scale_interface();
+    cache.add_op(op, scale_wide(), scale_kernels(), wide);
+    cache.add_op(op, scale_plain(), scale_kernels(), scale_binary());
+    const std::string problem = "scale[dtype=f16]{rows=8,cols=64}";
+    cache.add_winner(op, problem, "wide{num_warps=2,vec=8,static_dims=1}", {.role = WinnerRole::best});
+    cache.add_winner(op, problem, "plain{num_warps=8}", {.role = WinnerRole::base});
+    return cache_path();
+  }
+  void change(const std::string& sql) const { SQLite::Database(cache_path(), SQLite::OPEN_READWRITE).exec(sql); }
+  static void launch(const Op& scale, const Shape& shape = {8, 64}) {
+    scale(nullptr, shape, fake_address(256), fake_address(256), 1.0);
+  }
+};
+
+TEST_F(FaultTest, a_binary_that_the_driver_rejects_gives_way_to_the_base_once) {
+  const std::vector<std::byte> none_of_the_drivers(64, std::byte{'?'});
+  const Launcher launcher(cache_with_wide(none_of_the_drivers));
+  const Op scale = launcher.op("scale[dtype=f16]");
+  for (int i = 0; i < 3; ++i) launch(scale);
+  ASSERT_EQ(recording_.launches().size(), 3U);
+  EXPECT_STREQ(recording_.launches()[0].symbol, "plain_symbol");
+  EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 2U) << "the rejected one is not tried at each launch";
+}
+
+TEST_F(FaultTest, a_winner_without_its_binary_gives_way_to_the_base) {
+  static_cast<void>(cache_with_wide(recorded_binary("wide_symbol 8 8 4 8 8\n")));
+  change("UPDATE trials SET build = NULL WHERE config IN (SELECT id FROM configs WHERE text LIKE 'wide%')");
+  const Launcher launcher(cache_path());
+  launch(launcher.op("scale[dtype=f16]"));
+  EXPECT_STREQ(recording_.launches().at(0).symbol, "plain_symbol");
+}
+
+TEST_F(FaultTest, a_binary_whose_bytes_were_changed_is_never_loaded) {
+  static_cast<void>(filled_cache());
+  change("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
+  const Launcher launcher(cache_path());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launch(scale); }),
+                AllOf(HasSubstr(cache_path()), HasSubstr("is damaged"), HasSubstr("ffffffff")));
+  }
+  EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 0U);
+}
+
+TEST_F(FaultTest, a_driver_that_fails_otherwise_is_no_reason_for_a_slower_config) {
+  const Launcher launcher(filled_cache());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  recording_.fail("cuLibraryLoadData", 2);
+  EXPECT_THAT(failure(TW_ERROR_DEVICE, [&] { launch(scale); }), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  launch(scale);
+  EXPECT_STREQ(recording_.launches().at(0).symbol, "wide_symbol");
+}
+
+TEST_F(FaultTest, a_cache_of_a_newer_schema_is_refused_with_both_numbers) {
+  static_cast<void>(filled_cache());
+  change("PRAGMA user_version = 9999");
+  EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { const Launcher launcher(cache_path()); }), HasSubstr("has schema 9999"));
+}
+
+TEST_F(FaultTest, a_cache_that_was_half_copied_is_refused_or_serves_and_never_crashes) {
+  const std::string whole = filled_cache();
+  const auto size = std::filesystem::file_size(whole);
+  const std::string half = (folder_.path() / "half.db").string();
+  for (int part = 0; part < 16; ++part) {
+    std::filesystem::copy_file(whole, half, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(half, size * static_cast<std::uintmax_t>(part) / 16);
+    try {
+      const Launcher launcher(half);
+      launch(launcher.op("scale[dtype=f16]"));
+    } catch (const LaunchError& error) {
+      EXPECT_EQ(error.code(), TW_ERROR_CACHE) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(half));
+    }
+  }
+}
+
+TEST_F(FaultTest, dims_that_are_none_are_an_error_at_every_launch) {
+  const Launcher launcher(filled_cache());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const std::vector<Shape> shapes{{0, 64}, {8, 0},     {-1, 64}, {kLeast, 64}, {kMost, kMost}, {kMost, 2},
+                                  {8},     {8, 64, 1}, {}};
+  for (int i = 0; i < 2; ++i) {
+    for (const Shape& shape : shapes) failure(TW_ERROR_USAGE, [&] { launch(scale, shape); });
+  }
+  EXPECT_TRUE(recording_.launches().empty());
+}
+
+TEST_F(FaultTest, a_context_that_was_destroyed_is_reported_and_its_successor_is_served) {
+  const Launcher launcher(filled_cache());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  const Op reduce = launcher.op("reduce");
+  launch(scale);
+  reduce(nullptr, {64, 256}, fake_address(256), fake_address(256));
+  recording_.reset_context(0);
+  EXPECT_THAT(failure(TW_ERROR_DEVICE, [&] { launch(scale); }),
+              HasSubstr("no CUDA context is current on this thread (CUDA_ERROR_"));
+
+  const cuda::PrimaryContext again(driver_, 0);
+  recording_.reset();
+  launch(scale);
+  reduce(nullptr, {64, 256}, fake_address(256), fake_address(256));
+  EXPECT_EQ(recording_.launches().size(), 3U);
+}
+
+TEST_F(FaultTest, a_child_by_fork_is_told_to_open_its_own) {
+  const Launcher launcher(filled_cache());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  launch(scale);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // A launch of a known shape, one of a new shape, and the rest: none may touch what is the parent's.
+    const auto refused = [](const std::function<void()>& work) {
+      try {
+        work();
+      } catch (const LaunchError& error) {
+        return error.code() == TW_ERROR_DEVICE && std::string(error.what()).find("forked") != std::string::npos;
+      }
+      return false;
+    };
+    bool all = refused([&] { launch(scale); }) && refused([&] {
+                 launch(scale, {9, 61});
+               }) &&
+               refused([&] {
+                 scale.preload({10, 61});
+               }) &&
+               refused([&] {
+                 static_cast<void>(scale.match({8, 64}));
+               }) &&
+               refused([&] { launcher.refresh(); }) && refused([&] { static_cast<void>(launcher.op("reduce")); });
+    tw_close(launcher.get());
+    all = all && recording_.calls("cuLibraryUnload") == 0;
+    ::_exit(all ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  launch(scale);
+  EXPECT_EQ(recording_.launches().size(), 2U) << "the parent goes on";
+}
+
+TEST_F(FaultTest, a_launcher_may_be_opened_in_a_child) {
+  const std::string path = filled_cache();
+  const Launcher launcher(path);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      const Launcher own(path);
+      launch(own.op("scale[dtype=f16]"));
+      ::_exit(0);
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST_F(FaultTest, no_fault_leaves_device_memory_behind) {
+  {
+    const Launcher launcher(filled_cache());
+    const Op reduce = launcher.op("reduce");
+    for (int skip = 0; skip < 3; ++skip) {
+      recording_.fail("cuMemAlloc_v2", 2, skip);
+      try {
+        reduce(nullptr, {64 << skip, 256}, fake_address(256), fake_address(256));
+      } catch (const LaunchError& error) {
+        EXPECT_EQ(error.code(), TW_ERROR_DEVICE) << error.what();
+      }
+    }
+    recording_.fail("cuMemAlloc_v2", 0, 0, 0);
+  }
+  EXPECT_EQ(recording_.live_allocations(), 0U);
+}
+
+}  // namespace
+}  // namespace tilewright
