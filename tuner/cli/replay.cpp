@@ -14,6 +14,7 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
+#include "tuner/search/recording_file.hpp"
 #include "tuner/search/replay.hpp"
 
 namespace tilewright::cli {
@@ -86,8 +87,7 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
   if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
   std::vector<std::string> strategies = strategy_names();
   if (arguments.has("strategy")) strategies = {strategy_of(arguments, "")};
-  // A copy: a recording may be of an older schema, and stays as it is.
-  const Store store(arguments.text("replay"), {.access = StoreAccess::copy});
+  const Store store = open_recording(arguments.text("replay"));
   const std::string op = arguments.words().empty() ? "" : arguments.words().front();
   const std::vector<Recording> recordings = read_recordings(store, op);
   if (recordings.empty()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,11 +48,18 @@ class Model final : public Strategy {
   /// The next part, which stands until all of it is told.
   void rank(std::size_t made) const {
     if (!surrogate_) surrogate_.emplace(space_);
-    const std::vector<double> promise = surrogate_->promise(board_.trials());
-    std::iota(ranking_.begin(), ranking_.end(), std::size_t{0});
-    std::stable_sort(ranking_.begin(), ranking_.end(),
-                     [&](std::size_t a, std::size_t b) { return promise[a] < promise[b]; });
     open_ = std::min(most_, made + kBatch);
+    ranking_.clear();
+    while (made + ranking_.size() < open_) {
+      const std::vector<double> promise = surrogate_->promise(board_.trials(), ranking_);
+      std::optional<std::size_t> next;
+      for (std::size_t i = 0; i < promise.size(); ++i) {
+        const bool taken = board_.known(i) || std::find(ranking_.begin(), ranking_.end(), i) != ranking_.end();
+        if (!taken && (!next || promise[i] < promise[*next])) next = i;
+      }
+      if (!next) return;
+      ranking_.push_back(*next);
+    }
   }
 
   const SearchSpace& space_;

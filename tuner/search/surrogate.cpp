@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,9 +13,9 @@
 namespace tilewright {
 namespace {
 
-// Of a neighbour so many of its fastest trials count, and so many of the others, evenly drawn: what is slow needs few words.
-constexpr std::size_t kFastest = 24;
-constexpr std::size_t kOthers = 8;
+// Of a neighbour so many of its fastest trials count, and so many of the others, evenly drawn from fast to slow.
+constexpr std::size_t kFastest = 8;
+constexpr std::size_t kOthers = 56;
 // A slowness beyond a factor of e is a slowness like any other.
 constexpr double kSlowest = 1;
 // Variances: of a config on a shape, of a config on all shapes, of an implementation on a shape, of a shape; and of a round.
@@ -152,40 +153,41 @@ Surrogate::Surrogate(const SearchSpace& space)
   }
 }
 
-std::vector<double> Surrogate::promise(const std::vector<std::optional<Trial>>& told) const {
-  std::vector<std::size_t> seen;
-  double fastest = 0;
+std::vector<double> Surrogate::promise(const std::vector<std::optional<Trial>>& told,
+                                       const std::vector<std::size_t>& chosen) const {
+  std::vector<std::size_t> points;
+  double fastest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < told.size(); ++i) {
     if (!told[i] || !timed(*told[i])) continue;
-    const double median = told[i]->timing->median_ns;
-    fastest = seen.empty() ? median : std::min(fastest, median);
-    seen.push_back(i);
+    fastest = std::min(fastest, told[i]->timing->median_ns);
+    points.push_back(i);
   }
-  const std::size_t count = mean_.size();
+  const std::size_t seen = points.size();
   std::vector<double> rest;
   double offset = 0;
-  for (const std::size_t i : seen) {
+  for (const std::size_t i : points) {
     rest.push_back(std::min(kSlowest, std::log(told[i]->timing->median_ns / fastest)) - mean_[i]);
-    offset += rest.back() / static_cast<double>(seen.size());
+    offset += rest.back() / static_cast<double>(seen);
   }
   for (double& each : rest) each -= offset;
+  points.insert(points.end(), chosen.begin(), chosen.end());
 
-  Matrix factored(seen.size(), seen.size());
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    for (std::size_t j = 0; j <= i; ++j) factored[i][j] = covariance_[seen[i]][seen[j]] + kOfProblem;
+  // Of the trials first: what is chosen changes how sure is what they say, and nothing else.
+  Matrix factored(points.size(), points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = 0; j <= i; ++j) factored[i][j] = covariance_[points[i]][points[j]] + kOfProblem;
     factored[i][i] += kOfMeasuring;
   }
   factor(factored);
+  rest.resize(points.size());
   solve_lower(factored, rest);
-  std::vector<double> result(count);
-  std::vector<double> explained(seen.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < seen.size(); ++j) explained[j] = covariance_[i][seen[j]] + kOfProblem;
+  std::vector<double> result;
+  std::vector<double> explained(points.size());
+  for (std::size_t i = 0; i < mean_.size(); ++i) {
+    for (std::size_t j = 0; j < points.size(); ++j) explained[j] = covariance_[i][points[j]] + kOfProblem;
     solve_lower(factored, explained);
-    const double variance = covariance_[i][i] + kOfProblem - dot(explained, explained, seen.size());
-    // What is common to all of the problem makes nothing more promising than the rest.
-    const double own = seen.empty() ? covariance_[i][i] : variance;
-    result[i] = mean_[i] + offset + dot(explained, rest, seen.size()) - kCuriosity * std::sqrt(std::max(own, 0.0));
+    const double variance = covariance_[i][i] + kOfProblem - dot(explained, explained, points.size());
+    result.push_back(mean_[i] + dot(explained, rest, seen) - kCuriosity * std::sqrt(std::max(variance, 0.0)));
   }
   return result;
 }

@@ -17,9 +17,11 @@ class Surrogate {
   /// Learns from `space.known`; what it keeps depends on nothing else of `space` afterwards.
   explicit Surrogate(const SearchSpace& space);
 
-  /// Of each candidate, how promising it is: the logarithm of its slowness as expected, less half a deviation. `told`: the
-  /// problem's own trials, by candidate. Only the order of the values and their differences mean something.
-  [[nodiscard]] std::vector<double> promise(const std::vector<std::optional<Trial>>& told) const;
+  /// Of each candidate, how promising it is: the logarithm of its slowness as expected, less what it might be better by; the
+  /// least promises most. `told`: the problem's own trials, by candidate. `chosen`: what will be told besides, of which only
+  /// that is known: what is like it is less of a surprise then.
+  [[nodiscard]] std::vector<double> promise(const std::vector<std::optional<Trial>>& told,
+                                            const std::vector<std::size_t>& chosen = {}) const;
 
  private:
   /// Before anything of the problem itself is known: what is expected of the candidates, and their covariance.

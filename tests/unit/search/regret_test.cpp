@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/regret.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/launch/sample_cache.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kNarrow = "wide{num_warps=2,vec=4,static_dims=0}";
+constexpr const char* kBroad = "wide{num_warps=8,vec=4,static_dims=0}";
+
+class RegretTest : public ::testing::Test {
+ protected:
+  RegretTest() : cache_(folder_.path() / "cache.db") {
+    cache_.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
+    cache_.add_op(interface_, scale_plain(), scale_kernels(), scale_binary());
+  }
+
+  static std::string problem(std::int64_t rows, std::int64_t cols) {
+    return "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) + "}";
+  }
+  /// A tuned shape; `other_ns` of the config that did not win, 0: it was not tried.
+  void tune(std::int64_t rows, std::int64_t cols, const char* winner, double other_ns) {
+    cache_.add_winner(interface_, problem(rows, cols), winner, {.role = WinnerRole::best, .median_ns = 100});
+    if (other_ns <= 0) return;
+    // What lost is a trial like the winner's.
+    const ProblemKey key{parse_problem(problem(rows, cols), interface_), interface_.hash(),
+                         recording_device().fingerprint()};
+    const WinnerRow row = *cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
+    Trial lost = row.winner.trial;
+    lost.config = Config::parse(winner == kNarrow ? kBroad : kNarrow);
+    lost.timing->median_ns = other_ns;
+    cache_.store().put_trial(key, row.implementation_hash, lost);
+  }
+  std::vector<Regret> ask(LeftOut left_out = LeftOut::relatives) {
+    const OpSpec spec = parse_problem(problem(1, 4), interface_).spec;
+    return regrets(cache_.store(), interface_, spec, recording_device(), MeasureMode::cold, left_out);
+  }
+
+  const OpInterface interface_ = scale_interface();
+  TemporaryFolder folder_;
+  SampleCache cache_;
+};
+
+TEST_F(RegretTest, a_shape_is_served_by_others_and_compared_with_its_winner) {
+  tune(8, 64, kNarrow, 130);
+  tune(16, 128, kNarrow, 120);
+  tune(4096, 8192, kBroad, 150);
+  const std::vector<Regret> found = ask();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_DOUBLE_EQ(found[0].loss().value(), 0);
+  EXPECT_EQ(found[0].tuned_for->key(), parse_problem(problem(16, 128), interface_).key());
+  EXPECT_EQ(found[2].served->text(), kNarrow);
+  EXPECT_EQ(found[2].match.fit, Fit::nearest);
+  EXPECT_DOUBLE_EQ(found[2].loss().value(), 0.5);
+}
+
+TEST_F(RegretTest, with_a_shape_all_that_share_a_dim_are_left_out) {
+  tune(8, 64, kNarrow, 130);
+  tune(8, 128, kNarrow, 130);
+  tune(4096, 128, kBroad, 200);
+  EXPECT_DOUBLE_EQ(ask()[0].loss().value(), 0.3) << "served by the only one that shares nothing with it";
+  EXPECT_DOUBLE_EQ(ask(LeftOut::itself)[0].loss().value(), 0);
+  const Regret middle = ask()[1];
+  EXPECT_FALSE(middle.served.has_value()) << "nothing is left for it";
+  EXPECT_FALSE(middle.loss().has_value());
+}
+
+TEST_F(RegretTest, what_was_never_timed_is_not_guessed) {
+  tune(8, 64, kNarrow, 0);
+  tune(4096, 8192, kBroad, 0);
+  const std::vector<Regret> found = ask();
+  EXPECT_EQ(found[0].served->text(), kBroad);
+  EXPECT_FALSE(found[0].loss().has_value());
+  const RegretSummary summary = summarise_regrets(found);
+  EXPECT_EQ(summary.untimed, 2U);
+  EXPECT_FALSE(summary.worst_at.has_value());
+}
+
+TEST_F(RegretTest, losses_are_summed_up_and_told_by_region) {
+  tune(8, 64, kNarrow, 130);
+  tune(15, 128, kNarrow, 120);
+  tune(4096, 8192, kBroad, 150);
+  const std::vector<Regret> found = ask();
+  const RegretSummary summary = summarise_regrets(found);
+  EXPECT_EQ(summary.shapes, 3U);
+  EXPECT_NEAR(summary.mean, 0.5 / 3, 1e-9);
+  EXPECT_DOUBLE_EQ(summary.p95, 0.5);
+  EXPECT_EQ(summary.worst_at, found[2].problem);
+  const std::vector<Region> regions = by_region(found);
+  ASSERT_EQ(regions.size(), 2U);
+  EXPECT_EQ(regions[0].text, "rows 1..15, cols 16..255");
+  EXPECT_EQ(regions[0].regrets.size(), 2U);
+  EXPECT_EQ(regions[1].text, "rows 4096..65535, cols 4096..65535");
+}
+
+TEST_F(RegretTest, the_shape_to_tune_next_lies_between_a_loser_and_who_served_it) {
+  tune(8, 64, kNarrow, 130);
+  tune(16, 128, kNarrow, 120);
+  tune(4096, 8192, kBroad, 150);
+  const std::vector<Problem> next = shapes_to_tune(ask(), 0.03, 8);
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].key(), parse_problem(problem(256, 1024), interface_).key());
+  EXPECT_THAT(shapes_to_tune(ask(), 0.6, 8), IsEmpty());
+  EXPECT_THAT(shapes_to_tune(ask(), 0.03, 0), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/choose.hpp"
+#include "cache/store/store.hpp"
+
+/// What a shape would have lost, had it not been tuned: it is left out, served by match from the rest, and what served it is
+/// compared with its true winner. Says how much an application may lose on shapes between those that were tuned, and
+/// where to tune more. Reads; measures nothing.
+namespace tilewright {
+
+enum class LeftOut : std::uint8_t {
+  relatives,  ///< the shape, and every shape that has one of its dims' values: a dense grid does not flatter
+  itself,     ///< the shape alone
+};
+
+struct Regret {
+  Problem problem;
+  /// Its best winner.
+  Config winner;
+  double best_ns = 0;
+  /// How it was served; nothing beyond the fit `none` when nothing could.
+  Match match;
+  std::optional<Config> served;
+  std::string implementation_hash;
+  /// The problem that the served config is a winner of.
+  std::optional<Problem> tuned_for;
+  /// Of the served config at this shape; nothing when nobody timed it here.
+  std::optional<double> served_ns;
+
+  /// 0.02: 2 % slower than the winner; nothing when it is not known.
+  [[nodiscard]] std::optional<double> loss() const noexcept;
+};
+
+/// Of each tuned shape of a spec on a device, in the order of the store.
+[[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
+                                          const DeviceFacts& device, MeasureMode mode, LeftOut left_out);
+
+/// The losses that are known.
+struct RegretSummary {
+  std::size_t shapes = 0;
+  /// Served, and nobody timed it there.
+  std::size_t untimed = 0;
+  /// Nothing could serve them.
+  std::size_t unserved = 0;
+  double mean = 0;
+  double p95 = 0;
+  double worst = 0;
+  std::optional<Problem> worst_at;
+};
+[[nodiscard]] RegretSummary summarise_regrets(const std::vector<Regret>& regrets);
+
+/// Shapes of similar size: every dim within the same power of 16, the smallest first. The text names the bounds: "rows 256..4095".
+struct Region {
+  std::string text;
+  std::vector<Regret> regrets;
+};
+[[nodiscard]] std::vector<Region> by_region(const std::vector<Regret>& regrets);
+
+/// Where a tuned shape more would help most, the greatest loss first: half-way, in every dim, between a shape that lost more
+/// than `tolerated` and the one that served it. Shapes that are tuned already are left out.
+[[nodiscard]] std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated,
+                                                  std::size_t most);
+
+}  // namespace tilewright
