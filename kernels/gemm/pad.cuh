@@ -7,7 +7,8 @@
 //   to     |r r r r r r r r|r 0 0 0 0 0 0 0| … |s s …      vectors of 16 bytes, as many as hold the row
 //
 // Zeros fill the last vector; what lies from there to the next row is not written, and a map of `columns` does not read it.
-// Each thread has some vectors of a tile, all on their way before it stores one. They are counted over all rows, in 32 bits:
+// Each thread has some vectors of a tile, all on their way before it stores one; rows at multiples of 8 bytes are read by half
+// vectors, others by whole ones that are moved into place. They are counted over all rows, in 32 bits:
 // 64 GiB are enough of them.
 
 #include "device/unaligned.cuh"
@@ -21,9 +22,11 @@ class RowPadding {
   enum : int {
     kVec = static_cast<int>(16 / sizeof(T)),
     kThreads = 256,
-    kUnroll = 4,
+    kBlocksPerSm = 5,  // at least: memory's latency asks for 32 KiB of an SM under way
+    kUnroll = 2,
     kTile = kThreads * kUnroll,  // vectors of a block
     kPitchBytes = 128,
+    kHalfBytes = 8,
   };
 
   __device__ __forceinline__ RowPadding(i64 rows, i64 columns)
@@ -39,6 +42,44 @@ class RowPadding {
 
   // A block's part.
   __device__ __forceinline__ void copy(const T* from, T* to, u32 tile) const {
+    if ((reinterpret_cast<u64>(from) | static_cast<u64>(columns_) * sizeof(T)) % kHalfBytes == 0) {
+      copy_halves(from, to, tile);
+    } else {
+      copy_unaligned(from, to, tile);
+    }
+  }
+
+ private:
+  struct Place {
+    i64 element, target;  // the vector's first, in `from` and in `to`
+    int count;            // of its elements that the row has
+    bool exists;
+    bool inside;  // what is read with it is the matrix's, too
+  };
+
+  // Vectors by halves, which are where a load wants them.
+  __device__ __forceinline__ void copy_halves(const T* from, T* to, u32 tile) const {
+    struct alignas(16) Halves {
+      Packed<T, kVec / 2> first, second;
+    };
+    Place places[kUnroll];
+    Halves halves[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const Place& at = places[u] = place(tile, u);
+      halves[u] = {};
+      if (!at.exists) continue;
+      halves[u].first = load_packed<kVec / 2>(from + at.element);
+      if (at.count > kVec / 2) halves[u].second = load_packed<kVec / 2>(from + at.element + kVec / 2);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (!places[u].exists) continue;
+      store_vector(to + places[u].target, unpack(__builtin_bit_cast(Packed<T, kVec>, halves[u])));
+    }
+  }
+
+  __device__ __forceinline__ void copy_unaligned(const T* from, T* to, u32 tile) const {
     Place places[kUnroll];
     Skew<T, kVec, false> skews[kUnroll];
     Arriving<T, kVec, false> arriving[kUnroll];
@@ -69,14 +110,6 @@ class RowPadding {
       for (int j = 0; j < kVec; ++j) to[at.target + j] = j < at.count ? from[at.element + j] : zero;
     }
   }
-
- private:
-  struct Place {
-    i64 element, target;  // the vector's first, in `from` and in `to`
-    int count;            // of its elements that the row has
-    bool exists;
-    bool inside;  // what is read with it is the matrix's, too
-  };
 
   __device__ __forceinline__ Place place(u32 tile, int u) const {
     const u32 vector = tile * kTile + static_cast<u32>(u) * kThreads + threadIdx.x;

@@ -13,7 +13,8 @@
 
 // The first blocks have tiles of a, the others tiles of b; an operand that needs no padding has none.
 template <class Config>
-__global__ void __launch_bounds__(tilewright::gemm::RowPadding<typename Config::dtype>::kThreads)
+__global__ void __launch_bounds__(tilewright::gemm::RowPadding<typename Config::dtype>::kThreads,
+                                  tilewright::gemm::RowPadding<typename Config::dtype>::kBlocksPerSm)
     gemm_pad(const typename Config::dtype* a, const typename Config::dtype* b, typename Config::dtype* padded_a,
              typename Config::dtype* padded_b, long long m, long long n, long long k) {
   using namespace tilewright;

@@ -46,7 +46,7 @@ class Rows {
   [[nodiscard]] T* to() { return to_.data(); }
   [[nodiscard]] unsigned blocks() const {
     const std::size_t vectors = rows_ * round_up(columns_, kVec) / kVec;
-    return columns_ % kVec == 0 ? 0 : static_cast<unsigned>((vectors + 1023) / 1024);
+    return columns_ % kVec == 0 ? 0 : static_cast<unsigned>((vectors + 511) / 512);
   }
   /// What lies where it should not; empty: all is right.
   [[nodiscard]] std::string fault() const {

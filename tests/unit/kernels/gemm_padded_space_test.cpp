@@ -101,7 +101,7 @@ TEST(GemmPadded, copies_both_operands_where_k_is_in_their_rows) {
   EXPECT_EQ(launch.workspaces.at(launch.maps[0].index).name, "padded_a");
   EXPECT_THAT(launch.maps[0].dims, ElementsAre(4095, 4001)) << "zeros from there on are the copies'";
   EXPECT_THAT(launch.maps[0].strides, ElementsAre(8192));
-  EXPECT_EQ(launch.kernels[0].grid[0], (4001U * 512 + 1023) / 1024 + (4104U * 512 + 1023) / 1024);
+  EXPECT_EQ(launch.kernels[0].grid[0], (4001U * 512 + 511) / 512 + (4104U * 512 + 511) / 512);
   EXPECT_FALSE(launch.kernels[0].pdl);
   EXPECT_TRUE(launch.kernels[1].pdl);
   EXPECT_EQ(launch.args[0].alignment, 2U) << "an element's";
@@ -118,7 +118,7 @@ TEST(GemmPadded, reads_the_other_operand_from_where_it_is) {
   EXPECT_EQ(a_alone.maps[1].over, PlannedMap::Over::arg);
   EXPECT_EQ(a_alone.args[0].alignment, 2U);
   EXPECT_EQ(a_alone.args[1].alignment, 16U);
-  EXPECT_EQ(a_alone.kernels[0].grid[0], (1024U * 513 + 1023) / 1024);
+  EXPECT_EQ(a_alone.kernels[0].grid[0], (1024U * 513 + 511) / 512);
   const LaunchPlan b_alone = plan(kProducts[3]);
   EXPECT_THAT(entries(b_alone), ElementsAre("gemm_pad", "gemm_wgmma_any"));
   EXPECT_THAT(maps(b_alone), ElementsAre("a", "padded_b"));
