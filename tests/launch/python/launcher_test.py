@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opening caches and ops, and what they say."""
+import ctypes
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 from recording import DRIVER, SAMPLE_CACHE, Array, LaunchTest
 
 import tilewright
-from tilewright import _call, _launcher, _tensors
+from tilewright import _call, _launcher, _library, _tensors
 
 
 class Specs(unittest.TestCase):
@@ -53,6 +56,39 @@ class Launcher(LaunchTest):
         self.only_launch()
         tilewright.refresh()
         tilewright.default_launcher().close()
+
+    def test_options_are_the_librarys(self):
+        options = _library.Options(size=0)
+        self.assertEqual(_library.load().tw_open_with(ctypes.byref(options), ctypes.byref(ctypes.c_void_p())), 1)
+        self.assertIn(f"here {ctypes.sizeof(_library.Options)}", _library.load().tw_last_error().decode())
+
+    def test_a_fallback_serves_where_there_is_no_cache(self):
+        with tilewright.Launcher("/nonexistent/cache.db", fallback=SAMPLE_CACHE) as launcher:
+            match = launcher.op("scale", dtype="f16").match(8, 64)
+        self.assertEqual(match.json["cache"], SAMPLE_CACHE)
+        self.assertIn("/nonexistent/cache.db", match.json["cache_error"])
+
+    def test_misses_are_recorded_where_they_are_told_to_be(self):
+        misses = self.cache_copy().parent / "misses"
+        launcher = tilewright.Launcher(SAMPLE_CACHE, misses=misses, watch_ms=1000)
+        launcher.op("scale", dtype="f16")(Array((3, 64)), Array((3, 64)), 1)
+        launcher.close()
+        self.assertIn("{rows=3,cols=64}", misses.read_text())
+
+    def test_who_has_no_cache_yet_is_served_the_shipped_winners(self):
+        home = self.cache_copy().parent
+        before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "TILEWRIGHT_CACHE")}
+        self.addCleanup(lambda: [os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+                                 for name, value in before.items()])
+        os.environ.pop("TILEWRIGHT_CACHE", None)
+        os.environ["XDG_CACHE_HOME"] = str(home)
+        for shipped, expected in ((["a.db"], "a.db"), (["a.db", "b.db"], None), ([], None)):
+            with unittest.mock.patch("tilewright.shipped_winners", return_value=shipped):
+                self.assertEqual(tilewright._default_cache(), expected)
+        (home / "tilewright").mkdir()
+        shutil.copy(SAMPLE_CACHE, home / "tilewright" / "cache.db")
+        with unittest.mock.patch("tilewright.shipped_winners", return_value=["a.db"]):
+            self.assertIsNone(tilewright._default_cache())
 
     def test_an_unknown_op_gets_the_nearest_name(self):
         self.refused("scale", self.launcher.op, "scalle")

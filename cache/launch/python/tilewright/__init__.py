@@ -9,6 +9,8 @@
 Tensors are torch's, or anything with `__cuda_array_interface__` or `__dlpack__`."""
 from __future__ import annotations
 
+import os
+import pathlib
 import threading
 from typing import Any
 
@@ -23,13 +25,24 @@ _default: Launcher | None = None
 _lock = threading.Lock()
 
 
+def _default_cache() -> pathlib.Path | None:
+    """None: as the library finds it. A user who has tuned nothing yet is served the winners that come with the package, if those are
+    of one kind of GPU."""
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
+    if os.environ.get("TILEWRIGHT_CACHE") or os.path.exists(os.path.join(folder, "tilewright", "cache.db")):
+        return None
+    shipped = shipped_winners()
+    return shipped[0] if len(shipped) == 1 else None
+
+
 def default_launcher() -> Launcher:
-    """The one of this module's functions: the cache is $TILEWRIGHT_CACHE, else the user's. Opened at first use."""
+    """The one of this module's functions, opened at first use: the cache is $TILEWRIGHT_CACHE, else the user's, else, where there is
+    none, the shipped winners."""
     global _default
     if _default is None or not _default.is_open:
         with _lock:
             if _default is None or not _default.is_open:
-                _default = Launcher()
+                _default = Launcher(_default_cache())
     return _default
 
 

@@ -28,18 +28,28 @@ def spec_of(name: str, interface: str | None, attributes: dict[str, Any]) -> str
     return f"{name}{'@' + interface if interface else ''}[{','.join(words)}]" if words or interface else name
 
 
-class Launcher:
-    """Opens a cache (None: $TILEWRIGHT_CACHE, else the user's) for any number of threads. `device` names the device that `Op.match`
-    answers for, "NVIDIA H200" say, where there is no GPU. `close` it, or use it in a `with`, when all that it launched is done;
-    one that is never closed lives as long as the process."""
+def _bytes(path: str | os.PathLike[str] | None) -> bytes | None:
+    return None if path is None else os.fsencode(path)
 
-    def __init__(self, cache: str | os.PathLike[str] | None = None, *, device: str | None = None,
-                 allow_shared_cache: bool = False):
+
+class Launcher:
+    """An open cache, for any number of threads. `close` it, or use it in a `with`, when all that it launched is done; one that is never
+    closed lives as long as the process.
+
+    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves where that cannot be used; `Op.match`
+    says so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU. allow_shared_cache: use the cache even
+    where others can write it. misses: the file of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES
+    says. watch_ms: how often to look for a newer cache, which is then used as after `refresh`."""
+
+    def __init__(self, cache: str | os.PathLike[str] | None = None, *, fallback: str | os.PathLike[str] | None = None,
+                 device: str | None = None, allow_shared_cache: bool = False,
+                 misses: str | os.PathLike[str] | None = None, watch_ms: int = 0):
         self._library = load()
         self._ops: dict[Any, Op] = {}
         self._lock = threading.Lock()
-        options = Options(size=ctypes.sizeof(Options), cache=None if cache is None else os.fsencode(cache),
-                          device=None if device is None else device.encode(), allow_shared_cache=allow_shared_cache)
+        options = Options(size=ctypes.sizeof(Options), cache=_bytes(cache), fallback=_bytes(fallback),
+                          device=None if device is None else device.encode(), allow_shared_cache=allow_shared_cache,
+                          misses=_bytes(misses), watch_ms=watch_ms)
         handle = Pointer()
         check(self._library, self._library.tw_open_with(ctypes.byref(options), ctypes.byref(handle)))
         self._handle: Pointer | None = handle

@@ -58,7 +58,8 @@ _ERRORS = {kind.code: kind for kind in (UsageError, CacheError, DeviceError, NoM
 class Options(ctypes.Structure):
     """tw_options."""
 
-    _fields_ = [("size", _Size), ("cache", _Text), ("device", _Text), ("allow_shared_cache", ctypes.c_int)]
+    _fields_ = [("size", _Size), ("cache", _Text), ("device", _Text), ("allow_shared_cache", ctypes.c_int),
+                ("misses", _Text), ("watch_ms", ctypes.c_int), ("fallback", _Text)]
 
 
 _FUNCTIONS: dict[str, list[Any] | None] = {

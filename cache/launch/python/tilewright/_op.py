@@ -27,6 +27,7 @@ class Match:
     fit: str
     match: str
     device: str
+    cache: str
     problem: str
     config: str | None
     tuned_for: str | None
