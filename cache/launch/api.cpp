@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -129,7 +129,7 @@ launch::LauncherOptions read_options(const tw_options& options) {
   launch::LauncherOptions result;
   result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
   result.device = options.device != nullptr ? options.device : "";
-  result.misses = options.misses == nullptr               ? default_misses_path()
+  result.misses = options.misses == nullptr                   ? default_misses_path()
                   : std::string_view(options.misses) == "off" ? std::nullopt
                                                               : std::optional<std::filesystem::path>(options.misses);
   if (options.watch_ms < 0) throw UsageError(fmt::format("tw_options.watch_ms is {}", options.watch_ms));
