@@ -28,7 +28,7 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
   }
   const bool is_known = !device.name.starts_with("sm_");
   Chosen chosen;
-  offer_candidates(source, problem, interface.hash(), device, versions, {}, [&](Candidate& candidate) {
+  offer_candidates(source, problem, interface.hash(), device, versions, {}, [&](MatchCandidate& candidate) {
     WinnerRow& row = candidate.row;
     const std::string config = row.winner.trial.config.text();
     auto stored = source.implementation_by_hash(row.implementation_hash);

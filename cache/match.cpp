@@ -32,7 +32,7 @@ Freshness judge(const WinnerRow& row, const Versions& versions, const std::vecto
 class Offer {
  public:
   Offer(const WinnerSource& source, const Versions& versions, const std::vector<std::string>& current,
-        const std::function<bool(Candidate&)>& take)
+        const std::function<bool(MatchCandidate&)>& take)
       : source_(source), versions_(versions), current_(current), take_(take) {}
 
   // Each is true once one was taken.
@@ -47,11 +47,11 @@ class Offer {
   }
 
   bool nearest(const ProblemKey& key, DeviceFit device) {
-    const Shape shape = shape_of(key.problem);
+    const ShapeDims shape = shape_of(key.problem);
     for (const MeasureMode mode : kModes) {
-      const std::vector<Shape> shapes = nearest_shapes(source_.tuned_shapes(key, mode), shape);
+      const std::vector<ShapeDims> shapes = nearest_shapes(source_.tuned_shapes(key, mode), shape);
       if (shapes.empty()) continue;
-      const auto usable = [&](const KnownConfig& winner, const Shape& tuned_for) {
+      const auto usable = [&](const KnownConfig& winner, const ShapeDims& tuned_for) {
         return tuned_for != shape && serves(winner, tuned_for, key.problem);
       };
       ProblemKey origin = key;
@@ -73,14 +73,14 @@ class Offer {
   }
 
  private:
-  static Shape shape_of(const Problem& problem) {
-    Shape shape;
+  static ShapeDims shape_of(const Problem& problem) {
+    ShapeDims shape;
     for (const auto& dim : problem.dims) shape.push_back(dim.second);
     return shape;
   }
 
   /// A binary with specialised dims serves only their values.
-  bool serves(const KnownConfig& winner, const Shape& tuned_for, const Problem& problem) {
+  bool serves(const KnownConfig& winner, const ShapeDims& tuned_for, const Problem& problem) {
     if (!winner.config.specialised()) return true;
     const auto [known, is_new] = specialised_.try_emplace(winner.implementation_hash);
     if (is_new) {
@@ -99,14 +99,14 @@ class Offer {
   bool offer(Fit fit, DeviceFit device, std::optional<WinnerRow> row) {
     if (!row) return false;
     const Freshness freshness = judge(*row, versions_, current_);
-    Candidate candidate{Match{fit, freshness, device}, std::move(*row)};
+    MatchCandidate candidate{Match{fit, freshness, device}, std::move(*row)};
     return take_(candidate);
   }
 
   const WinnerSource& source_;
   const Versions& versions_;
   const std::vector<std::string>& current_;
-  const std::function<bool(Candidate&)>& take_;
+  const std::function<bool(MatchCandidate&)>& take_;
   /// Dims by implementation.
   std::map<std::string, std::vector<std::string>> specialised_;
 };
@@ -156,7 +156,7 @@ std::string Match::text() const {
 void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                       const DeviceFacts& device, const Versions& versions,
                       const std::vector<std::string>& current_implementations,
-                      const std::function<bool(Candidate&)>& take) {
+                      const std::function<bool(MatchCandidate&)>& take) {
   Offer offer(source, versions, current_implementations, take);
   const ProblemKey own{problem, interface_hash, device.fingerprint()};
   constexpr DeviceFit kSame = DeviceFit::same_device;
@@ -178,7 +178,7 @@ Served match(const WinnerSource& source, const Problem& problem, const std::stri
              const std::vector<std::string>& current_implementations) {
   Served served;
   offer_candidates(source, problem, interface_hash, device, versions, current_implementations,
-                   [&](Candidate& candidate) {
+                   [&](MatchCandidate& candidate) {
                      served = {candidate.match, std::move(candidate.row)};
                      return true;
                    });

@@ -35,7 +35,7 @@ struct Match {
 [[nodiscard]] std::string_view name(DeviceFit fit) noexcept;
 
 /// What may serve a problem, and how it fits.
-struct Candidate {
+struct MatchCandidate {
   Match match;
   WinnerRow row;
 };
@@ -53,7 +53,7 @@ struct Candidate {
 void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                       const DeviceFacts& device, const Versions& versions,
                       const std::vector<std::string>& current_implementations,
-                      const std::function<bool(Candidate&)>& take);
+                      const std::function<bool(MatchCandidate&)>& take);
 
 struct Served {
   Match match;

@@ -110,10 +110,11 @@ double distance(const std::vector<double>& weights, std::span<const std::int64_t
 
 }  // namespace
 
-std::vector<Shape> nearest_shapes(std::vector<Shape> shapes, std::span<const std::int64_t> shape, std::size_t most) {
+std::vector<ShapeDims> nearest_shapes(std::vector<ShapeDims> shapes, std::span<const std::int64_t> shape,
+                                      std::size_t most) {
   const std::vector<double> even(shape.size(), 1);
-  std::erase_if(shapes, [&](const Shape& other) { return other.size() != shape.size(); });
-  std::ranges::stable_sort(shapes, {}, [&](const Shape& other) { return distance(even, other, shape); });
+  std::erase_if(shapes, [&](const ShapeDims& other) { return other.size() != shape.size(); });
+  std::ranges::stable_sort(shapes, {}, [&](const ShapeDims& other) { return distance(even, other, shape); });
   if (shapes.size() > most) shapes.resize(most);
   return shapes;
 }

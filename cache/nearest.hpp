@@ -15,15 +15,15 @@
 /// learned from what is known of the shapes around: how their winners do at each other's. Pure.
 namespace tilewright {
 
-using Shape = std::vector<std::int64_t>;
+using ShapeDims = std::vector<std::int64_t>;
 
 /// So many shapes are asked about one that was never tuned.
 constexpr std::size_t kNeighbours = 16;
 
 /// The `most` of `shapes` that are nearest to `shape` while nothing is known of the dims, nearest first. Of equals the one
 /// that comes first.
-[[nodiscard]] std::vector<Shape> nearest_shapes(std::vector<Shape> shapes, std::span<const std::int64_t> shape,
-                                                std::size_t most = kNeighbours);
+[[nodiscard]] std::vector<ShapeDims> nearest_shapes(std::vector<ShapeDims> shapes, std::span<const std::int64_t> shape,
+                                                    std::size_t most = kNeighbours);
 
 /// For each dim the cost, as a natural logarithm of time, of a doubling: least squares over the pairs of shapes where it is
 /// known how the winner of one does at the other, near pairs counting more, with a pull towards 5 %. Never below 0.2 %.
@@ -32,7 +32,7 @@ constexpr std::size_t kNeighbours = 16;
 /// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
 struct NearConfig {
   /// Where it is a winner, and as what; of several the nearest.
-  Shape tuned_for;
+  ShapeDims tuned_for;
   WinnerRole role = WinnerRole::best;
   std::string implementation_hash;
   Config config;
@@ -41,7 +41,7 @@ struct NearConfig {
 };
 
 /// Whether a winner may be thought of at all.
-using Usable = std::function<bool(const KnownConfig& winner, const Shape& tuned_for)>;
+using Usable = std::function<bool(const KnownConfig& winner, const ShapeDims& tuned_for)>;
 
 /// The winners of `known` for a shape, the least expected loss first: what is known of a config at each shape counts by the
 /// nearness of the shape, and where nothing is known, a factor of two. Whether they are legal here is the caller's to judge.

@@ -57,6 +57,7 @@ struct Verb {
 ExitCode run_sweep_verb(const Arguments& arguments, Console& console);
 ExitCode run_query_verb(const Arguments& arguments, Console& console);
 ExitCode run_table_verb(const Arguments& arguments, Console& console);
+ExitCode run_regret_verb(const Arguments& arguments, Console& console);
 ExitCode run_list_verb(const Arguments& arguments, Console& console);
 ExitCode run_show_verb(const Arguments& arguments, Console& console);
 ExitCode run_export_verb(const Arguments& arguments, Console& console);

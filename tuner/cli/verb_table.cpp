@@ -105,6 +105,32 @@ Verb query_verb() {
   return verb;
 }
 
+Verb regret_verb() {
+  Verb verb;
+  verb.name = "regret";
+  verb.summary = "Tell what shapes never tuned would lose, by leaving out those that are";
+  verb.usage = "OP [OPTION...]";
+  verb.description = {
+      "Each tuned shape is left out together with every shape that has one of its dims' values, is served from the "
+      "rest by the launch library's rule, and what serves it is compared with its true winner, by the trials that the "
+      "cache has. Where the config was never timed at the shape, that is said; exhaustive sweeps leave no such gap.",
+      "Losses are told by region (dims within the same power of 16), and which shapes to tune next: half-way between a "
+      "shape that loses more than 3 % and the one that serves it.",
+  };
+  verb.options = {
+      {"each", "", "A row for each shape instead of each region."},
+      {"alone", "", "Leave out the shape alone, and keep those that share a dim with it."},
+      {"device", "NAME", "Only this device: its name or a part of it, or cpu."},
+      {"mode", "MODE", "cold (default), hot or events: figures of different modes are never compared."},
+      kCache,
+      kFormat,
+  };
+  verb.examples = {{"tilewright regret gemm", "How well gemm is served between its tuned shapes."}};
+  verb.exit_codes = "0 done, 1 there is no winner to judge or the cache cannot be read, 2 the command line is wrong.";
+  verb.run = run_regret_verb;
+  return verb;
+}
+
 Verb table_verb() {
   Verb verb;
   verb.name = "table";
@@ -274,8 +300,8 @@ Verb help_verb() {
 }  // namespace
 
 const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> kVerbs{sweep_verb(),  query_verb(),  table_verb(),  list_verb(), show_verb(),
-                                        export_verb(), import_verb(), doctor_verb(), help_verb()};
+  static const std::vector<Verb> kVerbs{sweep_verb(), query_verb(),  table_verb(),  regret_verb(), list_verb(),
+                                        show_verb(),  export_verb(), import_verb(), doctor_verb(), help_verb()};
   return kVerbs;
 }
 

@@ -9,15 +9,13 @@
 #include <set>
 #include <utility>
 
-#include "cache/version.hpp"
+#include "cache/nearest.hpp"
 
 namespace tilewright {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
-
-Shape shape_of(const Problem& problem) {
-  Shape shape;
+ShapeDims shape_of(const Problem& problem) {
+  ShapeDims shape;
   for (const auto& dim : problem.dims) shape.push_back(dim.second);
   return shape;
 }
@@ -25,7 +23,7 @@ Shape shape_of(const Problem& problem) {
 /// A cache as it would be without a shape.
 class Without final : public WinnerSource {
  public:
-  Without(const Store& store, Shape shape, LeftOut left_out)
+  Without(const Store& store, ShapeDims shape, LeftOut left_out)
       : store_(store), shape_(std::move(shape)), left_out_(left_out) {}
 
   [[nodiscard]] std::string title() const override { return store_.title(); }
@@ -51,13 +49,13 @@ class Without final : public WinnerSource {
                                                         WinnerRole role) const override {
     return store_.newest_of_spec(key, mode, role);
   }
-  [[nodiscard]] std::vector<Shape> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override {
-    std::vector<Shape> shapes = store_.tuned_shapes(key, mode);
-    std::erase_if(shapes, [&](const Shape& shape) { return is_left_out(shape); });
+  [[nodiscard]] std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override {
+    std::vector<ShapeDims> shapes = store_.tuned_shapes(key, mode);
+    std::erase_if(shapes, [&](const ShapeDims& shape) { return is_left_out(shape); });
     return shapes;
   }
   [[nodiscard]] std::vector<KnownShape> known_shapes(const ProblemKey& key, MeasureMode mode,
-                                                     const std::vector<Shape>& shapes) const override {
+                                                     const std::vector<ShapeDims>& shapes) const override {
     return store_.known_shapes(key, mode, shapes);
   }
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override { return store_.build(key); }
@@ -66,7 +64,7 @@ class Without final : public WinnerSource {
   }
 
  private:
-  [[nodiscard]] bool is_left_out(const Shape& shape) const {
+  [[nodiscard]] bool is_left_out(const ShapeDims& shape) const {
     if (left_out_ == LeftOut::itself) return shape == shape_;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == shape_[d]) return true;
@@ -75,7 +73,7 @@ class Without final : public WinnerSource {
   }
 
   const Store& store_;
-  Shape shape_;
+  ShapeDims shape_;
   LeftOut left_out_;
 };
 
@@ -108,7 +106,7 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   std::vector<Regret> found;
   ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
   for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-  for (const Shape& shape : store.tuned_shapes(key, mode)) {
+  for (const ShapeDims& shape : store.tuned_shapes(key, mode)) {
     for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
     const std::optional<WinnerRow> winner = store.winner_of(key, mode, WinnerRole::best);
     if (!winner || !winner->winner.trial.timing) continue;
@@ -177,7 +175,7 @@ std::vector<Region> by_region(const std::vector<Regret>& regrets) {
 
 std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated, std::size_t most) {
   std::vector<const Regret*> losers;
-  std::set<Shape> known;
+  std::set<ShapeDims> known;
   for (const Regret& regret : regrets) {
     known.insert(shape_of(regret.problem));
     if (regret.tuned_for && regret.loss().value_or(0) > tolerated) losers.push_back(&regret);

@@ -76,7 +76,7 @@ TEST_F(MatchTest, candidates_are_offered_until_one_is_taken) {
   put_winner(store, softmax_key(8, 100, gh200_slice()), onchip_config(16));
   put_winner(store, softmax_key(8, 128, gh200_slice()), onchip_config(16, 0));
   std::vector<std::string> offered;
-  const auto refuse = [&](const Candidate& candidate) {
+  const auto refuse = [&](const MatchCandidate& candidate) {
     offered.push_back(std::string(name(candidate.match.fit)) + " " + candidate.row.winner.trial.config.text());
     return false;
   };
