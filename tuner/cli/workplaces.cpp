@@ -29,7 +29,8 @@ std::vector<std::string> device_names(const Arguments& arguments) {
   std::replace(names.begin(), names.end(), std::string("cuda"), std::string("cuda:0"));
   const auto emulators = std::count_if(names.begin(), names.end(), is_emulator);
   if (emulators != 0 && emulators != static_cast<std::ptrdiff_t>(names.size())) {
-    throw UsageError("--devices: the emulator and GPUs have different grids and compilers; sweep them one after the other");
+    throw UsageError(
+        "--devices: the emulator and GPUs have different grids and compilers; sweep them one after the other");
   }
   for (auto name = names.begin(); name != names.end(); ++name) {
     if ((*name == kAll || *name == "auto") && names.size() > 1) {
@@ -44,7 +45,10 @@ std::vector<std::string> device_names(const Arguments& arguments) {
 }
 
 Workplaces::Workplaces(const std::vector<std::string>& names, const DeviceProcess::Settings& settings) {
-  if (names.front() != kAll) return open(names, settings);
+  if (names.front() != kAll) {
+    open(names, settings);
+    return;
+  }
   // The first one tells how many there are.
   open({"auto"}, settings);
   std::vector<std::string> others;
@@ -92,8 +96,7 @@ std::vector<std::string> Workplaces::fingerprints() const {
   return found;
 }
 
-std::unique_ptr<Workplaces> open_workplaces(const Arguments& arguments,
-                                            std::function<void(const std::string&)> note) {
+std::unique_ptr<Workplaces> open_workplaces(const Arguments& arguments, std::function<void(const std::string&)> note) {
   const std::vector<std::string> names = device_names(arguments);
   DeviceProcess::Settings settings;
   settings.command = device_worker_command();
