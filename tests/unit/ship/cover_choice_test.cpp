@@ -20,13 +20,13 @@ class Cover : public testing::Test {
  protected:
   /// Times of configs with so many warps, without specialised dims unless said otherwise; the fastest is the winner.
   void shape(std::int64_t rows, const std::vector<std::pair<int, double>>& times, std::int64_t cols = 100,
-             std::int64_t static_dims = 0) {
+             std::int64_t static_dims = 0, const std::string& hash = "impl-1") {
     const ProblemKey key = softmax_key(rows, cols);
     std::vector<std::pair<double, std::int64_t>> ids;
     for (const auto& [warps, time] : times) {
-      ids.emplace_back(time, store.put_trial(key, "impl-1", full_trial(onchip_config(warps, static_dims), time)));
+      ids.emplace_back(time, store.put_trial(key, hash, full_trial(onchip_config(warps, static_dims), time)));
     }
-    const std::int64_t base = store.put_trial(key, "impl-1", full_trial(onchip_config(1, 0), 5000));
+    const std::int64_t base = store.put_trial(key, hash, full_trial(onchip_config(1, 0), 5000));
     store.put_winners(key, MeasureMode::cold,
                       {winner_of(std::ranges::min(ids).second), winner_of(base, WinnerRole::base)});
   }
@@ -74,9 +74,12 @@ TEST_F(Cover, takes_the_base_for_nothing) {
 }
 
 TEST_F(Cover, counts_a_specialised_config_once_for_each_value_of_its_dims) {
-  shape(8, {{2, 1000}}, 100, 1);
-  shape(16, {{2, 1000}}, 100, 1);
-  shape(8, {{2, 1000}}, 200, 1);
+  StoredImplementation specialised = onchip("impl-s");
+  specialised.recipe.specialize = {"cols"};
+  store.put_implementation(softmax_interface().hash(), specialised);
+  shape(8, {{2, 1000}}, 100, 1, "impl-s");
+  shape(16, {{2, 1000}}, 100, 1, "impl-s");
+  shape(8, {{2, 1000}}, 200, 1, "impl-s");
   const auto choices = choose_cover(store, 1.05, {}, false);
   EXPECT_EQ(choices.at(0).winners, 3U);
   EXPECT_EQ(choices.at(0).chosen, 3U);

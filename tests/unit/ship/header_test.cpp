@@ -30,12 +30,12 @@ constexpr const char* kApplication = R"cpp(
 
   // At compile time.
   constexpr const winners::Winner* served = winners::scale_f16_no::find(8, 64);
-  static_assert(served != nullptr && served->kernel_count == 1 && served->dims[1] == 64);
+  static_assert(served->kernel_count == 1 && served->dims[1] == 64);
   static_assert(served->kernels[0].block[0] == 64 && served->argument_count == 3 && served->alignment[0] == 16);
   static_assert(winners::scale_f16_no::find(8, 65) == nullptr && winners::scale_f16_no::find(0, 0) == nullptr);
-  static_assert(winners::reduce_f32::find(64, 256)->kernel_count == 2);
-  static_assert(winners::reduce_f32::find(64, 256)->map_count == 1 &&
-                winners::reduce_f32::find(64, 256)->workspace_count == 3);
+  static_assert(winners::reduce_f16::find(64, 256)->kernel_count == 2);
+  static_assert(winners::reduce_f16::find(64, 256)->map_count == 1 &&
+                winners::reduce_f16::find(64, 256)->workspace_count == 3);
 
   struct LaunchConfig {
     unsigned grid[3], block[3], shared_bytes;
