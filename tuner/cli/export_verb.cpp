@@ -204,8 +204,9 @@ ExitCode run_export_verb(const Arguments& arguments, Console& console) {
   const std::optional<Target> target = target_of(arguments);
   if (arguments.has("cover")) return export_cover(arguments, console, target);
   const bool recording = arguments.has("trials");
-  // A recording may be made of a cache of an older schema: what sweeps measured once stays worth replaying.
-  const Store store = recording ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
+  // Of a cache of an older schema as well, except where another cache is made: what was measured once stays worth using.
+  const bool older_too = recording || target->option != "output";
+  const Store store = older_too ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
   const TransferFilter filter = filter_of(arguments, store);
   std::vector<std::string> notes;
   std::vector<Transferred> done;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -78,6 +79,8 @@ class Choosing {
     const SetCover found = cover(shapes.size(), sets, given);
     std::set<Identity> chosen = bases;
     for (const std::size_t place : found.chosen) chosen.insert(candidates[place]);
+    while (swap_one(shapes, candidates, bases, ratio_, chosen)) {
+    }
     choice.winners = winners.size();
     choice.chosen = chosen.size();
     choice.proven = found.proven;
@@ -128,6 +131,43 @@ class Choosing {
   }
 
  private:
+  /// Sum of the logarithms of what each shape loses; nothing when one loses too much.
+  static std::optional<double> loss(const std::vector<Shape>& shapes, const std::set<Identity>& chosen, double ratio) {
+    double sum = 0;
+    for (const Shape& shape : shapes) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const Measured& measured : shape.measured) {
+        if (median(measured.trial) < least && chosen.count(measured.identity) > 0) least = median(measured.trial);
+      }
+      if (!(least <= ratio * shape.best_ns)) return std::nullopt;
+      sum += std::log(least / shape.best_ns);
+    }
+    return sum;
+  }
+
+  /// Puts another in the place of one of the chosen, which serves as well with as many, in less time; false when there is none.
+  static bool swap_one(const std::vector<Shape>& shapes, const std::vector<Identity>& candidates,
+                       const std::set<Identity>& bases, double ratio, std::set<Identity>& chosen) {
+    constexpr double kLeast = 1e-9;
+    const std::optional<double> now = loss(shapes, chosen, ratio);
+    if (!now) return false;
+    for (const Identity& out : std::vector<Identity>(chosen.begin(), chosen.end())) {
+      if (bases.count(out) > 0) continue;
+      for (const Identity& in : candidates) {
+        if (chosen.count(in) > 0) continue;
+        std::set<Identity> other = chosen;
+        other.erase(out);
+        other.insert(in);
+        const std::optional<double> then = loss(shapes, other, ratio);
+        if (then && *then < *now - kLeast) {
+          chosen = std::move(other);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   Identity identity(const std::string& hash, const Config& config, const Problem& problem) {
     std::vector<std::int64_t> values;
     if (config.specialised()) {
@@ -191,8 +231,8 @@ class Choosing {
 std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const TransferFilter& filter,
                                       bool need_binaries) {
   if (!(ratio >= 1) || !std::isfinite(ratio)) {
-    throw UsageError(fmt::format("a cover takes the most time that a shape may lose, such as 1.05, and was given {}",
-                                 ratio));
+    throw UsageError(
+        fmt::format("a cover takes the most time that a shape may lose, such as 1.05, and was given {}", ratio));
   }
   using TriedKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   const auto tried_key = [](const ProblemKey& key, MeasureMode mode) {

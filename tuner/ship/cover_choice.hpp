@@ -34,7 +34,8 @@ struct CoverChoice {
 /// median of its newest whole measurement there is at most `ratio` times the fastest's; of an implementation that was edited only
 /// what was measured last counts. The base comes for nothing, since
 /// every other shape is served by it. With `need_binaries`, only configs whose binaries are stored are
-/// chosen. Throws UsageError for a ratio below 1.
+/// chosen. Of several smallest choices it is one that no exchange of two configs makes faster. Throws UsageError for a ratio
+/// below 1.
 [[nodiscard]] std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const TransferFilter& filter,
                                                     bool need_binaries);
 

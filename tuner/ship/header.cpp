@@ -28,100 +28,101 @@ constexpr const char* kTypes = R"cpp(#pragma once
 
 #ifndef TILEWRIGHT_WINNERS_TYPES
 #define TILEWRIGHT_WINNERS_TYPES
-namespace tilewright_winners {
+                                     namespace tilewright_winners {
 
-/// A cubin for cuLibraryLoadData or cuModuleLoadData.
-struct Binary {
-  const char* data;
-  std::size_t bytes;
-};
+                                     /// A cubin for cuLibraryLoadData or cuModuleLoadData.
+                                     struct Binary {
+                                       const char* data;
+                                       std::size_t bytes;
+                                     };
 
-/// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim (as a 64-bit integer), a
-/// tensor map, a workspace; or absent: 128 zero bytes will do for any.
-struct Param {
-  enum class Kind : std::uint8_t { argument, dim, map, workspace, absent } kind;
-  std::uint8_t index;
-};
+                                     /// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim (as a 64-bit integer), a
+                                     /// tensor map, a workspace; or absent: 128 zero bytes will do for any.
+                                     struct Param {
+                                       enum class Kind : std::uint8_t { argument, dim, map, workspace, absent } kind;
+                                       std::uint8_t index;
+                                     };
 
-struct Kernel {
-  const char* symbol;
-  std::uint32_t grid[3];
-  std::uint32_t block[3];
-  /// {1, 1, 1}: none.
-  std::uint32_t cluster[3];
-  std::uint32_t shared_bytes;
-  /// Allow a cluster of more than 8 blocks; allow it to start before the kernel in front of it ends.
-  bool nonportable_cluster;
-  bool pdl;
-  /// Not none: grid[0] is at most this many times what fits on the device at once: blocks (blocks an SM × SMs) or clusters.
-  enum class Resident : std::uint8_t { none, blocks, clusters } resident;
-  std::uint32_t per_resident;
-  const Param* params;
-  std::uint32_t param_count;
-};
+                                     struct Kernel {
+                                       const char* symbol;
+                                       std::uint32_t grid[3];
+                                       std::uint32_t block[3];
+                                       /// {1, 1, 1}: none.
+                                       std::uint32_t cluster[3];
+                                       std::uint32_t shared_bytes;
+                                       /// Allow a cluster of more than 8 blocks; allow it to start before the kernel in front of it ends.
+                                       bool nonportable_cluster;
+                                       bool pdl;
+                                       /// Not none: grid[0] is at most this many times what fits on the device at once: blocks (blocks an SM × SMs) or clusters.
+                                       enum class Resident : std::uint8_t { none, blocks, clusters } resident;
+                                       std::uint32_t per_resident;
+                                       const Param* params;
+                                       std::uint32_t param_count;
+                                     };
 
-/// For cuTensorMapEncodeTiled, fastest dimension first; of an argument's or a workspace's address.
-struct Map {
-  bool over_workspace;
-  std::uint8_t index;
-  /// A CUtensorMapDataType.
-  std::uint8_t type;
-  std::uint8_t rank;
-  std::uint64_t dims[5];
-  /// Bytes, from dimension 1 on.
-  std::uint64_t strides[4];
-  std::uint32_t box[5];
-  /// Bytes: 0, 32, 64 or 128.
-  std::uint32_t swizzle;
-};
+                                     /// For cuTensorMapEncodeTiled, fastest dimension first; of an argument's or a workspace's address.
+                                     struct Map {
+                                       bool over_workspace;
+                                       std::uint8_t index;
+                                       /// A CUtensorMapDataType.
+                                       std::uint8_t type;
+                                       std::uint8_t rank;
+                                       std::uint64_t dims[5];
+                                       /// Bytes, from dimension 1 on.
+                                       std::uint64_t strides[4];
+                                       std::uint32_t box[5];
+                                       /// Bytes: 0, 32, 64 or 128.
+                                       std::uint32_t swizzle;
+                                     };
 
-/// Memory that the caller brings, at a multiple of 256 bytes.
-struct Workspace {
-  std::uint64_t bytes;
-  /// Set to zeros: never, once after it is allocated, before each launch.
-  enum class Zero : std::uint8_t { never, once, each } zero;
-};
+                                     /// Memory that the caller brings, at a multiple of 256 bytes.
+                                     struct Workspace {
+                                       std::uint64_t bytes;
+                                       /// Set to zeros: never, once after it is allocated, before each launch.
+                                       enum class Zero : std::uint8_t { never, once, each } zero;
+                                     };
 
-/// What serves one shape: kernels to be launched in order.
-struct Winner {
-  const std::int64_t* dims;
-  const char* config;
-  double median_ns;
-  const Binary* binary;
-  const Kernel* kernels;
-  std::uint32_t kernel_count;
-  const Map* maps;
-  std::uint32_t map_count;
-  const Workspace* workspaces;
-  std::uint32_t workspace_count;
-  /// Bytes that each argument's address, and its pitch, must be a multiple of; 1 for scalars.
-  const std::uint32_t* alignment;
-  std::uint32_t argument_count;
-};
+                                     /// What serves one shape: kernels to be launched in order.
+                                     struct Winner {
+                                       const std::int64_t* dims;
+                                       const char* config;
+                                       double median_ns;
+                                       const Binary* binary;
+                                       const Kernel* kernels;
+                                       std::uint32_t kernel_count;
+                                       const Map* maps;
+                                       std::uint32_t map_count;
+                                       const Workspace* workspaces;
+                                       std::uint32_t workspace_count;
+                                       /// Bytes that each argument's address, and its pitch, must be a multiple of; 1 for scalars.
+                                       const std::uint32_t* alignment;
+                                       std::uint32_t argument_count;
+                                     };
 
-/// By bisection: `winners` are sorted by dims. Null when there is none.
-template <std::size_t Dims>
-constexpr const Winner* find_winner(const Winner* winners, std::size_t count, const std::int64_t (&dims)[Dims]) noexcept {
-  std::size_t first = 0;
-  while (count > 0) {
-    const std::size_t half = count / 2;
-    int order = 0;
-    for (std::size_t i = 0; i < Dims && order == 0; ++i) {
-      const std::int64_t have = winners[first + half].dims[i];
-      order = have < dims[i] ? -1 : have > dims[i] ? 1 : 0;
-    }
-    if (order == 0) return winners + first + half;
-    if (order < 0) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return nullptr;
-}
+                                     /// By bisection: `winners` are sorted by dims. Null when there is none.
+                                     template <std::size_t Dims>
+                                     constexpr const Winner* find_winner(const Winner* winners, std::size_t count,
+                                                                         const std::int64_t (&dims)[Dims]) noexcept {
+                                       std::size_t first = 0;
+                                       while (count > 0) {
+                                         const std::size_t half = count / 2;
+                                         int order = 0;
+                                         for (std::size_t i = 0; i < Dims && order == 0; ++i) {
+                                           const std::int64_t have = winners[first + half].dims[i];
+                                           order = have < dims[i] ? -1 : have > dims[i] ? 1 : 0;
+                                         }
+                                         if (order == 0) return winners + first + half;
+                                         if (order < 0) {
+                                           first += half + 1;
+                                           count -= half + 1;
+                                         } else {
+                                           count = half;
+                                         }
+                                       }
+                                       return nullptr;
+                                     }
 
-}  // namespace tilewright_winners
+                                     }  // namespace tilewright_winners
 #endif
 )cpp";
 
@@ -264,7 +265,8 @@ class Writing {
     for (const PlannedWorkspace& workspace : plan->workspaces) {
       workspaces += fmt::format("    {{{}, Workspace::Zero::{}}},\n", workspace.bytes, name(workspace.zero));
     }
-    for (const PlannedArg& arg : plan->args) alignment += fmt::format("{}{}", alignment.empty() ? "" : ", ", arg.alignment);
+    for (const PlannedArg& arg : plan->args)
+      alignment += fmt::format("{}{}", alignment.empty() ? "" : ", ", arg.alignment);
     for (const auto& dim : row.problem.dims) dims += fmt::format("{}{}", dims.empty() ? "" : ", ", dim.second);
 
     data += params;
@@ -279,17 +281,19 @@ class Writing {
     const auto pointer = [&](const char* what, const auto& list) {
       return list.empty() ? std::string("nullptr") : fmt::format("{}_{}", what, number);
     };
-    return fmt::format("    {{dims_{0}, {1}, {2:.1f}, &{3}, kernels_{0}, {4}, {5}, {6}, {7}, {8}, alignment_{0}, {9}}},\n",
-                       number, quoted(config), trial.timing.value_or(Timing{}).median_ns, binary(build->binary_hash),
-                       plan->kernels.size(), pointer("maps", plan->maps), plan->maps.size(),
-                       pointer("workspaces", plan->workspaces), plan->workspaces.size(), plan->args.size());
+    return fmt::format(
+        "    {{dims_{0}, {1}, {2:.1f}, &{3}, kernels_{0}, {4}, {5}, {6}, {7}, {8}, alignment_{0}, {9}}},\n", number,
+        quoted(config), trial.timing.value_or(Timing{}).median_ns, binary(build->binary_hash), plan->kernels.size(),
+        pointer("maps", plan->maps), plan->maps.size(), pointer("workspaces", plan->workspaces),
+        plan->workspaces.size(), plan->args.size());
   }
 
   static constexpr std::int64_t kUnbounded = 2147483647;
 
   static std::optional<LaunchPlan> plan_of(const OpInterface& interface, const ImplementationRecipe& recipe,
                                            const WinnerRow& row, std::int64_t blocks, std::int64_t clusters) {
-    const Residency residency{[=](const PlannedKernel&) { return blocks; }, [=](const PlannedKernel&) { return clusters; }};
+    const Residency residency{[=](const PlannedKernel&) { return blocks; },
+                              [=](const PlannedKernel&) { return clusters; }};
     try {
       auto plan = make_plan(interface, recipe, row.winner.trial.config, row.problem, row.device, &residency);
       if (auto* legal = std::get_if<LaunchPlan>(&plan)) return std::move(*legal);
@@ -343,8 +347,9 @@ class Writing {
     if (is_new) {
       const std::vector<std::byte> bytes = store_.binary(hash);
       // The driver reads headers of it in place.
-      binaries_ += fmt::format("\nalignas(64) inline constexpr char {0}_data[] ={1};\ninline constexpr Binary {0}{{{0}_data, {2}}};\n",
-                               place->second, literal(bytes), bytes.size());
+      binaries_ += fmt::format(
+          "\nalignas(64) inline constexpr char {0}_data[] ={1};\ninline constexpr Binary {0}{{{0}_data, {2}}};\n",
+          place->second, literal(bytes), bytes.size());
       ++counts_.binaries;
     }
     return place->second;

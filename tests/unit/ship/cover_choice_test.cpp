@@ -68,6 +68,15 @@ TEST_F(Cover, of_ratio_one_keeps_every_winner) {
   EXPECT_THROW((void)choose_cover(store, 0.9, {}, false), UsageError);
 }
 
+TEST_F(Cover, of_two_that_do_takes_the_faster) {
+  shape(8, {{2, 1000}, {4, 1030}, {8, 1020}, {16, 1040}});
+  shape(16, {{32, 1000}, {4, 1030}, {8, 1020}, {16, 1040}});
+  const auto choices = choose_cover(store, 1.05, {}, false);
+  EXPECT_EQ(choices.at(0).chosen, 2U);
+  EXPECT_EQ(best(choices[0], 8), onchip_config(8, 0).text());
+  EXPECT_NEAR(choices[0].worst_ratio, 1.02, 1e-9);
+}
+
 TEST_F(Cover, takes_the_base_for_nothing) {
   shape(8, {{2, 4990}});
   EXPECT_EQ(choose_cover(store, 1.05, {}, false).at(0).chosen, 1U);
