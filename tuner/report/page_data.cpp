@@ -127,11 +127,14 @@ class PageMaker {
     return {{"spec", packed(specs)}, {"dims", std::move(dims)}};
   }
 
+  /// By text: the same config of older and newer code is one.
   PageJson configs() {
     PageJson list = PageJson::array();
+    std::unordered_map<std::string, std::uint32_t> places;
     for (const auto& [id, config] : input_.history.configs) {
-      config_places_.add(id);
-      list.push_back(config.text);
+      const auto [place, is_new] = places.try_emplace(config.text, static_cast<std::uint32_t>(places.size()));
+      if (is_new) list.push_back(config.text);
+      config_of_.emplace(id, place->second);
     }
     return list;
   }
@@ -161,13 +164,18 @@ class PageMaker {
     return list;
   }
 
-  /// A newer trial of the config or newer text of its implementation takes its place.
-  [[nodiscard]] bool counts(const History::TrialOf& trial) const {
-    if (!trial.newest) return false;
-    const Id spec = input_.history.problems.at(trial.problem).spec;
-    const auto& current = ops_.at(input_.history.specs.at(spec).spec.op)->current_hashes;
-    return current.empty() || std::find(current.begin(), current.end(),
-                                        input_.history.configs.at(trial.config).implementation_hash) != current.end();
+  /// Whether a trial is the newest of its config's text on its problem: older code of an implementation is history once
+  /// the newer was tried, and all there is until then.
+  [[nodiscard]] std::vector<bool> newest_of_texts() const {
+    const std::vector<History::TrialOf>& trials = input_.history.trials;
+    std::set<std::tuple<Id, Id, MeasureMode, std::uint32_t>> seen;
+    std::vector<bool> newest(trials.size());
+    for (std::size_t i = trials.size(); i-- > 0;) {
+      if (!trials[i].newest) continue;
+      newest[i] =
+          seen.emplace(trials[i].problem, trials[i].device, trials[i].mode, config_of_.at(trials[i].config)).second;
+    }
+    return newest;
   }
 
   PageJson trials() {
@@ -181,15 +189,17 @@ class PageMaker {
       if (problem_places_.has(trial.problem) && (first == 0 || trial.measured_at < first)) first = trial.measured_at;
     }
     const auto small = [](auto number) { return static_cast<std::uint32_t>(number); };
-    for (const History::TrialOf& trial : input_.history.trials) {
+    const std::vector<bool> newest = newest_of_texts();
+    for (std::size_t i = 0; i < newest.size(); ++i) {
+      const History::TrialOf& trial = input_.history.trials[i];
       if (!problem_places_.has(trial.problem)) continue;
       columns.problem.push_back(problem_places_.at(trial.problem));
-      columns.config.push_back(config_places_.at(trial.config));
+      columns.config.push_back(config_of_.at(trial.config));
       columns.device.push_back(device_places_.at(trial.device));
       columns.mode.push_back(small(trial.mode));
       columns.status.push_back(small(trial.status));
       columns.look.push_back(small(trial.look));
-      columns.counts.push_back(counts(trial) ? 1 : 0);
+      columns.counts.push_back(newest[i] ? 1 : 0);
       columns.reason.push_back(small(trial.reason));
       columns.build.push_back(build_places_.after(trial.build));
       columns.sweep.push_back(sweep_places_.after(trial.sweep));
@@ -238,7 +248,8 @@ class PageMaker {
 
   const PageInput& input_;
   std::map<std::string, const PageOp*> ops_;
-  Places device_places_, spec_places_, problem_places_, config_places_, build_places_, sweep_places_;
+  Places device_places_, spec_places_, problem_places_, build_places_, sweep_places_;
+  std::unordered_map<Id, std::uint32_t> config_of_;
   std::unordered_map<std::string, std::uint32_t> problem_of_key_;
   std::unordered_map<Id, const History::TrialOf*> trial_of_id_;
 };

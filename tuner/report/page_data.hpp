@@ -18,8 +18,6 @@ namespace tilewright {
 /// One op of the cache under the interface in use.
 struct PageOp {
   OpInterface interface;
-  /// Of the implementations as they are now; empty where the definition is not at hand. Trials of others are history.
-  std::vector<std::string> current_hashes;
   /// Best of each problem, over all devices and modes.
   std::vector<WinnerLine> winners;
 };

@@ -110,6 +110,8 @@ void add_evidence(Sources& sources) {
       {data_column("runner_up_ratio"), [](const WinnerLine& line) { return cell_of(winner(line).runner_up_ratio); }});
   sources.push_back(
       {common_column("mode", "mode"), [](const WinnerLine& line) { return Cell(std::string(name(line.row.mode))); }});
+  sources.push_back({common_column("regime", "regime"),
+                     [](const WinnerLine& line) { return Cell(std::string(name(winner(line).choice.regime))); }});
   sources.push_back({common_column("match", "match"), [](const WinnerLine& line) { return Cell(line.match.text()); }});
   sources.push_back(
       {common_column("device", "device"), [](const WinnerLine& line) { return Cell(line.row.device.fingerprint()); }});

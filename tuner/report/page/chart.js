@@ -10,6 +10,39 @@ const seriesColors = () => Array.from({length: 7}, (_, i) => styleColor(`--serie
 /** From little to much. */
 const rampColors = () => Array.from({length: 5}, (_, i) => styleColor(`--ramp-${i}`));
 
+/** Black or white, whichever is told better from a colour. */
+function readableOn(color) {
+  const [red, green, blue] = echarts.color.parse(color);
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
+}
+
+/** 1, 2 and 5 times powers of ten between two numbers; powers alone where there are many. */
+function roundSteps(least, most) {
+  const steps = [];
+  const factors = most > 500 * least ? [1] : [1, 2, 5];
+  for (let power = Math.floor(Math.log10(least)); power <= Math.log10(most); ++power) {
+    for (const factor of factors) {
+      const step = factor * 10 ** power;
+      if (step >= least && step <= most) steps.push(step);
+    }
+  }
+  return steps;
+}
+
+/** An axis of times: logarithmic where they span much, else plain. */
+function timeAxis(values) {
+  const least = values.reduce((a, b) => Math.min(a, b), Infinity), most = values.reduce((a, b) => Math.max(a, b), 0);
+  const label = {formatter: (value) => showTime(value)};
+  if (most > 4 * least) {
+    const steps = roundSteps(least / 1.1, most * 1.1);
+    return {type: "log", name: "time", min: least / 1.1, max: most * 1.1, axisTick: {customValues: steps},
+      axisLabel: {...label, customValues: steps}};
+  }
+  const room = (most - least || most) * 0.04;
+  return {type: "value", name: "time", min: Math.max(0, least - room), max: most + room,
+    axisLabel: {...label, showMinLabel: false, showMaxLabel: false}};
+}
+
 function axisStyle() {
   const line = {lineStyle: {color: styleColor("--line")}};
   return {

@@ -65,12 +65,11 @@ function parseConfig(text) {
 
 const specOf = (problem) => report.specs[problems.spec[problem]];
 
-/** "act=gelu rows=4096 cols=1024": what tells a problem of one op and dtype from the others. */
+/** "rows=4096 cols=1024 act=gelu": what tells a problem of one op and dtype from the others. */
 function problemText(problem) {
   const spec = specOf(problem);
-  const words = Object.entries(spec.attributes).map(([name, value]) => `${name}=${value}`);
-  spec.dims.forEach((name, i) => words.push(`${name}=${problems.dims[problem][i]}`));
-  return words.join(" ");
+  const dims = spec.dims.map((name, i) => `${name}=${problems.dims[problem][i]}`);
+  return [...dims, ...Object.entries(spec.attributes).map(([name, value]) => `${name}=${value}`)].join(" ");
 }
 
 /** "gemm[dtype=bf16,layout=nt]{m=64,n=4096,k=4096}", as everywhere in Tilewright. */

@@ -71,7 +71,7 @@ function effectsFigure(implementation, lines) {
       grid: {left: 8, right: 24, top: 28, bottom: 40, containLabel: true},
       legend: {...legendStyle(), data: ["best with the value"]},
       yAxis: styledAxis({type: "category", data: names, axisLabel: {interval: 0, hideOverlap: false, fontSize: 11}}),
-      xAxis: styledAxis({type: "log", name: "time over the fastest", axisLabel: {formatter: (value) => showRatio(value)}}, 26),
+      xAxis: styledAxis({type: "log", logBase: 2, name: "time over the fastest", axisLabel: {formatter: (value) => showRatio(value)}}, 26),
       tooltip: tooltipStyle((item) => effectTip(shown[item.dataIndex])),
       series: [
         {type: "boxplot", name: "all with the value", data: shown.map((line) => line.five), boxWidth: [5, 10],

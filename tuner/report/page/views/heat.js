@@ -105,10 +105,11 @@ function heatColors(figure, cells) {
     const numbers = kinds.every((kind) => typeof kind === "number");
     const ramp = rampColors();
     const colors = numbers && kinds.length > 1
-      ? kinds.map((_, i) => echarts.color.fastLerp(i / (kinds.length - 1), ramp)) : kinds.map((_, i) => seriesColors()[i % 7]);
+      ? kinds.map((_, i) => echarts.color.lerp(i / (kinds.length - 1), ramp)) : kinds.map((_, i) => seriesColors()[i % 7]);
     const visualMap = {...style, type: "piecewise", dimension: 2,
       pieces: kinds.map((kind, i) => ({value: i, label: String(kind), color: colors[i]})), itemSymbol: "rect"};
-    return {visualMap, numberOf: (value) => kinds.indexOf(value)};
+    const labelColor = (number) => readableOn(colors[number]);
+    return {visualMap, numberOf: (value) => kinds.indexOf(value), labelColor};
   }
   const numbers = cells.map((cell) => cell.value);
   const log = figure.unit === "nanoseconds" || figure.unit === "rate" || figure.unit === "ratio";
@@ -116,7 +117,9 @@ function heatColors(figure, cells) {
   const visualMap = {...style, type: "continuous", dimension: 2, calculable: true, itemHeight: isNarrow() ? 120 : 240,
     min: numberOf(Math.min(...numbers)), max: numberOf(Math.max(...numbers)),
     formatter: (value) => showCell(log ? 10 ** value : value, figure.unit), inRange: {color: rampColors()}};
-  return {visualMap, numberOf};
+  const span = visualMap.max - visualMap.min || 1;
+  const labelColor = (number) => readableOn(echarts.color.lerp((number - visualMap.min) / span, rampColors()));
+  return {visualMap, numberOf, labelColor};
 }
 
 function heatFigure(rows, axes, figure) {
@@ -128,11 +131,11 @@ function heatFigure(rows, axes, figure) {
     title,
     words: `${plural(cells.length, "problem")} over ${axes.x} (across)${axes.onY.length > 0 ? ` and ${axes.onY.join(", ")} (up)` : ""}. ` +
       "A cell leads to all configs of its problem.",
-    height: Math.min(900, 140 + Math.max(ys.length * (ys.length > 40 ? 8 : 26), 60)),
+    height: Math.min(900, 156 + Math.max(ys.length * (ys.length > 40 ? 8 : 26), 60)),
     options: () => {
-      const {visualMap, numberOf} = heatColors(figure, cells);
+      const {visualMap, numberOf, labelColor} = heatColors(figure, cells);
       return {
-        grid: {left: 8, right: 16, top: 10, bottom: 85, containLabel: true},
+        grid: {left: 8, right: 16, top: 26, bottom: 85, containLabel: true},
         xAxis: styledAxis({type: "category", data: xs, name: axes.x, splitLine: {show: false}}, 24),
         yAxis: styledAxis({type: "category", data: ys, name: axes.y === kOthers ? "" : axes.y, splitLine: {show: false},
           nameLocation: "end", axisLabel: {fontSize: isNarrow() ? 10 : 12}}, 6),
@@ -140,9 +143,11 @@ function heatFigure(rows, axes, figure) {
         tooltip: tooltipStyle(({data}) => winnerLines(cells[data.cell].row)),
         series: [{type: "heatmap", emphasis: {itemStyle: {borderColor: styleColor("--text"), borderWidth: 2}},
           itemStyle: {borderColor: styleColor("--page"), borderWidth: cells.length > 2000 ? 0 : 1},
-          label: {show: labelled, fontSize: 10, color: styleColor("--text"), textBorderColor: styleColor("--page"), textBorderWidth: 2,
-            formatter: ({data}) => shownValue(cells[data.cell].value)},
-          data: cells.map((cell, i) => ({value: [cell.x, cell.y, numberOf(cell.value)], cell: i}))}],
+          label: {show: labelled, fontSize: 11, formatter: ({data}) => shownValue(cells[data.cell].value)},
+          data: cells.map((cell, i) => {
+            const number = numberOf(cell.value);
+            return {value: [cell.x, cell.y, number], cell: i, label: {color: labelColor(number)}};
+          })}],
       };
     },
     onClick: ({data}) => go({view: "strip", problem: cells[data.cell].row.problem}),

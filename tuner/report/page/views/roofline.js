@@ -58,7 +58,10 @@ function rooflineFigure(rows, roofs) {
       "Each winner's own ceiling is of its own size and ratio of reading to writing; tensor cores may exceed the compute roof.",
     height: isNarrow() ? 420 : 520,
     options: () => ({
-      legend: {...legendStyle(), type: isNarrow() ? "plain" : "scroll"},
+      legend: {...legendStyle(), type: isNarrow() ? "plain" : "scroll", data: [
+        ...lines.map((line) => ({name: line.name, icon: "path://M0,4 L30,4 L30,7 L0,7 Z"})),
+        ...groups.map(([bound, list]) => ({name: `${bound} (${list.length})`})),
+      ]},
       grid: {left: 12, right: 20, top: isNarrow() ? 110 : 40, bottom: 40, containLabel: true},
       xAxis: styledAxis({type: "log", name: "flop/byte", min: least, max: most, axisLabel: {formatter: (value) => significant(value, 2)}}, 26),
       yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => showCount(Number((value * 1e9).toPrecision(3)))}}, 8),
@@ -70,7 +73,7 @@ function rooflineFigure(rows, roofs) {
         ...groups.map(([bound, list]) => {
           const kind = kBounds.indexOf(bound);
           return {type: "scatter", name: `${bound} (${list.length})`, symbol: kSymbols[kind], symbolSize: 9, color: seriesColors()[kind],
-            itemStyle: {opacity: list.length > 1000 ? 0.5 : 0.8}, large: false,
+            itemStyle: {opacity: list.length > 1000 ? 0.5 : 0.8},
             data: list.map((row) => ({value: [row.get("flop_per_byte"), row.get("gflop_per_s")], row}))};
         }),
       ],

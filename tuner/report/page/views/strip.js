@@ -74,7 +74,7 @@ function stripFigure(problem, configs, winner) {
     height: 110 + 90 * Math.max(kinds.length, 1),
     options: () => ({
       grid: {left: 8, right: 24, top: 10, bottom: 40, containLabel: true},
-      xAxis: styledAxis({type: "log", name: "time", min: "dataMin", max: "dataMax", axisLabel: {formatter: (value) => showTime(value)}}, 26),
+      xAxis: styledAxis(timeAxis(timed.map((trial) => trials.median_ns[trial])), 26),
       yAxis: styledAxis({type: "category", data: kinds, axisTick: {show: false}}),
       tooltip: tooltipStyle(({data}) => trialLines(data.trial, winner)),
       series: [stripSeries("configs", timed.filter((trial) => configText(trial) !== best), kinds, 7, "circle", "--series-0"),

@@ -80,7 +80,7 @@ function spreadFigure(rows, name, title, words, unit, scale) {
     options: () => ({
       grid: {left: 8, right: 24, top: 10, bottom: 30, containLabel: true},
       yAxis: styledAxis({type: "category", data: lines.map((line) => line.op)}),
-      xAxis: styledAxis({type: scale, scale: true, axisLabel: {formatter: (value) => showCell(value, unit)}}),
+      xAxis: styledAxis({type: scale, logBase: 2, scale: true, axisLabel: {formatter: (value) => showCell(value, unit)}}),
       tooltip: tooltipStyle((item) => [lines[item.dataIndex].op, ...spreadLines(lines[item.dataIndex], unit)]),
       series: [{type: "boxplot", data: lines.map((line) => line.five), boxWidth: [8, 18],
         itemStyle: {color: styleColor("--panel"), borderColor: styleColor("--series-0"), borderWidth: 1.5}}],

@@ -54,13 +54,13 @@ function sweepFacts(place, list) {
     if (build > 0 && !built.has(build)) compileMs += builds.milliseconds[build - 1];
     built.add(build);
   }
-  const end = sweep.ended ?? Math.max(...[list[list.length - 1]].map(endedAt));
+  const end = sweep.ended ?? endedAt(list[list.length - 1]);
   const wall = end - sweep.started;
   return element("dl", {class: "facts"}, [
     fact("command", element("span", {class: "key"}, sweep.command)),
     fact("took", `${showDuration(wall)}, from ${showMoment(sweep.started)}; ${sweep.outcome || "no end was recorded"}`),
     fact("trials", `${list.length}, of them ${list.filter((trial) => trials.status[trial] !== kOk).length} failed`),
-    fact("compiling", `${showDuration(compileMs / 1000)} over all workers, ${plural(built.size, "binary").replace("binarys", "binaries")}`),
+    fact("compiling", `${showDuration(compileMs / 1000)} over all workers, ${built.size} ${built.size === 1 ? "binary" : "binaries"}`),
     fact("timing", timedNs > 0 ? `${showDuration(timedNs / 1e9)} on the device${wall > 0 ? `, ${showShare(timedNs / 1e9 / wall)} of the sweep` : ""}` : "not recorded"),
   ]);
 }
@@ -80,7 +80,7 @@ function progressFigure(place, list) {
   const title = "Trials over the sweep";
   return chartFigure({
     title,
-    words: `How many trials ended in each ${plural(width, "second")} since the sweep began, by status.`,
+    words: `How many trials ended in each ${width === 1 ? "second" : `${width} seconds`} since the sweep began, by status.`,
     height: 260,
     options: () => ({
       legend: legendStyle(),

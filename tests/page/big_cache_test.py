@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report of 10,000 winners and 200,000 trials opens and stays usable. The times are printed."""
+import time
+import unittest
+
+import make_big_cache
+from browser import SHIPPED, BrowserTest, program
+
+# Three seconds on a machine at rest; tests run beside others, so this is twice as much.
+MOST_SECONDS = 6
+VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
+
+
+class BigCache(BrowserTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        small, big = cls.folder / "small.db", cls.folder / "big.db"
+        program("import", SHIPPED, "--cache", small)
+        make_big_cache.main(small, big)
+        cls.report = cls.folder / "report.html"
+        began = time.monotonic()
+        cls.told = program("report", "--cache", big, "-o", cls.report)
+        cls.wrote_in = time.monotonic() - began
+
+    def test_every_view_opens_in_time(self):
+        print(f"\nwritten in {self.wrote_in:.2f} s: {self.told.strip()}")
+        for view in VIEWS:
+            with self.subTest(view=view):
+                began = time.monotonic()
+                self.open(self.report, f"view={view}&op=softmax&dtype=bf16")
+                took = time.monotonic() - began
+                print(f"{view}: opened in {took:.2f} s")
+                self.assertLess(took, MOST_SECONDS)
+                self.assertEqual(self.errors, [])
+
+    def test_going_from_view_to_view_is_fast(self):
+        page = self.open(self.report, "view=summary&op=softmax&dtype=bf16")
+        for view in VIEWS:
+            with self.subTest(view=view):
+                page.evaluate("delete document.getElementById('main').dataset.ready")
+                began = time.monotonic()
+                page.evaluate("(view) => go({view})", view)
+                page.wait_for_selector(f"main[data-ready={view}]")
+                took = time.monotonic() - began
+                print(f"{view}: shown in {took:.2f} s")
+                self.assertLess(took, MOST_SECONDS / 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every view of the report, with real records of an H200, in a real browser."""
+import hashlib
+import json
+import re
+import unittest
+
+from browser import ROOT, BrowserTest, program, write_real_cache
+
+VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
+LIBRARY_HASH = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf"
+
+
+class Library(unittest.TestCase):
+    def test_the_charting_library_is_the_published_file(self):
+        file = ROOT / "tuner/report/page/library/echarts.min.js"
+        self.assertEqual(hashlib.sha256(file.read_bytes()).hexdigest(), LIBRARY_HASH)
+        self.assertIn(LIBRARY_HASH, (file.parent / "README.md").read_text())
+
+
+class Page(BrowserTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cache = cls.folder / "cache.db"
+        write_real_cache(cls.cache)
+        cls.report = cls.folder / "report.html"
+        program("report", "--cache", cls.cache, "-o", cls.report)
+
+    def charts(self, page):
+        """How many points each chart of the view holds."""
+        return page.evaluate("""() => [...document.querySelectorAll('.chart')].map((holder) =>
+            holder.chart.getOption().series.reduce((sum, series) => sum + series.data.length, 0))""")
+
+    def hover(self, page, chart=0, series=0, point=0):
+        """The text of the tip over a point, by the mouse."""
+        holder = page.locator(".chart").nth(chart)
+        holder.scroll_into_view_if_needed()
+        place = holder.evaluate("""(holder, [series, point]) => {
+            const option = holder.chart.getOption().series[series].data[point];
+            const value = option.value || option;
+            return holder.chart.convertToPixel({seriesIndex: series}, value.slice(0, 2)); }""", [series, point])
+        box = holder.bounding_box()
+        page.mouse.move(box["x"] + place[0] - 1, box["y"] + place[1])
+        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+        tip = holder.locator("> div").last
+        page.wait_for_timeout(300)
+        return tip.inner_text()
+
+    def test_every_view_renders_real_data_without_an_error(self):
+        for view in VIEWS:
+            with self.subTest(view=view):
+                page = self.open(self.report, f"view={view}&op=gemm" if view != "heat" else "view=heat&op=softmax")
+                self.assertEqual(page.locator("nav a[aria-current]").count(), 1)
+                charts = self.charts(page)
+                self.assertGreater(len(charts), 0)
+                self.assertTrue(all(points > 0 for points in charts), charts)
+                self.assertEqual(self.errors, [])
+
+    def test_each_view_passes_axe_in_both_themes(self):
+        from axe_playwright_python.sync_playwright import Axe
+        for dark in (False, True):
+            for view in VIEWS:
+                with self.subTest(view=view, dark=dark):
+                    page = self.open(self.report, f"view={view}", dark=dark)
+                    for summary in page.locator("summary").all():
+                        summary.click()
+                    violations = Axe().run(page).response["violations"]
+                    told = [(one["id"], one["nodes"][0]["html"][:200]) for one in violations]
+                    self.assertEqual(told, [])
+
+    def test_the_heat_map_has_the_numbers_of_the_table(self):
+        table = json.loads(program("table", "softmax", "--dtype", "bf16", "--cache", self.cache, "--format", "json"))
+        expected = {row["shape_key"]: row for row in table["rows"]}
+        page = self.open(self.report, "view=heat&op=softmax&dtype=bf16")
+        for name in ("time_ns", "share_of_ceiling", "gb_per_s", "flop_per_byte", "bound", "speedup_over_base"):
+            shown = page.evaluate("""(name) => Object.fromEntries(winnersOf(stateFor(heatView)).map((row) =>
+                [row.get('shape_key'), row.get(name)]))""", name)
+            self.assertEqual(shown, {key: row[name] for key, row in expected.items()})
+
+    def test_a_cell_of_the_heat_map_tells_its_winner_and_leads_to_all_configs(self):
+        page = self.open(self.report, "view=heat&op=softmax&dtype=bf16")
+        tip = self.hover(page, series=0, point=3)
+        self.assertRegex(tip, r"\w+\{.*\}")
+        self.assertRegex(tip, r"of ceiling [\d.]+ %")
+        page.mouse.down()
+        page.mouse.up()
+        page.wait_for_selector("main[data-ready=strip]")
+        self.assertIn("view=strip", page.url)
+
+    def test_the_heat_map_colours_by_any_parameter(self):
+        page = self.open(self.report, "view=heat&op=softmax&dtype=bf16")
+        page.select_option("select[name=figure]", "parameter.num_warps")
+        page.wait_for_function("location.hash.includes('parameter.num_warps')")
+        pieces = page.evaluate("document.querySelector('.chart').chart.getOption().visualMap[0].pieces.map((p) => p.label)")
+        self.assertGreater(len(pieces), 1)
+        self.assertTrue(all(re.fullmatch(r"\d+", piece) for piece in pieces), pieces)
+
+    def test_a_point_of_the_strip_tells_its_config(self):
+        page = self.open(self.report, "view=strip&op=gemm&dtype=bf16")
+        tip = self.hover(page, series=0, point=0)
+        self.assertRegex(tip, r"wgmma\w*\{.*block_m=\d+.*\}")
+        self.assertRegex(tip, r"time [\d.]+ [µm]s")
+
+    def test_the_strip_has_every_config_of_its_problem_and_marks_the_winner(self):
+        page = self.open(self.report, "view=strip&op=gemm&dtype=bf16")
+        counts = page.evaluate("""() => { const state = stateFor(stripView);
+            const problem = problemsTried(state)[0];
+            return [configsOf(problem, state).filter(isTimed).length, winnerOf(problem, state).get('winner')]; }""")
+        self.assertEqual(self.charts(page)[0], counts[0])
+        page.locator("summary").first.click()
+        marked = page.locator("table tbody th", has_text="(winner)").all_inner_texts()
+        self.assertEqual(marked, [f"{counts[1]} (winner)"])
+
+    def test_filters_narrow_what_is_shown_and_stand_in_the_address(self):
+        page = self.open(self.report, "view=summary")
+        before = page.locator(".cards dd").nth(1).inner_text()
+        page.select_option("select[name=op]", "rmsnorm")
+        page.wait_for_function("location.hash.includes('op=rmsnorm')")
+        self.assertNotEqual(page.locator(".cards dd").nth(1).inner_text(), before)
+        self.assertEqual(page.locator("main table tbody th").first.inner_text(), "rmsnorm")
+        page.select_option("select[name=dtype]", "f16")
+        page.wait_for_function("location.hash.includes('dtype=f16')")
+        self.assertEqual(page.locator("main table tbody tr").count(), 1)
+        page.go_back()
+        page.wait_for_function("!location.hash.includes('dtype=f16')")
+        self.assertGreater(page.locator("main table tbody tr").count(), 1)
+        self.assertEqual(self.errors, [])
+
+    def test_a_link_opens_the_view_and_the_filters_that_it_names(self):
+        page = self.open(self.report, "view=roofline&op=add&dtype=f32")
+        self.assertEqual(page.locator("h2").inner_text(), "Roofline")
+        self.assertEqual(page.locator("select[name=op]").input_value(), "add")
+        self.assertEqual(page.locator("select[name=dtype]").input_value(), "f32")
+
+    def test_an_address_of_what_is_not_there_shows_what_is(self):
+        page = self.open(self.report, "view=nonsense&op=nothing&dtype=f7&problem=99999999&sweep=x")
+        self.assertEqual(page.locator("h2").inner_text(), "Summary")
+        for view in VIEWS:
+            self.open(self.report, f"view={view}&op=nothing&dtype=f7&device=x&problem=99999999&sweep=x&find=zzz")
+            self.assertEqual(self.errors, [], view)
+
+    def test_failures_are_told_by_kind_and_reason(self):
+        page = self.open(self.report, "view=failures&op=gemm")
+        text = page.locator("main").inner_text()
+        self.assertIn("exceeds_limits", text)
+        self.assertIn("spills", text)
+
+    def test_the_timeline_says_what_the_cache_does_not_know(self):
+        page = self.open(self.report, "view=timeline&op=gemm")
+        text = page.locator("main").inner_text()
+        self.assertIn("tilewright sweep gemm", text)
+        self.assertIn("no worker", text)
+
+    def test_the_keyboard_reaches_views_filters_and_tables(self):
+        page = self.open(self.report, "view=heat&op=softmax&dtype=bf16")
+        reached = set()
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.name || document.activeElement.tagName"))
+        self.assertTrue({"op", "dtype", "device", "mode", "figure", "A", "SUMMARY", "BUTTON"} <= reached, reached)
+        page.locator("summary").first.focus()
+        page.keyboard.press("Enter")
+        self.assertGreater(page.locator("details table tbody tr").count(), 3)
+
+    def test_the_theme_changes_by_its_button_and_with_the_system(self):
+        page = self.open(self.report, "view=summary", dark=True)
+        color = "getComputedStyle(document.body).backgroundColor"
+        dark = page.evaluate(color)
+        page.click("#theme")
+        self.assertNotEqual(page.evaluate(color), dark)
+
+    def test_nothing_is_wider_than_a_phone(self):
+        for view in VIEWS:
+            page = self.open(self.report, f"view={view}&op=gemm", width=390, height=844)
+            self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390, view)
+
+    def test_a_print_has_the_table_of_each_figure(self):
+        page = self.open(self.report, "view=strip&op=gemm&dtype=bf16", dark=True)
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertTrue(page.locator("details table").first.is_visible())
+        self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "light")
+        self.assertGreater(len(page.pdf()), 20_000)
+
+    def test_texts_of_a_cache_are_never_read_as_html(self):
+        page = self.open(self.report, "view=evidence&op=gemm&find=" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+        self.assertEqual(page.locator("img").count(), 0)
+        self.assertEqual(self.errors, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "cache/store/history.hpp"
+#include "tests/unit/store/fixture.hpp"
+
+namespace tilewright::store_tests {
+namespace {
+
+TEST(StoreHistory, has_every_trial_and_marks_the_newest_of_each_config) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  const ProblemKey key = softmax_key(8, 100);
+  const auto first = store.put_trial(key, "impl-1", full_trial(onchip_config(4), 1000));
+  const auto other = store.put_trial(key, "impl-1", full_trial(onchip_config(8), 2000));
+  const auto again = store.put_trial(key, "impl-1", full_trial(onchip_config(4), 900));
+  const History history = store.history();
+  ASSERT_EQ(history.trials.size(), 3U);
+  EXPECT_EQ(history.trials[0].id, first);
+  EXPECT_FALSE(history.trials[0].newest);
+  EXPECT_EQ(history.trials[1].id, other);
+  EXPECT_TRUE(history.trials[1].newest);
+  EXPECT_EQ(history.trials[2].id, again);
+  EXPECT_TRUE(history.trials[2].newest);
+  EXPECT_DOUBLE_EQ(history.trials[2].median_ns, 900);
+  EXPECT_EQ(history.trials[2].rounds, 2);
+  EXPECT_EQ(history.trials[2].launches_per_round, 20);
+  EXPECT_EQ(history.configs.at(history.trials[2].config).text, "onchip{num_warps=4,static_dims=1}");
+  EXPECT_EQ(history.problems.at(history.trials[2].problem).dims, key.problem.dims);
+  EXPECT_EQ(history.devices.at(history.trials[2].device), h200());
+}
+
+TEST(StoreHistory, trials_of_another_mode_or_device_are_no_newer_ones) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  Trial hot = full_trial(onchip_config(4));
+  hot.mode = MeasureMode::hot;
+  store.put_trial(softmax_key(8, 100), "impl-1", full_trial(onchip_config(4)));
+  store.put_trial(softmax_key(8, 100), "impl-1", hot);
+  store.put_trial(softmax_key(8, 100, a100()), "impl-1", full_trial(onchip_config(4)));
+  for (const History::TrialOf& trial : store.history().trials) EXPECT_TRUE(trial.newest);
+}
+
+TEST(StoreHistory, tells_failures_with_their_reasons_once_and_no_time) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  for (const int warps : {1, 2}) {
+    Trial failed = full_trial(onchip_config(warps));
+    failed.timing.reset();
+    failed.status = TrialStatus::crashed;
+    failed.reason = "an illegal address";
+    store.put_trial(softmax_key(8, 100), "impl-1", failed);
+  }
+  const History history = store.history();
+  ASSERT_EQ(history.reasons, (std::vector<std::string>{"", "an illegal address"}));
+  EXPECT_EQ(history.trials[1].reason, 1);
+  EXPECT_EQ(history.trials[1].status, TrialStatus::crashed);
+  EXPECT_EQ(history.trials[1].median_ns, 0);
+  EXPECT_EQ(history.trials[1].rounds, 0);
+}
+
+TEST(StoreHistory, has_builds_and_sweeps_that_trials_name) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  Build build{.key = "0123456789abcdef0123456789abcdef",
+              .ok = false,
+              .binary_hash = {},
+              .kernels = {{"a", "a", 40, 8, 4, 0, 0}, {"b", "b", 30, 2, 0, 0, 0}},
+              .log = "long",
+              .compiler = "NVRTC 13.0",
+              .arch = "sm_90",
+              .milliseconds = 12.5};
+  store.put_build(build, {});
+  Trial trial = full_trial(onchip_config(4));
+  trial.build_key = build.key;
+  trial.sweep = store.begin_sweep("tilewright sweep softmax", h200().fingerprint());
+  store.put_trial(softmax_key(8, 100), "impl-1", trial);
+  store.begin_sweep("without trials", h200().fingerprint());
+  const History history = store.history();
+  ASSERT_EQ(history.builds.size(), 1U);
+  const History::BuildOf& told = history.builds.at(history.trials[0].build);
+  EXPECT_EQ(told.registers, 40);
+  EXPECT_EQ(told.spill_bytes, 14);
+  EXPECT_DOUBLE_EQ(told.milliseconds, 12.5);
+  ASSERT_EQ(history.sweeps.size(), 1U);
+  EXPECT_EQ(history.sweeps.at(history.trials[0].sweep).command, "tilewright sweep softmax");
+  EXPECT_EQ(history.sweeps.at(history.trials[0].sweep).ended_at, std::nullopt);
+}
+
+TEST(StoreHistory, of_one_op_has_nothing_of_others) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  store.put_trial(softmax_key(8, 100), "impl-1", full_trial(onchip_config(4)));
+  EXPECT_EQ(store.history("softmax").trials.size(), 1U);
+  EXPECT_TRUE(store.history("gemm").trials.empty());
+  EXPECT_TRUE(store.history("gemm").problems.empty());
+}
+
+}  // namespace
+}  // namespace tilewright::store_tests
