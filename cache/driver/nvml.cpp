@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "cache/driver/shared_library.hpp"
@@ -19,6 +21,7 @@ constexpr Status kInsufficientSize = 7;
 constexpr int kClockSm = 1;
 constexpr int kClockMemory = 2;
 constexpr int kTemperatureGpu = 0;
+constexpr std::chrono::milliseconds kCountsAreGoodFor{100};
 
 }  // namespace
 
@@ -47,6 +50,8 @@ struct Nvml::Impl {
   Status (*compute_processes)(NvmlDevice, unsigned*, void*) =
       library.find<Status(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3");
   bool started = false;
+  int processes = -1;
+  std::chrono::steady_clock::time_point counted{};
   NvmlDevice device = nullptr;
   std::string why;
 
@@ -103,6 +108,13 @@ DeviceReadings Nvml::read() const noexcept {
   if (impl_->power_usage(impl_->device, &value) == kSuccess) readings.power_mw = static_cast<int>(value);
   unsigned long long reasons = 0;
   if (impl_->throttle_reasons(impl_->device, &reasons) == kSuccess) readings.throttle_reasons = reasons;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - impl_->counted > kCountsAreGoodFor) {
+    impl_->processes = compute_processes();
+    impl_->counted = now;
+  }
+  // In a container a process may not know itself by the number that the driver gives it: one of those listed is this one.
+  if (impl_->processes >= 0) readings.other_processes = std::max(impl_->processes - 1, 0);
   return readings;
 }
 

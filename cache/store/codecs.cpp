@@ -117,7 +117,14 @@ std::vector<KernelFacts> decode_kernels(std::string_view text) {
 std::string encode_choice(const Choice& choice) {
   json tied = json::array();
   for (const Config& config : choice.tied) tied.push_back(config.text());
-  return json{{"finalists", choice.finalists},
+  json sustained = json::array();
+  for (const Sustained& each : choice.sustained) {
+    sustained.push_back({each.config.text(), each.median_ns, each.low_ns, each.high_ns, each.sm_clock_mhz,
+                         each.power_mw, each.throttle_reasons});
+  }
+  return json{{"regime", name(choice.regime)},
+              {"sustained", std::move(sustained)},
+              {"finalists", choice.finalists},
               {"margin", {choice.margin_low, choice.margin_high}},
               {"tied", tied},
               {"tie_broken_by", choice.tie_broken_by},
@@ -131,6 +138,12 @@ Choice decode_choice(std::string_view text) {
   return read_json("choice of a winner", text, [](const json& item) {
     Choice choice;
     if (item.empty()) return choice;
+    // Absent where it was written before there were regimes.
+    choice.regime = known(regime_from(item.value("regime", "burst")), "regime of a winner", item.value("regime", ""));
+    for (const json& each : item.value("sustained", json::array())) {
+      choice.sustained.push_back({decode_config(each.at(0).get<std::string>()), each.at(1), each.at(2), each.at(3),
+                                  each.at(4), each.at(5), each.at(6)});
+    }
     choice.finalists = item.at("finalists");
     choice.margin_low = item.at("margin").at(0);
     choice.margin_high = item.at("margin").at(1);

@@ -22,6 +22,7 @@ constexpr Names<MeasureMode, 3> kModeNames{
     {{MeasureMode::cold, "cold"}, {MeasureMode::hot, "hot"}, {MeasureMode::events, "events"}}};
 constexpr Names<LookLength, 3> kLookNames{
     {{LookLength::brief, "brief"}, {LookLength::whole, "whole"}, {LookLength::final, "final"}}};
+constexpr Names<Regime, 2> kRegimeNames{{{Regime::burst, "burst"}, {Regime::sustained, "sustained"}}};
 constexpr Names<WinnerRole, 3> kRoleNames{
     {{WinnerRole::best, "best"}, {WinnerRole::dynamic, "dynamic"}, {WinnerRole::base, "base"}}};
 
@@ -48,6 +49,9 @@ std::optional<MeasureMode> measure_mode_from(std::string_view name) noexcept { r
 
 std::string_view name(LookLength length) noexcept { return name_in(kLookNames, length); }
 std::optional<LookLength> look_length_from(std::string_view name) noexcept { return value_in(kLookNames, name); }
+
+std::string_view name(Regime regime) noexcept { return name_in(kRegimeNames, regime); }
+std::optional<Regime> regime_from(std::string_view name) noexcept { return value_in(kRegimeNames, name); }
 
 std::string_view name(WinnerRole role) noexcept { return name_in(kRoleNames, role); }
 std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept { return value_in(kRoleNames, name); }

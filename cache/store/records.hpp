@@ -91,6 +91,8 @@ struct DeviceReadings {
   std::optional<int> power_mw;
   /// Bits of nvmlClocksEventReasons seen during the trial.
   std::optional<std::uint64_t> throttle_reasons;
+  /// Processes that compute on the GPU besides this one. Not stored: what it means for a trial is its reason.
+  std::optional<int> other_processes{};
 };
 
 /// The statistics of a measurement (docs/measuring.md).
@@ -107,6 +109,9 @@ struct Timing {
   int input_sets = 0;
   /// The same graph of empty kernels: the device's floor.
   double floor_ns = 0;
+  // Of the device, while it was taken, and what disturbed it in words (empty: nothing). Stored with the trial that it is of.
+  DeviceReadings readings{};
+  std::string disturbed{};
   /// Within 2× of the floor: the time is the launch's, not the kernel's.
   [[nodiscard]] bool launch_bound() const noexcept { return floor_ns > 0 && median_ns < 2 * floor_ns; }
 };
@@ -123,7 +128,7 @@ struct Accuracy {
 struct Trial {
   std::int64_t id = 0;
   TrialStatus status = TrialStatus::ok;
-  /// Why, in words; empty when ok.
+  /// Why, in words. Of one that is ok: what disturbed its measurement and could not be kept away; empty when nothing did.
   std::string reason;
   Config config;
   MeasureMode mode = MeasureMode::cold;
@@ -151,8 +156,31 @@ enum class WinnerRole : std::uint8_t {
 [[nodiscard]] std::string_view name(WinnerRole role) noexcept;
 [[nodiscard]] std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept;
 
+/// Under which conditions the fastest is served (docs/measuring.md): `burst`, where the power limit is not reached, or
+/// `sustained`, after a second of load.
+enum class Regime : std::uint8_t { burst, sustained };
+[[nodiscard]] std::string_view name(Regime regime) noexcept;
+[[nodiscard]] std::optional<Regime> regime_from(std::string_view name) noexcept;
+
+/// A config's time under load.
+struct Sustained {
+  Config config;
+  double median_ns = 0;
+  double low_ns = 0;
+  double high_ns = 0;
+  /// Right afterwards; 0 where unknown.
+  int sm_clock_mhz = 0;
+  int power_mw = 0;
+  std::uint64_t throttle_reasons = 0;
+  friend bool operator==(const Sustained&, const Sustained&) = default;
+};
+
 /// How a winner was chosen among the configs of its problem (docs/tuning.md).
 struct Choice {
+  /// What ranked the finalists. The trial, its time and its interval are of burst in either.
+  Regime regime = Regime::burst;
+  /// The finalists under load, fastest first; empty where that was never asked.
+  std::vector<Sustained> sustained;
   /// Timed in turns with the winner at the end; the winner included. 0: there was no final.
   int finalists = 0;
   /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.

@@ -22,6 +22,8 @@ struct StopRule {
   /// How long the device rests after each round, in lengths of that round, 100 ms at most: what keeps kernels that compute without a pause
   /// below the power limit. Rests count towards the budget.
   int rest = 0;
+  /// Under load: the device has worked for so long before the first round that counts, and never rests. 0: as above.
+  std::chrono::nanoseconds load{0};
   /// A config that is slower than this is looked at no longer: measuring ends with the first round of which that is so, be it
   /// the warm-up round, which then counts. 0: never.
   double give_up_ns = 0;
@@ -35,7 +37,11 @@ struct StopRule {
 /// Throws std::invalid_argument when there is none.
 [[nodiscard]] Timing summarise(std::vector<double> rounds_ns);
 
-/// Runs one warm-up round, then rounds until the rule says stop: at least 3, whatever the budget, unless it allows fewer or
+/// How a problem's finalists are timed in the regime `sustained`: under a second of load of their own first, each alone, since
+/// how far the clock falls at the power limit depends on what runs.
+[[nodiscard]] StopRule sustained(StopRule rule);
+
+/// Runs one warm-up round, or as many as the rule's load takes, then rounds until the rule says stop: at least 3, whatever the budget, unless it allows fewer or
 /// gives up. `interrupted` (may be
 /// empty) ends it early, then with what there is: a Timing without rounds when there is nothing.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});

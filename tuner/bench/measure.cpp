@@ -43,7 +43,18 @@ int rest_for(const DeviceFacts& device, std::int64_t flops, std::int64_t bytes) 
   return computes && !device.is_cpu() ? kRestOfComputeBound : 0;
 }
 
-Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted) {
+StopRule sustained(StopRule rule) {
+  rule.load = std::chrono::seconds(1);
+  // A config is never given up: that it is slow now says what is asked.
+  rule.give_up_ns = 0;
+  return rule;
+}
+
+Timing measure(Rounds& rounds, const StopRule& asked, const std::function<bool()>& interrupted) {
+  StopRule rule = asked;
+  if (rule.load.count() > 0) rule.rest = 0;
+  const auto loaded = std::chrono::steady_clock::now() + rule.load;
+  while (std::chrono::steady_clock::now() < loaded && !(interrupted && interrupted())) static_cast<void>(rounds.run());
   const auto deadline = std::chrono::steady_clock::now() + rule.budget;
   const auto stopped = [&] { return interrupted && interrupted(); };
   std::vector<double> values;

@@ -24,6 +24,13 @@ namespace {
 // The emulator is there to try the whole road, not to rank a thousand configs: each costs a run of the host's compiler.
 constexpr std::int64_t kMaxConfigsOnCpu = 24;
 
+/// --regime: what ranks the finalists.
+Regime regime_of(const Arguments& arguments) {
+  const std::string typed = arguments.text("regime", "burst");
+  if (const auto regime = regime_from(typed)) return *regime;
+  throw UsageError(fmt::format("--regime {}: no such regime{}", typed, suggestion(typed, {"burst", "sustained"})));
+}
+
 /// --retry: failures that are tried again.
 std::set<TrialStatus> retries_of(const Arguments& arguments) {
   static const std::vector<std::string> kAll{"compile_failed", "exceeds_limits", "wrong_result", "timed_out",
@@ -47,6 +54,7 @@ SweepRequest sweep_request(const Arguments& arguments) {
   SweepRequest request;
   request.mode = mode_of(arguments).value_or(MeasureMode::cold);
   request.stop.budget = std::chrono::milliseconds(arguments.integer("budget-ms", 60, 1));
+  request.regime = regime_of(arguments);
   request.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
   request.ceilings = !arguments.has("no-ceilings");
   request.again = arguments.has("again");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/bench/watch.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
@@ -69,6 +70,22 @@ std::string time_text(const Winner& winner, const std::optional<Trial>& trial, M
   return text;
 }
 
+/// The finalists after a second of load each; the regime that was asked for chose among them, or the burst did.
+std::string load_text(const Choice& choice) {
+  const std::string served = fmt::format("  served is the fastest in {}", name(choice.regime));
+  if (choice.sustained.empty()) return served + "; under load nothing was measured (sweep --regime sustained)\n";
+  std::string text = served + "; under load:\n";
+  for (const Sustained& each : choice.sustained) {
+    text += fmt::format("    {} (95 % interval {} to {})", show_time(each.median_ns), show_time(each.low_ns),
+                        show_time(each.high_ns));
+    if (each.sm_clock_mhz > 0) text += fmt::format(", {} MHz", each.sm_clock_mhz);
+    if (each.power_mw > 0) text += fmt::format(", {} W", each.power_mw / 1000);
+    if (each.throttle_reasons > 0) text += fmt::format(", held down by: {}", clock_reasons_text(each.throttle_reasons));
+    text += fmt::format(": {}\n", each.config.text());
+  }
+  return text;
+}
+
 std::string build_text(const Store& store, const Trial& trial) {
   const auto build = store.build(trial.build_key);
   if (!build) return "";
@@ -97,10 +114,16 @@ std::string machine_text(const Store::WinnerRow& row) {
   if (readings.sm_clock_mhz) state += fmt::format(" SM clock {} MHz,", *readings.sm_clock_mhz);
   if (readings.temperature_c) state += fmt::format(" {} °C,", *readings.temperature_c);
   if (readings.power_mw) state += fmt::format(" {} W,", *readings.power_mw / 1000);
-  if (readings.throttle_reasons) state += fmt::format(" throttle reasons 0x{:x},", *readings.throttle_reasons);
-  if (state.empty()) return text;
-  state.back() = '\n';
-  return text + "  then:" + state;
+  if (readings.throttle_reasons) {
+    const std::string reasons = clock_reasons_text(*readings.throttle_reasons);
+    state += fmt::format(" clock held down by: {},", reasons.empty() ? "nothing" : reasons);
+  }
+  if (!state.empty()) {
+    state.back() = '\n';
+    text += "  then:" + state;
+  }
+  if (!trial.reason.empty()) text += fmt::format("  {}\n", trial.reason);
+  return text;
 }
 
 }  // namespace
@@ -109,6 +132,7 @@ std::string evidence_text(const Store& store, const Problem& problem, const Serv
   const Store::WinnerRow& row = *served.row;
   std::string text = choice_text(problem, served);
   text += time_text(row.winner, store.trial(row.winner.trial.id), row.mode);
+  if (served.match.fit == Fit::exact) text += load_text(row.winner.choice);
   if (const auto& accuracy = row.winner.trial.accuracy) {
     text += fmt::format("  right: largest error {:.3g}, norm-wise {:.3g} of the reference\n", accuracy->max_absolute,
                         accuracy->norm_relative);

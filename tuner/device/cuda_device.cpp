@@ -91,6 +91,7 @@ class CudaDevice : public Device {
   [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return uuid_; }
   [[nodiscard]] int driver_version() const noexcept override { return driver_.version(); }
   [[nodiscard]] DeviceReadings readings() override { return nvml_.read(); }
+  [[nodiscard]] std::string unwatched() const override { return nvml_.why(); }
 
   // Opened when first asked for: stored binaries can be loaded and measured on a machine without NVRTC.
   [[nodiscard]] Compiler& compiler() override {

@@ -68,10 +68,12 @@ void Party::make_settings(const Workplace& device) {
   tuning_.builder = &journey_.builder;
   tuning_.trial.mode = request.mode;
   tuning_.stop = request.stop;
+  tuning_.regime = request.regime;
   tuning_.trial.versions = {device.driver_version(), request.compiler->version(), version()};
   tuning_.trial.sweep = row_.id();
   tuning_.trial.interrupted = journey_.stopped;
   tuning_.max_configs = request.max_configs;
+  tuning_.only = &request.only;
   tuning_.strategy = request.strategy;
   tuning_.seed = request.seed;
   tuning_.max_trials = request.max_trials;
@@ -84,7 +86,9 @@ void Party::make_settings(const Workplace& device) {
   measuring_.max_configs = device.facts().is_cpu() ? kCeilingConfigsOnCpu : 0;
   measuring_.strategy = request.strategy == "exhaustive" ? "exhaustive" : "race";
   measuring_.max_trials = 0;
+  measuring_.regime = Regime::burst;
   measuring_.again = false;
+  measuring_.only = nullptr;
 }
 
 void Party::make_stops() {
@@ -143,8 +147,8 @@ bool Party::give_back(Errand errand, std::size_t at, const std::string& uuid) {
 }
 
 std::size_t Party::problems_left() const {
-  return static_cast<std::size_t>(std::count_if(
-      errands_.begin(), errands_.end(), [&](const Errand& errand) { return is_tuned(stops_[errand.first]); }));
+  return static_cast<std::size_t>(std::count_if(errands_.begin(), errands_.end(),
+                                                [&](const Errand& errand) { return is_tuned(stops_[errand.first]); }));
 }
 
 bool Party::needs_ceiling(const Stop& stop) {

@@ -16,6 +16,7 @@
 #include "tuner/definition/space.hpp"
 #include "tuner/search/search.hpp"
 #include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/regime.hpp"
 #include "tuner/sweep/trials.hpp"
 
 /// One problem of a sweep, from its candidates to its winners. It is asked for work ahead of time, so that binaries are
@@ -30,7 +31,10 @@ struct SweepSetting {
   Builder* builder = nullptr;
   TrialSetting trial;
   StopRule stop;
+  Regime regime = Regime::burst;
   std::size_t max_configs = 0;
+  /// As SweepRequest::only; null: no problem is named.
+  const std::map<std::string, std::set<std::string>>* only = nullptr;
   /// How to search (search/strategy.hpp), and how many configs it may try for each problem; 0: no bound.
   std::string strategy = "exhaustive";
   std::size_t max_trials = 0;
@@ -107,6 +111,8 @@ class ProblemRun {
   const std::string& build_of(std::size_t candidate);
   /// False when interrupted.
   [[nodiscard]] bool hold_final();
+  /// Times those who may win under load, each alone, while nothing compiles; false when interrupted.
+  [[nodiscard]] bool load_leaders();
   /// Makes the runner; false when interrupted.
   [[nodiscard]] bool set_up();
   /// Throws unless the device still answers after `failed`.
@@ -134,6 +140,8 @@ class ProblemRun {
   std::unique_ptr<Search> search_;
   /// Who met in the last final.
   std::vector<std::size_t> met_;
+  /// Times under load, by candidate.
+  Loads loaded_;
   /// A trial was made, of whatever kind.
   bool told_ = false;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();

@@ -45,9 +45,10 @@ class Walk {
       if (!party) party = std::make_unique<Party>(journey_, *each, members[each->facts().fingerprint()]);
       const int number = ++names[each->name()];
       SweepListener& told =
-          workplaces.size() == 1 ? listener
-                                 : listener.on(number == 1 ? each->name() : fmt::format("{} ({})", each->name(), number));
-      visitors_.push_back(std::make_unique<Visitor>(journey_, *party, *each, told));
+          workplaces.size() == 1
+              ? listener
+              : listener.on(number == 1 ? each->name() : fmt::format("{} ({})", each->name(), number));
+      visitors_.push_back(std::make_unique<Visitor>(journey_, *party, *each, told, workplaces.size()));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -27,12 +28,16 @@ struct SweepRequest {
   std::vector<Problem> problems;
   MeasureMode mode = MeasureMode::cold;
   StopRule stop;
+  /// Under which conditions the fastest wins; sustained: after a burst final, all of it.
+  Regime regime = Regime::burst;
   /// Makes the binaries, and must outlive the sweep. May be null where run_sweep is given a Device: then it is that one's.
   Compiler* compiler = nullptr;
   /// Compile workers; 0: one a core.
   int jobs = 0;
   /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
   std::size_t max_configs = 0;
+  /// By problem's key, the texts of the configs that alone are considered; a problem that is not named has all.
+  std::map<std::string, std::set<std::string>> only;
   /// How configs are searched (search/strategy.hpp); race for ceilings, unless all is measured.
   std::string strategy = "exhaustive";
   std::uint64_t seed = 1;

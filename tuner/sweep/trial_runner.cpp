@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/sweep/trial_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ctime>
 #include <utility>
 
+#include "cache/driver/profiler.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
@@ -21,6 +24,11 @@ constexpr StopRule kFloorRule{
 constexpr std::uint64_t kOtherSeed = 2;
 
 /// Workspaces of one executable, cleared where the definition wants them cleared once.
+/// A phase of a trial in a profiler's timeline.
+ProfilerRange range_of(const char* phase, const Problem& problem, const Config& config) {
+  return ProfilerRange([&] { return fmt::format("{} {} {}", phase, problem.key(), config.text()); });
+}
+
 std::vector<std::unique_ptr<DeviceBuffer>> make_workspaces(Device& device, const LaunchPlan& plan) {
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;
   for (const PlannedWorkspace& workspace : plan.workspaces) {
@@ -42,14 +50,6 @@ bool may_be_in_place(const std::vector<PlannedArg>& args) {
   return std::any_of(args.begin(), args.end(), [](const PlannedArg& arg) { return !arg.alias.empty(); });
 }
 
-/// Readings at the end of a trial with the throttle reasons of both ends.
-DeviceReadings merged(const DeviceReadings& before, DeviceReadings after) {
-  if (before.throttle_reasons) {
-    after.throttle_reasons = after.throttle_reasons.value_or(0) | *before.throttle_reasons;
-  }
-  return after;
-}
-
 }  // namespace
 
 TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const Problem& problem,
@@ -60,6 +60,7 @@ TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const P
       reference_(reference),
       setting_(std::move(setting)),
       rest_(rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem))),
+      watch_([&device] { return device.readings(); }, setting_.interrupted),
       verifier_(std::make_unique<Verifier>(device, definition, problem, reference_)) {}
 
 void TrialRunner::renew() {
@@ -166,7 +167,9 @@ void TrialRunner::make_rounds(Loaded& loaded) {
   loaded.launches = request.launches;
 }
 
-void TrialRunner::complete(Timing& timing, const Loaded& loaded) {
+void TrialRunner::complete(Timing& timing, const Loaded& loaded, const Watch::Seen& seen) {
+  timing.readings = seen.readings;
+  timing.disturbed = seen.disturbed;
   timing.launches_per_round = loaded.launches;
   timing.input_sets = static_cast<int>(sets_.size());
   timing.floor_ns = floor_ns(loaded.launches);
@@ -174,8 +177,10 @@ void TrialRunner::complete(Timing& timing, const Loaded& loaded) {
 
 Timing TrialRunner::time(Loaded& loaded, const StopRule& rule) {
   make_rounds(loaded);
-  Timing timing = measure(*loaded.rounds, with_rest(rule), setting_.interrupted);
-  complete(timing, loaded);
+  Timing timing;
+  const Watch::Seen seen =
+      watch_.over([&] { timing = measure(*loaded.rounds, with_rest(rule), setting_.interrupted); });
+  complete(timing, loaded, seen);
   return timing;
 }
 
@@ -185,6 +190,7 @@ Timing TrialRunner::time(const Finalist& config, const StopRule& rule) {
 }
 
 std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalists, const StopRule& rule) {
+  const ProfilerRange range([&] { return fmt::format("final {} of {} configs", problem_.key(), finalists.size()); });
   std::vector<Timing> timings(finalists.size());
   std::vector<Loaded> loaded(finalists.size());
   std::vector<std::size_t> places;
@@ -201,10 +207,12 @@ std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalis
     places.push_back(i);
     rounds.push_back(loaded[i].rounds.get());
   }
-  std::vector<Timing> measured = measure_together(rounds, with_rest(rule), setting_.interrupted);
+  std::vector<Timing> measured;
+  const Watch::Seen seen =
+      watch_.over([&] { measured = measure_together(rounds, with_rest(rule), setting_.interrupted); });
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (measured[i].rounds_ns.empty()) continue;
-    complete(measured[i], loaded[places[i]]);
+    complete(measured[i], loaded[places[i]], seen);
     timings[places[i]] = std::move(measured[i]);
   }
   return timings;
@@ -222,7 +230,10 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
   }
   Loaded loaded = load(config);
   if (interrupted()) return;
-  const Verdict verdict = check(loaded);
+  const Verdict verdict = [&] {
+    const ProfilerRange range = range_of("verify", problem_, config.config);
+    return check(loaded);
+  }();
   trial.accuracy = verdict.accuracy;
   if (!verdict.right) {
     trial.status = TrialStatus::wrong_result;
@@ -230,9 +241,10 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
     return;
   }
   if (interrupted()) return;
-  const DeviceReadings before = device_.readings();
+  const ProfilerRange range = range_of("measure", problem_, config.config);
   trial.timing = time(loaded, rule);
-  trial.readings = merged(before, device_.readings());
+  trial.readings = trial.timing->readings;
+  trial.reason = trial.timing->disturbed;
 }
 
 Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config, const Build& build) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/bench/watch.hpp"
 #include "tuner/device/device.hpp"
 #include "tuner/sweep/trials.hpp"
 #include "tuner/verify/verify.hpp"
@@ -60,7 +61,7 @@ class TrialRunner : public Trials {
   void make_sets();
   void make_rounds(Loaded& loaded);
   /// Adds what is known of the rounds to their statistics.
-  void complete(Timing& timing, const Loaded& loaded);
+  void complete(Timing& timing, const Loaded& loaded, const Watch::Seen& seen);
   [[nodiscard]] Timing time(Loaded& loaded, const StopRule& rule);
   /// Rounds of as many launches as make one long enough to time; sets `request.launches`.
   [[nodiscard]] std::unique_ptr<Rounds> long_enough(DeviceExecutable& executable, RoundsRequest& request,
@@ -74,6 +75,7 @@ class TrialRunner : public Trials {
   CompileResult reference_;
   TrialSetting setting_;
   int rest_;
+  Watch watch_;
   std::unique_ptr<Verifier> verifier_;
   bool spoilt_ = false;
   std::unique_ptr<Verifier> other_verifier_;

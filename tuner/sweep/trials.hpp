@@ -83,6 +83,9 @@ class Workplace {
   /// As sweep/ceiling.hpp's memcpy_ns.
   [[nodiscard]] virtual double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                          const std::function<bool()>& interrupted) = 0;
+  /// Lets go of the device, where that is possible, until it is asked for something again: a tuner that waits must not be
+  /// another one's second process on the GPU.
+  virtual void leave() {}
   /// Asked after a failure: false when nothing more can be measured here.
   [[nodiscard]] virtual bool answers() = 0;
 };

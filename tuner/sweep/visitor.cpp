@@ -30,6 +30,7 @@ void Visitor::work() {
       return stopped() || party_.over();
     };
     const auto note = [this](const std::string& line) {
+      plain_.leave();
       const Turn::Mine mine(journey_.turn);
       listener_.note(line);
     };
@@ -44,6 +45,8 @@ void Visitor::work() {
       std::this_thread::sleep_for(kPoll);
     }
   }
+  // Other devices may go on for long, and another tuner have this one.
+  if (lock && workplaces_ > 1) plain_.leave();
 }
 
 void Visitor::carry_out(const Party::Errand& errand) {
@@ -154,8 +157,8 @@ void Visitor::finish_ceiling(Stop& stop) {
     stop.run->release();
   }
   if (stop.reads == 1) {
-    ceiling.memcpy_ns = workplace_.memcpy_ns(ceiling.bytes, journey_.request.mode, party_.setting_of(stop).stop,
-                                             journey_.stopped);
+    ceiling.memcpy_ns =
+        workplace_.memcpy_ns(ceiling.bytes, journey_.request.mode, party_.setting_of(stop).stop, journey_.stopped);
   }
   if (journey_.stopped() || ceiling.best_ns() <= 0) return;
   journey_.store.put_ceiling(party_.fingerprint(), ceiling);

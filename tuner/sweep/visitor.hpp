@@ -10,9 +10,14 @@ namespace tilewright {
 
 class Visitor {
  public:
-  /// All must outlive it; `listener` is told of this device.
-  Visitor(Journey& journey, Party& party, Workplace& workplace, SweepListener& listener)
-      : journey_(journey), party_(party), plain_(workplace), workplace_(workplace, journey.turn), listener_(listener) {}
+  /// All must outlive it; `listener` is told of this device, of which there are `workplaces`.
+  Visitor(Journey& journey, Party& party, Workplace& workplace, SweepListener& listener, std::size_t workplaces)
+      : journey_(journey),
+        party_(party),
+        plain_(workplace),
+        workplace_(workplace, journey.turn),
+        listener_(listener),
+        workplaces_(workplaces) {}
 
   /// Whoever calls has the turn. Waits for the device's lock first. Throws DeviceLost when the device answers no more; then what
   /// it was at is its party's again.
@@ -39,6 +44,7 @@ class Visitor {
   Workplace& plain_;
   AwayWorkplace workplace_;
   SweepListener& listener_;
+  std::size_t workplaces_;
 };
 
 }  // namespace tilewright

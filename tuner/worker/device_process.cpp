@@ -26,6 +26,10 @@ DeviceProcess::DeviceProcess(Settings settings) : settings_(std::move(settings))
   ++generation_;
   greeting_ = greeted();
   settings_.device = greeting_.name;
+  if (!greeting_.unwatched.empty()) {
+    note(fmt::format("clocks, temperature and other processes of {} go unseen: {}", greeting_.name,
+                     greeting_.unwatched));
+  }
   if (settings_.timeout.count() <= 0) settings_.timeout = greeting_.facts.is_cpu() ? kTimeoutOnCpu : kTimeout;
 }
 
@@ -42,8 +46,13 @@ DeviceProcess::Greeting DeviceProcess::greeted() {
   const Message& message = answer.message;
   if (message.contains("thrown")) process_.reset();
   throw_if_error(message);
-  return {device_facts_from_json(message.at("facts")), message.at("name"), message.at("uuid"), message.at("driver"),
-          message.at("said"), message.at("gpus")};
+  return {device_facts_from_json(message.at("facts")),
+          message.at("name"),
+          message.at("uuid"),
+          message.at("driver"),
+          message.at("said"),
+          message.at("gpus"),
+          message.at("unwatched")};
 }
 
 // A GPU whose last context died in an error may take a moment to be itself again.

@@ -51,6 +51,7 @@ class DeviceProcess : public Workplace {
                                                const CompileResult& reference, const TrialSetting& setting) override;
   [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                  const std::function<bool()>& interrupted) override;
+  void leave() override { discard(); }
   /// A process that was lost is replaced; when that fails, whatever comes next says so.
   [[nodiscard]] bool answers() override { return true; }
 
@@ -89,6 +90,7 @@ class DeviceProcess : public Workplace {
     int driver = 0;
     std::string said;
     int gpus = 0;
+    std::string unwatched;
   };
   /// False when interrupted.
   [[nodiscard]] bool start();

@@ -20,6 +20,22 @@ std::optional<T> maybe_from(const Message& message) {
   return message.is_null() ? std::nullopt : std::optional(message.get<T>());
 }
 
+Message to_message(const DeviceReadings& readings) {
+  return Message::array({maybe(readings.sm_clock_mhz), maybe(readings.memory_clock_mhz), maybe(readings.temperature_c),
+                         maybe(readings.power_mw), maybe(readings.throttle_reasons), maybe(readings.other_processes)});
+}
+
+DeviceReadings readings_from(const Message& message) {
+  DeviceReadings readings;
+  readings.sm_clock_mhz = maybe_from<int>(message.at(0));
+  readings.memory_clock_mhz = maybe_from<int>(message.at(1));
+  readings.temperature_c = maybe_from<int>(message.at(2));
+  readings.power_mw = maybe_from<int>(message.at(3));
+  readings.throttle_reasons = maybe_from<std::uint64_t>(message.at(4));
+  readings.other_processes = maybe_from<int>(message.at(5));
+  return readings;
+}
+
 }  // namespace
 
 Message to_message(std::span<const std::byte> bytes) {
@@ -53,7 +69,7 @@ std::vector<KernelFacts> kernels_from(const Message& message) {
 
 Message to_message(const StopRule& rule) {
   return Message::array({rule.relative_interval, rule.min_rounds, rule.max_rounds, std::int64_t{rule.budget.count()},
-                         rule.rest, rule.give_up_ns});
+                         rule.rest, rule.give_up_ns, std::int64_t{rule.load.count()}});
 }
 
 StopRule rule_from(const Message& message) {
@@ -64,13 +80,15 @@ StopRule rule_from(const Message& message) {
   rule.budget = std::chrono::nanoseconds(message.at(3).get<std::int64_t>());
   rule.rest = message.at(4);
   rule.give_up_ns = message.at(5);
+  rule.load = std::chrono::nanoseconds(message.at(6).get<std::int64_t>());
   return rule;
 }
 
 Message to_message(const Timing& timing) {
-  return {{"median", timing.median_ns}, {"low", timing.low_ns},       {"high", timing.high_ns},
-          {"min", timing.min_ns},       {"rounds", timing.rounds_ns}, {"launches", timing.launches_per_round},
-          {"sets", timing.input_sets},  {"floor", timing.floor_ns}};
+  return {{"median", timing.median_ns},   {"low", timing.low_ns},       {"high", timing.high_ns},
+          {"min", timing.min_ns},         {"rounds", timing.rounds_ns}, {"launches", timing.launches_per_round},
+          {"sets", timing.input_sets},    {"floor", timing.floor_ns},   {"readings", to_message(timing.readings)},
+          {"disturbed", timing.disturbed}};
 }
 
 Timing timing_from(const Message& message) {
@@ -83,6 +101,8 @@ Timing timing_from(const Message& message) {
   message.at("launches").get_to(timing.launches_per_round);
   message.at("sets").get_to(timing.input_sets);
   message.at("floor").get_to(timing.floor_ns);
+  timing.readings = readings_from(message.at("readings"));
+  message.at("disturbed").get_to(timing.disturbed);
   return timing;
 }
 
@@ -124,14 +144,11 @@ Message to_message(const Trial& trial) {
     accuracy =
         Message::array({trial.accuracy->max_absolute, trial.accuracy->max_relative, trial.accuracy->norm_relative});
   }
-  const DeviceReadings& readings = trial.readings;
   return {{"status", std::string(name(trial.status))},
           {"reason", trial.reason},
           {"timing", trial.timing ? to_message(*trial.timing) : Message(nullptr)},
           {"accuracy", std::move(accuracy)},
-          {"readings", Message::array({maybe(readings.sm_clock_mhz), maybe(readings.memory_clock_mhz),
-                                       maybe(readings.temperature_c), maybe(readings.power_mw),
-                                       maybe(readings.throttle_reasons)})}};
+          {"readings", to_message(trial.readings)}};
 }
 
 void read_trial(const Message& message, Trial& trial) {
@@ -143,12 +160,7 @@ void read_trial(const Message& message, Trial& trial) {
   if (const Message& accuracy = message.at("accuracy"); !accuracy.is_null()) {
     trial.accuracy = Accuracy{accuracy.at(0), accuracy.at(1), accuracy.at(2)};
   }
-  const Message& readings = message.at("readings");
-  trial.readings.sm_clock_mhz = maybe_from<int>(readings.at(0));
-  trial.readings.memory_clock_mhz = maybe_from<int>(readings.at(1));
-  trial.readings.temperature_c = maybe_from<int>(readings.at(2));
-  trial.readings.power_mw = maybe_from<int>(readings.at(3));
-  trial.readings.throttle_reasons = maybe_from<std::uint64_t>(readings.at(4));
+  trial.readings = readings_from(message.at("readings"));
 }
 
 Message error_message(const std::exception& error, bool lost) {

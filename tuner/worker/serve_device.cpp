@@ -49,6 +49,7 @@ class Server {
                            {"uuid", device_->gpu_uuid()},
                            {"driver", device_->driver_version()},
                            {"said", said},
+                           {"unwatched", device_->unwatched()},
                            {"gpus", device_->facts().is_cpu() ? 0 : count_cuda_devices()}});
     } catch (const std::exception& error) {
       (void)parent_.send(error_message(error, true));

@@ -27,6 +27,7 @@ TEST(Nvml, reads_clocks_temperature_power_and_reasons) {
   EXPECT_EQ(readings.power_mw, 120000);
   EXPECT_EQ(readings.throttle_reasons, 4U);
   EXPECT_EQ(nvml.compute_processes(), 2);
+  EXPECT_EQ(readings.other_processes, 1) << "one of two is this one";
 }
 
 TEST(Nvml, has_no_readings_of_a_gpu_that_it_does_not_know) {
@@ -35,6 +36,7 @@ TEST(Nvml, has_no_readings_of_a_gpu_that_it_does_not_know) {
   EXPECT_THAT(nvml.why(), HasSubstr("NVML does not know the GPU MIG-1"));
   EXPECT_FALSE(nvml.read().sm_clock_mhz.has_value());
   EXPECT_FALSE(nvml.read().throttle_reasons.has_value());
+  EXPECT_FALSE(nvml.read().other_processes.has_value());
   EXPECT_EQ(nvml.compute_processes(), -1);
 }
 

@@ -113,7 +113,8 @@ TEST_F(BuilderTest, compiles_nothing_while_any_final_is_held) {
 TEST_F(BuilderTest, gives_the_compilers_their_share_where_finals_follow_each_other) {
   Store store = open();
   Turn turn;
-  Builder builder(store, compiler, TILEWRIGHT_TEST_KERNELS, 2, [] { return false; }, &turn);
+  Builder builder(
+      store, compiler, TILEWRIGHT_TEST_KERNELS, 2, [] { return false; }, &turn);
   // Devices that hold one final after the other, always one of them, as long as a third one waits for a binary.
   std::atomic<bool> compiled = false;
   const auto finals = [&] {

@@ -85,6 +85,8 @@ class FakeDevice : public Device {
   std::size_t used = 0;
   std::size_t most_used = 0;
   bool poisoned = false;
+  /// Takes the place of its readings.
+  std::function<DeviceReadings()> read;
   /// Called before a config is timed.
   std::function<void()> before_timing;
 

@@ -218,5 +218,33 @@ TEST_F(Sweep, frees_the_memory_of_a_problem_before_the_next) {
   EXPECT_EQ(other.used, 0U);
 }
 
+TEST_F(Sweep, marks_times_that_a_second_process_disturbs_and_goes_on) {
+  FakeDevice device{{.gpu = true}};
+  request.max_configs = 3;
+  device.read = [] {
+    DeviceReadings readings;
+    readings.other_processes = 1;
+    return readings;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.without_winner, 0U);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << "each is not waited for";
+  EXPECT_NE(winners(device).at(0).trial.reason.find("disturbed by 1 other process on the GPU"), std::string::npos);
+}
+
+TEST_F(Sweep, keeps_the_time_that_was_taken_again_when_the_other_process_had_gone) {
+  FakeDevice device{{.gpu = true}};
+  request.max_configs = 3;
+  int asked = 0;
+  device.read = [&] {
+    DeviceReadings readings;
+    readings.other_processes = ++asked < 4 ? 1 : 0;
+    return readings;
+  };
+  EXPECT_EQ(sweep(device).without_winner, 0U);
+  for (const Trial& trial : trials(device)) EXPECT_EQ(trial.reason.find("disturbed"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tilewright::testing

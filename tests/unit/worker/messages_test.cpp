@@ -62,6 +62,7 @@ TEST(Messages, bring_a_trials_outcome_with_numbers_that_are_none) {
                        .input_sets = 4,
                        .floor_ns = 0.5};
   sent.readings.temperature_c = 40;
+  sent.readings.other_processes = 2;
   sent.readings.throttle_reasons = 0x8000000000000001;
   Trial got;
   read_trial(through(to_message(sent)), got);
@@ -74,6 +75,7 @@ TEST(Messages, bring_a_trials_outcome_with_numbers_that_are_none) {
   EXPECT_EQ(got.timing->input_sets, 4);
   EXPECT_EQ(got.timing->floor_ns, 0.5);
   EXPECT_EQ(got.readings.temperature_c, 40);
+  EXPECT_EQ(got.readings.other_processes, 2);
   EXPECT_EQ(got.readings.throttle_reasons, 0x8000000000000001);
   EXPECT_FALSE(got.readings.sm_clock_mhz.has_value());
 }

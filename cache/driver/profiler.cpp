@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/driver/profiler.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cache/driver/shared_library.hpp"
+
+namespace tilewright {
+namespace {
+
+// What nvtx3/nvtxDetail/nvtxTypes.h fixes: numbers of tables, modules and callbacks.
+constexpr std::uint32_t kTableOfCallbacks = 1;
+constexpr std::uint32_t kTableOfVersions = 3;
+constexpr int kModuleCore = 1;
+constexpr unsigned kCallbacksOfCore = 16;
+constexpr std::size_t kRangePush = 9;
+constexpr std::size_t kRangePop = 11;
+constexpr std::uint32_t kVersion = 3;
+
+using Slot = void (*)();
+using PushRange = int(const char* name);
+using PopRange = int();
+
+struct CallbackTable {
+  std::size_t struct_size;
+  int (*module_functions)(int module, Slot*** table, unsigned* size);
+};
+
+struct VersionTable {
+  std::size_t struct_size;
+  std::uint32_t version;
+  std::uint32_t reserved;
+  void (*injection_version)(std::uint32_t version);
+};
+
+/// What a profiler fills in. The protocol's callbacks carry no pointer of ours, so there is one of it in a process.
+struct Injected {
+  Slot functions[kCallbacksOfCore] = {};
+  // By the callback's number; a null ends it.
+  Slot* entries[kCallbacksOfCore + 1] = {};
+  Profiler profiler;
+  bool active = false;
+
+  Injected() {
+    for (unsigned i = 0; i < kCallbacksOfCore; ++i) entries[i] = &functions[i];
+  }
+};
+
+Injected& injected() {
+  static Injected instance;
+  return instance;
+}
+
+int module_functions(int module, Slot*** table, unsigned* size) {
+  // Domains, resources and other modules are called by nobody here.
+  if (module != kModuleCore) return 0;
+  if (table != nullptr) *table = injected().entries;
+  if (size != nullptr) *size = kCallbacksOfCore;
+  return 1;
+}
+
+void injection_version(std::uint32_t /*version*/) {}
+
+const void* export_table(std::uint32_t id) {
+  static const CallbackTable kCallbacks{sizeof(CallbackTable), module_functions};
+  static const VersionTable kVersions{sizeof(VersionTable), kVersion, 0, injection_version};
+  if (id == kTableOfCallbacks) return &kCallbacks;
+  if (id == kTableOfVersions) return &kVersions;
+  return nullptr;
+}
+
+const Profiler* attach() noexcept {
+  const char* path = std::getenv("NVTX_INJECTION64_PATH");  // NOLINT(concurrency-mt-unsafe): read once
+  if (path == nullptr || *path == '\0') return nullptr;
+  SharedLibrary library(path);
+  auto* const initialize =
+      library.find_optional<int(const void* (*)(std::uint32_t))>("InitializeInjectionNvtx2");
+  // A path that is wrong is the profiler's to tell: work goes on without ranges.
+  if (initialize == nullptr || initialize(export_table) == 0) return nullptr;
+  library.keep_loaded();
+  Injected& tool = injected();
+  tool.active = tool.functions[kRangePush] != nullptr && tool.functions[kRangePop] != nullptr;
+  return tool.active ? &tool.profiler : nullptr;
+}
+
+}  // namespace
+
+const Profiler* Profiler::attached() noexcept {
+  static const Profiler* const instance = attach();
+  return instance;
+}
+
+void Profiler::push(const std::string& name) const noexcept {
+  reinterpret_cast<PushRange*>(injected().functions[kRangePush])(name.c_str());
+}
+
+void Profiler::pop() const noexcept { reinterpret_cast<PopRange*>(injected().functions[kRangePop])(); }
+
+}  // namespace tilewright
