@@ -40,6 +40,25 @@ Verb sweep_verb() {
        "is "
        "measured wholly on one; of different models each measures them all."},
       {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
+      {"regime", "NAME",
+       "burst (default): the fastest where the power limit is not reached is served; sustained: of the finalists the "
+       "fastest after a second of load. Both are stored."},
+      {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
+      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      {"strategy", "NAME",
+       "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: every "
+       "config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; model: what "
+       "neighbouring shapes rank highest."},
+      {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
+      {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
+      {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
+      {"no-prune", "", "model: try all configs, in the order of its ranking."},
+      {"replay", "FILE",
+       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "
+       "device, and tell what each asks for, how long it measures and how much slower its winner is."},
+      {"misses", "",
+       "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
+       "then have one. No shapes are given."},
       {"misses", "",
        "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
        "then have one. No shapes are given."},
