@@ -59,9 +59,6 @@ Verb sweep_verb() {
       {"misses", "",
        "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
        "then have one. No shapes are given."},
-      {"misses", "",
-       "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
-       "then have one. No shapes are given."},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
