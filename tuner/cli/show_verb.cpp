@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cache/error.hpp"
@@ -72,6 +74,17 @@ Compiled compile(const GeneratedSource& source, const std::string& arch, const C
 
 std::string extent_text(const Extent& extent) { return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]); }
 
+/// What profiles the config's kernels on the problem at hand. Nsight Compute repeats a kernel many times, hence the timeout; the
+/// cache is of its own, since the config is alone there and wins.
+std::string profile_command(const Shown& shown) {
+  std::set<std::string> entries;
+  for (const PlannedKernel& kernel : shown.plan.kernels) entries.insert(kernel.entry);
+  return fmt::format(
+      "ncu --target-processes all --set full --kernel-name \"regex:^({})$\" --launch-count {} "
+      "tilewright sweep \"{}\" --config \"{}\" --no-ceilings --timeout 600 --cache profiled.db",
+      fmt::join(entries, "|"), shown.plan.kernels.size(), shown.problem.key(), shown.candidate.config.text());
+}
+
 Table resources_table(const Shown& shown, const Compiled& compiled, const std::string& arch) {
   Table table;
   table.title = fmt::format("{} on {}, {} by {}", shown.candidate.config.text(), shown.problem.key(), arch,
@@ -133,6 +146,8 @@ ExitCode show_config(const Arguments& arguments, Console& console) {
     console.print(compiled.ptx);
   } else {
     console.print(resources_table(shown, compiled, arch), format);
+    // No note of the table: those are broken into lines, and this is to be copied.
+    if (format == Format::text && arch != "cpu") console.print("\nProfile it:\n" + profile_command(shown) + "\n");
   }
   if (compiled.result.ok) return ExitCode::done;
   throw Error(

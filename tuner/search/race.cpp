@@ -12,7 +12,7 @@ namespace {
 
 // Rounds of a brief look: the least that shows by how much they differ.
 constexpr int kBriefRounds = 2;
-// Who is slower than the best by so much is not worth a second round.
+// Who is slower than the best by so much is not worth another round: far more than rounds differ by.
 constexpr double kHopeless = 1.1;
 
 class Race final : public Strategy {
@@ -20,18 +20,8 @@ class Race final : public Strategy {
   explicit Race(const SearchSpace& space)
       : space_(space), board_(space), order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
 
+  /// Every candidate once; the base wholly, since all speed-ups refer to it. Those that lead then meet in the final.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    std::vector<Look> looks = brief_looks(most);
-    return looks.empty() ? longer_looks(most) : looks;
-  }
-
-  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
-
-  [[nodiscard]] std::string name() const override { return "race"; }
-
- private:
-  /// Every candidate once; the base wholly, since all speed-ups refer to it.
-  [[nodiscard]] std::vector<Look> brief_looks(std::size_t most) const {
     std::vector<Look> looks = whole_looks({}, board_, space_, most);
     const double best = fastest(false);
     const double dynamic = fastest(true);
@@ -46,23 +36,11 @@ class Race final : public Strategy {
     return looks;
   }
 
-  /// The leaders that were looked at briefly, while there are more than a final takes.
-  [[nodiscard]] std::vector<Look> longer_looks(std::size_t most) const {
-    const Leaders found = leaders(board_.trials());
-    std::vector<Look> looks;
-    for (const std::vector<std::size_t>* group : {&found.best, &found.dynamic}) {
-      if (group->size() <= kMostFinalists) continue;
-      for (const std::size_t i : *group) {
-        const bool asked =
-            std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return look.candidate == i; });
-        if (!board_.finished(i) && !asked && looks.size() < most) {
-          looks.push_back({i, LookLength::whole, space_.rule});
-        }
-      }
-    }
-    return looks;
-  }
+  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
 
+  [[nodiscard]] std::string name() const override { return "race"; }
+
+ private:
   /// The smallest median; 0 when there is none.
   [[nodiscard]] double fastest(bool dynamic_only) const {
     double least = std::numeric_limits<double>::infinity();

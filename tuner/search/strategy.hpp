@@ -59,7 +59,7 @@ class Strategy {
 
 /// Every candidate once, wholly, in the definition's order.
 [[nodiscard]] std::unique_ptr<Strategy> exhaustive(const SearchSpace& space);
-/// A brief look at every candidate, then longer ones at those that may still be the fastest.
+/// A brief look at every candidate: those that may be the fastest meet in the final.
 [[nodiscard]] std::unique_ptr<Strategy> race(const SearchSpace& space);
 /// Every candidate once, wholly, in an order drawn without replacement: for `--max-trials` and `--budget`.
 [[nodiscard]] std::unique_ptr<Strategy> random_order(const SearchSpace& space);
