@@ -176,6 +176,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   if (plan == nullptr) plan = &launcher_->resolve(*this, key, problem_of(dims), alignments_of(key.alignment));
   if (!pitched_.empty()) check_pitches(*plan, args);
 
+  const ProfilerRange range(profiler_, [&] { return problem_of(dims).key(); });
   const int status = plan->placements.empty()
                          ? plan->executable.launch(stream, args, {})
                          : launcher_->workspaces().launch(driver, key.context, *plan, stream, args);

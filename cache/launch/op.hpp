@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cache/driver/cuda.hpp"
+#include "cache/driver/profiler.hpp"
 #include "cache/launch/plan_table.hpp"
 #include "cache/launch/resolver.hpp"
 
@@ -65,6 +66,8 @@ class Op {
   [[noreturn]] void refuse_args(std::span<void* const> args) const;
 
   Launcher* launcher_;
+  /// Each launch is a range of its timeline, where there is one.
+  const Profiler* profiler_ = Profiler::attached();
   OpIdentity identity_;
   /// Of a call, in its order.
   std::vector<PlannedArg> args_;

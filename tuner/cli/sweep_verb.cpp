@@ -16,9 +16,11 @@
 #include "tuner/cli/replay.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_misses.hpp"
+#include "tuner/cli/sweep_revalidate.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/workplaces.hpp"
 #include "tuner/definition/shapes.hpp"
+#include "tuner/definition/space.hpp"
 #include "tuner/report/winner_lines.hpp"
 #include "tuner/sweep/sweep.hpp"
 
@@ -127,6 +129,7 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
   if (arguments.has("misses")) return run_sweep_misses(arguments, console);
+  if (arguments.has("revalidate")) return run_sweep_revalidate(arguments, console);
   const Format format = format_of(arguments);
   const ProblemWords words = read_problem_words(arguments);
   Catalogue catalogue = open_catalogue(arguments);
@@ -148,6 +151,11 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   request.problems = problems_of(arguments, words, *request.definition, emulator);
   check_sizes(*request.definition, request.problems);
   request.max_configs = max_configs_of(arguments, emulator);
+  if (arguments.has("config")) {
+    const Candidate named = resolve_config(*request.definition, Config::parse(arguments.text("config")));
+    for (const Problem& problem : request.problems) request.only[problem.key()] = {named.config.text()};
+    request.max_configs = 0;
+  }
 
   const std::unique_ptr<Compiler> compiler = sweep_compiler(arguments, emulator);
   request.compiler = compiler.get();

@@ -59,6 +59,11 @@ Verb sweep_verb() {
       {"misses", "",
        "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
        "then have one. No shapes are given."},
+      {"revalidate", "",
+       "Time again, in turns, the winners of OP or of all ops that were chosen under another driver, compiler, version "
+       "or source, and those that led with them: each is kept, another is promoted, or all configs are searched again. "
+       "No shapes are given."},
+      {"config", "CONFIG", "Consider this config alone; into a cache of its own, since it wins."},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
@@ -83,6 +88,7 @@ Verb sweep_verb() {
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
       {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
       {"tilewright sweep --misses", "What applications used on this GPU and nobody had tuned."},
+      {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };
   verb.exit_codes =
       "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, some "
