@@ -75,8 +75,7 @@ const Profiler* attach() noexcept {
   const char* path = std::getenv("NVTX_INJECTION64_PATH");  // NOLINT(concurrency-mt-unsafe): read once
   if (path == nullptr || *path == '\0') return nullptr;
   SharedLibrary library(path);
-  auto* const initialize =
-      library.find_optional<int(const void* (*)(std::uint32_t))>("InitializeInjectionNvtx2");
+  auto* const initialize = library.find_optional<int(const void* (*)(std::uint32_t))>("InitializeInjectionNvtx2");
   // A path that is wrong is the profiler's to tell: work goes on without ranges.
   if (initialize == nullptr || initialize(export_table) == 0) return nullptr;
   library.keep_loaded();

@@ -70,9 +70,10 @@ void of_a_config(benchmark::State& state, const char* strategy) {
     Search search(space, strategy, 0);
     for (auto looks = search.ask(256); !looks.empty(); looks = search.ask(256)) {
       const std::size_t i = looks.front().candidate;
-      const auto plan = make_plan(definition.interface, legal[i].implementation->recipe, legal[i].config, problem, device);
-      const GeneratedSource source = generate_source(definition, *legal[i].implementation, legal[i].config, problem,
-                                                     std::get<LaunchPlan>(plan));
+      const auto plan =
+          make_plan(definition.interface, legal[i].implementation->recipe, legal[i].config, problem, device);
+      const GeneratedSource source =
+          generate_source(definition, *legal[i].implementation, legal[i].config, problem, std::get<LaunchPlan>(plan));
       benchmark::DoNotOptimize(content_hash(std::string_view(source.text)));
       Trial trial;
       trial.config = legal[i].config;

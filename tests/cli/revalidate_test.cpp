@@ -19,8 +19,8 @@ class RevalidateOption : public CliTest {
   void touch_source() const { std::ofstream(ops() / "shift" / "shift.cu", std::ios::app) << "\n// Changed.\n"; }
 
   [[nodiscard]] Outcome revalidate(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> arguments{"sweep",         "--revalidate",      "shift",       "--device", "cpu", "--budget-ms", "10",
-                                       "--no-ceilings", "--ops", ops().string(), "--cache", cache()};
+    std::vector<std::string> arguments{"sweep", "--revalidate",  "shift", "--device",     "cpu",     "--budget-ms",
+                                       "10",    "--no-ceilings", "--ops", ops().string(), "--cache", cache()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }

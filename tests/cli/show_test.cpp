@@ -36,10 +36,11 @@ TEST_F(ShowVerb, tells_in_one_line_how_a_config_is_profiled) {
   if (!has_nvrtc(json_of({"doctor"}))) GTEST_SKIP() << "there is no NVRTC on this machine";
   const Outcome outcome = run_on_ops({"show", "shift", "rows=4", "cols=7", "--config", kConfig});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.out,
-                       "ncu --target-processes all --set full --kernel-name \"regex:^(shift_rowwise)$\" --launch-count 1 "
-                       "tilewright sweep \"shift[dtype=f32,act=none]{rows=4,cols=7}\" --config "
-                       "\"rowwise{variant=0,width=32}\" "))
+  EXPECT_TRUE(
+      contains(outcome.out,
+               "ncu --target-processes all --set full --kernel-name \"regex:^(shift_rowwise)$\" --launch-count 1 "
+               "tilewright sweep \"shift[dtype=f32,act=none]{rows=4,cols=7}\" --config "
+               "\"rowwise{variant=0,width=32}\" "))
       << outcome.out;
 }
 

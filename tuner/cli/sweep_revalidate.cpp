@@ -98,8 +98,7 @@ class Revalidation {
   void find(const Workplace& device, std::vector<Line>& lines) {
     const std::string fingerprint = device.facts().fingerprint();
     const bool known = std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
-      return line.before.fingerprint == fingerprint &&
-             line.before.problem.spec.op == request_.definition->interface.op;
+      return line.before.fingerprint == fingerprint && line.before.problem.spec.op == request_.definition->interface.op;
     });
     if (known) return;
     for (StaleWinner& stale :
@@ -112,8 +111,8 @@ class Revalidation {
   [[nodiscard]] std::optional<Winner> fresh_winner(const StaleWinner& before) const {
     for (const Workplace* device : devices_.all()) {
       if (device->facts().fingerprint() != before.fingerprint) continue;
-      for (const StaleWinner& stale : stale_winners(store_, *request_.definition, before.fingerprint, request_.mode,
-                                                    versions_of(*device))) {
+      for (const StaleWinner& stale :
+           stale_winners(store_, *request_.definition, before.fingerprint, request_.mode, versions_of(*device))) {
         if (stale.problem == before.problem) return std::nullopt;
       }
     }

@@ -98,9 +98,8 @@ std::vector<const Trial*> telling(const KnownProblem& known) {
   for (const Trial& trial : known.trials) {
     if (timed(trial)) all.push_back(&trial);
   }
-  std::stable_sort(all.begin(), all.end(), [](const Trial* a, const Trial* b) {
-    return a->timing->median_ns < b->timing->median_ns;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Trial* a, const Trial* b) { return a->timing->median_ns < b->timing->median_ns; });
   if (all.size() <= kFastest + kOthers) return all;
   const std::size_t rest = all.size() - kFastest;
   for (std::size_t i = 0; i < kOthers; ++i) all[kFastest + i] = all[kFastest + (2 * i + 1) * rest / (2 * kOthers)];
@@ -120,8 +119,7 @@ Surrogate::Surrogate(const SearchSpace& space)
     const std::vector<const Trial*> trials = telling(space.known[p]);
     for (const Trial* trial : trials) {
       points.push_back(places.of(trial->config, space.known[p].problem, p));
-      slowness.push_back(
-          std::min(kSlowest, std::log(trial->timing->median_ns / trials.front()->timing->median_ns)));
+      slowness.push_back(std::min(kSlowest, std::log(trial->timing->median_ns / trials.front()->timing->median_ns)));
     }
   }
   double average = 0;

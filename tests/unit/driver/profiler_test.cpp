@@ -17,7 +17,8 @@ namespace {
 
 class ProfilerTest : public ::testing::Test {
  protected:
-  ProfilerTest() : log_(std::filesystem::temp_directory_path() / ("tilewright-profiler-" + std::to_string(::getpid()))) {
+  ProfilerTest()
+      : log_(std::filesystem::temp_directory_path() / ("tilewright-profiler-" + std::to_string(::getpid()))) {
     std::filesystem::remove(log_);
   }
   ~ProfilerTest() override { std::filesystem::remove(log_); }
