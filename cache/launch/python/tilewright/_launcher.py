@@ -105,6 +105,8 @@ class Launcher:
 
 
 def shipped_winners() -> list[pathlib.Path]:
-    """The caches that come with the package, one for each kind of GPU: each can be opened by a Launcher, and taken into a cache of
-    your own by `tilewright import`."""
-    return sorted((pathlib.Path(__file__).parent / "winners").glob("*"))
+    """The caches that come with the package or the bundle that it lies in, one for each kind of GPU: each can be opened by a
+    Launcher, and taken into a cache of your own by `tilewright import`."""
+    package = pathlib.Path(__file__).resolve().parent
+    folders = (package / "winners", package.parents[1] / "share" / "tilewright" / "kernels" / "winners")
+    return next((sorted(folder.iterdir()) for folder in folders if folder.is_dir()), [])
