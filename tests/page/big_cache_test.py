@@ -6,8 +6,8 @@ import unittest
 import make_big_cache
 from browser import SHIPPED, BrowserTest, program
 
-# Three seconds on a machine at rest; tests run beside others, so this is twice as much.
-MOST_SECONDS = 6
+# Of the processor, for the page's thread: what does not depend on what else runs.
+MOST_SECONDS = 3
 VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
 
 
@@ -23,27 +23,32 @@ class BigCache(BrowserTest):
         cls.told = program("report", "--cache", big, "-o", cls.report)
         cls.wrote_in = time.monotonic() - began
 
+    def processor_seconds(self, page):
+        """What the page's thread took so far."""
+        metrics = page.context.new_cdp_session(page)
+        metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
+        return next(one["value"] for one in metrics.send("Performance.getMetrics")["metrics"] if one["name"] == "ThreadTime")
+
     def test_every_view_opens_in_time(self):
         print(f"\nwritten in {self.wrote_in:.2f} s: {self.told.strip()}")
         for view in VIEWS:
             with self.subTest(view=view):
                 began = time.monotonic()
-                self.open(self.report, f"view={view}&op=softmax&dtype=bf16")
-                took = time.monotonic() - began
-                print(f"{view}: opened in {took:.2f} s")
+                page = self.open(self.report, f"view={view}&op=softmax&dtype=bf16")
+                wall, took = time.monotonic() - began, self.processor_seconds(page)
+                print(f"{view}: opened in {wall:.2f} s, {took:.2f} s of the processor")
                 self.assertLess(took, MOST_SECONDS)
                 self.assertEqual(self.errors, [])
 
     def test_going_from_view_to_view_is_fast(self):
         page = self.open(self.report, "view=summary&op=softmax&dtype=bf16")
-        for view in VIEWS:
+        for view in [*VIEWS[1:], VIEWS[0]]:
             with self.subTest(view=view):
-                page.evaluate("delete document.getElementById('main').dataset.ready")
-                began = time.monotonic()
+                before, began = self.processor_seconds(page), time.monotonic()
                 page.evaluate("(view) => go({view})", view)
                 page.wait_for_selector(f"main[data-ready={view}]")
-                took = time.monotonic() - began
-                print(f"{view}: shown in {took:.2f} s")
+                wall, took = time.monotonic() - began, self.processor_seconds(page) - before
+                print(f"{view}: shown in {wall:.2f} s, {took:.2f} s of the processor")
                 self.assertLess(took, MOST_SECONDS / 2)
 
 

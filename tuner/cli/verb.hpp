@@ -60,6 +60,7 @@ ExitCode run_table_verb(const Arguments& arguments, Console& console);
 ExitCode run_regret_verb(const Arguments& arguments, Console& console);
 ExitCode run_list_verb(const Arguments& arguments, Console& console);
 ExitCode run_show_verb(const Arguments& arguments, Console& console);
+ExitCode run_report_verb(const Arguments& arguments, Console& console);
 ExitCode run_export_verb(const Arguments& arguments, Console& console);
 ExitCode run_import_verb(const Arguments& arguments, Console& console);
 ExitCode run_doctor_verb(const Arguments& arguments, Console& console);

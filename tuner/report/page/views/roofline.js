@@ -51,6 +51,8 @@ function rooflineFigure(rows, roofs) {
   const lines = roofLines(roofs, least, most);
   const byBound = grouped(rows, (row) => row.get("bound") || "not known");
   const groups = kBounds.filter((bound) => byBound.has(bound)).map((bound) => [bound, byBound.get(bound)]);
+  // The library copies what its data hold, so a point has its row's place and not the row.
+  const places = new Map(rows.map((row, i) => [row, i]));
   const title = "Winners under the measured roofs";
   return chartFigure({
     title,
@@ -65,8 +67,11 @@ function rooflineFigure(rows, roofs) {
       grid: {left: 12, right: 20, top: isNarrow() ? 110 : 40, bottom: 40, containLabel: true},
       xAxis: styledAxis({type: "log", name: "flop/byte", min: least, max: most, axisLabel: {formatter: (value) => significant(value, 2)}}, 26),
       yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => showCount(Number((value * 1e9).toPrecision(3)))}}, 8),
-      tooltip: tooltipStyle((item) => (item.data.row ? [`${item.data.row.op} ${item.data.row.get("dtype")}`, ...winnerLines(item.data.row),
-        `${showCount(item.data.row.get("gflop_per_s") * 1e9)}FLOP/s`] : [item.seriesName])),
+      tooltip: tooltipStyle((item) => {
+        const row = rows[item.data.at];
+        if (!row) return [item.seriesName];
+        return [`${row.op} ${row.get("dtype")}`, ...winnerLines(row), `${showCount(row.get("gflop_per_s") * 1e9)}FLOP/s`];
+      }),
       series: [
         ...lines.map((line, i) => ({type: "line", name: line.name, data: line.points, symbol: "none", color: styleColor("--text"),
           lineStyle: {width: 2, type: i === 0 ? "solid" : "dashed"}})),
@@ -74,11 +79,14 @@ function rooflineFigure(rows, roofs) {
           const kind = kBounds.indexOf(bound);
           return {type: "scatter", name: `${bound} (${list.length})`, symbol: kSymbols[kind], symbolSize: 9, color: seriesColors()[kind],
             itemStyle: {opacity: list.length > 1000 ? 0.5 : 0.8},
-            data: list.map((row) => ({value: [row.get("flop_per_byte"), row.get("gflop_per_s")], row}))};
+            data: list.map((row) => ({value: [row.get("flop_per_byte"), row.get("gflop_per_s")], at: places.get(row)}))};
         }),
       ],
     }),
-    onClick: ({data}) => data.row && go({view: "strip", op: data.row.op, dtype: data.row.get("dtype"), problem: data.row.problem}),
+    onClick: ({data}) => {
+      const row = rows[data.at];
+      if (row) go({view: "strip", op: row.op, dtype: row.get("dtype"), problem: row.problem});
+    },
     table: () => winnersDataTable(title, rows, {name: "gflop_per_s", title: "GFLOP/s", unit: "rate", of: (row) => row.get("gflop_per_s")}),
   });
 }

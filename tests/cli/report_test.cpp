@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <iterator>
+
+#include "tests/cli/demo_cache.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+class ReportVerb : public CliTest {
+ protected:
+  ReportVerb() { fill_demo_cache(cache(), 3); }
+
+  [[nodiscard]] std::string file() const { return (folder / "report.html").string(); }
+  /// The data of the page.
+  [[nodiscard]] nlohmann::json data() const {
+    std::ifstream stream(file());
+    const std::string page{std::istreambuf_iterator<char>(stream), {}};
+    const std::string begin = R"(<script type="application/json" id="data">)";
+    const std::size_t from = page.find(begin) + begin.size();
+    return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+  }
+};
+
+TEST_F(ReportVerb, writes_one_page_and_says_what_it_holds) {
+  const Outcome outcome = run_on_ops({"report", "-o", file()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "3 winners and 3 trials")) << outcome.out;
+  const auto page = data();
+  EXPECT_EQ(page["winners"][0]["op"], "demo");
+  EXPECT_EQ(page["winners"][0]["count"], 3);
+  EXPECT_TRUE(contains(page["notes"][0], "--ops DIR")) << page["notes"];
+}
+
+TEST_F(ReportVerb, of_one_op_or_device_has_no_other) {
+  use_swept_cache();
+  EXPECT_EQ(run_on_ops({"report", "shift", "--device", "cpu", "-o", file()}).code, 0);
+  const auto page = data();
+  ASSERT_EQ(page["winners"].size(), 1U);
+  EXPECT_EQ(page["winners"][0]["op"], "shift");
+  EXPECT_EQ(page["devices"].size(), 1U);
+  EXPECT_GE(page["sweeps"].size(), 1U);
+  EXPECT_TRUE(contains(page["notes"].dump(), "they say nothing about a GPU"));
+}
+
+TEST_F(ReportVerb, needs_a_file_and_an_op_that_the_cache_has) {
+  EXPECT_EQ(run_on_ops({"report"}).code, 2);
+  const Outcome unknown = run_on_ops({"report", "demmo", "-o", file()});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.err, "did you mean 'demo'?")) << unknown.err;
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(ReportVerb, leaves_what_was_there_when_the_disk_is_full) {
+  std::ofstream(file()) << "older";
+  const Outcome outcome = run_on_ops({"report", "-o", file()}, {.most_file_bytes = 100'000});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "cannot write the report")) << outcome.err;
+  std::ifstream stream(file());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "older");
+}
+
+TEST_F(ReportVerb, of_a_cache_that_is_not_there_writes_nothing) {
+  const Outcome outcome = run({"report", "-o", file(), "--cache", (folder / "none.db").string()});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+}  // namespace
+}  // namespace tilewright::testing
