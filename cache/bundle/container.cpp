@@ -104,10 +104,9 @@ void ContainerWriter::write(const std::filesystem::path& file) const {
   std::filesystem::path draft = file;
   draft += ".new";
   const auto fail = [&] {
-    const CacheError error(
-        fmt::format("cannot write the bundle: {} ({}). Nothing was written.", file.string(), std::strerror(errno)));
+    const std::string why = std::strerror(errno);
     ::unlink(draft.c_str());
-    throw error;
+    throw CacheError(fmt::format("cannot write the bundle: {} ({}). Nothing was written.", file.string(), why));
   };
   constexpr mode_t kMode = 0644;
   const int descriptor = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
