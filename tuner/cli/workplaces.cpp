@@ -24,8 +24,8 @@ bool is_emulator(const std::string& name) { return name == "cpu"; }
 std::vector<std::string> device_names(const Arguments& arguments) {
   if (!arguments.has("devices")) return {arguments.text("device", "auto")};
   if (arguments.has("device")) throw UsageError("--device and --devices: one of them says where to measure");
+  if (arguments.text("devices").empty()) throw UsageError("--devices takes all, or a list such as cuda:0,cuda:1");
   std::vector<std::string> names = split_list(arguments.text("devices"));
-  if (names.empty()) throw UsageError("--devices takes all, or a list such as cuda:0,cuda:1");
   std::replace(names.begin(), names.end(), std::string("cuda"), std::string("cuda:0"));
   const auto emulators = std::count_if(names.begin(), names.end(), is_emulator);
   if (emulators != 0 && emulators != static_cast<std::ptrdiff_t>(names.size())) {
