@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the page share: a cache of real records, its report, and a page of it in Debian's chromium."""
+import importlib.util
 import lzma
 import os
 import pathlib
@@ -17,11 +18,9 @@ def missing():
     """What is not there that a browser test needs; empty when all is."""
     if shutil.which("chromium") is None:
         return "chromium is missing; scripts/setup installs it"
-    try:
-        import axe_playwright_python  # noqa: F401
-        import playwright  # noqa: F401
-    except ImportError as error:
-        return f"{error}; scripts/setup brings it"
+    for module in ("axe_playwright_python", "playwright"):
+        if importlib.util.find_spec(module) is None:
+            return f"the Python module {module} is missing; scripts/setup brings it"
     return ""
 
 

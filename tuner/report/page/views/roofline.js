@@ -64,9 +64,9 @@ function rooflineFigure(rows, roofs) {
         ...lines.map((line) => ({name: line.name, icon: "path://M0,4 L30,4 L30,7 L0,7 Z"})),
         ...groups.map(([bound, list]) => ({name: `${bound} (${list.length})`})),
       ]},
-      grid: {left: 12, right: 20, top: isNarrow() ? 110 : 40, bottom: 40, containLabel: true},
+      grid: {left: 12, right: 20, top: isNarrow() ? 110 : 52, bottom: 40, containLabel: true},
       xAxis: styledAxis({type: "log", name: "flop/byte", min: least, max: most, axisLabel: {formatter: (value) => significant(value, 2)}}, 26),
-      yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => showCount(Number((value * 1e9).toPrecision(3)))}}, 8),
+      yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => showCount(Number((value * 1e9).toPrecision(3)))}}, 14),
       tooltip: tooltipStyle((item) => {
         const row = rows[item.data.at];
         if (!row) return [item.seriesName];
