@@ -97,8 +97,7 @@ TEST_F(BundleTest, answers_as_the_cache_does) {
 
 TEST_F(BundleTest, knows_of_the_shapes_what_the_cache_knows) {
   const Bundle bundle(path_);
-  EXPECT_THAT(bundle.tuned_shapes(key_, MeasureMode::cold),
-              ElementsAre(ElementsAre(8, 100), ElementsAre(16, 200)));
+  EXPECT_THAT(bundle.tuned_shapes(key_, MeasureMode::cold), ElementsAre(ElementsAre(8, 100), ElementsAre(16, 200)));
   const std::vector<std::vector<std::int64_t>> both{{8, 100}, {16, 200}};
   const auto texts = [](const std::vector<KnownShape>& shapes) {
     std::vector<std::string> found;
@@ -158,7 +157,8 @@ TEST_F(BundleTest, with_what_cannot_be_understood_is_an_error) {
 
 TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
   const ProblemKey third = softmax_key(32, 300);
-  store_.put_winners(third, MeasureMode::cold, {winner_of(store_.put_trial(third, "impl-1", full_trial(onchip_config(2))))});
+  store_.put_winners(third, MeasureMode::cold,
+                     {winner_of(store_.put_trial(third, "impl-1", full_trial(onchip_config(2))))});
   const BundleCounts counts = write_bundle(store_, winners_to_take(store_, {}), path_);
   EXPECT_EQ(counts.winners, 7U);
   EXPECT_EQ(counts.without_binary, 1U);

@@ -26,9 +26,7 @@ const std::string kDevice = "NVIDIA H200 (sm_90, 132 SMs, 141 GiB, 6144-bit)";
 
 std::string shape(int rows) { return "softmax[dtype=bf16]{rows=" + std::to_string(rows) + ",cols=64}"; }
 
-Request miss(int rows, std::int64_t count = 1, std::int64_t at = 100) {
-  return {shape(rows), kDevice, count, at, at};
-}
+Request miss(int rows, std::int64_t count = 1, std::int64_t at = 100) { return {shape(rows), kDevice, count, at, at}; }
 
 class Misses : public testing::Test {
  protected:
@@ -187,8 +185,8 @@ TEST_F(Misses, have_a_place_that_can_be_named_or_switched_off) {
   ::setenv("XDG_CACHE_HOME", "/xdg", 1);
   EXPECT_EQ(default_misses_path(), fs::path("/xdg/tilewright/misses"));
   ::unsetenv("XDG_CACHE_HOME");
-  ::setenv("HOME", "/home/someone", 1);
-  EXPECT_EQ(default_misses_path(), fs::path("/home/someone/.cache/tilewright/misses"));
+  ::setenv("HOME", "/users/someone", 1);
+  EXPECT_EQ(default_misses_path(), fs::path("/users/someone/.cache/tilewright/misses"));
 }
 
 }  // namespace

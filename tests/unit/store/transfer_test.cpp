@@ -130,7 +130,9 @@ TEST_F(TransferWinners, that_differ_are_told_with_the_evidence_of_both) {
 TEST_F(TransferWinners, of_one_config_are_no_conflict) {
   put_best(from, key, evidence(from, onchip_config(4), 0.02));
   Store other = prepared_store(folder / "other.db");
-  put_best(other, key, evidence(other, onchip_config(4), 0.01));
+  Trial later = evidence(other, onchip_config(4), 0.01);
+  later.measured_at += 60;
+  put_best(other, key, later);
   std::vector<Conflict> conflicts;
   EXPECT_EQ(transfer_winners(other, from, {}, &conflicts)[0].replaced, 1U);
   EXPECT_TRUE(conflicts.empty());
