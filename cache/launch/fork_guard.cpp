@@ -7,12 +7,12 @@
 
 namespace tilewright::launch {
 
-std::atomic<unsigned> ForkGuard::forks_{0};
+std::atomic<unsigned> ForkGuard::forks{0};
 
 ForkGuard::ForkGuard() noexcept {
-  static const int kWatching = pthread_atfork(nullptr, nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); });
+  static const int kWatching = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(kWatching);
-  made_at_ = forks_.load(std::memory_order_relaxed);
+  made_at_ = forks.load(std::memory_order_relaxed);
 }
 
 void ForkGuard::refuse() {

@@ -15,7 +15,7 @@ class ForkGuard {
   ForkGuard& operator=(const ForkGuard&) = delete;
 
   /// True in children of the process that made this.
-  [[nodiscard]] bool is_foreign() const noexcept { return forks_.load(std::memory_order_relaxed) != made_at_; }
+  [[nodiscard]] bool is_foreign() const noexcept { return forks.load(std::memory_order_relaxed) != made_at_; }
   /// Throws DeviceError in such a child.
   void require_own_process() const {
     if (is_foreign()) refuse();
@@ -25,7 +25,7 @@ class ForkGuard {
   [[noreturn]] static void refuse();
 
   /// Between the first process of the program and this one, as far as guards were made before them.
-  static std::atomic<unsigned> forks_;
+  static std::atomic<unsigned> forks;
   unsigned made_at_;
 };
 
