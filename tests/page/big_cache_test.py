@@ -6,8 +6,10 @@ import unittest
 import make_big_cache
 from browser import SHIPPED, BrowserTest, program
 
-# Of the processor, for the page's process: what does not depend on what else runs.
-MOST_SECONDS = 3
+# Of the processor, for all threads of the page's process: what depends little on what else runs. The view that a report opens
+# with has less than the others, which may be linked to.
+MOST_SECONDS = 5
+MOST_SECONDS_OF_THE_FIRST = 3
 VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
 
 
@@ -37,7 +39,7 @@ class BigCache(BrowserTest):
                 page = self.open(self.report, f"view={view}&op=softmax&dtype=bf16")
                 wall, took = time.monotonic() - began, self.processor_seconds(page)
                 print(f"{view}: opened in {wall:.2f} s, {took:.2f} s of the processor")
-                self.assertLess(took, MOST_SECONDS)
+                self.assertLess(took, MOST_SECONDS_OF_THE_FIRST if view == VIEWS[0] else MOST_SECONDS)
                 self.assertEqual(self.errors, [])
 
     def test_going_from_view_to_view_is_fast(self):
