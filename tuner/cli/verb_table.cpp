@@ -231,6 +231,31 @@ Verb show_verb() {
   return verb;
 }
 
+Verb report_verb() {
+  Verb verb;
+  verb.name = "report";
+  verb.summary = "Write the cache as pictures: one HTML file, opened in a browser with no network";
+  verb.usage = "[OP] -o FILE [OPTION...]";
+  verb.description = {
+      "Views: a summary; a heat map of time, share of ceiling or any parameter over the shapes; the winners under the "
+      "measured roofs; all configs of a problem; the effect of each parameter; sweeps over time; failures by kind; the "
+      "evidence of each winner. Op, type, device and mode are chosen in the page; its address links to what is shown, "
+      "and each figure is a table, too. The cache is read as it is at one moment, also while a sweep writes it.",
+  };
+  verb.options = {
+      {"output", "FILE", "The file to write; it is replaced if it is there.", false, 'o'},
+      {"device", "NAME", "Only this device: its name or a part of it, or cpu."},
+      kOps,
+      kCache,
+  };
+  verb.examples = {{"tilewright report -o report.html", "All ops."},
+                   {"tilewright report softmax --device H200 -o softmax.html", "One op on one device."}};
+  verb.exit_codes =
+      "0 done, 1 there is no trial to show or a file cannot be read or written, 2 the command line is wrong.";
+  verb.run = run_report_verb;
+  return verb;
+}
+
 Verb export_verb() {
   Verb verb;
   verb.name = "export";
@@ -322,8 +347,9 @@ Verb help_verb() {
 }  // namespace
 
 const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> kVerbs{sweep_verb(), query_verb(),  table_verb(),  regret_verb(), list_verb(),
-                                        show_verb(),  export_verb(), import_verb(), doctor_verb(), help_verb()};
+  static const std::vector<Verb> kVerbs{sweep_verb(),  query_verb(),  table_verb(),  regret_verb(),
+                                        list_verb(),   show_verb(),   report_verb(), export_verb(),
+                                        import_verb(), doctor_verb(), help_verb()};
   return kVerbs;
 }
 
