@@ -82,8 +82,8 @@ Table tuned_table(const Store& store, const std::vector<Group>& groups, const Sw
       const ProblemKey key{parse_problem(miss.shape_key, group.definition->interface), hash, miss.device_fingerprint};
       const auto row = store.winner_of(key, request.mode, WinnerRole::best);
       std::vector<Cell> cells{miss.shape_key, miss.count};
-      cells.push_back(row ? Cell(row->winner.trial.config.text()) : Cell());
-      cells.push_back(row && row->winner.trial.timing ? Cell(row->winner.trial.timing->median_ns) : Cell());
+      if (cells.emplace_back(); row) cells.back() = row->winner.trial.config.text();
+      if (cells.emplace_back(); row && row->winner.trial.timing) cells.back() = row->winner.trial.timing->median_ns;
       cells.emplace_back(miss.device_fingerprint);
       table.rows.push_back(std::move(cells));
       if (row) tuned.push_back(miss);

@@ -49,8 +49,8 @@ Table lines_table(const std::vector<Line>& lines) {
   for (const Line& line : lines) {
     std::vector<Cell> cells{line.before.problem.key(), std::string(name(line.verdict)), line.before.why,
                             line.before.config.text(), line.before.median_ns};
-    cells.push_back(line.now ? Cell(line.now->trial.config.text()) : Cell());
-    cells.push_back(line.now && line.now->trial.timing ? Cell(line.now->trial.timing->median_ns) : Cell());
+    if (cells.emplace_back(); line.now) cells.back() = line.now->trial.config.text();
+    if (cells.emplace_back(); line.now && line.now->trial.timing) cells.back() = line.now->trial.timing->median_ns;
     cells.emplace_back(line.before.fingerprint);
     table.rows.push_back(std::move(cells));
   }
