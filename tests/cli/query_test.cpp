@@ -42,9 +42,9 @@ TEST_F(QueryVerb, takes_a_shape_key_a_spec_and_words_for_the_same) {
   EXPECT_EQ(rows({"demo{rows=2,cols=64}"}), expected);
 }
 
-TEST_F(QueryVerb, falls_back_to_the_base_and_says_on_what_it_was_measured) {
+TEST_F(QueryVerb, serves_a_shape_never_tuned_by_the_nearest_and_says_on_what_it_was_measured) {
   const auto found = rows({"demo", "rows=1000", "cols=7"});
-  EXPECT_EQ(found[0]["match_fit"], "default");
+  EXPECT_EQ(found[0]["match_fit"], "nearest");
   EXPECT_EQ(found[0]["measured_shape_key"], "demo[dtype=f32,act=none]{rows=3,cols=64}");
 }
 

@@ -268,10 +268,13 @@ Verb export_verb() {
       "the "
       "ceilings of their devices; other trials stay behind. It is checked before it is put in its place.",
       "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
-      "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as constant "
+      "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as "
+      "constant "
       "data, with a constexpr lookup.",
-      "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that serve "
-      "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; best "
+      "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that "
+      "serve "
+      "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; "
+      "best "
       "after a sweep with --strategy exhaustive.",
   };
   verb.options = {
@@ -303,7 +306,8 @@ Verb import_verb() {
   verb.summary = "Bring the winners of other caches, such as exports, into the cache";
   verb.usage = "FILE... [OPTION...]";
   verb.description = {
-      "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. Where "
+      "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. "
+      "Where "
       "both "
       "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
       "with "
