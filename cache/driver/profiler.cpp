@@ -87,8 +87,8 @@ const Profiler* attach() noexcept {
 }  // namespace
 
 const Profiler* Profiler::attached() noexcept {
-  static const Profiler* const instance = attach();
-  return instance;
+  static const Profiler* const kInstance = attach();
+  return kInstance;
 }
 
 void Profiler::push(const std::string& name) const noexcept {

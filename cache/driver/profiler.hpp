@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
 /// Named ranges for a profiler's timeline, by the protocol of NVTX 3: a profiler names a library in NVTX_INJECTION64_PATH,
@@ -27,7 +28,8 @@ class ProfilerRange {
     if (profiler_ != nullptr) profiler_->push(std::forward<Name>(name)());
   }
   template <class Name>
-  explicit ProfilerRange(Name&& name) : ProfilerRange(Profiler::attached(), std::forward<Name>(name)) {}
+  requires(!std::is_same_v<std::remove_cvref_t<Name>, ProfilerRange>) explicit ProfilerRange(Name&& name)
+      : ProfilerRange(Profiler::attached(), std::forward<Name>(name)) {}
   ~ProfilerRange() {
     if (profiler_ != nullptr) profiler_->pop();
   }

@@ -32,6 +32,14 @@ TEST_F(RevalidateOption, has_nothing_to_do_where_nothing_has_changed) {
   EXPECT_TRUE(contains(outcome.err, "is stale: nothing to time again")) << outcome.err;
 }
 
+TEST_F(RevalidateOption, times_all_leaders_whatever_bounds_the_search) {
+  touch_source();
+  const Outcome outcome = revalidate({"--max-trials", "1", "--strategy", "random", "--format", "json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["rows"][0]["config"], json["rows"][0]["config_before"]) << outcome.out;
+}
+
 TEST_F(RevalidateOption, times_the_leaders_again_once_their_source_has_changed) {
   touch_source();
   const Outcome outcome = revalidate({"--format", "json"});

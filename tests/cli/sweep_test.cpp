@@ -67,6 +67,16 @@ TEST_F(SweepVerb, measures_again_when_asked_without_compiling) {
   EXPECT_TRUE(contains(outcome.err, "wrong_result: rowwise{variant=1,width=64}")) << outcome.err;
 }
 
+TEST_F(SweepVerb, keeps_the_winners_of_a_problem_that_the_config_asked_for_cannot_serve) {
+  use_swept_cache();
+  const auto winners = [&] { return Store(cache(), {.access = StoreAccess::read}).list_winners({}).size(); };
+  const std::size_t before = winners();
+  const Outcome outcome =
+      run_on_ops({"sweep", "shift", "--device", "cpu", "--no-ceilings", "--config", "rowwise{variant=1,width=32}"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_EQ(winners(), before);
+}
+
 TEST_F(SweepVerb, prints_no_progress_when_told_to_be_quiet) {
   use_swept_cache();
   const Outcome outcome = run_on_ops(kSweep + std::vector<std::string>{"--quiet", "--again", "--format", "csv"});

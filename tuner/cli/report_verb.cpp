@@ -21,7 +21,7 @@ namespace tilewright::cli {
 namespace {
 
 std::vector<std::string> ops_of(const Arguments& arguments, const Store& store) {
-  const std::vector<std::string> stored = store.ops();
+  std::vector<std::string> stored = store.ops();
   if (arguments.words().empty()) return stored;
   const std::string& op = arguments.words().front();
   if (std::find(stored.begin(), stored.end(), op) != stored.end()) return {op};

@@ -81,7 +81,7 @@ std::string profile_command(const Shown& shown) {
   for (const PlannedKernel& kernel : shown.plan.kernels) entries.insert(kernel.entry);
   return fmt::format(
       "ncu --target-processes all --set full --kernel-name \"regex:^({})$\" --launch-count {} "
-      "tilewright sweep \"{}\" --config \"{}\" --no-ceilings --timeout 600 --cache profiled.db",
+      "tilewright sweep \"{}\" --config \"{}\" --again --no-ceilings --timeout 600 --cache profiled.db",
       fmt::join(entries, "|"), shown.plan.kernels.size(), shown.problem.key(), shown.candidate.config.text());
 }
 

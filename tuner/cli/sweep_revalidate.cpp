@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "cache/error.hpp"
 #include "cache/version.hpp"
@@ -76,7 +77,12 @@ class Revalidation {
       request_.only[before.problem.key()].insert(before.leaders.begin(), before.leaders.end());
     }
     if (request_.problems.empty()) return true;
+    // All of the leaders are timed, whatever bounds the search for new ones.
+    const std::string strategy = std::exchange(request_.strategy, "race");
+    const auto most = std::exchange(request_.max_trials, {});
     bool all = sweep();
+    request_.strategy = strategy;
+    request_.max_trials = most;
     request_.problems.clear();
     request_.only.clear();
     for (std::size_t i = first; i < lines.size(); ++i) {
@@ -85,7 +91,7 @@ class Revalidation {
       if (lines[i].verdict == Revalidated::resweep) request_.problems.push_back(lines[i].before.problem);
     }
     // What the leaders are now is known: a whole search goes on from there.
-    if (!request_.problems.empty() && !interrupted()) all = sweep();
+    if (!request_.problems.empty() && !interrupted()) all = sweep() && all;
     for (std::size_t i = first; i < lines.size(); ++i) lines[i].now = winner_now(store_, lines[i].before, request_);
     return all && !interrupted();
   }
@@ -165,7 +171,8 @@ ExitCode run_sweep_revalidate(const Arguments& arguments, Console& console) {
   Revalidation revalidation(request, catalogue, *devices, store, progress);
   const std::vector<std::string> known = catalogue.names();
   std::vector<Line> lines;
-  bool all = true;
+  bool all = devices->lost().empty();
+  for (const std::string& lost : devices->lost()) console.say(lost);
   for (const std::string& name : store.ops()) {
     if (!op.empty() && name != op) continue;
     if (std::find(known.begin(), known.end(), name) == known.end()) {

@@ -88,6 +88,8 @@ bool ProblemRun::load_leaders() {
 // A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache.
 // Those that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
 std::optional<std::vector<Winner>> ProblemRun::finish() {
+  // Nothing that was asked for can serve it: what is stored is no worse for that.
+  if (candidates_.empty()) return std::vector<Winner>{};
   if (!hold_final()) return std::nullopt;
   std::set<std::int64_t> checked;
   std::vector<Winner> stored = setting_.store->winners(key_, setting_.trial.mode);
