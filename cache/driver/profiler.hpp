@@ -2,8 +2,6 @@
 #pragma once
 
 #include <string>
-#include <type_traits>
-#include <utility>
 
 /// Named ranges for a profiler's timeline, by the protocol of NVTX 3: a profiler names a library in NVTX_INJECTION64_PATH,
 /// which is loaded at the first use and fills in what a range calls (docs/decisions/0125-nvtx-without-its-headers.md).
@@ -24,12 +22,11 @@ class ProfilerRange {
  public:
   /// `name()` gives a std::string; it is not called where no profiler is attached.
   template <class Name>
-  ProfilerRange(const Profiler* profiler, Name&& name) : profiler_(profiler) {
-    if (profiler_ != nullptr) profiler_->push(std::forward<Name>(name)());
+  ProfilerRange(const Profiler* profiler, const Name& name) : profiler_(profiler) {
+    if (profiler_ != nullptr) profiler_->push(name());
   }
   template <class Name>
-  requires(!std::is_same_v<std::remove_cvref_t<Name>, ProfilerRange>) explicit ProfilerRange(Name&& name)
-      : ProfilerRange(Profiler::attached(), std::forward<Name>(name)) {}
+  explicit ProfilerRange(const Name& name) : ProfilerRange(Profiler::attached(), name) {}
   ~ProfilerRange() {
     if (profiler_ != nullptr) profiler_->pop();
   }

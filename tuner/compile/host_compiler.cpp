@@ -127,6 +127,7 @@ bool is_compilers_fault(std::string_view log) {
 
 bool was_killed(const SubprocessResult& process) {
   return process.exit_code > 128 || process.output.find("Killed signal") != std::string::npos ||
+         process.output.find("terminated with signal") != std::string::npos ||
          process.output.find("Killed (program") != std::string::npos;
 }
 
@@ -146,7 +147,8 @@ HostCompiler::HostCompiler(HostCompilerSettings settings) : settings_(std::move(
   // What the compiler defines tells which it is; --version is prose.
   std::vector<std::string> command = settings_.command;
   command.insert(command.end(), {"-dM", "-E", "-x", "c++", "/dev/null"});
-  const SubprocessResult result = run_subprocess(command, std::chrono::seconds(30));
+  SubprocessResult result = run_subprocess(command, std::chrono::seconds(30));
+  if (was_killed(result)) result = run_subprocess(command, std::chrono::seconds(30));
   const std::string clang = macro(result.output, "__clang_version__");
   const std::string gcc = macro(result.output, "__VERSION__");
   if (result.exit_code != 0 || (clang.empty() && gcc.empty())) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/compile/host_compiler.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -103,6 +104,27 @@ TEST(HostCompiler, an_option_that_the_compiler_does_not_know_is_not_the_kernels_
     EXPECT_THAT(error.what(), HasSubstr("Compiling sample.cu with "));
     EXPECT_THAT(error.what(), HasSubstr("--no-such-option"));
   }
+}
+
+// What killed a part of the compiler (want of memory, mostly) says nothing of the kernel.
+TEST(HostCompiler, a_part_of_the_compiler_that_was_killed_is_tried_again) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("tilewright-killed-part-{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path script = folder / "c++";
+  HostCompilerSettings settings;
+  // Says once what g++ says of a linker that was killed; how often it was called, but for the probe, it keeps count of.
+  std::ofstream(script)
+      << "#!/bin/sh\ncase \"$*\" in *-dM*) exec " << settings.command.front() << " \"$@\";; esac\n"
+      << "echo called >> " << (folder / "calls").string() << "\nif [ $(wc -l < " << (folder / "calls").string()
+      << ") = 1 ]; then echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1; fi\n"
+      << "exec " << settings.command.front() << " \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  settings.command.front() = script.string();
+  HostCompiler compiler(settings);
+  const CompileResult result = compiler.compile(request_of(kSample));
+  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(result.ok) << result.log;
 }
 
 TEST(HostCompiler, a_request_for_a_gpu_is_refused) {
