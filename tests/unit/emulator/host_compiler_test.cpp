@@ -112,15 +112,16 @@ TEST(HostCompiler, a_part_of_the_compiler_that_was_killed_is_tried_again) {
       std::filesystem::temp_directory_path() / fmt::format("tilewright-killed-part-{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::filesystem::path script = folder / "c++";
-  HostCompilerSettings settings;
+  HostCompilerSettings settings = HostCompilerSettings::from_environment();
+  const std::string compiler_name = settings.command.empty() ? "c++" : settings.command.front();
   // Says once what g++ says of a linker that was killed; how often it was called, but for the probe, it keeps count of.
   std::ofstream(script)
-      << "#!/bin/sh\ncase \"$*\" in *-dM*) exec " << settings.command.front() << " \"$@\";; esac\n"
+      << "#!/bin/sh\ncase \"$*\" in *-dM*) exec " << compiler_name << " \"$@\";; esac\n"
       << "echo called >> " << (folder / "calls").string() << "\nif [ $(wc -l < " << (folder / "calls").string()
       << ") = 1 ]; then echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1; fi\n"
-      << "exec " << settings.command.front() << " \"$@\"\n";
+      << "exec " << compiler_name << " \"$@\"\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  settings.command.front() = script.string();
+  settings.command = {script.string()};
   HostCompiler compiler(settings);
   const CompileResult result = compiler.compile(request_of(kSample));
   std::filesystem::remove_all(folder);
