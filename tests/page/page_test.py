@@ -161,7 +161,7 @@ class Page(BrowserTest):
         self.assertTrue({"op", "dtype", "device", "mode", "figure", "A", "SUMMARY", "BUTTON"} <= reached, reached)
         page.locator("summary").first.focus()
         page.keyboard.press("Enter")
-        self.assertGreater(page.locator("details table tbody tr").count(), 3)
+        page.locator("details table tbody tr").nth(3).wait_for(state="attached")
 
     def test_the_theme_changes_by_its_button_and_with_the_system(self):
         page = self.open(self.report, "view=summary", dark=True)
