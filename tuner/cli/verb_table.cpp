@@ -106,8 +106,9 @@ Verb query_verb() {
       "Answers from the cache alone, in milliseconds: no GPU is opened and nothing is compiled. What dtype or "
       "attribute "
       "is not given takes its first value. Without --device there is an answer for each device of the cache.",
-      "The match says how what is served fits: exact (tuned for this problem), default (the op's base), none; fresh or "
-      "stale; same device or same architecture.",
+      "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for one around it), "
+      "default "
+      "(the op's base), none; fresh or stale; same device or same architecture.",
   };
   verb.options = {
       {"device", "NAME", "A device of the cache by its name or a part of it, cpu, or an architecture such as sm_90."},

@@ -21,110 +21,110 @@ namespace tilewright {
 namespace {
 
 // What the header begins with: types that need nothing but the language.
-constexpr const char* kTypes = R"cpp(#pragma once
+constexpr const char* kTypes = R"header(#pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #ifndef TILEWRIGHT_WINNERS_TYPES
 #define TILEWRIGHT_WINNERS_TYPES
-                                     namespace tilewright_winners {
+namespace tilewright_winners {
 
-                                     /// A cubin for cuLibraryLoadData or cuModuleLoadData.
-                                     struct Binary {
-                                       const char* data;
-                                       std::size_t bytes;
-                                     };
+/// A cubin for cuLibraryLoadData or cuModuleLoadData.
+struct Binary {
+  const char* data;
+  std::size_t bytes;
+};
 
-                                     /// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim (as a 64-bit integer), a
-                                     /// tensor map, a workspace; or absent: 128 zero bytes will do for any.
-                                     struct Param {
-                                       enum class Kind : std::uint8_t { argument, dim, map, workspace, absent } kind;
-                                       std::uint8_t index;
-                                     };
+/// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim (as a 64-bit integer), a
+/// tensor map, a workspace; or absent: 128 zero bytes will do for any.
+struct Param {
+  enum class Kind : std::uint8_t { argument, dim, map, workspace, absent } kind;
+  std::uint8_t index;
+};
 
-                                     struct Kernel {
-                                       const char* symbol;
-                                       std::uint32_t grid[3];
-                                       std::uint32_t block[3];
-                                       /// {1, 1, 1}: none.
-                                       std::uint32_t cluster[3];
-                                       std::uint32_t shared_bytes;
-                                       /// Allow a cluster of more than 8 blocks; allow it to start before the kernel in front of it ends.
-                                       bool nonportable_cluster;
-                                       bool pdl;
-                                       /// Not none: grid[0] is at most this many times what fits on the device at once: blocks (blocks an SM × SMs) or clusters.
-                                       enum class Resident : std::uint8_t { none, blocks, clusters } resident;
-                                       std::uint32_t per_resident;
-                                       const Param* params;
-                                       std::uint32_t param_count;
-                                     };
+struct Kernel {
+  const char* symbol;
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  /// {1, 1, 1}: none.
+  std::uint32_t cluster[3];
+  std::uint32_t shared_bytes;
+  /// Allow a cluster of more than 8 blocks; allow it to start before the kernel in front of it ends.
+  bool nonportable_cluster;
+  bool pdl;
+  /// Not none: grid[0] is at most this many times what fits on the device at once: blocks (blocks an SM × SMs) or clusters.
+  enum class Resident : std::uint8_t { none, blocks, clusters } resident;
+  std::uint32_t per_resident;
+  const Param* params;
+  std::uint32_t param_count;
+};
 
-                                     /// For cuTensorMapEncodeTiled, fastest dimension first; of an argument's or a workspace's address.
-                                     struct Map {
-                                       bool over_workspace;
-                                       std::uint8_t index;
-                                       /// A CUtensorMapDataType.
-                                       std::uint8_t type;
-                                       std::uint8_t rank;
-                                       std::uint64_t dims[5];
-                                       /// Bytes, from dimension 1 on.
-                                       std::uint64_t strides[4];
-                                       std::uint32_t box[5];
-                                       /// Bytes: 0, 32, 64 or 128.
-                                       std::uint32_t swizzle;
-                                     };
+/// For cuTensorMapEncodeTiled, fastest dimension first; of an argument's or a workspace's address.
+struct Map {
+  bool over_workspace;
+  std::uint8_t index;
+  /// A CUtensorMapDataType.
+  std::uint8_t type;
+  std::uint8_t rank;
+  std::uint64_t dims[5];
+  /// Bytes, from dimension 1 on.
+  std::uint64_t strides[4];
+  std::uint32_t box[5];
+  /// Bytes: 0, 32, 64 or 128.
+  std::uint32_t swizzle;
+};
 
-                                     /// Memory that the caller brings, at a multiple of 256 bytes.
-                                     struct Workspace {
-                                       std::uint64_t bytes;
-                                       /// Set to zeros: never, once after it is allocated, before each launch.
-                                       enum class Zero : std::uint8_t { never, once, each } zero;
-                                     };
+/// Memory that the caller brings, at a multiple of 256 bytes.
+struct Workspace {
+  std::uint64_t bytes;
+  /// Set to zeros: never, once after it is allocated, before each launch.
+  enum class Zero : std::uint8_t { never, once, each } zero;
+};
 
-                                     /// What serves one shape: kernels to be launched in order.
-                                     struct Winner {
-                                       const std::int64_t* dims;
-                                       const char* config;
-                                       double median_ns;
-                                       const Binary* binary;
-                                       const Kernel* kernels;
-                                       std::uint32_t kernel_count;
-                                       const Map* maps;
-                                       std::uint32_t map_count;
-                                       const Workspace* workspaces;
-                                       std::uint32_t workspace_count;
-                                       /// Bytes that each argument's address, and its pitch, must be a multiple of; 1 for scalars.
-                                       const std::uint32_t* alignment;
-                                       std::uint32_t argument_count;
-                                     };
+/// What serves one shape: kernels to be launched in order.
+struct Winner {
+  const std::int64_t* dims;
+  const char* config;
+  double median_ns;
+  const Binary* binary;
+  const Kernel* kernels;
+  std::uint32_t kernel_count;
+  const Map* maps;
+  std::uint32_t map_count;
+  const Workspace* workspaces;
+  std::uint32_t workspace_count;
+  /// Bytes that each argument's address, and its pitch, must be a multiple of; 1 for scalars.
+  const std::uint32_t* alignment;
+  std::uint32_t argument_count;
+};
 
-                                     /// By bisection: `winners` are sorted by dims. Null when there is none.
-                                     template <std::size_t Dims>
-                                     constexpr const Winner* find_winner(const Winner* winners, std::size_t count,
-                                                                         const std::int64_t (&dims)[Dims]) noexcept {
-                                       std::size_t first = 0;
-                                       while (count > 0) {
-                                         const std::size_t half = count / 2;
-                                         int order = 0;
-                                         for (std::size_t i = 0; i < Dims && order == 0; ++i) {
-                                           const std::int64_t have = winners[first + half].dims[i];
-                                           order = have < dims[i] ? -1 : have > dims[i] ? 1 : 0;
-                                         }
-                                         if (order == 0) return winners + first + half;
-                                         if (order < 0) {
-                                           first += half + 1;
-                                           count -= half + 1;
-                                         } else {
-                                           count = half;
-                                         }
-                                       }
-                                       return nullptr;
-                                     }
+/// By bisection: `winners` are sorted by dims. Null when there is none.
+template <std::size_t Dims>
+constexpr const Winner* find_winner(const Winner* winners, std::size_t count,
+                                    const std::int64_t (&dims)[Dims]) noexcept {
+  std::size_t first = 0;
+  while (count > 0) {
+    const std::size_t half = count / 2;
+    int order = 0;
+    for (std::size_t i = 0; i < Dims && order == 0; ++i) {
+      const std::int64_t have = winners[first + half].dims[i];
+      order = have < dims[i] ? -1 : have > dims[i] ? 1 : 0;
+    }
+    if (order == 0) return winners + first + half;
+    if (order < 0) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return nullptr;
+}
 
-                                     }  // namespace tilewright_winners
+}  // namespace tilewright_winners
 #endif
-)cpp";
+)header";
 
 std::string identifier(const OpSpec& spec) {
   std::string text = fmt::format("{}_{}", spec.op, name(spec.dtype));

@@ -33,7 +33,7 @@ typedef struct tw_op tw_op;
 enum {
   TW_OK = 0,
   TW_ERROR_USAGE = 1,     /* a wrong argument: unknown op, dim < 1, null pointer, wrong number of arguments... */
-  TW_ERROR_CACHE = 2,     /* the cache is missing, damaged, newer than this library, or writable by others */
+  TW_ERROR_CACHE = 2,     /* the cache is missing, damaged, of another schema than this library's, or writable by others */
   TW_ERROR_DEVICE = 3,    /* no driver, no GPU, no current context, or a failed driver call */
   TW_ERROR_NO_MATCH = 4,  /* the cache has nothing that can serve this shape with these arguments on this GPU */
   TW_ERROR_INTERFACE = 5, /* the op's arguments are not the ones that the application was written for */
@@ -120,8 +120,8 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
 /* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "cache" (the
- * file), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale), "device_fit" (same device, same architecture), "match" (the three
- * in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
+ * file), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
+ * "device_fit" (same device, same architecture), "match" (the three in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
  * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Needs no GPU when the options name a device. The text
  * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,
