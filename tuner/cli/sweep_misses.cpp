@@ -117,23 +117,13 @@ ExitCode run_sweep_misses(const Arguments& arguments, Console& console) {
 
   const bool quiet = arguments.has("quiet");
   Progress progress(console, quiet);
-  const auto note = [&](const std::string& line) { progress.note(line); };
-  const std::unique_ptr<Workplaces> devices = open_workplaces(arguments, note);
-  if (!devices) {
-    console.say("Interrupted before anything was measured.");
-    return ExitCode::partly;
-  }
-  if (!devices->first().said().empty() && !quiet) console.say(devices->first().said());
-  const bool emulator = devices->first().facts().is_cpu();
+  const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
+  if (!place) return ExitCode::partly;
+  const Workplaces* const devices = place->devices.get();
   const std::vector<Group> groups = groups_of(misses, catalogue, op, devices->fingerprints(), console);
   std::size_t problems_left = 0;
   for (const Group& group : groups) problems_left += group.problems.size();
-  request.max_configs = max_configs_of(arguments, emulator);
-  const std::unique_ptr<Compiler> compiler = sweep_compiler(arguments, emulator);
-  request.compiler = compiler.get();
   Store store(cache_path(arguments));
-
-  request.locks = std::filesystem::temp_directory_path();
 
   bool partly = !devices->lost().empty();
   for (const std::string& lost : devices->lost()) console.say(lost);

@@ -157,17 +157,9 @@ ExitCode run_sweep_revalidate(const Arguments& arguments, Console& console) {
   Store store(cache_path(arguments));
 
   Progress progress(console, arguments.has("quiet"));
-  const auto note = [&](const std::string& line) { progress.note(line); };
-  const std::unique_ptr<Workplaces> devices = open_workplaces(arguments, note);
-  if (!devices) {
-    console.say("Interrupted before anything was measured.");
-    return ExitCode::partly;
-  }
-  const bool emulator = devices->first().facts().is_cpu();
-  const std::unique_ptr<Compiler> compiler = sweep_compiler(arguments, emulator);
-  request.compiler = compiler.get();
-  request.max_configs = max_configs_of(arguments, emulator);
-  request.locks = std::filesystem::temp_directory_path();
+  const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
+  if (!place) return ExitCode::partly;
+  Workplaces* const devices = place->devices.get();
   Revalidation revalidation(request, catalogue, *devices, store, progress);
   const std::vector<std::string> known = catalogue.names();
   std::vector<Line> lines;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -48,6 +49,23 @@ std::set<TrialStatus> retries_of(const Arguments& arguments) {
   return statuses;
 }
 
+std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulator) {
+  constexpr std::size_t kCompileMemory = std::size_t{4} << 30;
+  const std::chrono::seconds limit(arguments.integer("compile-timeout", 120, 1));
+  if (emulator) {
+    HostCompilerSettings settings = HostCompilerSettings::from_environment();
+    settings.memory_bytes = kCompileMemory;
+    settings.limit = limit;
+    settings.interrupted = interrupted;
+    return std::make_unique<HostCompiler>(std::move(settings));
+  }
+  CompilerProcesses::Settings settings{compile_worker_command(), NvrtcCompiler().version()};
+  settings.limits.memory_bytes = kCompileMemory;
+  settings.limit = limit;
+  settings.interrupted = interrupted;
+  return std::make_unique<CompilerProcesses>(std::move(settings));
+}
+
 }  // namespace
 
 SweepRequest sweep_request(const Arguments& arguments) {
@@ -64,10 +82,6 @@ SweepRequest sweep_request(const Arguments& arguments) {
   return request;
 }
 
-std::size_t max_configs_of(const Arguments& arguments, bool emulator) {
-  return static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
-}
-
 void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems) {
   for (const Problem& problem : problems) {
     static_cast<void>(plan_args(definition.interface, problem));
@@ -81,21 +95,23 @@ void check_sizes(const OpDefinition& definition, const std::vector<Problem>& pro
   }
 }
 
-std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulator) {
-  constexpr std::size_t kCompileMemory = std::size_t{4} << 30;
-  const std::chrono::seconds limit(arguments.integer("compile-timeout", 120, 1));
-  if (emulator) {
-    HostCompilerSettings settings = HostCompilerSettings::from_environment();
-    settings.memory_bytes = kCompileMemory;
-    settings.limit = limit;
-    settings.interrupted = interrupted;
-    return std::make_unique<HostCompiler>(std::move(settings));
+std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& request, Progress& progress,
+                                     Console& console) {
+  SweepPlace place;
+  place.devices = open_workplaces(arguments, [&](const std::string& line) { progress.note(line); });
+  if (!place.devices) {
+    console.say("Interrupted before anything was measured.");
+    return std::nullopt;
   }
-  CompilerProcesses::Settings settings{compile_worker_command(), NvrtcCompiler().version()};
-  settings.limits.memory_bytes = kCompileMemory;
-  settings.limit = limit;
-  settings.interrupted = interrupted;
-  return std::make_unique<CompilerProcesses>(std::move(settings));
+  const DeviceProcess& first = place.devices->first();
+  if (!first.said().empty() && !arguments.has("quiet")) console.say(first.said());
+  place.emulator = first.facts().is_cpu();
+  place.compiler = sweep_compiler(arguments, place.emulator);
+  request.compiler = place.compiler.get();
+  request.max_configs =
+      static_cast<std::size_t>(arguments.integer("max-configs", place.emulator ? kMaxConfigsOnCpu : 0, 0));
+  request.locks = std::filesystem::temp_directory_path();
+  return place;
 }
 
 std::string summary_text(const SweepSummary& summary, const Store& store) {

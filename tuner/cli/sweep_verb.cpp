@@ -140,27 +140,18 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
 
   const bool quiet = arguments.has("quiet");
   Progress progress(console, quiet);
-  const auto note = [&](const std::string& line) { progress.note(line); };
-  const std::unique_ptr<Workplaces> devices = open_workplaces(arguments, note);
-  if (!devices) {
-    console.say("Interrupted before anything was measured.");
-    return ExitCode::partly;
-  }
-  if (!devices->first().said().empty() && !quiet) console.say(devices->first().said());
-  const bool emulator = devices->first().facts().is_cpu();
-  request.problems = problems_of(arguments, words, *request.definition, emulator);
+  const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
+  if (!place) return ExitCode::partly;
+  request.problems = problems_of(arguments, words, *request.definition, place->emulator);
   check_sizes(*request.definition, request.problems);
-  request.max_configs = max_configs_of(arguments, emulator);
   if (arguments.has("config")) {
     const Candidate named = resolve_config(*request.definition, Config::parse(arguments.text("config")));
     for (const Problem& problem : request.problems) request.only[problem.key()] = {named.config.text()};
     request.max_configs = 0;
   }
 
-  const std::unique_ptr<Compiler> compiler = sweep_compiler(arguments, emulator);
-  request.compiler = compiler.get();
+  const Workplaces* const devices = place->devices.get();
   Store store(cache_path(arguments));
-  request.locks = std::filesystem::temp_directory_path();
   SweepSummary summary = run_sweep(request, catalogue, devices->all(), store, progress, interrupted);
   summary.lost.insert(summary.lost.begin(), devices->lost().begin(), devices->lost().end());
   progress.end();

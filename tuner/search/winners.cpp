@@ -80,12 +80,13 @@ Winner choose(WinnerRole role, const Trials& rivals, const Knowledge& neighbours
   Trials equals;
   std::copy_if(met.begin(), met.end(), std::back_inserter(equals),
                [&](const Trial* other) { return tied(*other, quickest); });
-  const auto [chosen, decider] = break_tie(equals, neighbours);
+  const auto tie = break_tie(equals, neighbours);
+  const Trial* const chosen = tie.first;
 
   Winner winner;
   winner.role = role;
   winner.trial = *chosen;
-  winner.choice.tie_broken_by = decider;
+  winner.choice.tie_broken_by = tie.second;
   if (in_final(*chosen)) winner.choice.finalists = static_cast<int>(met.size());
   std::stable_sort(equals.begin(), equals.end(), faster);
   for (const Trial* other : equals) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/sweep/builder.hpp"
@@ -18,8 +19,18 @@
 /// handed out as errands. Whatever is here is of whoever has the turn.
 namespace tilewright {
 
-/// What all devices of a sweep share. `stopped`: interrupted, or something is broken for all.
+/// What all devices of a sweep share. `stopped`: interrupted, or something is broken for all. It is asked from the
+/// compile workers' threads too, and lives as long as the builder, so a journey stays where it was made.
 struct Journey {
+  Journey(const SweepRequest& request_of_all, Catalogue& catalogue_of_all, Store& store_of_all,
+          SweepListener& listener_of_all, std::function<bool()> stopped_for_all)
+      : request(request_of_all),
+        catalogue(catalogue_of_all),
+        store(store_of_all),
+        listener(listener_of_all),
+        stopped(std::move(stopped_for_all)),
+        builder(store, *request.compiler, catalogue.builtin_dir(), request.jobs, stopped, &turn) {}
+
   const SweepRequest& request;
   Catalogue& catalogue;
   Store& store;

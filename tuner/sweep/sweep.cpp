@@ -26,16 +26,7 @@ class Walk {
   Walk(const SweepRequest& request, Catalogue& catalogue, std::span<Workplace* const> workplaces, Store& store,
        SweepListener& listener, const std::function<bool()>& interrupted)
       : interrupted_(interrupted),
-        journey_{.request = request,
-                 .catalogue = catalogue,
-                 .store = store,
-                 .listener = listener,
-                 .stopped = [this] { return broken_ || (interrupted_ && interrupted_()); },
-                 .turn = {},
-                 .builder = {store, *request.compiler, catalogue.builtin_dir(), request.jobs,
-                             [this] { return journey_.stopped(); }, &journey_.turn},
-                 .summary = {},
-                 .start = {}} {
+        journey_(request, catalogue, store, listener, [this] { return broken_ || (interrupted_ && interrupted_()); }) {
     journey_.builder.retry_failed(request.retry.count(TrialStatus::compile_failed) != 0);
     std::map<std::string, std::vector<std::string>> members;
     for (const Workplace* each : workplaces) members[each->facts().fingerprint()].push_back(each->gpu_uuid());

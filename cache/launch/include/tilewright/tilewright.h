@@ -32,9 +32,9 @@ typedef struct tw_op tw_op;
 
 enum {
   TW_OK = 0,
-  TW_ERROR_USAGE = 1,     /* a wrong argument: unknown op, dim < 1, null pointer, wrong number of arguments... */
-  TW_ERROR_CACHE = 2,     /* the cache is missing, damaged, of another schema than this library's, or writable by others */
-  TW_ERROR_DEVICE = 3,    /* no driver, no GPU, no current context, or a failed driver call */
+  TW_ERROR_USAGE = 1,  /* a wrong argument: unknown op, dim < 1, null pointer, wrong number of arguments... */
+  TW_ERROR_CACHE = 2,  /* the cache is missing, damaged, of another schema than this library's, or writable by others */
+  TW_ERROR_DEVICE = 3, /* no driver, no GPU, no current context, or a failed driver call */
   TW_ERROR_NO_MATCH = 4,  /* the cache has nothing that can serve this shape with these arguments on this GPU */
   TW_ERROR_INTERFACE = 5, /* the op's arguments are not the ones that the application was written for */
   TW_ERROR_INTERNAL = 6   /* out of host memory, or a mistake of this library */
