@@ -8,8 +8,10 @@
 #include "cache/driver/nvml.hpp"
 #include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_library.hpp"
 #include "tuner/kernels_dir.hpp"
@@ -137,9 +139,7 @@ bool found(const std::vector<Finding>& findings, const std::string& prefix) {
   return false;
 }
 
-}  // namespace
-
-ExitCode run_doctor_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   arguments.require_at_most(0);
   const Format format = format_of(arguments);
   std::vector<Finding> findings = look_at_gpus();
@@ -168,6 +168,21 @@ ExitCode run_doctor_verb(const Arguments& arguments, Console& console) {
                                 : "Nothing can be tuned here until what is missing is brought.");
   console.print(table, format);
   return tunes && sound ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+Verb doctor_verb() {
+  Verb verb;
+  verb.name = "doctor";
+  verb.summary = "Say what was found on this machine, where, and what each missing part costs";
+  verb.usage = "[OPTION...]";
+  verb.description = {"Driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops and the cache."};
+  verb.options = {kOps, kCache, kFormat};
+  verb.examples = {{"tilewright doctor --format json", "For a bug report."}};
+  verb.exit_codes = "0 something can be tuned here and the cache is sound, 1 not, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

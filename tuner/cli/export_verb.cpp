@@ -13,10 +13,12 @@
 #include "cache/error.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/transfer_table.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/ship/cover_choice.hpp"
 #include "tuner/ship/header.hpp"
@@ -197,9 +199,7 @@ ExitCode export_cover(const Arguments& arguments, Console& console, const std::o
   return ExitCode::done;
 }
 
-}  // namespace
-
-ExitCode run_export_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::optional<Target> target = target_of(arguments);
   if (arguments.has("cover")) return export_cover(arguments, console, target);
@@ -226,6 +226,52 @@ ExitCode run_export_verb(const Arguments& arguments, Console& console) {
   table.notes.insert(table.notes.end(), notes.begin(), notes.end());
   console.print(table, format);
   return ExitCode::done;
+}
+
+}  // namespace
+
+Verb export_verb() {
+  Verb verb;
+  verb.name = "export";
+  verb.summary = "Write the winners of the cache to be shipped: as a cache, a bundle or a C++ header";
+  verb.usage = "{-o|--bundle|--header} FILE [OP...] [OPTION...]";
+  verb.description = {
+      "The file is a cache of its own: applications launch from it, also in a read-only folder, and `tilewright "
+      "import` "
+      "brings it into another cache. It has the winners of the ops named, or of all, their trials and binaries, and "
+      "the "
+      "ceilings of their devices; other trials stay behind. It is checked before it is put in its place.",
+      "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
+      "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as "
+      "constant "
+      "data, with a constexpr lookup.",
+      "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that "
+      "serve "
+      "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; "
+      "best "
+      "after a sweep with --strategy exhaustive.",
+  };
+  verb.options = {
+      {"output", "FILE", "A cache.", false, 'o'},
+      {"bundle", "FILE", "A bundle."},
+      {"header", "FILE", "A C++ header, for one GPU; with several in the cache, --device names it."},
+      {"cover", "RATIO", "The fewest configs within this factor of the best, such as 1.05. Alone: only tell."},
+      {"trials", "",
+       "A recording instead: every trial with its rounds, and no winners, binaries or logs. For `tilewright sweep "
+       "--replay`."},
+      {"force", "", "Replace the file if it is there."},
+      kDevice,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."},
+                   {"tilewright export --bundle winners.bundle --cover 1.05", "Few binaries, nearly as fast."},
+                   {"tilewright export --trials -o sweep.db", "A recording of all that was measured."}};
+  verb.exit_codes =
+      "0 done, 1 there is no winner to export or a file cannot be read or written, 2 the command line is "
+      "wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

@@ -10,9 +10,11 @@
 #include "cache/store/file_facts.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/transfer_table.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
 
@@ -87,9 +89,7 @@ Store open_source(const std::filesystem::path& file, Console& console) {
   return from;
 }
 
-}  // namespace
-
-ExitCode run_import_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   (void)arguments.word(0, "the file to import");
   const std::vector<std::string>& files = arguments.words();
@@ -123,6 +123,33 @@ ExitCode run_import_verb(const Arguments& arguments, Console& console) {
     }
   }
   return done.empty() ? ExitCode::failed : ExitCode::done;
+}
+
+}  // namespace
+
+Verb import_verb() {
+  Verb verb;
+  verb.name = "import";
+  verb.summary = "Bring the winners of other caches, such as exports, into the cache";
+  verb.usage = "FILE... [OPTION...]";
+  verb.description = {
+      "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. "
+      "Where "
+      "both "
+      "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
+      "with "
+      "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
+      "nothing.",
+      "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
+      "Binaries are code: import what you trust.",
+  };
+  verb.options = {{"conflicts", "", "Print the conflicts instead of what came in."}, kCache, kFormat};
+  verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."},
+                   {"tilewright import node1.db node2.db node3.db --conflicts", "What several machines found."}};
+  verb.exit_codes =
+      "0 done, 1 the file has no winners, or it or the cache cannot be used, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

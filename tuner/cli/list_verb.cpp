@@ -7,9 +7,11 @@
 
 #include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_misses.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/report/op_tables.hpp"
 
 namespace tilewright::cli {
@@ -116,9 +118,7 @@ ExitCode list_devices(const Arguments& arguments, Console& console) {
   return ExitCode::done;
 }
 
-}  // namespace
-
-ExitCode run_list_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   (void)format_of(arguments);
   const std::string what = arguments.words().empty() ? "ops" : arguments.words().front();
@@ -126,6 +126,25 @@ ExitCode run_list_verb(const Arguments& arguments, Console& console) {
   if (what == "devices") return list_devices(arguments, console);
   if (what == "misses") return list_misses(arguments, console);
   throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices", "misses"})));
+}
+
+}  // namespace
+
+Verb list_verb() {
+  Verb verb;
+  verb.name = "list";
+  verb.summary = "List the ops that can be tuned, the devices of the cache, or the misses";
+  verb.usage = "[ops|devices|misses] [OPTION...]";
+  verb.description = {
+      "ops (default): each op with its dims, types, attributes, implementations, the size of its space and how many of "
+      "its problems have a winner in the cache. devices: those that the cache has trials of. misses: shapes that "
+      "applications asked for and that had no exact winner, the most asked first.",
+  };
+  verb.options = {kOps, kCache, kFormat};
+  verb.examples = {{"tilewright list --ops ./my_ops", "Your own ops among the built-in ones."}};
+  verb.exit_codes = "0 done, 1 failed, 2 the command line is wrong, 3 some definition has mistakes.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

@@ -113,7 +113,7 @@ void Progress::Lane::trial_done(const Problem& problem, const Trial& trial, bool
   ++done_;
   ++progress_.made_;
   if (is_best_so_far) best_ = trial;
-  if (trial.status != TrialStatus::ok) {
+  if (is_failure(trial.status)) {
     ++failed_;
     tell_failure(problem, trial);
   }

@@ -8,11 +8,13 @@
 #include "cache/match.hpp"
 #include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/report/served_table.hpp"
 
 namespace tilewright::cli {
@@ -25,9 +27,7 @@ OpInterface interface_for(const std::string& op, const Store& store, const Argum
   return open_catalogue(arguments).find(op).interface;
 }
 
-}  // namespace
-
-ExitCode run_query_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const ProblemWords words = read_problem_words(arguments);
   const Store store = open_to_read(arguments);
@@ -54,6 +54,39 @@ ExitCode run_query_verb(const Arguments& arguments, Console& console) {
   }
   console.print(table, format);
   return served ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+Verb query_verb() {
+  Verb verb;
+  verb.name = "query";
+  verb.summary = "Ask the cache which config serves a problem, and how well it fits";
+  verb.usage = "OP [NAME=VALUE...] [OPTION...]";
+  verb.description = {
+      "Answers from the cache alone, in milliseconds: no GPU is opened and nothing is compiled. What dtype or "
+      "attribute "
+      "is not given takes its first value. Without --device there is an answer for each device of the cache.",
+      "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for one around it), "
+      "default "
+      "(the op's base), none; fresh or stale; same device or same architecture.",
+  };
+  verb.options = {
+      {"device", "NAME", "A device of the cache by its name or a part of it, cpu, or an architecture such as sm_90."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright query softmax rows=8 cols=100 dtype=f32", "The winner for one shape."},
+      {"tilewright query \"softmax[dtype=bf16]{rows=4096,cols=1024}\" --device H200 --format json",
+       "The same by shape key, for a program."},
+  };
+  verb.exit_codes =
+      "0 something can be served, 1 nothing can (match none) or the cache cannot be read, 2 the command "
+      "line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

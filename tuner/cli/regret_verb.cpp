@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/search/regret.hpp"
 
 namespace tilewright::cli {
@@ -87,9 +89,7 @@ std::string sweep_of(const std::vector<Problem>& problems) {
   return text;
 }
 
-}  // namespace
-
-ExitCode run_regret_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string& op = arguments.word(0, "the name of an op");
   arguments.require_at_most(1);
@@ -141,6 +141,34 @@ ExitCode run_regret_verb(const Arguments& arguments, Console& console) {
   }
   console.print(table, format);
   return all.empty() ? ExitCode::failed : ExitCode::done;
+}
+
+}  // namespace
+
+Verb regret_verb() {
+  Verb verb;
+  verb.name = "regret";
+  verb.summary = "Tell what shapes never tuned would lose, by leaving out those that are";
+  verb.usage = "OP [OPTION...]";
+  verb.description = {
+      "Each tuned shape is left out together with every shape that has one of its dims' values, is served from the "
+      "rest by the launch library's rule, and what serves it is compared with its true winner, by the trials that the "
+      "cache has. Where the config was never timed at the shape, that is said; exhaustive sweeps leave no such gap.",
+      "Losses are told by region (dims within the same power of 16), and which shapes to tune next: half-way between a "
+      "shape that loses more than 3 % and the one that serves it.",
+  };
+  verb.options = {
+      {"each", "", "A row for each shape instead of each region."},
+      {"alone", "", "Leave out the shape alone, and keep those that share a dim with it."},
+      kDevice,
+      kMode,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {{"tilewright regret gemm", "How well gemm is served between its tuned shapes."}};
+  verb.exit_codes = "0 done, 1 there is no winner to judge or the cache cannot be read, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

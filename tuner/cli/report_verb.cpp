@@ -9,10 +9,12 @@
 
 #include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/stored_winners.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/page_data.hpp"
 #include "tuner/report/units.hpp"
@@ -92,9 +94,7 @@ void write_file(const std::filesystem::path& file, const std::string& text) {
                   file.string()));
 }
 
-}  // namespace
-
-ExitCode run_report_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   if (!arguments.has("output")) throw UsageError("report needs a file to write: tilewright report -o report.html");
   const std::filesystem::path file = arguments.text("output");
@@ -114,6 +114,33 @@ ExitCode run_report_verb(const Arguments& arguments, Console& console) {
   console.print(fmt::format("{}: {} winners and {} trials in {}; open it in a browser.\n", file.string(), winners,
                             input.history.trials.size(), show_bytes(static_cast<double>(page.size()))));
   return ExitCode::done;
+}
+
+}  // namespace
+
+Verb report_verb() {
+  Verb verb;
+  verb.name = "report";
+  verb.summary = "Write the cache as pictures: one HTML file, opened in a browser with no network";
+  verb.usage = "[OP] -o FILE [OPTION...]";
+  verb.description = {
+      "Views: a summary; a heat map of time, share of ceiling or any parameter over the shapes; the winners under the "
+      "measured roofs; all configs of a problem; the effect of each parameter; sweeps over time; failures by kind; the "
+      "evidence of each winner. Op, type, device and mode are chosen in the page; its address links to what is shown, "
+      "and each figure is a table, too. The cache is read as it is at one moment, also while a sweep writes it.",
+  };
+  verb.options = {
+      {"output", "FILE", "The file to write; it is replaced if it is there.", false, 'o'},
+      kDevice,
+      kOps,
+      kCache,
+  };
+  verb.examples = {{"tilewright report -o report.html", "All ops."},
+                   {"tilewright report softmax --device H200 -o softmax.html", "One op on one device."}};
+  verb.exit_codes =
+      "0 done, 1 there is no trial to show or a file cannot be read or written, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

@@ -10,11 +10,13 @@
 #include "cache/error.hpp"
 #include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/cli/winner_evidence.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
@@ -214,12 +216,48 @@ bool names_an_op_alone(const Arguments& arguments) {
          op_name_of(arguments.words().front()) == arguments.words().front();
 }
 
-}  // namespace
-
-ExitCode run_show_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("config")) return show_config(arguments, console);
   refuse_compiler_options(arguments);
   return names_an_op_alone(arguments) ? show_op(arguments, console) : show_winner(arguments, console);
+}
+
+}  // namespace
+
+Verb show_verb() {
+  Verb verb;
+  verb.name = "show";
+  verb.summary = "Show an op, one config of it (source, PTX, resources, log), or the evidence of a winner";
+  verb.usage = "OP [NAME=VALUE...] [--config CONFIG] [OPTION...]";
+  verb.description = {
+      "With --config: compiles that config for an architecture, with no GPU, and prints what is asked for; by default "
+      "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
+      "definition's grid that the config is legal for.",
+      "With a problem and no --config: tells in words why its winner is the winner. With an op alone: its arguments in "
+      "the "
+      "order of a call, its implementations and their parameters.",
+  };
+  verb.options = {
+      {"config", "CONFIG", "Such as 'onchip{num_warps=4,vec=8,static_dims=1}'; parameters in any order."},
+      {"shape", "TEXT", "Dims: rows=4096,cols=1024. They may also stand behind the op."},
+      {"arch", "ARCH", "sm_80, sm_90a (default), … or cpu for the emulator."},
+      {"source", "", "The source that the compiler is given."},
+      {"ptx", "", "The PTX that the binary is made from."},
+      {"resources", "", "Registers, spills and shared memory of each kernel (the default)."},
+      {"log", "", "All that the compiler said."},
+      {"device", "NAME", "Without --config: the winner of this device of the cache."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright show softmax --config 'streaming{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
+      {"tilewright show softmax rows=4096 cols=1024 dtype=bf16", "Why its winner won."},
+      {"tilewright show softmax", "What to pass to a launch, and what there is to tune."},
+  };
+  verb.exit_codes = "0 done, 1 the config does not compile or there is no winner, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

@@ -9,6 +9,7 @@
 
 #include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/problem_words.hpp"
@@ -18,6 +19,7 @@
 #include "tuner/cli/sweep_misses.hpp"
 #include "tuner/cli/sweep_revalidate.hpp"
 #include "tuner/cli/sweep_setup.hpp"
+#include "tuner/cli/verb.hpp"
 #include "tuner/cli/workplaces.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/definition/space.hpp"
@@ -123,9 +125,7 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
   return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);
 }
 
-}  // namespace
-
-ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
   if (arguments.has("misses")) return run_sweep_misses(arguments, console);
@@ -176,6 +176,90 @@ ExitCode run_sweep_verb(const Arguments& arguments, Console& console) {
   if (!summary.refusals.empty()) console.say(refusals_text(summary.refusals));
   const bool partly = summary.interrupted || summary.without_winner > 0 || !summary.lost.empty();
   return partly ? ExitCode::partly : ExitCode::done;
+}
+
+}  // namespace
+
+Verb sweep_verb() {
+  Verb verb;
+  verb.name = "sweep";
+  verb.summary = "Tune an op: compile, verify and measure its configs, and keep the winners";
+  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
+  verb.description = {
+      "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
+      "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
+      "measured again, so a sweep that was interrupted or killed goes on where it stopped. Ends with the table of "
+      "winners.",
+      "Problems: NAME=VALUES names dims, attributes or dtype, and --shapes says the same in one text. VALUES are lists "
+      "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Where no dims are "
+      "given, the grid of the op's definition is; where no dtype is given, the op's first.",
+  };
+  verb.options = {
+      {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
+      {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
+      {"dtype", "LIST", "Types to tune: bf16,f32."},
+      {"attr", "NAME=LIST", "Values of an attribute: act=gelu,relu. Default: the attribute's first.", true},
+      {"device", "NAME", "auto (default: the first GPU, else the emulator), cpu, or cuda:N."},
+      {"devices", "LIST",
+       "Several: all GPUs (all), or a list such as cuda:0,cuda:2. GPUs of one model share the problems, each of which "
+       "is "
+       "measured wholly on one; of different models each measures them all."},
+      {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
+      {"regime", "NAME",
+       "burst (default): the fastest where the power limit is not reached is served; sustained: of the finalists the "
+       "fastest after a second of load. Both are stored."},
+      {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
+      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      {"strategy", "NAME",
+       "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: every "
+       "config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; model: what "
+       "neighbouring shapes rank highest."},
+      {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
+      {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
+      {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
+      {"no-prune", "", "model: try all configs, in the order of its ranking."},
+      {"replay", "FILE",
+       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "
+       "device, and tell what each asks for, how long it measures and how much slower its winner is."},
+      {"misses", "",
+       "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
+       "then have one. No shapes are given."},
+      {"revalidate", "",
+       "Time again, in turns, the winners of OP or of all ops that were chosen under another driver, compiler, version "
+       "or source, and those that led with them: each is kept, another is promoted, or all configs are searched again. "
+       "No shapes are given."},
+      {"config", "CONFIG", "Consider this config alone; into a cache of its own, since it wins."},
+      {"max-configs", "N",
+       "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
+      {"jobs", "N", "Compile workers. Default: one a core."},
+      {"again", "", "Measure what the cache has already, too."},
+      {"retry", "LIST",
+       "Try again what failed so: compile_failed, exceeds_limits, wrong_result, timed_out, crashed, or all. Without it "
+       "no failure is tried twice."},
+      {"timeout", "SECONDS",
+       "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
+       "much "
+       "faster; on the emulator 90."},
+      {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
+      {"quiet", "", "No progress."},
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright sweep softmax", "The grid of the definition, on the GPU if there is one, else on the emulator."},
+      {"tilewright sweep softmax --dtype bf16,f32 --shapes \"rows=256,4096 cols=1024..16384x4\"",
+       "Two types, six shapes each."},
+      {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
+      {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
+      {"tilewright sweep --misses", "What applications used on this GPU and nobody had tuned."},
+      {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
+  };
+  verb.exit_codes =
+      "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, some "
+      "problem has no winner, or a GPU was lost.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/stored_winners.hpp"
+#include "tuner/cli/verb.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -26,9 +28,7 @@ bool holds(const std::vector<Value>& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-}  // namespace
-
-ExitCode run_table_verb(const Arguments& arguments, Console& console) {
+ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string& op = arguments.word(0, "the name of an op");
   arguments.require_at_most(1);
@@ -57,6 +57,28 @@ ExitCode run_table_verb(const Arguments& arguments, Console& console) {
   if (lines.empty()) table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", op));
   console.print(table, format);
   return lines.empty() ? ExitCode::failed : ExitCode::done;
+}
+
+}  // namespace
+
+Verb table_verb() {
+  Verb verb;
+  verb.name = "table";
+  verb.summary = "Print the winners of an op over all shapes in the cache";
+  verb.usage = "OP [OPTION...]";
+  verb.description = {
+      "Shape, winner, time with its 95 % interval, GB/s, share of the ceiling of the same traffic, what the time is "
+      "bound by, speed-up over "
+      "the "
+      "op's base, match and device. A time of device cpu is the emulator's.",
+  };
+  verb.options = {
+      {"dtype", "LIST", "Only these types."}, kDevice, kMode, kOps, kCache, kFormat,
+  };
+  verb.examples = {{"tilewright table softmax --dtype bf16 --format csv", "For a spreadsheet."}};
+  verb.exit_codes = "0 done, 1 there is no winner to print or the cache cannot be read, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
 }
 
 }  // namespace tilewright::cli

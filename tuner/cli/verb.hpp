@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// What a verb is to its users: name, options, examples. One table (verb_table.cpp) holds all of them; parsing,
-/// `--help` and docs/cli.md are made from it, so that they cannot differ. Plain values.
+/// What a verb is to its users: name, options, examples. Parsing, `--help`, docs/cli.md, completions and man pages are
+/// made from these values, so that they cannot differ.
 namespace tilewright::cli {
 
 class Arguments;
@@ -53,17 +53,17 @@ struct Verb {
 /// Throws UsageError with the nearest right name.
 [[nodiscard]] const Verb& find_verb(const std::string& name);
 
-// One function a verb, each in the file of its name.
-ExitCode run_sweep_verb(const Arguments& arguments, Console& console);
-ExitCode run_query_verb(const Arguments& arguments, Console& console);
-ExitCode run_table_verb(const Arguments& arguments, Console& console);
-ExitCode run_regret_verb(const Arguments& arguments, Console& console);
-ExitCode run_list_verb(const Arguments& arguments, Console& console);
-ExitCode run_show_verb(const Arguments& arguments, Console& console);
-ExitCode run_report_verb(const Arguments& arguments, Console& console);
-ExitCode run_export_verb(const Arguments& arguments, Console& console);
-ExitCode run_import_verb(const Arguments& arguments, Console& console);
-ExitCode run_doctor_verb(const Arguments& arguments, Console& console);
-ExitCode run_help_verb(const Arguments& arguments, Console& console);
+// Each in the file of its name, with what it does.
+[[nodiscard]] Verb sweep_verb();
+[[nodiscard]] Verb query_verb();
+[[nodiscard]] Verb table_verb();
+[[nodiscard]] Verb regret_verb();
+[[nodiscard]] Verb list_verb();
+[[nodiscard]] Verb show_verb();
+[[nodiscard]] Verb report_verb();
+[[nodiscard]] Verb export_verb();
+[[nodiscard]] Verb import_verb();
+[[nodiscard]] Verb doctor_verb();
+[[nodiscard]] Verb help_verb();
 
 }  // namespace tilewright::cli
