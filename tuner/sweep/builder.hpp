@@ -11,7 +11,7 @@
 
 #include "cache/store/store.hpp"
 #include "tuner/compile/compile_pool.hpp"
-#include "tuner/compile/source.hpp"
+#include "tuner/compile/request.hpp"
 
 /// Binaries for a sweep: each compiled once, whatever asks for it, on threads that run ahead of the measuring; what the
 /// cache has already is not compiled again, failures included. Belongs to whoever has the turn, as does the store.
@@ -22,17 +22,6 @@ class Turn;
 /// The identity of a binary: source key, architecture, compiler and options. 32 hexadecimal digits.
 [[nodiscard]] std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
                                     const std::vector<std::string>& options);
-
-/// Folders that kernels include from when compiled for `arch`: `device/…` is found in the last.
-[[nodiscard]] std::vector<std::filesystem::path> include_dirs(const std::filesystem::path& builtin_dir,
-                                                              const std::string& arch);
-
-/// The compiler's own words in one line: the first that says "error", else the first at all. For a trial's reason.
-[[nodiscard]] std::string first_error(const std::string& log);
-
-/// The request for one generated source.
-[[nodiscard]] CompileRequest compile_request(const GeneratedSource& source, const std::string& arch,
-                                             const std::filesystem::path& builtin_dir);
 
 /// A finished compile as the cache keeps it.
 [[nodiscard]] Build to_build(const std::string& key, const std::string& arch, const CompileResult& result);
