@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "tuner/moment.hpp"
+
 namespace tilewright {
 
 CompilePool::CompilePool(Compiler& compiler, int workers) : compiler_(compiler) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int count = workers > 0 ? workers : cores;
   threads_.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
 }
 
 CompilePool::~CompilePool() {
@@ -102,7 +104,7 @@ std::size_t CompilePool::unfinished() const {
   return jobs_.size() - done_.size();
 }
 
-void CompilePool::work() {
+void CompilePool::work(int worker) {
   std::unique_lock lock(mutex_);
   for (;;) {
     submitted_.wait(lock, [this] { return stopping_ || (!paused_ && !waiting_.empty()); });
@@ -113,7 +115,7 @@ void CompilePool::work() {
     ++running_;
     const std::function<CompileRequest()> request = std::move(job->second.request);
     lock.unlock();
-    Finished finished{job->first, {}, nullptr};
+    Finished finished{job->first, {}, nullptr, worker, moment_us()};
     try {
       finished.result = compiler_.compile(request());
     } catch (...) {

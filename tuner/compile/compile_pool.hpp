@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -34,6 +35,9 @@ class CompilePool {
     std::string key;
     CompileResult result;
     std::exception_ptr error;
+    /// Which of the pool's workers did it, from 0, and when it began (tuner/moment.hpp).
+    int worker = 0;
+    std::int64_t began_us = 0;
   };
 
   /// Makes the request on the worker's thread, then compiles it: a sweep queues thousands, whose sources need not all
@@ -67,7 +71,7 @@ class CompilePool {
     std::function<CompileRequest()> request;
     Finished finished;
   };
-  void work();
+  void work(int worker);
   Finished hand_out(std::map<std::string, Job>::iterator job);
 
   Compiler& compiler_;
