@@ -71,6 +71,8 @@ class SweepListener {
   virtual void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                                std::size_t already_measured) = 0;
   virtual void trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) = 0;
+  /// Told often: compiles that were requested and are not done, of all devices together.
+  virtual void compiling(std::size_t unfinished) { static_cast<void>(unfinished); }
   virtual void problem_done(const Problem& problem, const std::vector<Winner>& winners) = 0;
   virtual void note(const std::string& line) = 0;
 };

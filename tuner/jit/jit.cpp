@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// libtilewright-jit.so: compiles a config for a problem inside an application (cache/launch/jit_abi.hpp).
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cache/device_facts.hpp"
+#include "cache/error.hpp"
+#include "cache/launch/jit_abi.hpp"
+#include "cache/store/codecs.hpp"
+#include "cache/version.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/compile/request.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/kernels_dir.hpp"
+
+#define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace tilewright::jit {
+namespace {
+
+std::vector<std::filesystem::path> folders_of(std::string_view text) {
+  std::vector<std::filesystem::path> folders;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    if (end > 0) folders.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return folders;
+}
+
+/// The file that this code is in.
+std::filesystem::path this_library() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&this_library), &info) == 0 || info.dli_fname == nullptr) {
+    throw Error(
+        "looking for the built-in ops: the loader does not know where libtilewright-jit.so is; set "
+        "TILEWRIGHT_KERNELS_DIR to the folder that holds them");
+  }
+  return info.dli_fname;
+}
+
+/// Opened once a process: NVRTC, and the definitions that were asked for. Belongs to who holds the lock.
+class Workshop {
+ public:
+  CompileResult compile(const Request& request) {
+    Catalogue& catalogue = catalogue_of(request.ops);
+    const std::string_view key = request.problem;
+    const OpDefinition& definition = catalogue.find(op_name_of(std::string(key.substr(0, key.find('{')))));
+    const Problem problem = parse_problem(request.problem, definition.interface);
+    const Config config = parse_config(request.config);
+    const Implementation& implementation = definition.implementation(config.implementation);
+    if (definition.interface.hash() != request.interface_hash || implementation.hash != request.implementation_hash) {
+      throw Error(
+          fmt::format("the source of {} in {} is not the one that the cache was tuned with: install the version "
+                      "of the ops that it was, or sweep again",
+                      config.implementation, definition.file.parent_path().string()));
+    }
+    const DeviceFacts device = device_facts_from_json(nlohmann::json::parse(request.device));
+    const auto planned = make_plan(definition.interface, implementation.recipe, config, problem, device);
+    if (const auto* illegal = std::get_if<Illegal>(&planned)) throw Error(illegal->reason);
+    const GeneratedSource source =
+        generate_source(definition, implementation, config, problem, std::get<LaunchPlan>(planned));
+    CompileResult result = compiler().compile(compile_request(source, device.arch(), catalogue.builtin_dir()));
+    if (!result.ok) throw Error(first_error(result.log));
+    return result;
+  }
+
+ private:
+  Catalogue& catalogue_of(const std::string& ops) {
+    std::unique_ptr<Catalogue>& catalogue = catalogues_[ops];
+    if (!catalogue) catalogue = std::make_unique<Catalogue>(folders_of(ops), kernels_dir_beside(this_library()));
+    return *catalogue;
+  }
+
+  NvrtcCompiler& compiler() {
+    if (!compiler_) compiler_ = std::make_unique<NvrtcCompiler>();
+    return *compiler_;
+  }
+
+  /// By the folders of user's ops.
+  std::map<std::string, std::unique_ptr<Catalogue>> catalogues_;
+  std::unique_ptr<NvrtcCompiler> compiler_;
+};
+
+/// Never destroyed: NVRTC may be gone when a process ends.
+Workshop& workshop() {
+  static Workshop* const only = new Workshop;
+  return *only;
+}
+
+std::mutex& turn() {
+  static std::mutex* const only = new std::mutex;
+  return *only;
+}
+
+}  // namespace
+}  // namespace tilewright::jit
+
+TILEWRIGHT_EXPORT const char* tilewright_jit_version() {
+  static const std::string kVersion(tilewright::version());
+  return kVersion.c_str();
+}
+
+TILEWRIGHT_EXPORT void tilewright_jit_compile(const tilewright::jit::Request& request,
+                                              const tilewright::jit::Sink& sink) {
+  using namespace tilewright;
+  const std::lock_guard lock(jit::turn());
+  try {
+    const CompileResult result = jit::workshop().compile(request);
+    const std::string kernels = encode_kernels(kernel_facts(result));
+    sink.compiled(sink.context, {result.binary.data(), result.binary.size(), kernels.c_str()});
+  } catch (const std::exception& error) {
+    sink.failed(sink.context, error.what());
+  }
+}
