@@ -227,6 +227,9 @@ Trial decode_trial(const Query& row, int first) {
   // SQLite's integers are signed: the bits are kept.
   if (const auto bits = row.maybe_integer(column)) trial.readings.throttle_reasons = static_cast<std::uint64_t>(*bits);
   trial.look = decode_look(row.text(++column));
+  if (!row.null(++column)) {
+    trial.phases = {row.integer(column), row.integer(column + 1), row.integer(column + 2), row.integer(column + 3)};
+  }
   return trial;
 }
 

@@ -61,8 +61,8 @@ inline constexpr std::string_view kTrialColumns =
     "t.id, t.status, t.reason, c.text, t.mode, t.gpu_uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
     "t.measured_at, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
     "t.compared, t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, "
-    "t.power_mw, t.throttle_reasons, t.look";
-inline constexpr int kTrialColumnCount = 29;
+    "t.power_mw, t.throttle_reasons, t.look, t.began_us, t.set_up_us, t.verify_us, t.measure_us";
+inline constexpr int kTrialColumnCount = 33;
 inline constexpr std::string_view kTrialJoins =
     "JOIN configs c ON c.id = t.config JOIN versions v ON v.id = t.versions LEFT JOIN builds b ON b.id = t.build";
 /// Reads the columns above from `first` on; the rounds stay empty.

@@ -34,6 +34,10 @@ struct History {
     /// Stored and loaded, of all kernels.
     int spill_bytes = 0;
     double milliseconds = 0;
+    /// As of Build; 0 where it is not known.
+    std::int64_t sweep = 0;
+    int worker = 0;
+    std::int64_t began_us = 0;
   };
   struct Sweep {
     std::string command;
@@ -56,6 +60,8 @@ struct History {
     double median_ns = 0;
     double low_ns = 0;
     double high_ns = 0;
+    /// All 0 where the device did nothing, or it is not known.
+    Phases phases{};
     /// Into `reasons`.
     std::int32_t reason = 0;
     std::int32_t launches_per_round = 0;
@@ -63,7 +69,7 @@ struct History {
     MeasureMode mode = MeasureMode::cold;
     TrialStatus status = TrialStatus::ok;
     LookLength look = LookLength::whole;
-    /// No newer trial of the same problem, device, mode and config.
+    /// As Store::trials() has it: no newer trial of the same problem, device, mode and config counts.
     bool newest = false;
   };
 

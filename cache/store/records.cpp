@@ -12,12 +12,13 @@ template <class Enum, std::size_t Count>
 using Names = std::array<std::pair<Enum, std::string_view>, Count>;
 
 // The words of the schema's CHECK constraints: they never change.
-constexpr Names<TrialStatus, 6> kStatusNames{{{TrialStatus::ok, "ok"},
+constexpr Names<TrialStatus, 7> kStatusNames{{{TrialStatus::ok, "ok"},
                                               {TrialStatus::compile_failed, "compile_failed"},
                                               {TrialStatus::exceeds_limits, "exceeds_limits"},
                                               {TrialStatus::wrong_result, "wrong_result"},
                                               {TrialStatus::timed_out, "timed_out"},
-                                              {TrialStatus::crashed, "crashed"}}};
+                                              {TrialStatus::crashed, "crashed"},
+                                              {TrialStatus::pruned, "pruned"}}};
 constexpr Names<MeasureMode, 3> kModeNames{
     {{MeasureMode::cold, "cold"}, {MeasureMode::hot, "hot"}, {MeasureMode::events, "events"}}};
 constexpr Names<LookLength, 3> kLookNames{

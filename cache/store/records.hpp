@@ -18,7 +18,8 @@
 /// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
 namespace tilewright {
 
-/// What became of one config on one problem. Everything but `ok` is a failure that is kept, so that nothing is tried twice.
+/// What became of one config on one problem. Failures are kept, so that nothing is tried twice; so is, with the reason, that
+/// a config was not tried at all.
 enum class TrialStatus : std::uint8_t {
   ok,
   compile_failed,
@@ -26,7 +27,12 @@ enum class TrialStatus : std::uint8_t {
   wrong_result,
   timed_out,
   crashed,
+  pruned,  ///< not tried: a model, or what the compiler said of it, tells that it cannot win
 };
+/// It was tried, and is not ok.
+[[nodiscard]] constexpr bool is_failure(TrialStatus status) noexcept {
+  return status != TrialStatus::ok && status != TrialStatus::pruned;
+}
 [[nodiscard]] std::string_view name(TrialStatus status) noexcept;
 [[nodiscard]] std::optional<TrialStatus> trial_status_from(std::string_view name) noexcept;
 
@@ -81,6 +87,11 @@ struct Build {
   std::string compiler;
   std::string arch;
   double milliseconds = 0;
+  // For a timeline of the sweep that compiled it, where that is known: the compiler of that sweep, from 0, and when it began,
+  // in microseconds since 1970.
+  std::int64_t sweep = 0;
+  std::optional<int> worker{};
+  std::optional<std::int64_t> began_us{};
 };
 
 /// Readings of the device around a trial; absent where NVML gives none.
@@ -124,11 +135,25 @@ struct Accuracy {
   double norm_relative = 0;
 };
 
+/// When a device worked for a trial, for a timeline of its sweep: one phase right behind the other. Microseconds.
+struct Phases {
+  /// Since 1970.
+  std::int64_t began_us = 0;
+  /// Inputs and reference of its problem; 0: they were there.
+  std::int64_t set_up_us = 0;
+  /// Loading included. Of what came to no end, all the time until it was given up.
+  std::int64_t verify_us = 0;
+  /// Of a final: of all that met in it.
+  std::int64_t measure_us = 0;
+  friend bool operator==(const Phases&, const Phases&) = default;
+};
+
 /// One config measured on one problem on one device.
 struct Trial {
   std::int64_t id = 0;
   TrialStatus status = TrialStatus::ok;
-  /// Why, in words. Of one that is ok: what disturbed its measurement and could not be kept away; empty when nothing did.
+  /// Why, in words; of one that was pruned with the figures. Of one that is ok: what disturbed its measurement and could not
+  /// be kept away; empty when nothing did.
   std::string reason;
   Config config;
   MeasureMode mode = MeasureMode::cold;
@@ -145,6 +170,8 @@ struct Trial {
   std::string build_key;
   std::int64_t sweep = 0;
   std::int64_t measured_at = 0;
+  /// Nothing where the device did nothing, or that is not known.
+  std::optional<Phases> phases{};
 };
 
 /// Why a row stands in the table of winners.

@@ -144,12 +144,21 @@ std::vector<std::string> Store::ops() const {
 std::optional<Build> Store::build(const std::string& key) const {
   return impl_->reading("read a build", [&, &database = impl_->database]() -> std::optional<Build> {
     Query query = database.query(
-        "SELECT d.ok, b.hash, d.kernels, d.log, d.compiler, d.arch, d.milliseconds "
+        "SELECT d.ok, b.hash, d.kernels, d.log, d.compiler, d.arch, d.milliseconds, d.sweep, d.worker, d.began_us "
         "FROM builds d LEFT JOIN binaries b ON b.id = d.binary WHERE d.key = ?",
         key);
     if (!query.next()) return std::nullopt;
-    return Build{key,           query.integer(0) != 0, query.text(1), decode_kernels(query.text(2)),
-                 query.text(3), query.text(4),         query.text(5), query.real(6)};
+    return Build{key,
+                 query.integer(0) != 0,
+                 query.text(1),
+                 decode_kernels(query.text(2)),
+                 query.text(3),
+                 query.text(4),
+                 query.text(5),
+                 query.real(6),
+                 query.integer(7),
+                 query.maybe_small(8),
+                 query.maybe_integer(9)};
   });
 }
 
@@ -165,15 +174,17 @@ void Store::put_build(const Build& build, std::span<const std::byte> binary) {
   impl_->writing(kDoing, [&, &database = impl_->database] {
     std::optional<std::int64_t> binary_id;
     if (build.ok) binary_id = add_binary(database, hash, binary.size(), frame);
+    std::optional<std::int64_t> sweep;
+    if (build.sweep != 0) sweep = ids::need_sweep(database, build.sweep);
     // A build that succeeded stays: trials point at it. One that failed may do better the next time.
     database.run(
-        "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, "
-        "?) "
+        "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds, sweep, worker, began_us) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels, "
-        "log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds "
-        "WHERE builds.ok = 0",
+        "log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds, "
+        "sweep = excluded.sweep, worker = excluded.worker, began_us = excluded.began_us WHERE builds.ok = 0",
         build.key, build.ok ? 1 : 0, binary_id, encode_kernels(build.kernels), build.log, build.compiler, build.arch,
-        build.milliseconds);
+        build.milliseconds, sweep, build.worker, build.began_us);
   });
 }
 

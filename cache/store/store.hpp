@@ -99,7 +99,8 @@ class Store final : public WinnerSource {
   /// implementation, device, and the build and sweep if any, were stored before, else CacheError. A trial of the same problem, config, implementation, mode and versions replaces
   /// nothing: all are kept, the newest counts.
   std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
-  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode.
+  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. One that was
+  /// pruned counts only where the config was not tried under the same versions, before or after.
   [[nodiscard]] std::vector<Trial> trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
                                           MeasureMode mode) const;
   /// Rounds are left out of listings; this one has them.

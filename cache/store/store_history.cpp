@@ -31,12 +31,36 @@ void read_texts(Database& database, const std::string& op, History& history) {
   while (devices.next()) history.devices.emplace(devices.integer(0), decode_facts(devices.text(1)));
 }
 
+/// By the rule of Store::trials(). `versions` are those of the trials.
+void mark_newest(std::vector<History::TrialOf>& trials, const std::vector<std::int64_t>& versions) {
+  const auto key = [&](std::size_t i) {
+    const History::TrialOf& trial = trials[i];
+    return std::tuple(trial.problem, trial.device, trial.config, trial.mode);
+  };
+  std::set<std::tuple<decltype(key(0)), std::int64_t>> pruned, tried;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].status == TrialStatus::pruned) pruned.emplace(key(i), versions[i]);
+  }
+  for (std::size_t i = 0; i < trials.size() && !pruned.empty(); ++i) {
+    if (trials[i].status != TrialStatus::pruned && pruned.count({key(i), versions[i]}) != 0) {
+      tried.emplace(key(i), versions[i]);
+    }
+  }
+  std::set<decltype(key(0))> seen;
+  for (std::size_t i = trials.size(); i-- > 0;) {
+    const bool counts = trials[i].status != TrialStatus::pruned || tried.count({key(i), versions[i]}) == 0;
+    trials[i].newest = counts && seen.insert(key(i)).second;
+  }
+}
+
 void read_trials(Database& database, History& history) {
+  std::vector<std::int64_t> versions;
   std::unordered_map<std::string, std::int32_t> reasons{{"", 0}};
   history.reasons = {""};
   Query query = database.query(
       "SELECT t.id, t.problem, t.device, t.config, t.build, t.sweep, t.measured_at, t.median_ns, t.low_ns, t.high_ns, "
-      "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look "
+      "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look, t.versions, t.began_us, "
+      "t.set_up_us, t.verify_us, t.measure_us "
       "FROM trials t LEFT JOIN rounds r ON r.trial = t.id ORDER BY t.id");
   while (query.next()) {
     if (history.problems.count(query.integer(1)) == 0) continue;
@@ -45,18 +69,17 @@ void read_trials(Database& database, History& history) {
     if (is_new) history.reasons.push_back(reason->first);
     history.trials.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4),
                               query.integer(5), query.integer(6), query.real(7), query.real(8), query.real(9),
+                              Phases{query.integer(17), query.integer(18), query.integer(19), query.integer(20)},
                               reason->second, query.small(11), query.small(12), decode_mode(query.text(13)),
                               decode_status(query.text(14)), decode_look(query.text(15)), false});
+    versions.push_back(query.integer(16));
   }
-  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, MeasureMode>> seen;
-  for (auto trial = history.trials.rbegin(); trial != history.trials.rend(); ++trial) {
-    trial->newest = seen.emplace(trial->problem, trial->device, trial->config, trial->mode).second;
-  }
+  mark_newest(history.trials, versions);
 }
 
-History::BuildOf build_of(bool ok, double milliseconds, const std::vector<KernelFacts>& kernels) {
-  History::BuildOf build{ok, 0, 0, milliseconds};
-  for (const KernelFacts& kernel : kernels) {
+History::BuildOf build_of(const Query& row) {
+  History::BuildOf build{row.integer(1) != 0, 0, 0, row.real(2), row.integer(4), row.small(5), row.integer(6)};
+  for (const KernelFacts& kernel : decode_kernels(row.text(3))) {
     build.registers = std::max(build.registers, kernel.registers);
     build.spill_bytes += kernel.spill_store_bytes + kernel.spill_load_bytes;
   }
@@ -77,11 +100,10 @@ void read_what_was_tried(Database& database, History& history) {
     if (configs.count(config.integer(0)) == 0) continue;
     history.configs.emplace(config.integer(0), History::ConfigOf{config.text(1), config.text(2)});
   }
-  Query build = database.query("SELECT id, ok, milliseconds, kernels FROM builds");
+  Query build = database.query("SELECT id, ok, milliseconds, kernels, sweep, worker, began_us FROM builds");
   while (build.next()) {
     if (builds.count(build.integer(0)) == 0) continue;
-    history.builds.emplace(build.integer(0),
-                           build_of(build.integer(1) != 0, build.real(2), decode_kernels(build.text(3))));
+    history.builds.emplace(build.integer(0), build_of(build));
   }
   Query sweep = database.query("SELECT id, command, device, started_at, ended_at, outcome FROM sweeps");
   while (sweep.next()) {

@@ -25,15 +25,10 @@ bool finite(const Timing& timing) {
   return std::ranges::all_of(timing.rounds_ns, [](double time) { return std::isfinite(time); });
 }
 
-template <class Value>
-std::optional<Value> of(const std::optional<Timing>& timing, Value Timing::*member) {
-  if (!timing) return std::nullopt;
-  return (*timing).*member;
-}
-
-std::optional<double> of(const std::optional<Accuracy>& accuracy, double Accuracy::*member) {
-  if (!accuracy) return std::nullopt;
-  return (*accuracy).*member;
+template <class Value, class Part>
+std::optional<Value> of(const std::optional<Part>& part, Value Part::*member) {
+  if (!part) return std::nullopt;
+  return (*part).*member;
 }
 
 struct TrialIds {
@@ -48,8 +43,9 @@ std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& 
       "gpu_uuid, "
       "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, "
       "compared, max_absolute, max_relative, norm_relative, "
-      "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look, "
+      "began_us, set_up_us, verify_us, measure_us) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       ids.problem, ids.device, ids.config, name(trial.mode), name(trial.status), trial.reason, ids.versions, ids.build,
       ids.sweep, trial.measured_at != 0 ? trial.measured_at : now_seconds(), trial.gpu_uuid,
       of(trial.timing, &Timing::median_ns), of(trial.timing, &Timing::low_ns), of(trial.timing, &Timing::high_ns),
@@ -57,7 +53,9 @@ std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& 
       of(trial.timing, &Timing::input_sets), of(trial.timing, &Timing::floor_ns), trial.accuracy ? 1 : 0,
       of(trial.accuracy, &Accuracy::max_absolute), of(trial.accuracy, &Accuracy::max_relative),
       of(trial.accuracy, &Accuracy::norm_relative), readings.sm_clock_mhz, readings.memory_clock_mhz,
-      readings.temperature_c, readings.power_mw, signed_bits(readings.throttle_reasons), name(trial.look));
+      readings.temperature_c, readings.power_mw, signed_bits(readings.throttle_reasons), name(trial.look),
+      of(trial.phases, &Phases::began_us), of(trial.phases, &Phases::set_up_us), of(trial.phases, &Phases::verify_us),
+      of(trial.phases, &Phases::measure_us));
   const std::int64_t id = database.last_id();
   if (trial.timing && !trial.timing->rounds_ns.empty()) {
     database.run("INSERT INTO rounds (trial, nanoseconds) VALUES (?, ?)", id,
@@ -89,6 +87,10 @@ std::int64_t Store::put_trial(const ProblemKey& key, const std::string& implemen
     throw fault(kDoing, path(), fmt::format("was given a time of {} that is no number", trial.config.text()),
                 "Nothing was written. A trial that could not be measured has no timing");
   }
+  if (trial.status == TrialStatus::pruned && (trial.timing || trial.accuracy)) {
+    throw fault(kDoing, path(), fmt::format("was given {} as pruned, with what only trying tells", trial.config.text()),
+                "Nothing was written. A config that was tried is not pruned");
+  }
   return impl_->writing(kDoing, [&, &database = impl_->database] {
     const ids::ProblemIds problem = ids::add_problem(database, key);
     const std::int64_t implementation = ids::need_implementation(database, problem.interface, implementation_hash);
@@ -108,7 +110,9 @@ std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::s
                                  MeasureMode mode) const {
   static const std::string kSql = fmt::format(
       "SELECT {} FROM trials t {} WHERE t.id IN (SELECT max(n.id) FROM trials n JOIN configs m ON m.id = n.config "
-      "WHERE n.problem = ? AND n.device = ? AND n.mode = ? AND m.implementation = ? GROUP BY n.config)",
+      "WHERE n.problem = ? AND n.device = ? AND n.mode = ? AND m.implementation = ? AND NOT (n.status = 'pruned' AND "
+      "EXISTS (SELECT 1 FROM trials o WHERE o.problem = n.problem AND o.device = n.device AND o.mode = n.mode AND "
+      "o.config = n.config AND o.versions = n.versions AND o.status <> 'pruned')) GROUP BY n.config)",
       kTrialColumns, kTrialJoins);
   return impl_->reading("list trials", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();

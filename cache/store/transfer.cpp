@@ -116,9 +116,13 @@ class Transfer {
     }
     Trial trial = from_.trial(row.winner.trial.id).value();
     trial.sweep = 0;  // a sweep of another cache
+    trial.phases.reset();
     if (!trial.build_key.empty() && builds_.insert(trial.build_key).second) {
       Build build = from_.build(trial.build_key).value();
       if (build.ok) build.log.clear();
+      build.sweep = 0;
+      build.worker.reset();
+      build.began_us.reset();
       to_.put_build(build, build.ok ? from_.binary(build.binary_hash) : std::vector<std::byte>());
     }
     return to_.put_trial(key, row.implementation_hash, trial);
@@ -173,8 +177,10 @@ void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
   for (const std::string& hash : tried.implementation_hashes) {
     to.put_implementation(tried.key.interface_hash, from.implementation_by_hash(hash).value());
     for (const Trial& listed : from.trials(tried.key, {hash}, tried.mode)) {
+      if (listed.status == TrialStatus::pruned) continue;
       Trial trial = from.trial(listed.id).value();
       trial.sweep = 0;
+      trial.phases.reset();
       trial.build_key.clear();
       trial.accuracy.reset();
       trial.readings = {};

@@ -56,7 +56,8 @@ class PageMaker {
     page["reasons"] = input_.history.reasons;
     page["modes"] = names<MeasureMode>({MeasureMode::cold, MeasureMode::hot, MeasureMode::events});
     page["statuses"] = names<TrialStatus>({TrialStatus::ok, TrialStatus::compile_failed, TrialStatus::exceeds_limits,
-                                           TrialStatus::wrong_result, TrialStatus::timed_out, TrialStatus::crashed});
+                                           TrialStatus::wrong_result, TrialStatus::timed_out, TrialStatus::crashed,
+                                           TrialStatus::pruned});
     page["looks"] = names<LookLength>({LookLength::brief, LookLength::whole, LookLength::final});
     page["trials"] = trials();
     page["winners"] = winners();

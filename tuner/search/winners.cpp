@@ -138,7 +138,7 @@ std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Confi
   }
 
   const auto failed =
-      std::count_if(trials.begin(), trials.end(), [](const Trial& trial) { return trial.status != TrialStatus::ok; });
+      std::count_if(trials.begin(), trials.end(), [](const Trial& trial) { return is_failure(trial.status); });
   for (Winner& winner : winners) {
     if (!fallback.empty()) winner.base_ns = median(*fallback.front());
     winner.configs_considered = static_cast<int>(trials.size());

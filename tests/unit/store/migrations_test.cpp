@@ -89,24 +89,29 @@ TEST(Migrations, ceilings_of_schema_1_are_plain_copies) {
   store.check();
 }
 
+/// A trial of op's plain{} on GPU and its winner, as schema 2 and later have them.
+void put_rows_of_schema_2(Database& database) {
+  database.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES ('GPU', 90, '{}')");
+  database.run("INSERT INTO interfaces (hash, op, definition, sequence) VALUES ('i', 'op', '{}', 1)");
+  database.run("INSERT INTO implementations (interface, hash, name, recipe) VALUES (1, 'm', 'plain', '{}')");
+  database.run("INSERT INTO specs (interface, op, dtype, attributes, text) VALUES (1, 'op', 'f32', '[]', 'op')");
+  database.run("INSERT INTO problems (spec, dims) VALUES (1, 'n=8')");
+  database.run("INSERT INTO configs (implementation, text) VALUES (1, 'plain{}')");
+  database.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (0, 'c', 't')");
+  database.run(
+      "INSERT INTO trials (problem, device, config, mode, status, reason, versions, measured_at, gpu_uuid, compared) "
+      "VALUES (1, 1, 1, 'cold', 'ok', '', 1, 5, '', 0)");
+  database.run(
+      "INSERT INTO winners (problem, device, mode, role, position, spec, trial, configs_considered, configs_failed, "
+      "strategy) VALUES (1, 1, 'cold', 'best', 0, 1, 1, 1, 0, 'exhaustive')");
+}
+
 TEST(Migrations, trials_of_schema_2_were_looked_at_wholly_and_winners_say_nothing_of_their_choice) {
   const TemporaryFolder folder;
   const auto path = folder / "c.db";
   {
     Database second = open_with(path, migrations().first(2));
-    second.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES ('GPU', 90, '{}')");
-    second.run("INSERT INTO interfaces (hash, op, definition, sequence) VALUES ('i', 'op', '{}', 1)");
-    second.run("INSERT INTO implementations (interface, hash, name, recipe) VALUES (1, 'm', 'plain', '{}')");
-    second.run("INSERT INTO specs (interface, op, dtype, attributes, text) VALUES (1, 'op', 'f32', '[]', 'op')");
-    second.run("INSERT INTO problems (spec, dims) VALUES (1, 'n=8')");
-    second.run("INSERT INTO configs (implementation, text) VALUES (1, 'plain{}')");
-    second.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (0, 'c', 't')");
-    second.run(
-        "INSERT INTO trials (problem, device, config, mode, status, reason, versions, measured_at, gpu_uuid, compared) "
-        "VALUES (1, 1, 1, 'cold', 'ok', '', 1, 5, '', 0)");
-    second.run(
-        "INSERT INTO winners (problem, device, mode, role, position, spec, trial, configs_considered, configs_failed, "
-        "strategy) VALUES (1, 1, 'cold', 'best', 0, 1, 1, 1, 0, 'exhaustive')");
+    put_rows_of_schema_2(second);
   }
   Store store(path);
   EXPECT_EQ(store.trial(1)->look, LookLength::whole);
@@ -114,6 +119,54 @@ TEST(Migrations, trials_of_schema_2_were_looked_at_wholly_and_winners_say_nothin
   Query query = third.query("SELECT choice FROM winners");
   ASSERT_TRUE(query.next());
   EXPECT_EQ(decode_choice(query.text(0)), Choice{});
+}
+
+TEST(Migrations, rows_of_schema_3_stay_whole_when_trials_are_made_anew) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  {
+    Database third = open_with(path, migrations().first(3));
+    put_rows_of_schema_2(third);
+    third.run("INSERT INTO rounds (trial, nanoseconds) VALUES (1, ?)",
+              std::span<const std::byte>(encode_rounds(std::vector{7.0, 8.0})));
+    third.run(
+        "INSERT INTO builds (key, ok, kernels, log, compiler, arch, milliseconds) VALUES "
+        "('k', 0, '[]', 'bad', 'c', 'sm_90', 4.5)");
+    third.run(
+        "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, measured_at, gpu_uuid, "
+        "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, "
+        "max_relative, norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look) "
+        "VALUES (1, 1, 1, 'cold', 'ok', 'busy', 1, 1, 6, 'GPU-1', 1, 2, 3, 4, 5, 6, 7, 1, 8, 9, 10, 11, 12, 13, 14, "
+        "15, "
+        "'final')");
+  }
+  Store store(path);
+  EXPECT_EQ(store.counts().schema, schema_version());
+  store.check();
+  EXPECT_TRUE(store.trial(1)->look == LookLength::whole && !store.trial(1)->timing && !store.trial(1)->phases);
+  const Trial second = store.trial(2).value();
+  EXPECT_EQ(second.reason, "busy");
+  EXPECT_EQ(second.build_key, "k");
+  EXPECT_EQ(second.gpu_uuid, "GPU-1");
+  EXPECT_EQ(second.measured_at, 6);
+  EXPECT_EQ(second.timing->median_ns, 1);
+  EXPECT_EQ(second.timing->floor_ns, 7);
+  EXPECT_EQ(second.accuracy->norm_relative, 10);
+  EXPECT_EQ(second.readings.throttle_reasons, 15u);
+  EXPECT_EQ(second.look, LookLength::final);
+  EXPECT_EQ(second.phases, std::nullopt);
+  EXPECT_EQ(store.build("k")->milliseconds, 4.5);
+  EXPECT_EQ(store.build("k")->began_us, std::nullopt);
+  Database now = open_with(path, migrations());
+  const auto count = [&](const char* sql) {
+    Query query = now.query(sql);
+    return query.next() ? query.integer(0) : -1;
+  };
+  EXPECT_EQ(count("SELECT length(nanoseconds) FROM rounds WHERE trial = 1"), 16);
+  EXPECT_EQ(count("SELECT count(*) FROM winner_table"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM pragma_index_list('trials')"), 1);
+  // The references still hold: a trial that a winner rests on cannot go.
+  EXPECT_THROW(now.run("DELETE FROM trials WHERE id = 1"), SQLite::Exception);
 }
 
 TEST(Migrations, a_step_that_fails_leaves_the_file_at_the_step_before) {

@@ -7,8 +7,9 @@ namespace tilewright {
 namespace {
 
 TEST(Records, every_status_mode_and_role_is_found_again_by_its_name) {
-  for (const auto status : {TrialStatus::ok, TrialStatus::compile_failed, TrialStatus::exceeds_limits,
-                            TrialStatus::wrong_result, TrialStatus::timed_out, TrialStatus::crashed}) {
+  for (const auto status :
+       {TrialStatus::ok, TrialStatus::compile_failed, TrialStatus::exceeds_limits, TrialStatus::wrong_result,
+        TrialStatus::timed_out, TrialStatus::crashed, TrialStatus::pruned}) {
     EXPECT_EQ(trial_status_from(name(status)), status);
   }
   for (const auto mode : {MeasureMode::cold, MeasureMode::hot, MeasureMode::events}) {
@@ -18,8 +19,18 @@ TEST(Records, every_status_mode_and_role_is_found_again_by_its_name) {
     EXPECT_EQ(winner_role_from(name(role)), role);
   }
   EXPECT_EQ(name(TrialStatus::wrong_result), "wrong_result");
+  EXPECT_EQ(name(TrialStatus::pruned), "pruned");
   EXPECT_EQ(name(MeasureMode::events), "events");
   EXPECT_EQ(name(WinnerRole::dynamic), "dynamic");
+}
+
+TEST(Records, what_was_not_tried_did_not_fail) {
+  EXPECT_FALSE(is_failure(TrialStatus::ok));
+  EXPECT_FALSE(is_failure(TrialStatus::pruned));
+  for (const auto status : {TrialStatus::compile_failed, TrialStatus::exceeds_limits, TrialStatus::wrong_result,
+                            TrialStatus::timed_out, TrialStatus::crashed}) {
+    EXPECT_TRUE(is_failure(status)) << name(status);
+  }
 }
 
 TEST(Records, an_unknown_name_is_nothing) {

@@ -82,9 +82,53 @@ TEST(StoreHistory, has_builds_and_sweeps_that_trials_name) {
   EXPECT_EQ(told.registers, 40);
   EXPECT_EQ(told.spill_bytes, 14);
   EXPECT_DOUBLE_EQ(told.milliseconds, 12.5);
+  EXPECT_EQ(told.sweep, 0);
+  EXPECT_EQ(told.began_us, 0);
   ASSERT_EQ(history.sweeps.size(), 1U);
   EXPECT_EQ(history.sweeps.at(history.trials[0].sweep).command, "tilewright sweep softmax");
   EXPECT_EQ(history.sweeps.at(history.trials[0].sweep).ended_at, std::nullopt);
+}
+
+TEST(StoreHistory, marks_one_that_was_pruned_only_where_none_was_tried_under_the_same_versions) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  Trial pruned;
+  pruned.status = TrialStatus::pruned;
+  pruned.reason = "cannot win";
+  pruned.versions = versions();
+  for (const int warps : {4, 8}) {
+    pruned.config = onchip_config(warps);
+    store.put_trial(softmax_key(8, 100), "impl-1", pruned);
+  }
+  store.put_trial(softmax_key(8, 100), "impl-1", full_trial(onchip_config(4)));
+  pruned.config = onchip_config(4);
+  store.put_trial(softmax_key(8, 100), "impl-1", pruned);
+  const std::vector<History::TrialOf> trials = store.history().trials;
+  ASSERT_EQ(trials.size(), 4U);
+  EXPECT_FALSE(trials[0].newest);
+  EXPECT_TRUE(trials[1].newest) << "the other config was never tried";
+  EXPECT_TRUE(trials[2].newest);
+  EXPECT_FALSE(trials[3].newest);
+}
+
+TEST(StoreHistory, tells_which_compiler_made_a_build_and_when_a_device_worked_for_a_trial) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "cache.db");
+  const std::int64_t sweep = store.begin_sweep("tilewright sweep softmax", h200().fingerprint());
+  store.put_build({"k1", false, "", {}, "log", "NVRTC 13.0", "sm_90", 1, sweep, 3, 1'763'000'000'000'001}, {});
+  Trial trial = full_trial(onchip_config(4));
+  trial.build_key = "k1";
+  trial.sweep = sweep;
+  trial.phases = {1'763'000'000'123'456, 7, 1'500, 20'000};
+  store.put_trial(softmax_key(8, 100), "impl-1", trial);
+  store.put_trial(softmax_key(8, 100), "impl-1", full_trial(onchip_config(8)));
+  const History history = store.history();
+  const History::BuildOf& build = history.builds.at(history.trials[0].build);
+  EXPECT_EQ(build.sweep, sweep);
+  EXPECT_EQ(build.worker, 3);
+  EXPECT_EQ(build.began_us, 1'763'000'000'000'001);
+  EXPECT_EQ(history.trials[0].phases, trial.phases);
+  EXPECT_EQ(history.trials[1].phases, Phases{});
 }
 
 TEST(StoreHistory, of_one_op_has_nothing_of_others) {

@@ -114,6 +114,64 @@ TEST_F(StoreTrials, a_listing_gives_the_newest_trial_of_each_config_without_its_
   EXPECT_EQ(store.counts().trials, 3);
 }
 
+Trial pruned_trial(const Config& config) {
+  Trial trial;
+  trial.status = TrialStatus::pruned;
+  trial.reason = "moves 3.2 GB, which takes 700 us at best; the best takes 210 us";
+  trial.config = config;
+  trial.versions = versions();
+  return trial;
+}
+
+TEST_F(StoreTrials, one_that_was_pruned_has_a_reason_a_build_if_it_came_so_far_and_nothing_that_was_measured) {
+  store.put_build({"k1", false, "", {}, "log", "NVRTC 13.0", "sm_90", 1}, {});
+  Trial trial = pruned_trial(onchip_config(4));
+  const auto before = store.trial(store.put_trial(key, "impl-1", trial));
+  EXPECT_EQ(before->status, TrialStatus::pruned);
+  EXPECT_EQ(before->reason, trial.reason);
+  EXPECT_EQ(before->build_key, "");
+  EXPECT_FALSE(before->timing.has_value());
+  EXPECT_FALSE(before->phases.has_value());
+  trial.build_key = "k1";
+  EXPECT_EQ(store.trial(store.put_trial(key, "impl-1", trial))->build_key, "k1");
+}
+
+TEST_F(StoreTrials, what_was_tried_is_not_stored_as_pruned) {
+  Trial timed = full_trial(onchip_config(4));
+  timed.status = TrialStatus::pruned;
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", timed); }), HasSubstr("as pruned"));
+  Trial compared = pruned_trial(onchip_config(4));
+  compared.accuracy = Accuracy{};
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", compared); }), HasSubstr("as pruned"));
+  EXPECT_EQ(store.counts().trials, 0);
+}
+
+TEST_F(StoreTrials, one_that_was_pruned_counts_only_where_none_was_tried_under_the_same_versions) {
+  const auto listed = [&] { return store.trials(key, {"impl-1"}, MeasureMode::cold); };
+  const std::int64_t pruned = store.put_trial(key, "impl-1", pruned_trial(onchip_config(4)));
+  ASSERT_EQ(listed().size(), 1u);
+  EXPECT_EQ(listed()[0].id, pruned);
+  const std::int64_t tried = store.put_trial(key, "impl-1", full_trial(onchip_config(4)));
+  EXPECT_EQ(listed()[0].id, tried);
+  (void)store.put_trial(key, "impl-1", pruned_trial(onchip_config(4)));
+  ASSERT_EQ(listed().size(), 1u);
+  EXPECT_EQ(listed()[0].id, tried) << "pruned afterwards, as by another sweep at the same time";
+  Trial newer = pruned_trial(onchip_config(4));
+  newer.versions.driver += 10;
+  const std::int64_t other = store.put_trial(key, "impl-1", newer);
+  ASSERT_EQ(listed().size(), 1u);
+  EXPECT_EQ(listed()[0].id, other) << "under another driver nothing was tried";
+}
+
+TEST_F(StoreTrials, when_a_device_worked_for_a_trial_comes_back) {
+  Trial trial = full_trial(onchip_config(4));
+  trial.phases = {1'763'000'000'123'456, 0, 1'500, 20'000};
+  EXPECT_EQ(store.trial(store.put_trial(key, "impl-1", trial))->phases, trial.phases);
+  EXPECT_EQ(store.trials(key, {"impl-1"}, MeasureMode::cold)[0].phases, trial.phases);
+  trial.phases.reset();
+  EXPECT_EQ(store.trial(store.put_trial(key, "impl-1", trial))->phases, std::nullopt);
+}
+
 TEST_F(StoreTrials, a_listing_is_of_one_problem_device_mode_and_of_the_implementations_named) {
   store.put_implementation(key.interface_hash, onchip("impl-2"));
   const std::int64_t wanted = store.put_trial(key, "impl-1", full_trial(onchip_config(4)));

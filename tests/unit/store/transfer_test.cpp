@@ -247,6 +247,31 @@ TEST(ExportWinners, is_one_file_that_opens_where_nothing_may_be_written) {
   std::filesystem::permissions(folder / "out", std::filesystem::perms(0755));
 }
 
+TEST(ExportWinners, leaves_behind_when_they_were_made) {
+  const TemporaryFolder folder;
+  Store from = prepared_store(folder / "from.db");
+  const std::int64_t sweep = from.begin_sweep("tilewright sweep softmax", h200().fingerprint());
+  const std::vector<std::byte> binary(8, std::byte{1});
+  from.put_build({"k1", true, "", {}, "", "NVRTC 13.0", "sm_90", 1, sweep, 3, 1'763'000'000'000'001}, binary);
+  Trial trial = full_trial(onchip_config(4));
+  trial.build_key = "k1";
+  trial.sweep = sweep;
+  trial.phases = {1'763'000'000'123'456, 0, 1'500, 20'000};
+  Winner winner;
+  winner.trial.id = from.put_trial(softmax_key(8, 100), "impl-1", trial);
+  from.put_winners(softmax_key(8, 100), MeasureMode::cold, {winner});
+  ASSERT_EQ(export_winners(from, folder / "e.db")[0].added, 1U);
+  const Store made(folder / "e.db", {.access = StoreAccess::read});
+  const Build build = made.build("k1").value();
+  EXPECT_EQ(build.sweep, 0);
+  EXPECT_EQ(build.worker, std::nullopt);
+  EXPECT_EQ(build.began_us, std::nullopt);
+  EXPECT_EQ(made.winner_of(softmax_key(8, 100), MeasureMode::cold, WinnerRole::best)->winner.trial.phases,
+            std::nullopt);
+  EXPECT_EQ(from.build("k1")->worker, 3);
+  EXPECT_EQ(from.build("k1")->sweep, sweep);
+}
+
 TEST(ExportTrials, is_a_recording_with_every_round_and_nothing_to_serve) {
   const TemporaryFolder folder;
   Store from = prepared_store(folder / "from.db");
@@ -255,11 +280,15 @@ TEST(ExportTrials, is_a_recording_with_every_round_and_nothing_to_serve) {
   failed.status = TrialStatus::wrong_result;
   failed.timing.reset();
   from.put_trial(softmax_key(8, 64), "impl-1", failed);
+  Trial pruned;
+  pruned.status = TrialStatus::pruned;
+  pruned.config = onchip_config(16);
+  from.put_trial(softmax_key(8, 64), "impl-1", pruned);
   const std::vector<Transferred> done = export_trials(from, folder / "rec.db");
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].added, 1U);
   const Store made(folder / "rec.db", {.access = StoreAccess::read});
-  EXPECT_EQ(made.counts().trials, 2);
+  EXPECT_EQ(made.counts().trials, 2) << "what was never tried cannot be replayed";
   EXPECT_EQ(made.counts().winners, 0);
   EXPECT_EQ(made.counts().builds, 0);
   const auto tried = made.tried("softmax");

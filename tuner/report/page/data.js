@@ -38,6 +38,9 @@ const trials = lazily(report.trials);
 const builds = lazily(report.builds);
 const problems = lazily(report.problems);
 const kOk = report.statuses.indexOf("ok");
+const kPruned = report.statuses.indexOf("pruned");
+/** It was tried, and is not ok. */
+const isFailure = (trial) => trials.status[trial] !== kOk && trials.status[trial] !== kPruned;
 
 /** Calls `make` once for each key. */
 function remembering(make) {

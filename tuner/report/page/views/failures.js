@@ -10,7 +10,7 @@ const failuresView = {
     let tried = 0;
     eachTrial(state, (trial) => {
       ++tried;
-      if (trials.status[trial] !== kOk) failed.push(trial);
+      if (isFailure(trial)) failed.push(trial);
     });
     if (failed.length === 0) {
       return [element("p", {}, tried > 0 ? `None of the ${tried} configs tried failed.` : "No trial fits these filters.")];

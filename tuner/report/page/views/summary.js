@@ -23,7 +23,7 @@ function summaryCards(state, rows) {
   const problemsTried = new Set();
   eachTrial(state, (trial) => {
     ++tried;
-    if (trials.status[trial] !== kOk) ++failed;
+    if (isFailure(trial)) ++failed;
     problemsTried.add(trials.problem[trial]);
   });
   const card = (number, text) => element("div", {}, element("dt", {}, text), element("dd", {}, showCount(number)));

@@ -59,7 +59,7 @@ function sweepFacts(place, list) {
   return element("dl", {class: "facts"}, [
     fact("command", element("span", {class: "key"}, sweep.command)),
     fact("took", `${showDuration(wall)}, from ${showMoment(sweep.started)}; ${sweep.outcome || "no end was recorded"}`),
-    fact("trials", `${list.length}, of them ${list.filter((trial) => trials.status[trial] !== kOk).length} failed`),
+    fact("trials", `${list.length}, of them ${list.filter(isFailure).length} failed`),
     fact("compiling", `${showDuration(compileMs / 1000)} over all workers, ${built.size} ${built.size === 1 ? "binary" : "binaries"}`),
     fact("timing", timedNs > 0 ? `${showDuration(timedNs / 1e9)} on the device${wall > 0 ? `, ${showShare(timedNs / 1e9 / wall)} of the sweep` : ""}` : "not recorded"),
   ]);
