@@ -30,7 +30,7 @@ struct Binary {
   const char* kernels;
 };
 
-/// Where the answer goes, while compile() runs: to exactly one of the two.
+/// Where the answer goes, while compile() runs: to exactly one of the two, which do not throw.
 struct Sink {
   void* context;
   void (*compiled)(void* context, const Binary& binary);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/launch/plan_table.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "cache/launch/ready_plan.hpp"
 
 namespace tilewright::launch {
@@ -70,6 +73,18 @@ void PlanTable::insert(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan
   if (2 * (entries_.size() + 1) > all_slots_.back()->mask + 1) grow();
   entries_.push_back(std::make_unique<const Entry>(Entry{key, key.hash(dims_), std::move(plan)}));
   place(*all_slots_.back(), *entries_.back());
+}
+
+bool PlanTable::replace(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->key == key; });
+  if (found == entries_.end()) return false;
+  const Slots& slots = *all_slots_.back();
+  std::size_t at = (*found)->hash & slots.mask;
+  while (slots.slots[at].load(std::memory_order_relaxed) != found->get()) at = (at + 1) & slots.mask;
+  replaced_.push_back(std::move(*found));
+  *found = std::make_unique<const Entry>(Entry{key, replaced_.back()->hash, std::move(plan)});
+  slots.slots[at].store(found->get(), std::memory_order_release);
+  return true;
 }
 
 }  // namespace tilewright::launch

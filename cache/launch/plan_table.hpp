@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-/// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are only ever added.
-/// Any number of threads may look up while one adds (the callers see to it that it is one); neither waits for the other,
-/// and nothing that a reader may hold is freed before the table.
+/// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in which a
+/// better one may take a plan's place. Any number of threads may look up while one changes it (the callers see to it that it
+/// is one); neither waits for the other, and nothing that a reader may hold is freed before the table.
 namespace tilewright::launch {
 
 struct ReadyPlan;
@@ -42,6 +42,8 @@ class PlanTable {
   [[nodiscard]] const ReadyPlan* find(const PlanKey& key) const noexcept;
   /// Adds a plan for a key that has none. One thread at a time.
   void insert(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
+  /// Puts a plan in the place of the one that a key has; false when it has none. One thread at a time.
+  bool replace(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
   /// One thread at a time.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
@@ -56,6 +58,8 @@ class PlanTable {
   /// All that ever were: a reader may still be in an older one. Together they are twice the newest.
   std::vector<std::unique_ptr<const Slots>> all_slots_;
   std::vector<std::unique_ptr<const Entry>> entries_;
+  /// Those whose place another took.
+  std::vector<std::unique_ptr<const Entry>> replaced_;
 };
 
 }  // namespace tilewright::launch

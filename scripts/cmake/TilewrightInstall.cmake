@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` writes: the launch library, its headers and its CMake package for
-# find_package(tilewright), and where it is built, the program. The ops are installed by kernels/.
+# find_package(tilewright), and where they are built, the program and the library that compiles at run time. The ops are installed by kernels/.
 include(CMakePackageConfigHelpers)
 
 set(TILEWRIGHT_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tilewright")
@@ -21,6 +21,7 @@ install(FILES
   DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
 if(TILEWRIGHT_BUILD_TUNER)
   install(TARGETS tilewright_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS tilewright_jit LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 # Finds the library of the bundle; what others install is the wheel (scripts/wheel).
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/cache/launch/python/tilewright" DESTINATION python

@@ -47,6 +47,20 @@ TEST(PlanTable, keeps_everything_as_it_grows) {
   }
 }
 
+TEST(PlanTable, puts_a_better_plan_in_the_place_of_another) {
+  PlanTable table(2);
+  constexpr std::int64_t kMany = 1000;
+  for (std::int64_t i = 1; i <= kMany; ++i) table.insert(key_of(i), fake_plan(8));
+  EXPECT_TRUE(table.replace(key_of(17), fake_plan(16)));
+  EXPECT_FALSE(table.replace(key_of(kMany + 1), fake_plan(16)));
+  EXPECT_EQ(table.find(key_of(kMany + 1)), nullptr);
+  // Also where the table grows afterwards.
+  for (std::int64_t i = kMany + 1; i <= 3 * kMany; ++i) table.insert(key_of(i), fake_plan(8));
+  for (std::int64_t i = 1; i <= 3 * kMany; ++i) {
+    ASSERT_EQ(table.find(key_of(i)), fake_plan(i == 17 ? 16 : 8).get()) << i;
+  }
+}
+
 TEST(PlanTable, hashes_regular_shapes_apart) {
   // Powers of two and multiples of 64 are what callers ask for: of 4096 such keys in 16384 buckets few may collide.
   std::set<std::uint64_t> buckets;

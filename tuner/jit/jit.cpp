@@ -58,7 +58,7 @@ class Workshop {
     const std::string_view key = request.problem;
     const OpDefinition& definition = catalogue.find(op_name_of(std::string(key.substr(0, key.find('{')))));
     const Problem problem = parse_problem(request.problem, definition.interface);
-    const Config config = parse_config(request.config);
+    const Config config = Config::parse(request.config);
     const Implementation& implementation = definition.implementation(config.implementation);
     if (definition.interface.hash() != request.interface_hash || implementation.hash != request.implementation_hash) {
       throw Error(

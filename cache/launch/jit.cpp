@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/jit.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "cache/store/codecs.hpp"
+#include "cache/version.hpp"
+
+namespace tilewright::launch {
+namespace {
+
+constexpr const char* kFile = "libtilewright-jit.so";
+constexpr std::size_t kMostWaiting = 1024;
+
+std::string library_file() {
+  const char* chosen = std::getenv("TILEWRIGHT_LIBJIT");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&library_file), &info) != 0 && info.dli_fname != nullptr) {
+    const std::filesystem::path beside = std::filesystem::path(info.dli_fname).parent_path() / kFile;
+    std::error_code missing;
+    if (std::filesystem::exists(beside, missing)) return beside.string();
+  }
+  return kFile;
+}
+
+}  // namespace
+
+Jit::Jit(std::string ops) : ops_(std::move(ops)), library_(library_file()) {
+  constexpr const char* kAdvice =
+      "install it beside libtilewright.so, name it in TILEWRIGHT_LIBJIT, or leave tw_options.jit 0";
+  if (!library_) {
+    throw UsageError(fmt::format("compiling at run time was asked for, and {} cannot be opened: {}; {}", kFile,
+                                 library_.why(), kAdvice));
+  }
+  const auto version_of = library_.find<jit::VersionFunction>(jit::kVersionName);
+  compile_ = library_.find<jit::CompileFunction>(jit::kCompileName);
+  if (!library_.missing().empty() || version_of() != std::string_view(version())) {
+    throw UsageError(
+        fmt::format("compiling at run time was asked for, and {} is {}, where {} is needed; {}", library_.file(),
+                    library_.missing().empty() ? fmt::format("of version {}", version_of()) : "no such library",
+                    version(), kAdvice));
+  }
+  // NVRTC, which it opens, may not be unloaded.
+  library_.keep_loaded();
+  // The application's signals are for its own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Jit::~Jit() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ended_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool Jit::submit(Job job, Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (tasks_.size() >= kMostWaiting) return false;
+    tasks_.push_back({std::move(job), std::move(done)});
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void Jit::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return tasks_.empty() && !is_busy_; });
+}
+
+void Jit::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return is_ended_ || !tasks_.empty(); });
+    if (is_ended_) return;
+    is_busy_ = true;
+    {
+      const Task task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      compile(task);
+    }
+    lock.lock();
+    is_busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void Jit::compile(const Task& task) const {
+  // Nothing may be thrown through the library, which has a C++ runtime of its own: the answer is read afterwards.
+  struct Answer {
+    std::vector<std::byte> binary;
+    std::string kernels;
+    std::string why;
+  } answer;
+  const jit::Request request{task.job.problem.c_str(),        task.job.config.c_str(),
+                             task.job.interface_hash.c_str(), task.job.implementation_hash.c_str(),
+                             task.job.device.c_str(),         ops_.c_str()};
+  const jit::Sink sink{&answer,
+                       [](void* context, const jit::Binary& binary) noexcept {
+                         auto& to = *static_cast<Answer*>(context);
+                         to.binary.assign(binary.bytes, binary.bytes + binary.size);
+                         to.kernels = binary.kernels;
+                       },
+                       [](void* context, const char* why) noexcept { static_cast<Answer*>(context)->why = why; }};
+  compile_(request, sink);
+  if (!answer.binary.empty()) {
+    try {
+      Compiled compiled{std::move(answer.binary), decode_kernels(answer.kernels)};
+      task.done(&compiled, {});
+      return;
+    } catch (const std::exception& error) {
+      answer.why = error.what();
+    }
+  }
+  task.done(nullptr, answer.why);
+}
+
+}  // namespace tilewright::launch
