@@ -22,13 +22,13 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 
 Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
               const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
-              const Obstacle& obstacle) {
+              const Obstacle& obstacle, const CompiledHere& compiled) {
   if (const std::string why = misaligned(plan_args(interface, problem), alignments); !why.empty()) {
     throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
   }
   const bool is_known = !device.name.starts_with("sm_");
   Chosen chosen;
-  offer_candidates(source, problem, interface.hash(), device, versions, {}, [&](MatchCandidate& candidate) {
+  const auto take = [&](MatchCandidate& candidate) {
     WinnerRow& row = candidate.row;
     const std::string config = row.winner.trial.config.text();
     auto stored = source.implementation_by_hash(row.implementation_hash);
@@ -47,13 +47,23 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
     if (why.empty()) {
       Serving serving{candidate.match, std::move(row), std::move(stored->recipe),
                       std::get<LaunchPlan>(std::move(planned))};
-      if (obstacle) why = obstacle(serving);
+      if (candidate.needs_compile) {
+        std::optional<std::string> build = compiled(serving);
+        if (!build) {
+          if (!chosen.wanted) chosen.wanted = std::move(serving);
+          return false;
+        }
+        if (build->empty()) why = "it does not compile for this problem";
+        serving.row.winner.trial.build_key = std::move(*build);
+      }
+      if (why.empty() && obstacle) why = obstacle(serving);
       if (why.empty()) chosen.choice = std::move(serving);
     }
     if (chosen.choice) return true;
     chosen.why += fmt::format("{}{}: {}", chosen.why.empty() ? "" : "; ", config, why);
     return false;
-  });
+  };
+  offer_candidates(source, problem, interface.hash(), device, versions, {}, take, static_cast<bool>(compiled));
   if (chosen.choice) chosen.why.clear();
   return chosen;
 }

@@ -29,16 +29,22 @@ struct Serving {
 struct Chosen {
   std::optional<Serving> choice;
   std::string why;
+  /// Who would serve, had it been compiled for the problem; only where choose() is given `compiled`.
+  std::optional<Serving> wanted = std::nullopt;
 };
 
 /// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
 using Obstacle = std::function<std::string(const Serving&)>;
+
+/// Of those that compile at run time: the key of the build of a config whose dims are specialised for the problem; nothing
+/// while there is none, empty where it does not compile.
+using CompiledHere = std::function<std::optional<std::string>(const Serving&)>;
 
 /// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is beyond
 /// 2^63 bytes; CacheError for a winner whose implementation is missing. Of a device that is known by its architecture
 /// alone ("sm_90") nothing can be judged: the winner's own stands for it.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
                             const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {},
-                            const Obstacle& obstacle = {});
+                            const Obstacle& obstacle = {}, const CompiledHere& compiled = {});
 
 }  // namespace tilewright

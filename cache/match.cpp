@@ -32,8 +32,8 @@ Freshness judge(const WinnerRow& row, const Versions& versions, const std::vecto
 class Offer {
  public:
   Offer(const WinnerSource& source, const Versions& versions, const std::vector<std::string>& current,
-        const std::function<bool(MatchCandidate&)>& take)
-      : source_(source), versions_(versions), current_(current), take_(take) {}
+        const std::function<bool(MatchCandidate&)>& take, bool with_compiles)
+      : source_(source), versions_(versions), current_(current), take_(take), with_compiles_(with_compiles) {}
 
   // Each is true once one was taken.
   bool exact(const ProblemKey& key, DeviceFit device) {
@@ -52,12 +52,15 @@ class Offer {
       const std::vector<ShapeDims> shapes = nearest_shapes(source_.tuned_shapes(key, mode), shape);
       if (shapes.empty()) continue;
       const auto usable = [&](const KnownConfig& winner, const ShapeDims& tuned_for) {
-        return tuned_for != shape && serves(winner, tuned_for, key.problem);
+        return tuned_for != shape &&
+               (with_compiles_ || serves(winner.config, winner.implementation_hash, tuned_for, key.problem));
       };
       ProblemKey origin = key;
       for (const NearConfig& near : rank_nearest(source_.known_shapes(key, mode, shapes), shape, usable)) {
         for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
-        if (offer(Fit::nearest, device, source_.winner_of(origin, mode, near.role))) return true;
+        const bool needs_compile =
+            with_compiles_ && !serves(near.config, near.implementation_hash, near.tuned_for, key.problem);
+        if (offer(Fit::nearest, device, source_.winner_of(origin, mode, near.role), needs_compile)) return true;
       }
       return false;
     }
@@ -80,11 +83,12 @@ class Offer {
   }
 
   /// A binary with specialised dims serves only their values.
-  bool serves(const KnownConfig& winner, const ShapeDims& tuned_for, const Problem& problem) {
-    if (!winner.config.specialised()) return true;
-    const auto [known, is_new] = specialised_.try_emplace(winner.implementation_hash);
+  bool serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
+              const Problem& problem) {
+    if (!config.specialised()) return true;
+    const auto [known, is_new] = specialised_.try_emplace(implementation_hash);
     if (is_new) {
-      const auto implementation = source_.implementation_by_hash(winner.implementation_hash);
+      const auto implementation = source_.implementation_by_hash(implementation_hash);
       if (implementation) known->second = implementation->recipe.specialize;
     }
     for (std::size_t d = 0; d < tuned_for.size(); ++d) {
@@ -96,10 +100,10 @@ class Offer {
     return true;
   }
 
-  bool offer(Fit fit, DeviceFit device, std::optional<WinnerRow> row) {
+  bool offer(Fit fit, DeviceFit device, std::optional<WinnerRow> row, bool needs_compile = false) {
     if (!row) return false;
     const Freshness freshness = judge(*row, versions_, current_);
-    MatchCandidate candidate{Match{fit, freshness, device}, std::move(*row)};
+    MatchCandidate candidate{Match{fit, freshness, device}, std::move(*row), needs_compile};
     return take_(candidate);
   }
 
@@ -107,6 +111,7 @@ class Offer {
   const Versions& versions_;
   const std::vector<std::string>& current_;
   const std::function<bool(MatchCandidate&)>& take_;
+  bool with_compiles_;
   /// Dims by implementation.
   std::map<std::string, std::vector<std::string>> specialised_;
 };
@@ -156,8 +161,8 @@ std::string Match::text() const {
 void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                       const DeviceFacts& device, const Versions& versions,
                       const std::vector<std::string>& current_implementations,
-                      const std::function<bool(MatchCandidate&)>& take) {
-  Offer offer(source, versions, current_implementations, take);
+                      const std::function<bool(MatchCandidate&)>& take, bool with_compiles) {
+  Offer offer(source, versions, current_implementations, take, with_compiles);
   const ProblemKey own{problem, interface_hash, device.fingerprint()};
   constexpr DeviceFit kSame = DeviceFit::same_device;
   if (offer.exact(own, kSame) || offer.nearest(own, kSame) || offer.base(own, kSame)) return;

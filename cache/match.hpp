@@ -38,13 +38,16 @@ struct Match {
 struct MatchCandidate {
   Match match;
   WinnerRow row;
+  /// Its binary has other values of the dims that it specialises: it serves once it is compiled for the problem.
+  bool needs_compile = false;
 };
 
 /// Offers what may serve a problem, best first, until `take` returns true; whether it is legal is for `take` to judge. The
 /// rule (docs/cache.md), for this device and then for the others of its architecture (never from the emulator to a GPU or
 /// back), the most alike first:
 ///   1. the best winner of this very problem, then its best without specialised dims: exact;
-///   2. winners of the shapes around (cache/nearest.hpp), one with specialised dims only where these are equal: nearest;
+///   2. winners of the shapes around (cache/nearest.hpp): nearest. One whose specialised dims have other values there is
+///      offered only `with_compiles`;
 ///   3. the base kept for this spec: default.
 /// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
 /// nearest on any. A winner is stale when `versions` differ from those it was measured with (a driver of 0 and empty texts
@@ -53,7 +56,7 @@ struct MatchCandidate {
 void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                       const DeviceFacts& device, const Versions& versions,
                       const std::vector<std::string>& current_implementations,
-                      const std::function<bool(MatchCandidate&)>& take);
+                      const std::function<bool(MatchCandidate&)>& take, bool with_compiles = false);
 
 struct Served {
   Match match;

@@ -134,6 +134,8 @@ launch::LauncherOptions read_options(const tw_options& options) {
                                                               : std::optional<std::filesystem::path>(options.misses);
   if (options.watch_ms < 0) throw UsageError(fmt::format("tw_options.watch_ms is {}", options.watch_ms));
   result.watch = std::chrono::milliseconds(options.watch_ms);
+  result.jit = options.jit != 0;
+  result.ops = options.ops != nullptr ? options.ops : "";
   result.allow_shared_cache = options.allow_shared_cache != 0 || is_set("TILEWRIGHT_ALLOW_SHARED_CACHE");
   return result;
 }

@@ -67,6 +67,11 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   } else {
     json["why"] = answer.chosen.why;
   }
+  if (launcher_->options().jit) {
+    json["compiled"] = choice && Resolver::is_compiled_here(*choice);
+    if (answer.chosen.wanted) json["wanted"] = answer.chosen.wanted->row.winner.trial.config.text();
+    if (!answer.compile_error.empty()) json["compile_error"] = answer.compile_error;
+  }
   return json.dump();
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cache/driver/driver_table.hpp"
@@ -17,6 +18,8 @@ namespace tilewright::launch {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "cuda:";
+/// What is compiled stays loaded, so a program whose shapes never come again must not go on for ever.
+constexpr std::size_t kMostCompiled = 1024;
 
 /// The compiler is not known here: binaries come with the cache, so only the driver and we can have changed.
 Versions versions_here(const cuda::Driver* driver) {
@@ -53,6 +56,10 @@ Launcher::Launcher(LauncherOptions options)
       watch_(options_.watch, [this] { refresh_quietly(); }) {
   // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
   if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
+  if (options_.jit) {
+    jit_ = std::make_unique<Jit>(options_.ops);
+    resolver_.allow_compiles();
+  }
 }
 
 Op& Launcher::op(const std::string& spec) {
@@ -109,12 +116,63 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   const cuda::CaptureRelaxed relaxed(driver);
   const auto [chosen, plan] =
       resolver_.resolve(driver, op.identity(), problem, device_facts, versions_here(&driver), alignments);
+  if (chosen.wanted) {
+    cuda::Context context = nullptr;
+    driver.call("asking for the current context", driver.table().ctx_get_current, &context);
+    compile(*chosen.wanted, {&op, key, problem, alignments, context, device_facts});
+  }
   const bool is_exact =
       chosen.choice && chosen.choice->match.fit == Fit::exact && chosen.choice->match.device == DeviceFit::same_device;
   if (!is_exact) misses_.record(problem.key(), device_facts.fingerprint());
   if (!chosen.choice) throw NoMatchError(chosen.why);
   op.table().insert(key, plan);
   return *plan;
+}
+
+void Launcher::compile(const Serving& wanted, Place place) {
+  const std::string key = Resolver::compile_key(wanted, place.problem, place.device);
+  if (asked_.size() >= kMostCompiled || !asked_.insert(key).second) return;
+  Jit::Job job{place.problem.key(), wanted.row.winner.trial.config.text(), place.op->identity().interface_hash,
+               wanted.row.implementation_hash, to_json(place.device).dump()};
+  const auto done = [this, key, place = std::move(place)](Jit::Compiled* binary, const std::string& why) {
+    compiled(key, place, binary, why);
+  };
+  if (!jit_->submit(std::move(job), done)) asked_.erase(key);
+}
+
+void Launcher::compiled(const std::string& key, const Place& place, Jit::Compiled* binary,
+                        const std::string& why) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (binary == nullptr) {
+      compile_errors_[place.problem.key()] = why;
+      resolver_.keep(key, {}, {});
+    } else {
+      resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));
+    }
+    replan(place);
+  } catch (const std::exception&) {
+    // What served before goes on serving.
+  }
+}
+
+void Launcher::replan(const Place& place) {
+  // A refresh has emptied the table: who asks next finds what was compiled.
+  if (place.op->table().find(place.key) == nullptr) return;
+  const cuda::Driver& driver = cuda::Driver::get();
+  // The context may have ended meanwhile, and another may have its handle.
+  driver.call("making a launch's context current", driver.table().ctx_set_current, place.context);
+  const struct Leave {
+    const cuda::Driver& driver;
+    ~Leave() { static_cast<void>(driver.table().ctx_set_current(nullptr)); }
+  } leave{driver};
+  if (current_context(driver) != place.key.context) return;
+  // Launches of other threads may be being captured.
+  const cuda::CaptureRelaxed relaxed(driver);
+  auto [chosen, plan] = resolver_.resolve(driver, place.op->identity(), place.problem, place.device,
+                                          versions_here(&driver), place.alignments);
+  if (chosen.choice) place.op->table().replace(place.key, std::move(plan));
+  if (chosen.wanted) compile(*chosen.wanted, place);
 }
 
 std::string Launcher::stored_devices_text() const {
@@ -160,7 +218,9 @@ Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {
   // Of a device that is named the driver is not known, unless it is one of this machine's.
   const bool is_here = options_.device.empty() || gpu_index(options_.device).has_value();
   const Versions versions = versions_here(is_here ? cuda::Driver::find() : nullptr);
-  return {resolver_.choose(op.identity(), problem, device, versions, {}), std::move(device)};
+  Chosen chosen = resolver_.choose(op.identity(), problem, device, versions, {});
+  const auto error = compile_errors_.find(problem.key());
+  return {std::move(chosen), std::move(device), error == compile_errors_.end() ? std::string() : error->second};
 }
 
 }  // namespace tilewright::launch

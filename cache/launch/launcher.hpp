@@ -6,10 +6,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cache/launch/fork_guard.hpp"
+#include "cache/launch/jit.hpp"
 #include "cache/launch/miss_recorder.hpp"
 #include "cache/launch/op.hpp"
 #include "cache/launch/resolver.hpp"
@@ -31,6 +33,9 @@ struct LauncherOptions {
   std::chrono::milliseconds watch{0};
   /// Where shapes without an exact winner are recorded; nothing: nowhere.
   std::optional<std::filesystem::path> misses = std::nullopt;
+  /// Compile configs for shapes that were never tuned, with the ops of these folders (parted by ':') and the built-in ones.
+  bool jit = false;
+  std::string ops = {};
 };
 
 class Launcher {
@@ -55,6 +60,8 @@ class Launcher {
   struct Answer {
     Chosen chosen;
     DeviceFacts device;
+    /// Why a config for this problem could not be compiled; empty: none could not.
+    std::string compile_error = {};
   };
   Answer answer(const Op& op, const Problem& problem);
 
@@ -63,6 +70,20 @@ class Launcher {
   const DeviceFacts& facts(const cuda::Driver& driver, int device);
   DeviceFacts query_device();
   void refresh_quietly() noexcept;
+  /// Where a launch goes once its config is compiled.
+  struct Place {
+    Op* op;
+    PlanKey key;
+    Problem problem;
+    Alignments alignments;
+    cuda::Context context;
+    DeviceFacts device;
+  };
+  /// Asks for a config, once.
+  void compile(const Serving& wanted, Place place);
+  /// On the compiling thread: keeps what came of it, and gives the shape its plan.
+  void compiled(const std::string& key, const Place& place, Jit::Compiled* binary, const std::string& why) noexcept;
+  void replan(const Place& place);
   [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text) const;
   [[nodiscard]] std::string stored_devices_text() const;
 
@@ -74,8 +95,13 @@ class Launcher {
   std::map<int, DeviceFacts> facts_;
   std::map<std::string, std::unique_ptr<Op>> ops_;
   Workspaces workspaces_;
-  /// Last, so that it ends before what it refreshes.
+  /// What was asked to be compiled, by Resolver::compile_key.
+  std::set<std::string> asked_;
+  /// Why a config could not be compiled, by problem.
+  std::map<std::string, std::string> compile_errors_;
+  // Last, so that they end before what they change.
   Watch watch_;
+  std::unique_ptr<Jit> jit_;
 };
 
 /// The current context's id. Throws DeviceError when none is current on the calling thread.

@@ -17,6 +17,8 @@ namespace tilewright::launch {
 namespace {
 
 constexpr std::size_t kHashDigits = 32;
+/// What keys of builds that the cache does not have begin with.
+constexpr std::string_view kCompiledHere = "compiled here: ";
 
 /// "softmax@0f3a…[dtype=bf16]" apart: the spec without the interface, and the interface.
 std::pair<std::string, std::string> split_interface(const std::string& text) {
@@ -102,8 +104,9 @@ Chosen Resolver::explained(Chosen chosen, const WinnerSource& source, const Prob
 
 Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
                         const Versions& versions, const Alignments& alignments) const {
-  return explained(tilewright::choose(*source_, op.interface, problem, device, versions, alignments), *source_, problem,
-                   device);
+  return explained(tilewright::choose(*source_, op.interface, problem, device, versions, alignments, {},
+                                      compiled_here(problem, device)),
+                   *source_, problem, device);
 }
 
 Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
@@ -126,9 +129,38 @@ Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const OpIdentit
       return error.what();
     }
   };
-  Chosen chosen = tilewright::choose(*source_, op.interface, problem, device, versions, alignments, obstacle);
+  Chosen chosen = tilewright::choose(*source_, op.interface, problem, device, versions, alignments, obstacle,
+                                     compiled_here(problem, device));
   if (!chosen.choice && first_error) std::rethrow_exception(first_error);
   return {explained(std::move(chosen), *source_, problem, device), std::move(plan)};
+}
+
+std::string Resolver::compile_key(const Serving& wanted, const Problem& problem, const DeviceFacts& device) {
+  std::string key = fmt::format("{}{} {} {} {}", kCompiledHere, device.arch(), wanted.row.implementation_hash,
+                                wanted.row.winner.trial.config.text(), problem.spec.text());
+  for (const auto& [name, length] : problem.dims) {
+    if (std::ranges::find(wanted.recipe.specialize, name) != wanted.recipe.specialize.end()) {
+      key += fmt::format(" {}={}", name, length);
+    }
+  }
+  return key;
+}
+
+bool Resolver::is_compiled_here(const Choice& choice) {
+  return choice.row.winner.trial.build_key.starts_with(kCompiledHere);
+}
+
+void Resolver::keep(const std::string& compile_key, std::vector<std::byte> binary, std::vector<KernelFacts> kernels) {
+  compiled_.insert_or_assign(compile_key, Compiled{std::move(binary), std::move(kernels)});
+}
+
+CompiledHere Resolver::compiled_here(const Problem& problem, const DeviceFacts& device) const {
+  if (!compiles_) return {};
+  return [this, &problem, &device](const Serving& serving) -> std::optional<std::string> {
+    const auto found = compiled_.find(compile_key(serving, problem, device));
+    if (found == compiled_.end()) return std::nullopt;
+    return found->second.binary.empty() ? std::string() : found->first;
+  };
 }
 
 std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, const OpIdentity& op,
@@ -136,15 +168,22 @@ std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, cons
                                                 const Choice& choice) {
   const Trial& trial = choice.row.winner.trial;
   const std::string what = fmt::format("{} of {}", trial.config.text(), problem.spec.text());
+  const auto ready = [&](const std::string& content, const std::vector<KernelFacts>& kernels, const auto& bytes) {
+    std::shared_ptr<const cuda::Module>& module = modules_[content];
+    if (!module) module = std::make_shared<const cuda::Module>(driver, bytes(), what);
+    return std::make_shared<const ReadyPlan>(
+        cuda::Executable(driver, module, kernels, op.interface, choice.recipe, trial.config, problem, device));
+  };
+  if (const auto here = compiled_.find(trial.build_key); here != compiled_.end()) {
+    return ready(
+        here->first, here->second.kernels, [&]() -> const auto& { return here->second.binary; });
+  }
   const std::optional<Build> build = source_->build(trial.build_key);
   if (!build || !build->ok) {
     throw CacheError(fmt::format("{} has no binary for {}: tune it again, or export the cache with its binaries",
                                  source_->title(), what));
   }
-  std::shared_ptr<const cuda::Module>& module = modules_[build->binary_hash];
-  if (!module) module = std::make_shared<const cuda::Module>(driver, source_->binary(build->binary_hash), what);
-  return std::make_shared<const ReadyPlan>(
-      cuda::Executable(driver, module, build->kernels, op.interface, choice.recipe, trial.config, problem, device));
+  return ready(build->binary_hash, build->kernels, [&] { return source_->binary(build->binary_hash); });
 }
 
 }  // namespace tilewright::launch

@@ -52,6 +52,17 @@ class Resolver {
   [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
                                  const DeviceFacts& device, const Versions& versions, const Alignments& alignments);
 
+  // What was compiled at run time, for launchers that do so. It stays when the cache changes: whatever its content, an
+  // implementation of the same hash is the same source.
+  /// From now on configs that need a compile are looked at: found in `keep`, else told as Chosen::wanted.
+  void allow_compiles() { compiles_ = true; }
+  /// The name under which a wanted config is kept.
+  [[nodiscard]] static std::string compile_key(const Serving& wanted, const Problem& problem,
+                                               const DeviceFacts& device);
+  [[nodiscard]] static bool is_compiled_here(const Choice& choice);
+  /// Keeps a binary; without one, that the config does not compile.
+  void keep(const std::string& compile_key, std::vector<std::byte> binary, std::vector<KernelFacts> kernels);
+
   /// Reopens the cache if it has changed since it was last looked at; true if so. When it throws, nothing has changed.
   bool refresh();
 
@@ -64,8 +75,17 @@ class Resolver {
                                                       const Choice& choice);
   static Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& problem, const DeviceFacts& device);
 
+  struct Compiled {
+    std::vector<std::byte> binary;
+    std::vector<KernelFacts> kernels;
+  };
+  [[nodiscard]] CompiledHere compiled_here(const Problem& problem, const DeviceFacts& device) const;
+
   std::filesystem::path path_;
   bool allow_shared_;
+  bool compiles_ = false;
+  /// By compile_key; no bytes where it does not compile.
+  std::map<std::string, Compiled> compiled_;
   std::unique_ptr<WinnerSource> source_;
   /// By content; kept until the end, since functions of them may be in captured graphs.
   std::map<std::string, std::shared_ptr<const cuda::Module>> modules_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers at once: the binary is the request's texts, a line each; configs of an implementation "wrong" do not compile, and
-// those of "odd" have kernels that nobody can read.
+// Answers at once. Configs of an implementation "wrong" do not compile, nor do those that FAKE_JIT_REFUSES names; those of
+// "odd" have kernels that nobody can read. The binary is the file FAKE_JIT_BINARY with the kernels of FAKE_JIT_KERNELS, else
+// the request's texts, a line each.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -13,8 +17,16 @@ extern "C" __attribute__((visibility("default"))) const char* tilewright_jit_ver
 extern "C" __attribute__((visibility("default"))) void tilewright_jit_compile(const tilewright::jit::Request& request,
                                                                               const tilewright::jit::Sink& sink) {
   const std::string_view config = request.config;
-  if (config.starts_with("wrong")) return sink.failed(sink.context, "error: as it was planted");
+  const char* refused = std::getenv("FAKE_JIT_REFUSES");
+  if (config.starts_with("wrong") || (refused != nullptr && config.find(refused) != config.npos))
+    return sink.failed(sink.context, "error: as it was planted");
   std::string text;
+  if (const char* file = std::getenv("FAKE_JIT_BINARY"); file != nullptr) {
+    std::ifstream stream(file, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+    return sink.compiled(
+        sink.context, {reinterpret_cast<const std::byte*>(text.data()), text.size(), std::getenv("FAKE_JIT_KERNELS")});
+  }
   for (const char* each : {request.problem, request.config, request.interface_hash, request.implementation_hash,
                            request.device, request.ops}) {
     text.append(each).append("\n");

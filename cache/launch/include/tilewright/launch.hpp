@@ -36,6 +36,10 @@ struct LaunchOptions {
   std::string misses = {};
   /// What serves instead of a cache that cannot be used; empty: nothing. See tw_options.
   std::string fallback = {};
+  /// Compile configs for shapes that were never tuned, on a thread of the launcher's. See tw_options.
+  bool jit = false;
+  /// For jit: folders of ops, parted by ':'. See tw_options.
+  std::string ops = {};
 };
 
 /// What is served for a shape, and how well it fits: always both.
@@ -147,6 +151,8 @@ class Launcher {
     c_options.watch_ms = options.watch_ms;
     c_options.misses = options.misses.empty() ? nullptr : options.misses.c_str();
     c_options.fallback = options.fallback.empty() ? nullptr : options.fallback.c_str();
+    c_options.jit = options.jit ? 1 : 0;
+    c_options.ops = options.ops.empty() ? nullptr : options.ops.c_str();
     tw_launcher* opened = nullptr;
     detail::check(tw_open_with(&c_options, &opened));
     launcher_ = std::shared_ptr<tw_launcher>(opened, detail::Close{});

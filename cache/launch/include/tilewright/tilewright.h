@@ -70,6 +70,13 @@ typedef struct tw_options {
    * trusted; tw_query says so. Looked at when the launcher is opened, and not by tw_refresh. NULL: none, such a cache is an
    * error. */
   const char* fallback;
+  /* Not 0: where a shape that was never tuned would be served better by a config that must be compiled for it, compile it on a
+   * thread of the launcher's, with NVRTC, and serve it from then on; launches never wait for that. Needs
+   * libtilewright-jit.so, the sources of the ops as the cache was tuned with, and NVRTC; opening fails (TW_ERROR_USAGE) without
+   * the first, and tw_query says what came of the others. At most 1024 configs a launcher. */
+  int jit;
+  /* For jit: folders of ops, parted by ':', that are searched before the built-in ones. NULL: none. */
+  const char* ops;
 } tw_options;
 
 /* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with tw_close.
@@ -80,7 +87,8 @@ int tw_open_with(const tw_options* options, tw_launcher** out);
 
 /* Closes a launcher: its ops end with it, loaded kernels are freed, and so are the workspaces of the current context (those
  * of another end with that context). No other call of the launcher or its ops may be running or come later. All launches that
- * use them must be done on the device, and no captured graph that holds one may be launched again. NULL does nothing. */
+ * use them must be done on the device, and no captured graph that holds one may be launched again. Waits for a compile of
+ * tw_options.jit that is under way. NULL does nothing. */
 void tw_close(tw_launcher* launcher);
 
 /* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". What is left out takes its default. The same
@@ -123,7 +131,9 @@ int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, vo
  * file), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
  * "device_fit" (same device, same architecture), "match" (the three in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
- * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Needs no GPU when the options name a device. The text
+ * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Of launchers that compile at run time also "compiled"
+ * (whether this config was compiled here), "wanted" (the config that would serve better once it is compiled, if there is one)
+ * and "compile_error" (why one for this problem could not be, if so). Needs no GPU when the options name a device. The text
  * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,
  * TW_ERROR_DEVICE when no device is named and there is none. */
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);

@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 import threading
-from typing import Any
+from typing import Any, Sequence
 
 from . import _streams
 from ._library import Options, Pointer, UsageError, check, load
@@ -39,17 +39,20 @@ class Launcher:
     cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves where that cannot be used; `Op.match`
     says so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU. allow_shared_cache: use the cache even
     where others can write it. misses: the file of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES
-    says. watch_ms: how often to look for a newer cache, which is then used as after `refresh`."""
+    says. watch_ms: how often to look for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that
+    were never tuned, on a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""
 
     def __init__(self, cache: str | os.PathLike[str] | None = None, *, fallback: str | os.PathLike[str] | None = None,
                  device: str | None = None, allow_shared_cache: bool = False,
-                 misses: str | os.PathLike[str] | None = None, watch_ms: int = 0):
+                 misses: str | os.PathLike[str] | None = None, watch_ms: int = 0, jit: bool = False,
+                 ops: Sequence[str | os.PathLike[str]] = ()):
         self._library = load()
         self._ops: dict[Any, Op] = {}
         self._lock = threading.Lock()
         options = Options(size=ctypes.sizeof(Options), cache=_bytes(cache), fallback=_bytes(fallback),
                           device=None if device is None else device.encode(), allow_shared_cache=allow_shared_cache,
-                          misses=_bytes(misses), watch_ms=watch_ms)
+                          misses=_bytes(misses), watch_ms=watch_ms, jit=jit,
+                          ops=b":".join(os.fsencode(folder) for folder in ops) or None)
         handle = Pointer()
         check(self._library, self._library.tw_open_with(ctypes.byref(options), ctypes.byref(handle)))
         self._handle: Pointer | None = handle

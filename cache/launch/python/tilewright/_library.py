@@ -59,7 +59,8 @@ class Options(ctypes.Structure):
     """tw_options."""
 
     _fields_ = [("size", _Size), ("cache", _Text), ("device", _Text), ("allow_shared_cache", ctypes.c_int),
-                ("misses", _Text), ("watch_ms", ctypes.c_int), ("fallback", _Text)]
+                ("misses", _Text), ("watch_ms", ctypes.c_int), ("fallback", _Text),
+                ("jit", ctypes.c_int), ("ops", _Text)]
 
 
 _FUNCTIONS: dict[str, list[Any] | None] = {
