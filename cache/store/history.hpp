@@ -62,6 +62,8 @@ struct History {
     double high_ns = 0;
     /// All 0 where the device did nothing, or it is not known.
     Phases phases{};
+    /// Into `gpus`.
+    std::int32_t gpu = 0;
     /// Into `reasons`.
     std::int32_t reason = 0;
     std::int32_t launches_per_round = 0;
@@ -76,11 +78,14 @@ struct History {
   std::map<std::int64_t, Spec> specs;
   std::map<std::int64_t, ProblemOf> problems;
   std::map<std::int64_t, ConfigOf> configs;
+  /// Of the trials, and all others that the sweeps of the trials made.
   std::map<std::int64_t, BuildOf> builds;
   std::map<std::int64_t, Sweep> sweeps;
   std::map<std::int64_t, DeviceFacts> devices;
   /// The first is empty: that of trials that did not fail.
   std::vector<std::string> reasons;
+  /// UUIDs. The first is empty: that of the emulator.
+  std::vector<std::string> gpus;
   /// By id.
   std::vector<TrialOf> trials;
 };

@@ -31,6 +31,21 @@ void read_texts(Database& database, const std::string& op, History& history) {
   while (devices.next()) history.devices.emplace(devices.integer(0), decode_facts(devices.text(1)));
 }
 
+/// Texts once each, the empty one first.
+class Texts {
+ public:
+  explicit Texts(std::vector<std::string>& texts) : texts_(texts) { place(""); }
+  std::int32_t place(const std::string& text) {
+    const auto [place, is_new] = places_.try_emplace(text, static_cast<std::int32_t>(texts_.size()));
+    if (is_new) texts_.push_back(text);
+    return place->second;
+  }
+
+ private:
+  std::vector<std::string>& texts_;
+  std::unordered_map<std::string, std::int32_t> places_;
+};
+
 /// By the rule of Store::trials(). `versions` are those of the trials.
 void mark_newest(std::vector<History::TrialOf>& trials, const std::vector<std::int64_t>& versions) {
   const auto key = [&](std::size_t i) {
@@ -55,23 +70,20 @@ void mark_newest(std::vector<History::TrialOf>& trials, const std::vector<std::i
 
 void read_trials(Database& database, History& history) {
   std::vector<std::int64_t> versions;
-  std::unordered_map<std::string, std::int32_t> reasons{{"", 0}};
-  history.reasons = {""};
+  Texts reasons(history.reasons), gpus(history.gpus);
   Query query = database.query(
       "SELECT t.id, t.problem, t.device, t.config, t.build, t.sweep, t.measured_at, t.median_ns, t.low_ns, t.high_ns, "
       "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look, t.versions, t.began_us, "
-      "t.set_up_us, t.verify_us, t.measure_us "
+      "t.set_up_us, t.verify_us, t.measure_us, t.gpu_uuid "
       "FROM trials t LEFT JOIN rounds r ON r.trial = t.id ORDER BY t.id");
   while (query.next()) {
     if (history.problems.count(query.integer(1)) == 0) continue;
-    const auto [reason, is_new] =
-        reasons.try_emplace(query.text(10), static_cast<std::int32_t>(history.reasons.size()));
-    if (is_new) history.reasons.push_back(reason->first);
     history.trials.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4),
                               query.integer(5), query.integer(6), query.real(7), query.real(8), query.real(9),
                               Phases{query.integer(17), query.integer(18), query.integer(19), query.integer(20)},
-                              reason->second, query.small(11), query.small(12), decode_mode(query.text(13)),
-                              decode_status(query.text(14)), decode_look(query.text(15)), false});
+                              gpus.place(query.text(21)), reasons.place(query.text(10)), query.small(11),
+                              query.small(12), decode_mode(query.text(13)), decode_status(query.text(14)),
+                              decode_look(query.text(15)), false});
     versions.push_back(query.integer(16));
   }
   mark_newest(history.trials, versions);
@@ -86,7 +98,7 @@ History::BuildOf build_of(const Query& row) {
   return build;
 }
 
-/// Only what some trial names.
+/// Only what some trial names, and what else its sweep built.
 void read_what_was_tried(Database& database, History& history) {
   std::set<std::int64_t> configs, builds, sweeps;
   for (const History::TrialOf& trial : history.trials) {
@@ -102,7 +114,7 @@ void read_what_was_tried(Database& database, History& history) {
   }
   Query build = database.query("SELECT id, ok, milliseconds, kernels, sweep, worker, began_us FROM builds");
   while (build.next()) {
-    if (builds.count(build.integer(0)) == 0) continue;
+    if (builds.count(build.integer(0)) == 0 && (build.null(4) || sweeps.count(build.integer(4)) == 0)) continue;
     history.builds.emplace(build.integer(0), build_of(build));
   }
   Query sweep = database.query("SELECT id, command, device, started_at, ended_at, outcome FROM sweeps");

@@ -121,8 +121,16 @@ TEST(StoreHistory, tells_which_compiler_made_a_build_and_when_a_device_worked_fo
   trial.sweep = sweep;
   trial.phases = {1'763'000'000'123'456, 7, 1'500, 20'000};
   store.put_trial(softmax_key(8, 100), "impl-1", trial);
-  store.put_trial(softmax_key(8, 100), "impl-1", full_trial(onchip_config(8)));
+  Trial other = full_trial(onchip_config(8));
+  other.gpu_uuid = "GPU-5678";
+  store.put_trial(softmax_key(8, 100), "impl-1", other);
+  store.put_build({"k2", false, "", {}, "log", "NVRTC 13.0", "sm_90", 1, sweep, 0, 1'763'000'000'000'002}, {});
+  store.put_build({"k3", false, "", {}, "log", "NVRTC 13.0", "sm_90", 1}, {});
   const History history = store.history();
+  EXPECT_EQ(history.builds.size(), 2U) << "what else the sweep built is told, and nothing of others";
+  EXPECT_EQ(history.gpus, (std::vector<std::string>{"", "GPU-1234", "GPU-5678"}));
+  EXPECT_EQ(history.trials[0].gpu, 1);
+  EXPECT_EQ(history.trials[1].gpu, 2);
   const History::BuildOf& build = history.builds.at(history.trials[0].build);
   EXPECT_EQ(build.sweep, sweep);
   EXPECT_EQ(build.worker, 3);
