@@ -4,7 +4,7 @@
 
 SMALL is a cache of this schema with softmax winners of a GPU (an import of kernels/winners/nvidia-h200.db). BIG is its copy with
 WINNERS (10000) problems of softmax in bf16 over a grid of rows and cols, and TRIALS (200000) trials of them: real configs,
-drawn times, one in forty failed, with rounds, a sweep and winners with evidence. The same each time.
+drawn times, one in forty failed, with rounds, a sweep that tells when it did what, and winners with evidence. The same each time.
 """
 import array
 import math
@@ -48,6 +48,8 @@ def fill(database, winners, trials):
     shapes = [(rows, cols) for rows, cols in grid(winners + len(taken)) if f"rows={rows},cols={cols}" not in taken][:winners]
     problem = database.execute("SELECT max(id) FROM problems").fetchone()[0]
     trial = database.execute("SELECT max(id) FROM trials").fetchone()[0]
+    began = STARTED * 1_000_000
+    database.execute("UPDATE builds SET sweep = ?, worker = id % 15, began_us = ? + (id / 15) * 300000", (sweep, began))
     tables = {name: [] for name in ("problems", "trials", "rounds", "winners")}
     for place, (rows, cols) in enumerate(shapes):
         problem += 1
@@ -60,10 +62,12 @@ def fill(database, winners, trials):
             failed = draw.randrange(40) == 0 and best is not None
             median = None if failed else floor * (1 + draw.expovariate(3))
             status, reason = draw.choice(FAILURES) if failed else ("ok", "")
+            began += 36_000 * 200_000 // trials
             tables["trials"].append({**sample, "id": trial, "problem": problem, "config": config, "build": build, "sweep": sweep,
                                      "status": status, "reason": reason, "measured_at": STARTED + 7200 * place // winners,
                                      "median_ns": median, "low_ns": median and median * 0.997, "high_ns": median and median * 1.003,
-                                     "min_ns": median and median * 0.99, "look": "whole"})
+                                     "min_ns": median and median * 0.99, "look": "whole", "began_us": began, "set_up_us": 0,
+                                     "verify_us": 900, "measure_us": 0 if failed else 12_000})
             if failed:
                 continue
             tables["rounds"].append({"trial": trial, "nanoseconds": array.array("d", [median] * 9).tobytes()})

@@ -151,6 +151,7 @@ class Page(BrowserTest):
         text = page.locator("main").inner_text()
         self.assertIn("tilewright sweep gemm", text)
         self.assertIn("no worker", text)
+        self.assertEqual(page.locator("select[name=stretch]").count(), 0)
 
     def test_the_keyboard_reaches_views_filters_and_tables(self):
         page = self.open(self.report, "view=heat&op=softmax&dtype=bf16")
@@ -186,6 +187,90 @@ class Page(BrowserTest):
         page = self.open(self.report, "view=evidence&op=gemm&find=" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
         self.assertEqual(page.locator("img").count(), 0)
         self.assertEqual(self.errors, [])
+
+
+class Timeline(BrowserTest):
+    """The timeline of a sweep that was made a moment ago, on the emulator."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cache = cls.folder / "cache.db"
+        program("sweep", "softmax", "--dtype", "f32", "--shapes", "rows=2 cols=64; rows=3 cols=80", "--device", "cpu", "--strategy", "exhaustive",
+                "--max-configs", "4", "--budget-ms", "1", "--jobs", "2", "--no-ceilings", "--no-prune", "--cache", cache)
+        cls.report = cls.folder / "report.html"
+        program("report", "--cache", cache, "-o", cls.report)
+
+    def lanes(self, page):
+        """[{name, bars: [[kind, from, to], …]}, …]"""
+        return page.evaluate("""() => lanesOf(0).map((lane) => ({name: lane.name,
+            bars: lane.bars.map((bar) => [bar.kind, bar.from, bar.to])}))""")
+
+    def test_each_compiler_and_the_device_have_a_lane_with_their_work(self):
+        page = self.open(self.report, "view=timeline")
+        lanes = self.lanes(page)
+        self.assertEqual(lanes[0]["name"], "emulator")
+        self.assertLessEqual({lane["name"] for lane in lanes[1:]}, {"compiler 1", "compiler 2"})
+        kinds = [bar[0] for bar in lanes[0]["bars"]]
+        self.assertEqual(kinds.count("set up"), 2)
+        self.assertGreaterEqual(kinds.count("verify"), 4)
+        self.assertGreaterEqual(kinds.count("measure"), 4)
+        self.assertTrue(all(bar[0] == "compile" for lane in lanes[1:] for bar in lane["bars"]))
+        # Configs that depend on no dim, and the reference, serve both shapes.
+        self.assertGreaterEqual(sum(len(lane["bars"]) for lane in lanes[1:]), 2)
+        self.assertEqual(self.errors, [])
+
+    def test_what_a_device_did_follows_one_behind_the_other(self):
+        page = self.open(self.report, "view=timeline")
+        bars = self.lanes(page)[0]["bars"]
+        for before, after in zip(bars, bars[1:]):
+            self.assertGreaterEqual(after[1], before[2] - 0.001, (before, after))
+
+    def test_the_table_has_every_piece_of_work_and_the_share_that_each_lane_was_busy(self):
+        page = self.open(self.report, "view=timeline")
+        pieces = sum(len(lane["bars"]) for lane in self.lanes(page))
+        page.locator("summary").first.click()
+        rows = page.locator("details").first.locator("tbody tr")
+        rows.first.wait_for(state="attached")
+        self.assertEqual(rows.count(), min(pieces, 100))
+        busy = page.locator("table", has_text="pieces of work").locator("tbody tr").first.inner_text()
+        self.assertRegex(busy, r"emulator\s+[\d.]+ %")
+
+    def test_a_bar_tells_its_config_and_problem(self):
+        page = self.open(self.report, "view=timeline")
+        holder = page.locator(".chart").first
+        holder.scroll_into_view_if_needed()
+        place = holder.evaluate("""(holder) => {
+            const bars = holder.chart.getOption().series.find((series) => series.id === 'measure').data;
+            const [lane, from, to] = bars.reduce((a, b) => (b.value[2] - b.value[1] > a.value[2] - a.value[1] ? b : a)).value;
+            return holder.chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [(from + to) / 2, lane]); }""")
+        box = holder.bounding_box()
+        page.mouse.move(box["x"] + place[0] - 1, box["y"] + place[1])
+        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+        page.wait_for_timeout(300)
+        tip = holder.locator("> div").last.inner_text()
+        self.assertRegex(tip, r"measure, [\d.]+ [µm]?s")
+        self.assertRegex(tip, r"\w+\{.*num_warps=\d+.*\}")
+        self.assertIn("softmax f32 rows=", tip)
+
+    def test_the_keyboard_looks_closer_at_one_problem(self):
+        page = self.open(self.report, "view=timeline")
+        page.select_option("select[name=stretch]", index=2)
+        page.wait_for_function("location.hash.includes('stretch=')")
+        page.wait_for_selector("main[data-ready=timeline]")
+        zoom = page.evaluate("(() => { const zoom = document.querySelector('.chart').chart.getOption().dataZoom[0]; return [zoom.startValue, zoom.endValue]; })()")
+        whole = page.evaluate("workEnd(lanesOf(0))")
+        self.assertGreater(zoom[0], 0)
+        self.assertLessEqual(zoom[1], whole)
+        self.assertEqual(self.errors, [])
+
+    def test_is_as_wide_as_a_phone_and_passes_axe(self):
+        from axe_playwright_python.sync_playwright import Axe
+        page = self.open(self.report, "view=timeline", width=390, height=844)
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
+        page.locator("summary").first.click()
+        violations = Axe().run(page).response["violations"]
+        self.assertEqual([(one["id"], one["nodes"][0]["html"][:200]) for one in violations], [])
 
 
 if __name__ == "__main__":

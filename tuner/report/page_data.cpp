@@ -10,6 +10,7 @@
 
 #include "cache/version.hpp"
 #include "tuner/report/evidence_table.hpp"
+#include "tuner/report/timeline_data.hpp"
 #include "tuner/report/units.hpp"
 
 namespace tilewright {
@@ -60,6 +61,7 @@ class PageMaker {
                                            TrialStatus::pruned});
     page["looks"] = names<LookLength>({LookLength::brief, LookLength::whole, LookLength::final});
     page["trials"] = trials();
+    page["timeline"] = timeline_data(input_.history, shown_);
     page["winners"] = winners();
     return page;
   }
@@ -211,6 +213,7 @@ class PageMaker {
       columns.low.push_back(static_cast<float>(trial.low_ns));
       columns.high.push_back(static_cast<float>(trial.high_ns));
       trial_of_id_.emplace(trial.id, &trial);
+      shown_.push_back(&trial);
     }
     return {{"count", columns.problem.size()},      {"first_at", first},
             {"problem", packed(columns.problem)},   {"config", packed(columns.config)},
@@ -253,6 +256,8 @@ class PageMaker {
   std::unordered_map<Id, std::uint32_t> config_of_;
   std::unordered_map<std::string, std::uint32_t> problem_of_key_;
   std::unordered_map<Id, const History::TrialOf*> trial_of_id_;
+  /// In the order of the page.
+  std::vector<const History::TrialOf*> shown_;
 };
 
 }  // namespace

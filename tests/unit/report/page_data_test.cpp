@@ -94,6 +94,36 @@ TEST_F(PageData, counts_the_newest_trial_of_a_config_whatever_code_it_is_of) {
   EXPECT_EQ(page["configs"].size(), 2U);
 }
 
+TEST_F(PageData, has_no_timeline_where_nothing_is_known_of_when) {
+  EXPECT_TRUE(page_data(input())["timeline"].is_null());
+}
+
+TEST_F(PageData, tells_when_compilers_and_devices_worked_since_the_first_of_their_sweep) {
+  const std::int64_t other = store.begin_sweep("without moments", h200().fingerprint());
+  const std::int64_t sweep = store.begin_sweep("tilewright sweep softmax", h200().fingerprint());
+  store.put_build({"k1", false, "", {}, "", "NVRTC 13.0", "sm_90", 5, sweep, 3, 1'763'000'000'000'250}, {});
+  Trial trial = full_trial(onchip_config(16), 1500);
+  trial.sweep = other;
+  store.put_trial(softmax_key(8, 100), "impl-1", trial);
+  trial.sweep = sweep;
+  trial.build_key = "k1";
+  trial.phases = {1'763'000'000'500'250, 0, 1'500, 20'000};
+  store.put_trial(softmax_key(8, 100), "impl-1", trial);
+  const PageJson timeline = page_data(input())["timeline"];
+  ASSERT_EQ(timeline["sweeps"].size(), 2U);
+  EXPECT_EQ(timeline["sweeps"][0], 0.0);
+  EXPECT_DOUBLE_EQ(timeline["sweeps"][1], 1'763'000'000.00025);
+  using Numbers = std::vector<std::uint32_t>;
+  EXPECT_EQ(timeline["builds"]["began"], packed(Numbers{1}));
+  EXPECT_EQ(timeline["builds"]["worker"], packed(Numbers{3}));
+  EXPECT_EQ(timeline["builds"]["sweep"], packed(Numbers{2}));
+  EXPECT_EQ(timeline["trials"]["began"], packed(Numbers{0, 0, 0, 5001})) << "tenths of milliseconds, and 0 for unknown";
+  EXPECT_EQ(timeline["trials"]["verify_us"], packed(Numbers{0, 0, 0, 1'500}));
+  EXPECT_EQ(timeline["trials"]["measure_us"], packed(Numbers{0, 0, 0, 20'000}));
+  EXPECT_EQ(timeline["gpus"][1], "GPU-1234");
+  EXPECT_EQ(timeline["trials"]["gpu"], packed(Numbers{1, 1, 1, 1}));
+}
+
 TEST_F(PageData, leaves_out_problems_of_an_older_interface) {
   PageInput given = input();
   given.ops[0].interface.dims.push_back("more");

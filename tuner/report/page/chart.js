@@ -73,8 +73,8 @@ function tooltipStyle(lines) {
 }
 
 /** A figure: the chart in `options` (ECharts' own), `words` that say what it shows, and the same as a table.
- *  `onClick(item)` makes its points links. */
-function chartFigure({title, words, height, options, table, onClick}) {
+ *  `onClick(item)` makes its points links; `attach(chart)` is called when it is drawn. */
+function chartFigure({title, words, height, options, table, onClick, attach}) {
   const holder = element("div", {class: "chart", role: "img", "aria-label": `${title}. ${words}`});
   holder.style.height = `${height}px`;
   const details = element("details", {}, element("summary", {}, `Table: ${title}`));
@@ -85,7 +85,7 @@ function chartFigure({title, words, height, options, table, onClick}) {
   };
   details.addEventListener("toggle", () => details.open && fillTable());
   const figure = element("figure", {}, element("figcaption", {}, element("strong", {}, title), ` ${words}`), holder, details);
-  shownCharts.push({holder, options, onClick, details, fillTable, chart: null});
+  shownCharts.push({holder, options, onClick, attach, details, fillTable, chart: null});
   return figure;
 }
 
@@ -100,6 +100,7 @@ function drawCharts() {
     };
     shown.chart.setOption({...base, ...shown.options()});
     if (shown.onClick) shown.chart.on("click", shown.onClick);
+    if (shown.attach) shown.attach(shown.chart);
     shown.holder.chart = shown.chart;
   }
 }

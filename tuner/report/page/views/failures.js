@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that failed, by kind, and why.
+// Configs that failed, by kind, and why; and those that were not tried, since they cannot win.
 
 const failuresView = {
   name: "failures",
   title: "Failures",
   needs: [],
   show(state) {
-    const failed = [];
+    const failed = [], pruned = [];
     let tried = 0;
     eachTrial(state, (trial) => {
+      if (trials.status[trial] === kPruned) return pruned.push(trial);
       ++tried;
       if (isFailure(trial)) failed.push(trial);
     });
-    if (failed.length === 0) {
-      return [element("p", {}, tried > 0 ? `None of the ${tried} configs tried failed.` : "No trial fits these filters.")];
-    }
-    return [failuresFigure(failed, tried), element("h3", {}, "Reasons"), reasonsTable(failed)];
+    return [
+      ...(failed.length > 0
+        ? [failuresFigure(failed, tried), element("h3", {}, "Reasons"), reasonsTable(failed)]
+        : [element("p", {}, tried > 0 ? `None of the ${plural(tried, "config")} tried failed.` : "No trial fits these filters.")]),
+      ...(pruned.length > 0 ? prunedParts(pruned) : []),
+    ];
   },
 };
+
+/** Reasons have figures: those that differ in nothing else are one. */
+function prunedParts(pruned) {
+  const wording = (trial) => report.reasons[trials.reason[trial]].replace(/\d[\d.]*/g, "…");
+  const groups = [...grouped(pruned, (trial) => `${implementationOf(trial)} ${wording(trial)}`).values()].sort((a, b) => b.length - a.length);
+  return [
+    element("h3", {}, "Not tried"),
+    element("p", {}, `${plural(pruned.length, "config")} cannot win, as a model or the compiler tells, and ${pruned.length === 1 ? "was" : "were"} not tried.`),
+    dataTable("Configs that were not tried, the most frequent reason first", [
+      {heading: "implementation", cell: (group) => implementationOf(group[0])},
+      {heading: "configs", number: true, cell: (group) => String(group.length)},
+      {heading: "such as", cell: (group) => report.reasons[trials.reason[group[0]]]},
+      {heading: "config", cell: (group) => element("span", {class: "config"}, configText(group[0]))},
+      {heading: "on", cell: (group) => problemLink(trials.problem[group[0]], "strip", shapeKey(trials.problem[group[0]]))},
+    ], groups),
+  ];
+}
 
 const implementationOf = (trial) =>
   `${specOf(trials.problem[trial]).op} ${configAt(trials.config[trial]).implementation}`;

@@ -63,13 +63,14 @@ const configText = (trial) => report.configs[trials.config[trial]];
 
 function stripFigure(problem, configs, winner) {
   const timed = configs.filter(isTimed);
-  const failed = configs.length - timed.length;
+  const pruned = configs.filter((trial) => trials.status[trial] === kPruned).length;
+  const failed = configs.length - timed.length - pruned;
   const best = winner ? winner.get("winner") : null;
   const kinds = distinctValues(timed, (trial) => configAt(trials.config[trial]).implementation).reverse();
   const title = "Configs by time";
   return chartFigure({
     title,
-    words: `${plural(timed.length, "config")} timed${failed > 0 ? `, ${failed} failed` : ""}, by implementation` +
+    words: `${plural(timed.length, "config")} timed${failed > 0 ? `, ${failed} failed` : ""}${pruned > 0 ? `, ${pruned} not tried, since they cannot win` : ""}, by implementation` +
       `${winner ? `; the winner, marked, takes ${winner.show("time_ns")}` : ""}. Point at one to read its config.`,
     height: 110 + 90 * Math.max(kinds.length, 1),
     options: () => ({

@@ -19,17 +19,18 @@ const summaryView = {
 };
 
 function summaryCards(state, rows) {
-  let tried = 0, failed = 0;
+  let tried = 0, failed = 0, pruned = 0;
   const problemsTried = new Set();
   eachTrial(state, (trial) => {
-    ++tried;
+    if (trials.status[trial] === kPruned) ++pruned;
+    else ++tried;
     if (isFailure(trial)) ++failed;
     problemsTried.add(trials.problem[trial]);
   });
   const card = (number, text) => element("div", {}, element("dt", {}, text), element("dd", {}, showCount(number)));
   return element("dl", {class: "cards"}, [
     card(problemsTried.size, "problems"), card(rows.length, "winners"), card(tried, "configs tried"),
-    card(failed, "of them failed"), card(trials.count, "trials in all"),
+    card(failed, "of them failed"), ...(pruned > 0 ? [card(pruned, "not tried: cannot win")] : []), card(trials.count, "trials in all"),
   ]);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep over time, as far as the cache tells: when trials ended (to the second) and what compiling and timing took. When
-// each compile or verification began, and on which worker, is not in the cache, and so not here.
+// A sweep over time. When compilers and devices worked is known of sweeps since schema 4; of those before, when trials ended (to the
+// second) and what compiling and timing took.
 
 const timelineView = {
   name: "timeline",
@@ -15,16 +15,30 @@ const timelineView = {
     const chosen = sweeps.has(Number(state.sweep)) ? Number(state.sweep) : last;
     const options = [...sweeps.keys()].reverse().map((place) =>
       [place, `${showMoment(report.sweeps[place].started)}: ${report.sweeps[place].command}`]);
+    const sweepChooser = chooser("Sweep", "sweep", options, chosen);
     return [
-      element("div", {class: "choices"}, chooser("Sweep", "sweep", options, chosen)),
-      sweepFacts(chosen, sweeps.get(chosen)),
-      element("p", {class: "note"}, "The cache keeps when each trial ended, how long its binary took to compile and how long it was timed. " +
-        "It keeps no start of a compile, no length of a verification and no worker, so these are not drawn."),
+      ...(hasLanes(chosen) ? lanesParts(state, chosen, sweepChooser, sweeps.get(chosen)) : [
+        element("div", {class: "choices"}, sweepChooser),
+        sweepFacts(chosen, sweeps.get(chosen)),
+        element("p", {class: "note"}, "Of this sweep the cache has when each trial ended, how long its binary took to compile and how long it was " +
+          "timed. It has no start of a compile, no length of a verification and no worker, so these are not drawn."),
+      ]),
       progressFigure(chosen, sweeps.get(chosen)),
       problemBarsFigure(chosen, sweeps.get(chosen)),
     ];
   },
 };
+
+function lanesParts(state, place, sweepChooser, list) {
+  const lanes = lanesOf(place), whole = workEnd(lanes);
+  const stretch = stretchChoice(state, lanes, whole);
+  return [
+    element("div", {class: "choices"}, [sweepChooser, stretch.node]),
+    sweepFacts(place, list),
+    lanesFigure(lanes, stretch.begin, stretch.end, whole),
+    busyTable(lanes, stretch.begin, stretch.end),
+  ];
+}
 
 /** Trials of each sweep on the state's device, all looks. */
 function sweepsOf(state) {
