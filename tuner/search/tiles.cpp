@@ -7,6 +7,20 @@
 #include <set>
 
 namespace tilewright {
+namespace {
+
+/// Of the dim in a tile; 0 where no parameter says it, and where the dim is not written.
+std::int64_t extent_of_tile(const Config& config, const std::string& dim, const Tiling& tiling) {
+  if (std::find(tiling.dims.begin(), tiling.dims.end(), dim) == tiling.dims.end()) return 0;
+  const std::int64_t block = config.value_or("block_" + dim, 0);
+  return block > 0 ? block : std::max<std::int64_t>(config.value_or(dim + "_per_block", 0), 0);
+}
+
+double tiles_of(std::int64_t extent, std::int64_t tile) {
+  return std::ceil(static_cast<double>(extent) / static_cast<double>(tile));
+}
+
+}  // namespace
 
 Tiling tiling_of(const OpInterface& interface, int units) {
   std::set<std::string> written;
@@ -27,10 +41,7 @@ double log_of_fill(const Config& config, const Problem& problem, const Tiling& t
   double tiles = 0;
   const auto multiply = [&](double factor) { tiles = std::max(tiles, 1.0) * factor; };
   for (const auto& [dim, extent] : problem.dims) {
-    const bool written = std::find(tiling.dims.begin(), tiling.dims.end(), dim) != tiling.dims.end();
-    std::int64_t block = config.value_or("block_" + dim, 0);
-    if (block <= 0) block = config.value_or(dim + "_per_block", 0);
-    if (written && block > 0) multiply(std::ceil(static_cast<double>(extent) / static_cast<double>(block)));
+    if (const std::int64_t tile = extent_of_tile(config, dim, tiling); tile > 0) multiply(tiles_of(extent, tile));
     if (const std::int64_t parts = config.value_or("split_" + dim, 0); parts > 0) {
       multiply(static_cast<double>(parts));
     }
@@ -38,6 +49,17 @@ double log_of_fill(const Config& config, const Problem& problem, const Tiling& t
   if (tiles == 0) return 0;
   const double waves = std::ceil(tiles / tiling.units);
   return std::log2(tiles / (waves * tiling.units));
+}
+
+double padding_of(const Config& config, const Problem& problem, const Tiling& tiling) {
+  double padding = 1;
+  for (const auto& [dim, extent] : problem.dims) {
+    const std::int64_t tile = extent_of_tile(config, dim, tiling);
+    if (tile > 0 && extent > 0) {
+      padding *= tiles_of(extent, tile) * static_cast<double>(tile) / static_cast<double>(extent);
+    }
+  }
+  return padding;
 }
 
 }  // namespace tilewright

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/prune/pruner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "tuner/prune/verdict.hpp"
+#include "tuner/report/units.hpp"
+
+namespace tilewright {
+
+Pruner::Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants)
+    : device_(setting.device), work_(setting.work) {
+  const Residency residency = likely_residency(device_);
+  const Tiling tiling = tiling_of(*setting.interface, device_.sm_count);
+  std::vector<std::size_t> bounded;
+  for (const Entrant& entrant : entrants) {
+    Planned& planned = planned_.emplace_back();
+    planned.config = entrant.config->text();
+    planned.is_base = *entrant.config == setting.base;
+    planned.padding = padding_of(*entrant.config, *setting.problem, tiling);
+    auto plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, device_, &residency);
+    if (auto* legal = std::get_if<LaunchPlan>(&plan)) {
+      planned.kernels = std::move(legal->kernels);
+      planned.bound = bound_of(planned.kernels, work_, planned.padding, device_);
+    } else {
+      // A grid that the likely residency makes too large says nothing of the real one; which kernels there are is known.
+      plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, device_);
+      if (auto* small = std::get_if<LaunchPlan>(&plan)) planned.kernels = std::move(small->kernels);
+    }
+    if (planned.bound) bounded.push_back(planned_.size() - 1);
+  }
+  if (bounded.size() <= kYardstick) return;
+  std::stable_sort(bounded.begin(), bounded.end(),
+                   [&](std::size_t a, std::size_t b) { return planned_[a].bound->ns < planned_[b].bound->ns; });
+  yardstick_ = bounded[kYardstick - 1];
+}
+
+std::optional<std::string> Pruner::hopeless(const std::optional<Bound>& bound) const {
+  if (!yardstick_ || !bound) return std::nullopt;
+  const Planned& yardstick = planned_[*yardstick_];
+  const double ratio = bound->ns / yardstick.bound->ns;
+  if (ratio <= kHopelessBound) return std::nullopt;
+  return fmt::format("{}; at best {}× slower than {}", why(*bound, device_), significant(ratio, 2), yardstick.config);
+}
+
+std::optional<std::string> Pruner::before_compiling(std::size_t entrant) const {
+  const Planned& planned = planned_.at(entrant);
+  if (planned.is_base) return std::nullopt;
+  auto reason = hopeless(planned.bound);
+  if (reason) reason = fmt::format("{}: {}", kPrunedByModel, *reason);
+  return reason;
+}
+
+std::optional<std::string> Pruner::after_compiling(std::size_t entrant,
+                                                   const std::vector<KernelFacts>& compiled) const {
+  const Planned& planned = planned_.at(entrant);
+  if (planned.is_base) return std::nullopt;
+  int registers = 0;
+  for (const PlannedKernel& kernel : planned.kernels) {
+    const auto said = std::find_if(compiled.begin(), compiled.end(),
+                                   [&](const KernelFacts& facts) { return facts.entry == kernel.entry; });
+    if (said == compiled.end()) continue;
+    registers = std::max(registers, said->registers);
+    const int spilled = said->spill_store_bytes + said->spill_load_bytes;
+    if (spilled > kMostSpillBytes) {
+      return fmt::format("{}: {} spills {} bytes a thread, more than {}", kPrunedForSpills, kernel.entry, spilled,
+                         kMostSpillBytes);
+    }
+  }
+  if (!planned.bound) return std::nullopt;
+  auto reason = hopeless(bound_of(planned.kernels, work_, planned.padding, device_, compiled));
+  if (reason) reason = fmt::format("{}: {} registers a thread: {}", kPrunedForOccupancy, registers, *reason);
+  return reason;
+}
+
+std::optional<double> Pruner::bound_ns(std::size_t entrant) const {
+  const auto& bound = planned_.at(entrant).bound;
+  return bound ? std::optional(bound->ns) : std::nullopt;
+}
+
+}  // namespace tilewright

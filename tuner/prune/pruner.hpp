@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/prune/bound.hpp"
+#include "tuner/search/tiles.hpp"
+
+/// Which configs of a problem need not be tried, since they cannot win: before compiling by what their launch plans bound,
+/// after it by what the compiler said. Every verdict is a reason in words and figures (docs/tuning.md). Pure.
+namespace tilewright {
+
+/// A config is left out when its bound is this many times that of the yardstick. Chosen so that no config within a tenth of
+/// the best is left out in any recording.
+inline constexpr double kHopelessBound = 1.3;
+/// The yardstick is the config with the eighth least bound, not the one with the least: some may turn out not to compile, and
+/// where there are no more than these, nothing is left out.
+inline constexpr std::size_t kYardstick = 8;
+/// Bytes a thread may spill in one kernel. A few are harmless; more than this goes to memory on every iteration, which
+/// no tile shape makes up for.
+inline constexpr int kMostSpillBytes = 128;
+
+/// A problem as a pruner sees it. What it points to must live while a pruner is made.
+struct PruneSetting {
+  const OpInterface* interface = nullptr;
+  const Problem* problem = nullptr;
+  DeviceFacts device;
+  Work work;
+  /// The op's fallback, which is never left out: it must serve.
+  Config base;
+};
+
+class Pruner {
+ public:
+  struct Entrant {
+    const Config* config = nullptr;
+    const ImplementationRecipe* recipe = nullptr;
+  };
+
+  /// Of configs that are legal.
+  Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants);
+
+  /// Why a config need not be compiled; nothing when it must be tried.
+  [[nodiscard]] std::optional<std::string> before_compiling(std::size_t entrant) const;
+  /// Why a config need not be measured, by what the compiler said of its kernels.
+  [[nodiscard]] std::optional<std::string> after_compiling(std::size_t entrant,
+                                                           const std::vector<KernelFacts>& compiled) const;
+  /// The bound of a config in nanoseconds; nothing where it is not known.
+  [[nodiscard]] std::optional<double> bound_ns(std::size_t entrant) const;
+
+ private:
+  struct Planned {
+    std::string config;
+    bool is_base = false;
+    double padding = 1;
+    std::vector<PlannedKernel> kernels;
+    std::optional<Bound> bound;
+  };
+  [[nodiscard]] std::optional<std::string> hopeless(const std::optional<Bound>& bound) const;
+
+  DeviceFacts device_;
+  Work work_;
+  std::vector<Planned> planned_;
+  std::optional<std::size_t> yardstick_;
+};
+
+}  // namespace tilewright
