@@ -38,7 +38,7 @@ bool is_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c 
 
 class Lexer {
  public:
-  explicit Lexer(const SourceText& source) : source_(source), text_(source.text()) {}
+  Lexer(const SourceText& source, Dialect dialect) : source_(source), text_(source.text()), dialect_(dialect) {}
 
   Token next() {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
@@ -50,6 +50,7 @@ class Lexer {
     for (const std::string_view symbol : kSymbols) {
       if (text_.substr(at_).starts_with(symbol)) return taken(Token::Kind::symbol, symbol.size());
     }
+    if (first == '=' && dialect_ == Dialect::question) return taken(Token::Kind::symbol, 1);
     refuse();
   }
 
@@ -67,11 +68,30 @@ class Lexer {
   }
 
   Token number() {
+    if (dialect_ == Dialect::question) {
+      const std::size_t whole = run_of(is_digit);
+      std::size_t end = at_ + whole;
+      if (end < text_.size() && text_[end] == '.') {
+        do ++end;
+        while (end < text_.size() && is_word_part(text_[end]));
+        return fraction(end - at_);
+      }
+    }
     Token token = taken(Token::Kind::number, run_of(is_word_part));
     const char* const end = token.spelling.data() + token.spelling.size();
     const auto [stop, error] = std::from_chars(token.spelling.data(), end, token.number);
     if (stop != end) source_.fail(token.offset, fmt::format("'{}' is not a whole number", token.spelling));
     if (error != std::errc()) source_.fail(token.offset, fmt::format("{} is beyond 2^63-1", token.spelling));
+    return token;
+  }
+
+  Token fraction(std::size_t length) {
+    const Token token = taken(Token::Kind::fraction, length);
+    double value = 0;
+    const char* const end = token.spelling.data() + token.spelling.size();
+    if (std::from_chars(token.spelling.data(), end, value).ptr != end) {
+      source_.fail(token.offset, fmt::format("'{}' is no number", token.spelling));
+    }
     return token;
   }
 
@@ -87,7 +107,9 @@ class Lexer {
     const std::string_view rest = text_.substr(at_);
     for (const Foreign& foreign : kForeign) {
       if (rest.starts_with(foreign.spelling)) {
-        source_.fail(at_, fmt::format("'{}' is not understood", foreign.spelling), fmt::format("; {}", foreign.meant));
+        const bool point = foreign.spelling == "." && dialect_ == Dialect::question;
+        source_.fail(at_, fmt::format("'{}' is not understood", foreign.spelling),
+                     fmt::format("; {}", point ? "a fraction begins with a digit: 0.5" : foreign.meant));
       }
     }
     // A whole character, should it have several bytes.
@@ -98,13 +120,14 @@ class Lexer {
 
   const SourceText& source_;
   std::string_view text_;
+  Dialect dialect_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-std::vector<Token> tokens_of(const SourceText& source) {
-  Lexer lexer(source);
+std::vector<Token> tokens_of(const SourceText& source, Dialect dialect) {
+  Lexer lexer(source, dialect);
   std::vector<Token> tokens;
   do {
     tokens.push_back(lexer.next());

@@ -11,9 +11,12 @@
 /// From a formula's text to its tokens.
 namespace tilewright {
 
+/// Questions about rows of a table are formulas with two liberties: `=` is `==`, and a number may have a fraction.
+enum class Dialect : std::uint8_t { formula, question };
+
 struct Token {
-  /// `symbol` is an operator, a parenthesis or a comma; `word` a name, a function's name or a word operator.
-  enum class Kind : std::uint8_t { number, word, text, symbol, end };
+  /// `fraction` is a number with a point; `symbol` is an operator, a parenthesis or a comma; `word` a name, a function's name or a word operator.
+  enum class Kind : std::uint8_t { number, fraction, word, text, symbol, end };
   Kind kind = Kind::end;
   /// The token's place in the formula, in bytes.
   std::size_t offset = 0;
@@ -30,7 +33,7 @@ struct Token {
 
 /// All tokens, the last of kind `end`. They live no longer than `source`. Throws DefinitionError for a character that
 /// begins no token, a number that is not whole or beyond 2^63-1, and text without its closing quote.
-[[nodiscard]] std::vector<Token> tokens_of(const SourceText& source);
+[[nodiscard]] std::vector<Token> tokens_of(const SourceText& source, Dialect dialect = Dialect::formula);
 
 /// The tokens with one space between them.
 [[nodiscard]] std::string canonical_text(const std::vector<Token>& tokens);

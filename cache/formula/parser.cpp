@@ -24,9 +24,10 @@ struct Operator {
   Op op;
   int precedence;
 };
-constexpr std::array<Operator, 13> kOperators{{{"or", Op::logical_or, kLoosest},
+constexpr std::array<Operator, 14> kOperators{{{"or", Op::logical_or, kLoosest},
                                                {"and", Op::logical_and, 2},
                                                {"==", Op::equal, kComparison},
+                                               {"=", Op::equal, kComparison},
                                                {"!=", Op::not_equal, kComparison},
                                                {"<", Op::less, kComparison},
                                                {"<=", Op::less_equal, kComparison},
@@ -131,6 +132,10 @@ class Parser {
   std::size_t primary() {
     const Token token = *token_;
     if (token.kind == Token::Kind::number) return number(take(), token.number);
+    if (token.kind == Token::Kind::fraction) {
+      take();
+      return leaf({Op::fraction, token.offset, 0, std::string(token.spelling), {}});
+    }
     if (token.kind == Token::Kind::text) {
       take();
       return leaf({Op::text, token.offset, 0, std::string(token.spelling), {}});

@@ -11,10 +11,11 @@
 namespace tilewright {
 
 enum class Op : std::uint8_t {
-  number,   // Node::number
-  text,     // Node::word
-  name,     // Node::word
-  size_of,  // of the scope's dtype; of a type that is named, the parser makes a number
+  number,    // Node::number
+  fraction,  // Node::word; of questions alone
+  text,      // Node::word
+  name,      // Node::word
+  size_of,   // of the scope's dtype; of a type that is named, the parser makes a number
   negate,
   logical_not,
   logical_or,

@@ -14,6 +14,7 @@
 #include "cache/interface.hpp"
 #include "cache/problem.hpp"
 #include "cache/recipe.hpp"
+#include "tuner/definition/fusion.hpp"
 
 /// An op's definition as read from its TOML file: all that the tuner knows of an op (docs/definitions.md). Values,
 /// immutable after loading, free to be shared by threads.
@@ -88,6 +89,8 @@ struct OpDefinition {
   std::vector<Implementation> implementations;
   /// The op's one fallback: legal for every dims ≥ 1, no specialised dims.
   Config base;
+  /// The launches that it takes the place of; nothing: the definition does not say.
+  std::optional<Fusion> fusion{};
 
   [[nodiscard]] const Implementation& implementation(std::string_view name) const;  ///< Throws UsageError, suggests.
   /// Fewest bytes a problem moves; its floating-point operations. Throw DefinitionError on overflow.

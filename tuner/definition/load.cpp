@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tuner/definition/definition.hpp"
+#include "tuner/definition/reading/fusion.hpp"
 #include "tuner/definition/reading/implementation.hpp"
 #include "tuner/definition/reading/op.hpp"
 #include "tuner/definition/reading/rehearsal.hpp"
@@ -41,12 +42,16 @@ OpDefinition load_definition(const std::filesystem::path& toml_file,
   Section top(root, "the definition", mistakes);
   const Node* op_table = top.need("op", Node::Kind::table);
   const Node* list = top.need("implementation", Node::Kind::list);
+  const Node* fusion = top.find("fusion", Node::Kind::table);
   top.finish();
   // Without [op] nothing else can be judged.
   if (op_table == nullptr) mistakes.throw_if_any();
 
   OpPart op = read_op(*op_table, file.stem().string(), sources, mistakes);
   op.definition.file = file;
+  const std::size_t before_fusion = mistakes.unusable();
+  if (fusion != nullptr) read_fusion(*fusion, op, mistakes);
+  if (op.sound && mistakes.unusable() == before_fusion) rehearse_fusion(op.definition, mistakes);
   if (op.sound) rehearse_samples(op.definition, mistakes);
   if (list != nullptr) {
     const std::vector<bool> is_plannable = read_implementations(*list, op, sources, mistakes);

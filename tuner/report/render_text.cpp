@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tuner/report/common_parts.hpp"
 #include "tuner/report/render.hpp"
 #include "tuner/report/units.hpp"
 
@@ -26,7 +27,12 @@ struct TextColumn {
   bool common = false;
   bool spare = false;
   bool breakable = false;
+  bool config = false;
+  bool mark = false;
 };
+
+constexpr const char* kBold = "\x1b[1m";
+constexpr const char* kPlain = "\x1b[0m";
 
 bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
@@ -35,6 +41,11 @@ bool is_number(const Cell& cell) {
 void fit_width(TextColumn& column) {
   column.width = display_width(column.heading);
   for (const std::string& cell : column.cells) column.width = std::max(column.width, display_width(cell));
+}
+
+std::string mark_text(const Cell& cell) {
+  const bool* marked = std::get_if<bool>(&cell);
+  return marked != nullptr && *marked ? "*" : "";
 }
 
 std::vector<TextColumn> text_columns(const Table& table) {
@@ -47,8 +58,10 @@ std::vector<TextColumn> text_columns(const Table& table) {
     column.common = from.common;
     column.spare = from.spare;
     column.breakable = from.breakable;
+    column.config = from.config;
+    column.mark = from.mark;
     for (const auto& row : table.rows) {
-      column.cells.push_back(show_cell(row[i], from.unit));
+      column.cells.push_back(from.mark ? mark_text(row[i]) : show_cell(row[i], from.unit));
       column.numbers = column.numbers || is_number(row[i]);
     }
     fit_width(column);
@@ -79,6 +92,19 @@ std::vector<std::string> lift_common(std::vector<TextColumn>& columns, std::size
   return said;
 }
 
+/// Takes out of configs what all agree on, until the rest fits; returns what that is.
+std::vector<std::string> lift_parameters(std::vector<TextColumn>& columns, std::size_t width) {
+  std::vector<std::string> said;
+  for (TextColumn& column : columns) {
+    if (!column.config || column.cells.size() < 2 || total_width(columns) <= width) continue;
+    const std::vector<std::string> common = take_common_parameters(column.cells);
+    if (common.empty()) continue;
+    said.push_back(fmt::format("{}, in common: {}", column.heading, fmt::join(common, ", ")));
+    fit_width(column);
+  }
+  return said;
+}
+
 /// Leaves out columns that can be spared, the last first, until the rest fits with the breakable ones comfortably wide.
 /// One that says nothing goes in any case.
 void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
@@ -101,7 +127,11 @@ std::vector<std::string> break_text(const std::string& text, std::size_t width) 
   std::vector<std::string> pieces(1);
   std::string word;
   const auto flush = [&] {
-    if (!pieces.back().empty() && display_width(pieces.back() + word) > width) pieces.emplace_back();
+    if (!pieces.back().empty() && display_width(pieces.back() + word) > width) {
+      // A blank that ends a line begins none.
+      if (word == " ") return word.clear();
+      pieces.emplace_back();
+    }
     pieces.back() += std::exchange(word, {});
   };
   for (const char byte : text) {
@@ -144,12 +174,15 @@ std::string row_text(const std::vector<TextColumn>& columns, std::size_t row) {
 }
 
 void narrow_breakable(std::vector<TextColumn>& columns, std::size_t width) {
-  for (TextColumn& column : columns) {
-    const std::size_t total = total_width(columns);
-    if (!column.breakable || total <= width) continue;
-    const std::size_t excess = total - width;
-    const std::size_t least = std::max(kNarrowest, display_width(column.heading));
-    column.width = std::max(std::min(column.width, least), column.width - std::min(column.width, excess));
+  // The widest gives way first, so that several end alike.
+  while (total_width(columns) > width) {
+    TextColumn* widest = nullptr;
+    for (TextColumn& column : columns) {
+      const bool can = column.breakable && column.width > std::max(kNarrowest, display_width(column.heading));
+      if (can && (widest == nullptr || column.width > widest->width)) widest = &column;
+    }
+    if (widest == nullptr) return;
+    --widest->width;
   }
 }
 
@@ -164,7 +197,7 @@ std::string wrapped(const std::string& sentence, std::size_t width) {
   return text;
 }
 
-std::string grid_text(const std::vector<TextColumn>& columns, std::size_t rows) {
+std::string grid_text(const std::vector<TextColumn>& columns, std::size_t rows, bool colour) {
   std::vector<std::string> headings;
   std::vector<std::string> rules;
   for (const TextColumn& column : columns) {
@@ -172,11 +205,28 @@ std::string grid_text(const std::vector<TextColumn>& columns, std::size_t rows) 
     rules.emplace_back(column.width, '-');
   }
   std::string text = joined(headings) + joined(rules);
-  for (std::size_t row = 0; row < rows; ++row) text += row_text(columns, row);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const bool stands_out = colour && std::any_of(columns.begin(), columns.end(), [row](const TextColumn& column) {
+                              return column.mark && !column.cells[row].empty();
+                            });
+    const std::string line = row_text(columns, row);
+    text += stands_out ? fmt::format("{}{}{}", kBold, line, kPlain) : line;
+  }
   return text;
 }
 
-std::string records_text(const Table& table) {
+/// A value on lines that fit behind `indent` columns, where its column may be broken.
+std::string record_value(const std::string& text, const Column& column, std::size_t indent, std::size_t width) {
+  if (!column.breakable || width <= indent + kNarrowest || display_width(text) + indent <= width) return text + "\n";
+  std::string broken;
+  for (std::string piece : break_text(text, width - indent)) {
+    piece.erase(piece.find_last_not_of(' ') + 1);
+    broken += (broken.empty() ? "" : std::string(indent, ' ')) + piece + "\n";
+  }
+  return broken;
+}
+
+std::string records_text(const Table& table, std::size_t width) {
   std::size_t widest = 0;
   for (const Column& column : table.columns) {
     if (column.shown != Shown::programs) widest = std::max(widest, display_width(column.heading));
@@ -188,7 +238,7 @@ std::string records_text(const Table& table) {
       const Column& column = table.columns[i];
       if (column.shown == Shown::programs || std::holds_alternative<std::monostate>(row[i])) continue;
       const std::string blanks(widest + kGap - display_width(column.heading), ' ');
-      text += column.heading + blanks + show_cell(row[i], column.unit) + "\n";
+      text += column.heading + blanks + record_value(show_cell(row[i], column.unit), column, widest + kGap, width);
     }
   }
   return text;
@@ -202,16 +252,18 @@ std::string notes_text(const Table& table, std::size_t width) {
 
 }  // namespace
 
-std::string render_text(const Table& table, std::size_t width) {
+std::string render_text(const Table& table, std::size_t width, bool colour) {
   std::string text = table.title.empty() ? "" : wrapped(table.title, width);
   std::vector<TextColumn> columns = text_columns(table);
   if (width != 0 && !table.as_records) {
     for (const std::string& said : lift_common(columns, width)) text += wrapped(said, width);
+    for (const std::string& said : lift_parameters(columns, width)) text += wrapped(said, width);
     drop_spare(columns, width);
     narrow_breakable(columns, width);
   }
   if (!text.empty() && !table.rows.empty()) text += "\n";
-  if (!table.rows.empty()) text += table.as_records ? records_text(table) : grid_text(columns, table.rows.size());
+  if (!table.rows.empty())
+    text += table.as_records ? records_text(table, width) : grid_text(columns, table.rows.size(), colour);
   const std::string notes = notes_text(table, width);
   return notes.empty() ? text : text + "\n" + notes;
 }

@@ -47,7 +47,7 @@ std::vector<Source<ServedLine>> evidence_sources() {
       {column("time_ns", "time", Unit::nanoseconds),
        served([](const Row& row) { return time_cell(row.winner, &Timing::median_ns); })},
       {people_column("half_interval_share", "±", Unit::share),
-       served([](const Row& row) { return half_interval_cell(row.winner); })},
+       served([](const Row& row) { return half_interval_cell(row.winner.trial); })},
       {data_column("time_low_ns"), served([](const Row& row) { return time_cell(row.winner, &Timing::low_ns); })},
       {data_column("time_high_ns"), served([](const Row& row) { return time_cell(row.winner, &Timing::high_ns); })},
       {column("mode", "mode"), served([](const Row& row) { return Cell(std::string(name(row.mode))); })},

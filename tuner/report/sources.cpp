@@ -8,8 +8,8 @@ Cell time_cell(const Winner& winner, double Timing::*member) {
   return (*winner.trial.timing).*member;
 }
 
-Cell half_interval_cell(const Winner& winner) {
-  const auto& timing = winner.trial.timing;
+Cell half_interval_cell(const Trial& trial) {
+  const auto& timing = trial.timing;
   if (!timing || timing->median_ns <= 0) return {};
   return (timing->high_ns - timing->low_ns) / 2 / timing->median_ns;
 }

@@ -29,24 +29,32 @@ void fill(Table& table, const std::vector<Source<Line>>& sources, const std::vec
 }
 
 /// A column for people and programs.
-[[nodiscard]] inline Column column(std::string name, std::string heading, Unit unit = Unit::none) {
-  return {std::move(name), std::move(heading), unit, Shown::everywhere, false, false, false};
+[[nodiscard]] inline Column column(std::string name, std::string heading, Unit unit = Unit::none,
+                                   Shown shown = Shown::everywhere) {
+  return {std::move(name), std::move(heading), unit, shown};
 }
 /// A column in JSON and CSV alone.
-[[nodiscard]] inline Column data_column(std::string name) {
-  return {std::move(name), "", Unit::none, Shown::programs, false, false, false};
-}
+[[nodiscard]] inline Column data_column(std::string name) { return {std::move(name), "", Unit::none, Shown::programs}; }
 /// A column in text and Markdown alone.
 [[nodiscard]] inline Column people_column(std::string name, std::string heading, Unit unit = Unit::none) {
-  return {std::move(name), std::move(heading), unit, Shown::people, false, false, false};
+  return {std::move(name), std::move(heading), unit, Shown::people};
 }
 /// A column for programs, and for people where there is room.
-[[nodiscard]] inline Column spare_column(std::string name, std::string heading, Unit unit = Unit::none) {
-  return {std::move(name), std::move(heading), unit, Shown::everywhere, false, false, true};
+[[nodiscard]] inline Column spare_column(std::string name, std::string heading, Unit unit = Unit::none,
+                                         Shown shown = Shown::everywhere) {
+  return {std::move(name), std::move(heading), unit, shown, false, false, true};
 }
 /// A column that text tells once when all rows agree and the table is too wide.
 [[nodiscard]] inline Column common_column(std::string name, std::string heading) {
-  return {std::move(name), std::move(heading), Unit::none, Shown::everywhere, true, false, false};
+  return {std::move(name), std::move(heading), Unit::none, Shown::everywhere, true};
+}
+
+/// A column of configs: broken over lines, and without what all of them agree on, where there is no room.
+[[nodiscard]] inline Column config_column(std::string name, std::string heading) {
+  Column made = column(std::move(name), std::move(heading));
+  made.breakable = true;
+  made.config = true;
+  return made;
 }
 
 template <class Value>
@@ -58,7 +66,7 @@ template <class Value>
 /// Cells of a winner; empty where what they are made of is not known.
 [[nodiscard]] Cell time_cell(const Winner& winner, double Timing::*member);
 /// Half the width of the 95 % interval, as a share of the median.
-[[nodiscard]] Cell half_interval_cell(const Winner& winner);
+[[nodiscard]] Cell half_interval_cell(const Trial& trial);
 /// The base's median over the winner's.
 [[nodiscard]] Cell speedup_cell(const Winner& winner);
 [[nodiscard]] Cell runner_up_cell(const Winner& winner);

@@ -52,7 +52,7 @@ std::optional<Format> format_from(std::string_view name) noexcept {
 
 std::string show_cell(const Cell& cell, Unit unit) { return std::visit(CellText{unit}, cell); }
 
-std::string render(const Table& table, Format format, std::size_t width) {
+std::string render(const Table& table, Format format, std::size_t width, bool colour) {
   switch (format) {
     case Format::json:
       return render_json(table);
@@ -63,7 +63,7 @@ std::string render(const Table& table, Format format, std::size_t width) {
     case Format::text:
       break;
   }
-  return render_text(table, width);
+  return render_text(table, width, colour);
 }
 
 }  // namespace tilewright

@@ -45,6 +45,10 @@ struct Column {
   bool breakable = false;
   /// …and left out, the last first, rather than to make those narrow.
   bool spare = false;
+  /// Truth values: text has a star where it is true, and on a terminal with colours the row stands out.
+  bool mark = false;
+  /// Configs: when the table is too wide, what all that have a parameter agree on is told once above the table, too.
+  bool config = false;
 };
 
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
@@ -63,8 +67,8 @@ struct Table {
 /// A cell as text shows it; "-" when empty.
 [[nodiscard]] std::string show_cell(const Cell& cell, Unit unit);
 
-/// Ends with a newline. `width` counts for text alone: the columns of the terminal, 0 for no limit. What cannot be made
-/// to fit is printed whole: nothing is cut.
-[[nodiscard]] std::string render(const Table& table, Format format, std::size_t width = 0);
+/// Ends with a newline. `width` and `colour` count for text alone: the columns of the terminal, 0 for no limit, and whether
+/// it shows colours. What cannot be made to fit is printed whole: nothing is cut.
+[[nodiscard]] std::string render(const Table& table, Format format, std::size_t width = 0, bool colour = false);
 
 }  // namespace tilewright

@@ -3,20 +3,15 @@
 
 #include <utility>
 
-#include "cache/traffic.hpp"
+#include "tuner/report/roofline.hpp"
 
 namespace tilewright {
 
 WinnerLine winner_line(const Store& store, const OpDefinition* definition, Store::WinnerRow row, const Match& match) {
   WinnerLine line;
   line.match = match;
-  if (definition != nullptr && definition->interface.hash() == row.interface_hash) {
-    line.bytes = definition->bytes_of(row.problem);
-    line.flops = definition->flops_of(row.problem);
-    const int reads = nearest_reads(traffic_of(definition->interface, row.problem));
-    line.ceiling = store.ceiling(row.device.fingerprint(), *line.bytes, reads, row.mode);
-    line.rate = store.compute_rate(row.device.fingerprint());
-  }
+  static_cast<Roofline&>(line) =
+      roofline_of(store, definition, row.interface_hash, row.problem, row.device.fingerprint(), row.mode);
   line.row = std::move(row);
   return line;
 }

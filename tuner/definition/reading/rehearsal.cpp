@@ -14,34 +14,6 @@
 namespace tilewright::reading {
 namespace {
 
-/// Every dtype with the default attributes, each other value of each attribute, and all last values together: what
-/// attributes do to one another shows in formulas by pairs at most, and all combinations would be too many.
-std::vector<OpSpec> specs_of(const OpInterface& interface) {
-  OpSpec defaults{interface.op, DType::f32, {}};
-  OpSpec lasts = defaults;
-  for (const Attribute& attribute : interface.attributes) {
-    defaults.attributes.emplace_back(attribute.name, attribute.values.front());
-    lasts.attributes.emplace_back(attribute.name, attribute.values.back());
-  }
-  std::vector<OpSpec> chosen{defaults};
-  for (std::size_t i = 0; i < interface.attributes.size(); ++i) {
-    for (const std::string& value : interface.attributes[i].values) {
-      chosen.push_back(defaults);
-      chosen.back().attributes[i].second = value;
-    }
-  }
-  if (!interface.attributes.empty()) chosen.push_back(lasts);
-
-  std::vector<OpSpec> specs;
-  for (const DType type : interface.dtypes) {
-    for (OpSpec spec : chosen) {
-      spec.dtype = type;
-      if (std::ranges::find(specs, spec) == specs.end()) specs.push_back(std::move(spec));
-    }
-  }
-  return specs;
-}
-
 /// The extent of each of `rank` dims that make 2^log2 elements together.
 std::int64_t side_of(double log2, std::size_t rank) {
   return static_cast<std::int64_t>(std::exp2(log2 / static_cast<double>(rank)));
@@ -106,7 +78,7 @@ std::string obstacle(const OpDefinition& definition, const Candidate& base, cons
 
 void check_base(const OpDefinition& definition, const Candidate& base, Place place, Mistakes& mistakes) {
   const OpInterface& interface = definition.interface;
-  for (const OpSpec& spec : specs_of(interface)) {
+  for (const OpSpec& spec : specs_to_rehearse(interface)) {
     for (const std::vector<std::int64_t>& dims : hard_dims(interface.dims.size())) {
       const Problem problem = make_problem(spec, interface, dims);
       const std::string reason = obstacle(definition, base, problem);
@@ -121,6 +93,32 @@ void check_base(const OpDefinition& definition, const Candidate& base, Place pla
 }
 
 }  // namespace
+
+std::vector<OpSpec> specs_to_rehearse(const OpInterface& interface) {
+  OpSpec defaults{interface.op, DType::f32, {}};
+  OpSpec lasts = defaults;
+  for (const Attribute& attribute : interface.attributes) {
+    defaults.attributes.emplace_back(attribute.name, attribute.values.front());
+    lasts.attributes.emplace_back(attribute.name, attribute.values.back());
+  }
+  std::vector<OpSpec> chosen{defaults};
+  for (std::size_t i = 0; i < interface.attributes.size(); ++i) {
+    for (const std::string& value : interface.attributes[i].values) {
+      chosen.push_back(defaults);
+      chosen.back().attributes[i].second = value;
+    }
+  }
+  if (!interface.attributes.empty()) chosen.push_back(lasts);
+
+  std::vector<OpSpec> specs;
+  for (const DType type : interface.dtypes) {
+    for (OpSpec spec : chosen) {
+      spec.dtype = type;
+      if (std::ranges::find(specs, spec) == specs.end()) specs.push_back(std::move(spec));
+    }
+  }
+  return specs;
+}
 
 Config read_base(const Node& text, const OpDefinition& definition, const std::vector<bool>& is_plannable,
                  Mistakes& mistakes) {
@@ -160,7 +158,7 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
   Config first{implementation.recipe.name, {}};
   for (const Parameter& parameter : implementation.space)
     first.values.emplace_back(parameter.name, parameter.values[0]);
-  const std::vector<OpSpec> specs = specs_of(interface);
+  const std::vector<OpSpec> specs = specs_to_rehearse(interface);
   for (const OpSpec& spec : specs) plan_all(spec, first);
   for (std::size_t i = 0; i < implementation.space.size(); ++i) {
     for (const std::int64_t value : implementation.space[i].values) {
@@ -173,7 +171,7 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
 
 void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes) {
   const OpInterface& interface = definition.interface;
-  for (const OpSpec& spec : specs_of(interface)) {
+  for (const OpSpec& spec : specs_to_rehearse(interface)) {
     for (const std::int64_t all : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1001}}) {
       const Problem problem = make_problem(spec, interface, std::vector<std::int64_t>(interface.dims.size(), all));
       try {

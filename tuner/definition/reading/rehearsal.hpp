@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "tuner/definition/definition.hpp"
 #include "tuner/definition/reading/mistakes.hpp"
 
 /// Planning some launches of a definition that reads well, so that what its formulas do wrong is said when it is loaded
 /// and not in the middle of a sweep. Touches no device.
 namespace tilewright::reading {
+
+/// Every dtype with the default attributes, each other value of each attribute, and all last values together: what
+/// attributes do to one another shows in formulas by pairs at most, and all combinations would be too many.
+[[nodiscard]] std::vector<OpSpec> specs_to_rehearse(const OpInterface& interface);
 
 /// Reads the base config and checks that it can be the op's fallback: of the space, nothing specialised, and legal for
 /// dims of 1, odd ones and huge ones, every dtype and attribute, on the least GPU that is supported, with addresses

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/definition/definition.hpp"
+#include "tuner/report/sources.hpp"
+
+/// Where a time stands under what was measured of the device: how much is moved and computed, what that is bound by, and
+/// which share of the ceiling it reaches (docs/measuring.md). Values; pure but for `roofline_of`, which reads the cache.
+namespace tilewright {
+
+/// Of a problem on a device; nothing where it is not known.
+struct Roofline {
+  /// By the op's definition.
+  std::optional<std::int64_t> bytes{};
+  std::optional<std::int64_t> flops{};
+  /// Of the same bytes, read and written in the same ratio, on the same device.
+  std::optional<Ceiling> ceiling{};
+  /// Of the same device, in fp32.
+  std::optional<ComputeRate> rate{};
+};
+
+/// Nothing is known where `definition` is null or of another interface.
+[[nodiscard]] Roofline roofline_of(const Store& store, const OpDefinition* definition,
+                                   const std::string& interface_hash, const Problem& problem,
+                                   const std::string& fingerprint, MeasureMode mode);
+
+/// What a time is mostly made of.
+enum class Bound : std::uint8_t {
+  launch,   ///< within twice an empty launch's time
+  memory,   ///< its intensity is below the ridge point: moving the bytes takes longer than computing
+  compute,  ///< above it
+};
+/// "launch", "memory", "compute".
+[[nodiscard]] std::string_view name(Bound bound) noexcept;
+
+/// Operations for each byte; nothing where either is not known.
+[[nodiscard]] std::optional<double> intensity_of(const Roofline& roofline);
+/// The intensity at which the device's fp32 rate and the ceiling take the same time; nothing where either is not known.
+[[nodiscard]] std::optional<double> ridge_of(const Roofline& roofline);
+/// Nothing where what it needs is not known.
+[[nodiscard]] std::optional<Bound> bound_of(const Roofline& roofline, const Timing* timing);
+
+/// The measured ceiling's time over this one; nothing where either is not known.
+[[nodiscard]] std::optional<double> share_of_memory(const Roofline& roofline, double time_ns);
+/// Operations a second over the device's fp32 rate. Beyond 1 for what tensor cores do.
+[[nodiscard]] std::optional<double> share_of_compute(const Roofline& roofline, double time_ns);
+/// Of the two the one that bounds the time. Nothing for what computes faster than in fp32: that ceiling is not its own.
+[[nodiscard]] std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing);
+/// Bound by compute, and faster than the device's fp32 rate.
+[[nodiscard]] bool beyond_fp32(const Roofline& roofline, const Timing* timing);
+
+/// A time with its roofline; `timing` may be null.
+struct Placed {
+  const Roofline* roofline = nullptr;
+  const Timing* timing = nullptr;
+};
+/// For people GB/s where memory bounds, TFLOP/s where computing does, the share of that ceiling, and what it rests on.
+[[nodiscard]] std::vector<Source<Placed>> rate_sources();
+/// Bound, intensity, bytes and flops: text leaves them out first.
+[[nodiscard]] std::vector<Source<Placed>> bound_sources();
+/// What must be said of these below a table.
+[[nodiscard]] std::vector<std::string> roofline_notes(const std::vector<Placed>& all);
+
+/// Sources of another kind of line, which `place` finds in it.
+template <class Line>
+void add_placed(std::vector<Source<Line>>& sources, const std::vector<Source<Placed>>& placed,
+                const std::function<Placed(const Line&)>& place) {
+  for (const Source<Placed>& source : placed) {
+    sources.push_back({source.column, [cell = source.cell, place](const Line& line) { return cell(place(line)); }});
+  }
+}
+
+}  // namespace tilewright

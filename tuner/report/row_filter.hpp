@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/report/table.hpp"
+
+/// A question that each row of a table answers with yes or no: `cols >= 4096 and dtype = bf16`. The language is that of
+/// formulas (cache/formula), over the table's columns: `=` may stand for `==`, numbers may have fractions and are
+/// divided as such, and what a column of texts is compared with needs no quotes. Immutable; any number of threads.
+namespace tilewright {
+
+class RowFilter {
+ public:
+  /// Throws DefinitionError with the column of the mistake and the nearest right name. `what` says what the text is of,
+  /// such as "--where".
+  [[nodiscard]] static RowFilter parse(const std::string& text, const std::string& what, const Table& table);
+
+  /// Of a row of that table. What is compared with a cell that is not known is false.
+  [[nodiscard]] bool keeps(const std::vector<Cell>& row) const;
+
+ private:
+  struct Parsed;
+  explicit RowFilter(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
+  std::shared_ptr<const Parsed> parsed_;
+};
+
+}  // namespace tilewright
