@@ -196,7 +196,7 @@ class Timeline(BrowserTest):
     def setUpClass(cls):
         super().setUpClass()
         cache = cls.folder / "cache.db"
-        program("sweep", "softmax", "--dtype", "f32", "--shapes", "rows=2 cols=64; rows=3 cols=80", "--device", "cpu", "--strategy", "exhaustive",
+        program("sweep", "softmax", "--dtype", "f32", "--shapes", "rows=2,3 cols=64", "--device", "cpu", "--strategy", "exhaustive",
                 "--max-configs", "4", "--budget-ms", "1", "--jobs", "2", "--no-ceilings", "--no-prune", "--cache", cache)
         cls.report = cls.folder / "report.html"
         program("report", "--cache", cache, "-o", cls.report)
