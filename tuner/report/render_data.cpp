@@ -34,13 +34,15 @@ struct CellCsv {
 
 }  // namespace
 
+nlohmann::ordered_json json_of(const Cell& cell) { return std::visit(CellJson{}, cell); }
+
 std::string render_json(const Table& table) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& cells : table.rows) {
     nlohmann::ordered_json row = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (table.columns[i].shown == Shown::people) continue;
-      row[table.columns[i].name] = std::visit(CellJson{}, cells[i]);
+      row[table.columns[i].name] = json_of(cells[i]);
     }
     rows.push_back(std::move(row));
   }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/store/history.hpp"
+#include "cache/store/store.hpp"
+#include "tuner/definition/definition.hpp"
+
+/// The trials of a cache one after the other, each with all that it is of: what exports to other programs are written from.
+/// However many there are, one at a time is in memory with its rounds.
+namespace tilewright {
+
+/// Where an export goes, piece by piece.
+using Write = std::function<void(std::string_view)>;
+
+/// The definition of an op as it is now; null where there is none on this machine.
+using FindDefinition = std::function<const OpDefinition*(const std::string& op)>;
+
+/// Which trials; what is empty takes all.
+struct TrialSelection {
+  std::vector<std::string> ops{};
+  /// Fingerprints.
+  std::vector<std::string> devices{};
+  std::vector<DType> dtypes{};
+  std::optional<MeasureMode> mode{};
+};
+
+struct TrialRecord {
+  Problem problem;
+  std::string interface_hash;
+  std::string implementation_hash;
+  const DeviceFacts* device = nullptr;
+  /// With its rounds.
+  Trial trial;
+  /// Null where it has none, or that was left behind.
+  const History::BuildOf* build = nullptr;
+  /// No newer trial of the same problem, device, mode and config counts.
+  bool newest = false;
+  /// By the op's definition, where that is here and has the same interface.
+  std::optional<std::int64_t> bytes, flops;
+};
+
+/// The trials of a cache, chosen once. `store` must outlive it.
+class TrialRecords {
+ public:
+  TrialRecords(const Store& store, TrialSelection selection, FindDefinition find_definition);
+
+  [[nodiscard]] std::size_t size() const noexcept { return chosen_.size(); }
+  /// Calls `visit` for each, in the order in which they were made.
+  void visit(const std::function<void(const TrialRecord&)>& visit) const;
+  /// The problems that have chosen trials on a device.
+  struct Counted {
+    std::string op;
+    std::string device;
+    std::size_t problems = 0;
+  };
+  /// By op, then device.
+  [[nodiscard]] std::vector<Counted> count() const;
+
+  /// Names that any chosen trial has, each once, as columns: of attributes, dims, parameters.
+  [[nodiscard]] std::vector<std::string> attributes() const;
+  [[nodiscard]] std::vector<std::string> dims() const;
+  [[nodiscard]] std::vector<std::string> parameters() const;
+
+ private:
+  [[nodiscard]] bool takes(const History::TrialOf& trial) const;
+  [[nodiscard]] const History::Spec& spec_of(const History::TrialOf& trial) const;
+
+  const Store& store_;
+  TrialSelection selection_;
+  FindDefinition find_definition_;
+  History history_;
+  std::vector<const History::TrialOf*> chosen_;
+};
+
+}  // namespace tilewright
