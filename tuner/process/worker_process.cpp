@@ -31,14 +31,15 @@ std::array<int, 2> make_sockets(const std::vector<std::string>& command) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits)
-    : WorkerProcess(command, make_sockets(command), limits) {}
+WorkerProcess::WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits, Output output)
+    : WorkerProcess(command, make_sockets(command), limits, output) {}
 
 WorkerProcess::WorkerProcess(const std::vector<std::string>& command, std::array<int, 2> sockets,
-                             const ProcessLimits& limits)
+                             const ProcessLimits& limits, Output output)
     : channel_(std::in_place, sockets[0]) {
   const Channel theirs(sockets[1]);
-  process_ = start_process(command, {sockets[1], STDERR_FILENO, STDERR_FILENO}, {}, limits);
+  const int printed = output == Output::standard_output ? STDOUT_FILENO : STDERR_FILENO;
+  process_ = start_process(command, {sockets[1], printed, STDERR_FILENO}, {}, limits);
 }
 
 WorkerProcess::~WorkerProcess() {

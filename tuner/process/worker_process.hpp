@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,8 +17,11 @@ namespace tilewright {
 
 class WorkerProcess {
  public:
-  /// Starts it. What it prints goes to this process's standard error. Throws Error.
-  explicit WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits = {});
+  /// Where it prints what it has to say.
+  enum class Output : std::uint8_t { standard_error, standard_output };
+  /// Starts it. Its errors go to this process's standard error. Throws Error.
+  explicit WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits = {},
+                         Output output = Output::standard_error);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   /// Ends the conversation, and waits a while for the process, which then has nothing left to do.
@@ -32,7 +36,8 @@ class WorkerProcess {
   [[nodiscard]] std::string end();
 
  private:
-  WorkerProcess(const std::vector<std::string>& command, std::array<int, 2> sockets, const ProcessLimits& limits);
+  WorkerProcess(const std::vector<std::string>& command, std::array<int, 2> sockets, const ProcessLimits& limits,
+                Output output);
 
   std::optional<Channel> channel_;
   pid_t process_ = 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -41,6 +43,24 @@ Build to_build(const std::string& key, const std::string& arch, const CompileRes
   build.arch = arch;
   build.milliseconds = result.milliseconds;
   return build;
+}
+
+CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary) {
+  CompileResult result;
+  result.ok = build.ok;
+  result.binary = std::move(binary);
+  for (const KernelFacts& kernel : build.kernels) result.kernels.push_back({kernel.entry, kernel.symbol, {}});
+  result.log = build.log;
+  result.compiler = build.compiler;
+  return result;
+}
+
+std::string reference_hash(const OpDefinition& definition) {
+  std::ifstream file(definition.reference.source, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  // Its headers are among the implementations'.
+  for (const Implementation& implementation : definition.implementations) text += "\n" + implementation.hash;
+  return content_hash(std::string_view(text));
 }
 
 Builder::Builder(Store& store, Compiler& compiler, std::filesystem::path builtin_dir, int jobs,

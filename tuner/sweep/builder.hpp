@@ -26,6 +26,12 @@ class Turn;
 /// A finished compile as the cache keeps it.
 [[nodiscard]] Build to_build(const std::string& key, const std::string& arch, const CompileResult& result);
 
+/// The same in the form in which a compiler gives it.
+[[nodiscard]] CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary);
+
+/// What the binary of an op's reference depends on besides its generated text, in place of an implementation's hash.
+[[nodiscard]] std::string reference_hash(const OpDefinition& definition);
+
 class Builder {
  public:
   /// All must outlive the builder. `turn`: given away while a compiler is waited for; null where one thread does all.

@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <utility>
 
-#include "cache/content_hash.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
@@ -22,25 +20,6 @@ std::vector<std::string> implementation_hashes(const OpDefinition& definition) {
   std::vector<std::string> hashes;
   for (const Implementation& implementation : definition.implementations) hashes.push_back(implementation.hash);
   return hashes;
-}
-
-/// What the reference's binary depends on besides its generated text. Its headers are among the implementations'.
-std::string reference_hash(const OpDefinition& definition) {
-  std::ifstream file(definition.reference.source, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return content_hash(
-      std::string_view(fmt::format("{}\n{}", text, fmt::join(implementation_hashes(definition), "\n"))));
-}
-
-/// A stored build in the form in which a compiler gives it.
-CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary) {
-  CompileResult result;
-  result.ok = build.ok;
-  result.binary = std::move(binary);
-  for (const KernelFacts& kernel : build.kernels) result.kernels.push_back({kernel.entry, kernel.symbol, {}});
-  result.log = build.log;
-  result.compiler = build.compiler;
-  return result;
 }
 
 // Neighbouring shapes that a search learns from.

@@ -280,6 +280,8 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
   return trial;
 }
 
+Verdict TrialRunner::verify(const Finalist& config) { return check(load(config)); }
+
 std::string TrialRunner::check_again(const Finalist& config) {
   const Loaded loaded = load(config);
   if (!other_verifier_) {

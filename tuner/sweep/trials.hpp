@@ -12,6 +12,7 @@
 #include "tuner/bench/bench.hpp"
 #include "tuner/compile/compiler.hpp"
 #include "tuner/definition/definition.hpp"
+#include "tuner/verify/verify.hpp"
 
 /// What a sweep needs of a device: to set problems up on it, and to try configs on them. By a device of this process
 /// (trial_runner.hpp), or by one that a process of its own opened (worker/device_process.hpp). Belong to the sweep's thread.
@@ -54,6 +55,10 @@ class Trials {
 
   /// Times a config that is known to be right, alone. Throws DeviceError when it fails.
   [[nodiscard]] virtual Timing time(const Finalist& config, const StopRule& rule) = 0;
+
+  /// Checks a config and no more, with the errors of each output. Throws UsageError when it is illegal here, DeviceError when
+  /// it fails. A verdict without outputs when interrupted.
+  [[nodiscard]] virtual Verdict verify(const Finalist& config) = 0;
 
   /// Checks a config again on other data, in place where the op allows that. Empty when it is right, else the reason.
   /// Throws DeviceError when it fails.

@@ -27,6 +27,10 @@ class AwayTrials : public Trials {
     const Turn::Away away(turn_);
     return trials_->time(config, rule);
   }
+  [[nodiscard]] Verdict verify(const Finalist& config) override {
+    const Turn::Away away(turn_);
+    return trials_->verify(config);
+  }
   [[nodiscard]] std::string check_again(const Finalist& config) override {
     const Turn::Away away(turn_);
     return trials_->check_again(config);

@@ -164,7 +164,7 @@ struct Verifier::Impl {
   }
 
   // What is wrong with one output; empty when nothing is. Adds its errors to the verdict's.
-  std::string judge(std::size_t index, Accuracy& accuracy) {
+  std::string judge(std::size_t index, Verdict& verdict) {
     const PlannedArg& arg = set.args()[index];
     const Tolerance& tolerance = tolerances[index];
     const utility::Difference difference =
@@ -172,11 +172,19 @@ struct Verifier::Impl {
                                {tolerance.absolute, tolerance.relative, overflow_of(arg.type), may_leave_out(index)});
     const double norm =
         difference.reference_squares > 0 ? std::sqrt(difference.error_squares / difference.reference_squares) : 0.0;
+    const double limit = norm_limit(arg.type, tolerance);
+    verdict.outputs.push_back({arg.name,
+                               arg.type,
+                               computed[index],
+                               static_cast<std::int64_t>(difference.wrong),
+                               {difference.max_absolute, difference.max_relative, norm},
+                               tolerance,
+                               limit});
+    Accuracy& accuracy = verdict.accuracy;
     accuracy.max_absolute = std::max(accuracy.max_absolute, difference.max_absolute);
     accuracy.max_relative = std::max(accuracy.max_relative, difference.max_relative);
     accuracy.norm_relative = std::max(accuracy.norm_relative, norm);
     if (difference.wrong > 0) return describe(index, difference);
-    const double limit = norm_limit(arg.type, tolerance);
     if (norm <= limit) return {};
     return fmt::format(
         "{} is off by {:.3g} norm-wise, where {:.3g} is allowed, although each element is within its "
@@ -247,7 +255,7 @@ struct Verifier::Impl {
     verdict.damaged = !intact;
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       if (!expected[i]) continue;
-      const std::string wrong = judge(i, verdict.accuracy);
+      const std::string wrong = judge(i, verdict);
       if (!wrong.empty() && verdict.reason.empty()) verdict.reason = wrong;
     }
     if (verdict.reason.empty()) verdict.reason = not_zero_again(executable.plan(), workspaces);

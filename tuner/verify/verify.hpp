@@ -12,11 +12,27 @@
 /// error within twice the rounding of the output type, inputs unchanged, nothing written outside (docs/measuring.md).
 namespace tilewright {
 
+/// How far one output was from the reference, and how far it may be.
+struct OutputErrors {
+  std::string output;
+  DType type = DType::f32;
+  /// Compared with the reference, and those that are off.
+  std::int64_t elements = 0;
+  std::int64_t wrong = 0;
+  Accuracy accuracy{};
+  /// Of every element; of the norm-wise error.
+  Tolerance tolerance{};
+  double norm_limit = 0;
+};
+
 struct Verdict {
   bool right = false;
   /// What is wrong first, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)".
   std::string reason;
+  /// The largest of all outputs.
   Accuracy accuracy;
+  /// In the order of the arguments.
+  std::vector<OutputErrors> outputs{};
   /// It wrote where it must not.
   bool damaged = false;
 };

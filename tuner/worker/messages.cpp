@@ -25,6 +25,12 @@ Message to_message(const DeviceReadings& readings) {
                          maybe(readings.power_mw), maybe(readings.throttle_reasons), maybe(readings.other_processes)});
 }
 
+Message to_message(const Accuracy& accuracy) {
+  return Message::array({accuracy.max_absolute, accuracy.max_relative, accuracy.norm_relative});
+}
+
+Accuracy accuracy_from(const Message& message) { return {message.at(0), message.at(1), message.at(2)}; }
+
 DeviceReadings readings_from(const Message& message) {
   DeviceReadings readings;
   readings.sm_clock_mhz = maybe_from<int>(message.at(0));
@@ -138,12 +144,41 @@ OwnedFinalist finalist_from(const Message& message, const OpDefinition& definiti
   return finalist;
 }
 
+Message to_message(const Verdict& verdict) {
+  Message outputs = Message::array();
+  for (const OutputErrors& output : verdict.outputs) {
+    outputs.push_back(Message::array({output.output, std::string(name(output.type)), output.elements, output.wrong,
+                                      to_message(output.accuracy), output.tolerance.absolute,
+                                      output.tolerance.relative, output.norm_limit}));
+  }
+  return {{"right", verdict.right},
+          {"reason", verdict.reason},
+          {"accuracy", to_message(verdict.accuracy)},
+          {"outputs", std::move(outputs)},
+          {"damaged", verdict.damaged}};
+}
+
+Verdict verdict_from(const Message& message) {
+  Verdict verdict;
+  message.at("right").get_to(verdict.right);
+  message.at("reason").get_to(verdict.reason);
+  verdict.accuracy = accuracy_from(message.at("accuracy"));
+  for (const Message& output : message.at("outputs")) {
+    verdict.outputs.push_back({output.at(0),
+                               dtype_from(output.at(1).get<std::string>()).value(),
+                               output.at(2),
+                               output.at(3),
+                               accuracy_from(output.at(4)),
+                               {output.at(5), output.at(6)},
+                               output.at(7)});
+  }
+  message.at("damaged").get_to(verdict.damaged);
+  return verdict;
+}
+
 Message to_message(const Trial& trial) {
   Message accuracy;
-  if (trial.accuracy) {
-    accuracy =
-        Message::array({trial.accuracy->max_absolute, trial.accuracy->max_relative, trial.accuracy->norm_relative});
-  }
+  if (trial.accuracy) accuracy = to_message(*trial.accuracy);
   return {{"status", std::string(name(trial.status))},
           {"reason", trial.reason},
           {"timing", trial.timing ? to_message(*trial.timing) : Message(nullptr)},
@@ -158,7 +193,7 @@ void read_trial(const Message& message, Trial& trial) {
   if (const Message& timing = message.at("timing"); !timing.is_null()) trial.timing = timing_from(timing);
   trial.accuracy.reset();
   if (const Message& accuracy = message.at("accuracy"); !accuracy.is_null()) {
-    trial.accuracy = Accuracy{accuracy.at(0), accuracy.at(1), accuracy.at(2)};
+    trial.accuracy = accuracy_from(accuracy);
   }
   trial.readings = readings_from(message.at("readings"));
 }

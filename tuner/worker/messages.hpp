@@ -15,7 +15,7 @@
 /// needs no version; what does not fit throws nlohmann's exceptions.
 ///
 /// The worker begins with a greeting: which device it has opened. Then the parent asks and the worker answers, one thing
-/// at a time: {"do": "set_up" | "run" | "time_together" | "time" | "check_again" | "memcpy" | "release", …}. Before an
+/// at a time: {"do": "set_up" | "run" | "time_together" | "time" | "verify" | "check_again" | "memcpy" | "release", …}. Before an
 /// answer may come beats, by which the worker shows that it gets on. An answer is what was asked for, or what was thrown.
 namespace tilewright {
 
@@ -52,6 +52,9 @@ struct OwnedFinalist {
 [[nodiscard]] Message to_message(const Trial& trial);
 /// Sets these in `trial`.
 void read_trial(const Message& message, Trial& trial);
+
+[[nodiscard]] Message to_message(const Verdict& verdict);
+[[nodiscard]] Verdict verdict_from(const Message& message);
 
 /// What was thrown, by its kind. `lost`: the device answers no more.
 [[nodiscard]] Message error_message(const std::exception& error, bool lost);

@@ -163,6 +163,14 @@ Timing RemoteTrials::time(const Finalist& config, const StopRule& rule) {
   return answer.is_null() ? Timing() : timing_from(answer.at("timing"));
 }
 
+Verdict RemoteTrials::verify(const Finalist& config) {
+  Message question = to_message(config);
+  question["do"] = "verify";
+  question["rule"] = to_message(StopRule());
+  const Message answer = ask_twice(question, "checking " + config.config.text());
+  return answer.is_null() ? Verdict() : verdict_from(answer);
+}
+
 std::string RemoteTrials::check_again(const Finalist& config) {
   Message question = to_message(config);
   question["do"] = "check_again";

@@ -27,6 +27,7 @@ class RemoteTrials : public Trials {
                           std::span<const std::byte> binary, const StopRule& rule) override;
   [[nodiscard]] std::vector<Timing> time_together(std::span<const Finalist> finalists, const StopRule& rule) override;
   [[nodiscard]] Timing time(const Finalist& config, const StopRule& rule) override;
+  [[nodiscard]] Verdict verify(const Finalist& config) override;
   [[nodiscard]] std::string check_again(const Finalist& config) override;
 
  private:

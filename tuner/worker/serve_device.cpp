@@ -97,6 +97,7 @@ class Server {
     const OwnedFinalist config = finalist_from(message, place.definition);
     if (what == "run") return run(place, config, rule);
     if (what == "time") return {{"timing", to_message(place.runner->time(config.view(), rule))}};
+    if (what == "verify") return to_message(place.runner->verify(config.view()));
     return {{"reason", place.runner->check_again(config.view())}};
   }
 

@@ -42,6 +42,20 @@ TEST(Verify, finds_a_last_column_of_zeros_and_names_the_first_element) {
   EXPECT_GT(verdict.accuracy.norm_relative, 0.01);
 }
 
+TEST(Verify, tells_the_errors_of_each_output_beside_their_limits) {
+  TwiceOp op;
+  const Verdict verdict = op.check("last_column");
+  ASSERT_EQ(verdict.outputs.size(), 1U);
+  const OutputErrors& errors = verdict.outputs[0];
+  EXPECT_EQ(errors.output, "y");
+  EXPECT_EQ(errors.elements, 231);
+  EXPECT_EQ(errors.wrong, 7);
+  EXPECT_EQ(errors.accuracy.max_absolute, verdict.accuracy.max_absolute);
+  EXPECT_EQ(errors.norm_limit, norm_limit(errors.type, errors.tolerance));
+  EXPECT_GT(errors.accuracy.norm_relative, errors.norm_limit);
+  EXPECT_EQ(op.check("good").outputs.at(0).wrong, 0);
+}
+
 TEST(Verify, finds_a_write_past_the_end_of_the_output) {
   TwiceOp op;
   EXPECT_EQ(op.check("past_end").reason, "it wrote past the end of y: 4 bytes, the first 8 bytes behind it");

@@ -80,6 +80,27 @@ TEST(Messages, bring_a_trials_outcome_with_numbers_that_are_none) {
   EXPECT_FALSE(got.readings.sm_clock_mhz.has_value());
 }
 
+TEST(Messages, bring_a_verdict_with_the_errors_of_each_output) {
+  Verdict sent;
+  sent.reason = "y[0] is nan";
+  sent.damaged = true;
+  sent.accuracy.max_relative = std::numeric_limits<double>::quiet_NaN();
+  sent.outputs.push_back({"y", DType::bf16, 100, 3, {1, 2, 0.5}, {1e-4, 1e-2}, std::numeric_limits<double>::infinity()});
+  const Verdict got = verdict_from(through(to_message(sent)));
+  EXPECT_FALSE(got.right);
+  EXPECT_EQ(got.reason, sent.reason);
+  EXPECT_TRUE(got.damaged);
+  EXPECT_TRUE(std::isnan(got.accuracy.max_relative));
+  ASSERT_EQ(got.outputs.size(), 1U);
+  EXPECT_EQ(got.outputs[0].output, "y");
+  EXPECT_EQ(got.outputs[0].type, DType::bf16);
+  EXPECT_EQ(got.outputs[0].elements, 100);
+  EXPECT_EQ(got.outputs[0].wrong, 3);
+  EXPECT_EQ(got.outputs[0].accuracy.max_relative, 2);
+  EXPECT_EQ(got.outputs[0].tolerance.relative, 1e-2);
+  EXPECT_TRUE(std::isinf(got.outputs[0].norm_limit));
+}
+
 TEST(Messages, throw_again_what_was_thrown) {
   EXPECT_THROW(
       try { throw_if_error(through(error_message(DeviceError("no", 701), false))); } catch (const DeviceError& error) {
