@@ -25,6 +25,12 @@ Message to_message(const DeviceReadings& readings) {
                          maybe(readings.power_mw), maybe(readings.throttle_reasons), maybe(readings.other_processes)});
 }
 
+Message to_message(const Phases& phases) {
+  return Message::array({phases.began_us, phases.set_up_us, phases.verify_us, phases.measure_us});
+}
+
+Phases phases_from(const Message& message) { return {message.at(0), message.at(1), message.at(2), message.at(3)}; }
+
 Message to_message(const Accuracy& accuracy) {
   return Message::array({accuracy.max_absolute, accuracy.max_relative, accuracy.norm_relative});
 }
@@ -183,6 +189,7 @@ Message to_message(const Trial& trial) {
           {"reason", trial.reason},
           {"timing", trial.timing ? to_message(*trial.timing) : Message(nullptr)},
           {"accuracy", std::move(accuracy)},
+          {"phases", trial.phases ? to_message(*trial.phases) : Message(nullptr)},
           {"readings", to_message(trial.readings)}};
 }
 
@@ -195,6 +202,8 @@ void read_trial(const Message& message, Trial& trial) {
   if (const Message& accuracy = message.at("accuracy"); !accuracy.is_null()) {
     trial.accuracy = accuracy_from(accuracy);
   }
+  trial.phases.reset();
+  if (const Message& phases = message.at("phases"); !phases.is_null()) trial.phases = phases_from(phases);
   trial.readings = readings_from(message.at("readings"));
 }
 

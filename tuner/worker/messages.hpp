@@ -48,7 +48,7 @@ struct OwnedFinalist {
 /// `definition` must outlive the result.
 [[nodiscard]] OwnedFinalist finalist_from(const Message& message, const OpDefinition& definition);
 
-/// Of a trial, what the device says: status, reason, timing, accuracy and readings.
+/// Of a trial, what the device says: status, reason, timing, accuracy, phases and readings.
 [[nodiscard]] Message to_message(const Trial& trial);
 /// Sets these in `trial`.
 void read_trial(const Message& message, Trial& trial);

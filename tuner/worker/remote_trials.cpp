@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tuner/moment.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/trial_runner.hpp"
 
@@ -92,10 +93,13 @@ Trial RemoteTrials::run(const Implementation& implementation, const Config& conf
   question["do"] = "run";
   question["rule"] = to_message(rule);
   std::string first;
+  Phases given_up{.began_us = moment_us()};
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Answer answer = ask(question, patience());
     if (answer.kind == Answer::Kind::interrupted) return trial;
     trial.reason = answer.reason;
+    given_up.verify_us = moment_us() - given_up.began_us;
+    trial.phases = given_up;
     if (answer.kind == Answer::Kind::late) {
       trial.status = TrialStatus::timed_out;
       return trial;

@@ -61,6 +61,7 @@ TEST(Messages, bring_a_trials_outcome_with_numbers_that_are_none) {
                        .launches_per_round = 7,
                        .input_sets = 4,
                        .floor_ns = 0.5};
+  sent.phases = {1'763'000'000'123'456, 1, 20, 300};
   sent.readings.temperature_c = 40;
   sent.readings.other_processes = 2;
   sent.readings.throttle_reasons = 0x8000000000000001;
@@ -74,6 +75,7 @@ TEST(Messages, bring_a_trials_outcome_with_numbers_that_are_none) {
   EXPECT_EQ(got.timing->launches_per_round, 7);
   EXPECT_EQ(got.timing->input_sets, 4);
   EXPECT_EQ(got.timing->floor_ns, 0.5);
+  EXPECT_EQ(got.phases, sent.phases);
   EXPECT_EQ(got.readings.temperature_c, 40);
   EXPECT_EQ(got.readings.other_processes, 2);
   EXPECT_EQ(got.readings.throttle_reasons, 0x8000000000000001);
