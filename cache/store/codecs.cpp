@@ -122,15 +122,16 @@ std::string encode_choice(const Choice& choice) {
     sustained.push_back({each.config.text(), each.median_ns, each.low_ns, each.high_ns, each.sm_clock_mhz,
                          each.power_mw, each.throttle_reasons});
   }
-  return json{{"regime", name(choice.regime)},
-              {"sustained", std::move(sustained)},
-              {"finalists", choice.finalists},
-              {"margin", {choice.margin_low, choice.margin_high}},
-              {"tied", tied},
-              {"tie_broken_by", choice.tie_broken_by},
-              {"pruned", choice.pruned},
-              {"at", choice.at}}
-      .dump();
+  json item{{"regime", name(choice.regime)},
+            {"sustained", std::move(sustained)},
+            {"finalists", choice.finalists},
+            {"margin", {choice.margin_low, choice.margin_high}},
+            {"tied", tied},
+            {"tie_broken_by", choice.tie_broken_by},
+            {"pruned", choice.pruned},
+            {"at", choice.at}};
+  if (choice.recheck) item["recheck"] = {choice.recheck->at, choice.recheck->leaders, choice.recheck->why};
+  return item.dump();
 }
 
 // Winners of before schema 3 have an empty object.
@@ -151,6 +152,9 @@ Choice decode_choice(std::string_view text) {
     choice.tie_broken_by = item.at("tie_broken_by");
     choice.pruned = item.at("pruned").get<std::map<std::string, int>>();
     choice.at = item.at("at");
+    if (const auto found = item.find("recheck"); found != item.end()) {
+      choice.recheck = Choice::Recheck{found->at(0), found->at(1), found->at(2)};
+    }
     return choice;
   });
 }

@@ -221,6 +221,15 @@ struct Choice {
   std::map<std::string, int> pruned;
   /// Seconds since 1970; 0: before this was recorded.
   std::int64_t at = 0;
+  /// Something had changed since, and those that led were timed again, no others: it is the fastest of them. All that is not of
+  /// the final is the search's before.
+  struct Recheck {
+    std::int64_t at = 0;
+    int leaders = 0;
+    std::string why;
+    friend bool operator==(const Recheck&, const Recheck&) = default;
+  };
+  std::optional<Recheck> recheck{};
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
@@ -261,8 +270,10 @@ struct KnownConfig {
   std::string implementation_hash;
   Config config;
   double median_ns = 0;
-  /// The role in which it is a winner here; nothing: it is one of another shape.
+  /// The role in which it is a winner here; nothing: it is none.
   std::optional<WinnerRole> role;
+  /// What was timed is kept as a binary, though it is no winner.
+  bool has_binary = false;
 };
 
 /// What is known of a tuned shape, for those near it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -34,10 +35,15 @@ class Board {
   }
   [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return trials_; }
   [[nodiscard]] std::size_t size() const noexcept { return trials_.size(); }
-  [[nodiscard]] std::size_t count_known() const {
+  /// Known, and not because they were pruned.
+  [[nodiscard]] std::size_t count_tried() const {
     std::size_t count = 0;
-    for (const auto& trial : trials_) count += trial ? 1U : 0U;
+    for (const auto& trial : trials_) count += trial && trial->status != TrialStatus::pruned ? 1U : 0U;
     return count;
+  }
+  [[nodiscard]] std::size_t count_unknown() const {
+    return static_cast<std::size_t>(
+        std::count_if(trials_.begin(), trials_.end(), [](const auto& trial) { return !trial; }));
   }
 
  private:

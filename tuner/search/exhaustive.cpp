@@ -20,6 +20,7 @@ class InOrder final : public Strategy {
     return whole_looks(order_, board_, space_, most);
   }
   void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+  [[nodiscard]] std::size_t still_to_try() const override { return board_.count_unknown(); }
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:

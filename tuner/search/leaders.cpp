@@ -24,13 +24,11 @@ std::vector<std::size_t> leading(const std::vector<std::optional<Trial>>& trials
   return group;
 }
 
-/// Nothing more is needed of these to name the fastest of them.
+/// Nothing more is needed of these to name the fastest of them. One that leads alone needs a final as well: its looks were
+/// made while compilers ran.
 bool decided(const std::vector<std::optional<Trial>>& trials, const std::vector<std::size_t>& group) {
-  if (group.empty()) return true;
-  const Trial& first = *trials[group.front()];
-  if (group.size() == 1) return first.look != LookLength::brief;
   return std::all_of(group.begin(), group.end(), [&](std::size_t i) {
-    return trials[i]->look == LookLength::final && trials[i]->sweep == first.sweep;
+    return trials[i]->look == LookLength::final && trials[i]->sweep == trials[group.front()]->sweep;
   });
 }
 
@@ -60,10 +58,14 @@ Leaders leaders(const std::vector<std::optional<Trial>>& trials) {
 std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials) {
   Leaders found = leaders(trials);
   std::set<std::size_t> chosen;
+  bool done = true;
   for (std::vector<std::size_t>* group : {&found.best, &found.dynamic}) {
     if (group->size() > kMostFinalists) group->resize(kMostFinalists);
-    if (!decided(trials, *group)) chosen.insert(group->begin(), group->end());
+    done = done && decided(trials, *group);
+    chosen.insert(group->begin(), group->end());
   }
+  // One final for both: times of different ones are not compared.
+  if (done) return {};
   std::vector<std::size_t> order(chosen.begin(), chosen.end());
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return median(trials[a]) < median(trials[b]); });

@@ -30,7 +30,7 @@ class Local final : public Strategy {
         starts_(starts()) {}
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    const std::size_t made = board_.count_known();
+    const std::size_t made = board_.count_tried();
     if (made >= most_) return {};
     most = std::min(most, most_ - made);
     std::vector<Look> looks = whole_looks(starts_, board_, space_, most);
@@ -39,6 +39,10 @@ class Local final : public Strategy {
   }
 
   void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+
+  [[nodiscard]] std::size_t still_to_try() const override {
+    return ask(1).empty() ? 0 : std::min(most_ - board_.count_tried(), board_.count_unknown());
+  }
 
   [[nodiscard]] std::string why_left_out() const override {
     return "off the walk from the winners of neighbouring shapes";
@@ -95,8 +99,8 @@ class Local final : public Strategy {
   /// Of all that was told so far.
   [[nodiscard]] const std::vector<double>& promises() const {
     if (!surrogate_) surrogate_.emplace(space_);
-    if (promises_.empty() || promised_of_ != board_.count_known()) promises_ = surrogate_->promise(board_.trials());
-    promised_of_ = board_.count_known();
+    if (promises_.empty() || promised_of_ != board_.count_tried()) promises_ = surrogate_->promise(board_.trials());
+    promised_of_ = board_.count_tried();
     return promises_;
   }
 

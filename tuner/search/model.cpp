@@ -23,19 +23,23 @@ class Model final : public Strategy {
  public:
   explicit Model(const SearchSpace& space)
       : space_(space), board_(space), ranking_(shuffled(space.candidates.size(), space.seed)) {
-    const double share = !space.prune ? 1 : space.known.empty() ? kDrawnShare : kShare;
+    const double share = space.known.empty() ? kDrawnShare : kShare;
     most_ = std::max(kFewest, static_cast<std::size_t>(share * static_cast<double>(space.candidates.size())));
     open_ = space.known.empty() ? most_ : 0;
   }
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    const std::size_t made = board_.count_known();
+    const std::size_t made = board_.count_tried();
     if (made >= most_) return {};
     if (made >= open_) rank(made);
     return whole_looks(ranking_, board_, space_, std::min(most, open_ - made));
   }
 
   void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+
+  [[nodiscard]] std::size_t still_to_try() const override {
+    return std::min(most_ - std::min(most_, board_.count_tried()), board_.count_unknown());
+  }
 
   [[nodiscard]] std::string why_left_out() const override {
     return space_.known.empty() ? "not drawn: no neighbouring shape is known to rank by"

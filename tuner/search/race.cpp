@@ -38,6 +38,7 @@ class Race final : public Strategy {
 
   void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
 
+  [[nodiscard]] std::size_t still_to_try() const override { return board_.count_unknown(); }
   [[nodiscard]] std::string name() const override { return "race"; }
 
  private:

@@ -58,6 +58,11 @@ class Without final : public WinnerSource {
                                                      const std::vector<ShapeDims>& shapes) const override {
     return store_.known_shapes(key, mode, shapes);
   }
+  [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
+                                               const std::string& implementation_hash,
+                                               const Config& config) const override {
+    return store_.timed(key, mode, implementation_hash, config);
+  }
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override { return store_.build(key); }
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override {
     return store_.binary(content_hash);
@@ -102,8 +107,10 @@ std::optional<double> Regret::loss() const noexcept {
 }
 
 std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
-                            const DeviceFacts& device, MeasureMode mode, LeftOut left_out) {
+                            const DeviceFacts& device, MeasureMode mode, LeftOut left_out, Servers servers) {
   std::vector<Regret> found;
+  // Whatever is wanted counts as compiled.
+  const auto compiled = [](const Serving&) -> std::optional<std::string> { return "compiled"; };
   ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
   for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
   for (const ShapeDims& shape : store.tuned_shapes(key, mode)) {
@@ -114,7 +121,8 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     regret.problem = key.problem;
     regret.winner = winner->winner.trial.config;
     regret.best_ns = winner->winner.trial.timing->median_ns;
-    Chosen chosen = choose(Without(store, shape, left_out), interface, key.problem, device, {});
+    const Chosen chosen = choose(Without(store, shape, left_out), interface, key.problem, device, {}, {}, {},
+                                 servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
     if (chosen.choice) {
       const WinnerRow& row = chosen.choice->row;
       regret.match = chosen.choice->match;

@@ -36,9 +36,16 @@ struct Regret {
   [[nodiscard]] std::optional<double> loss() const noexcept;
 };
 
+/// Who may serve.
+enum class Servers : std::uint8_t {
+  kept,      ///< what has a binary in the cache
+  compiled,  ///< whatever a launcher that compiles (tw_options.jit) would want, once it has compiled it
+};
+
 /// Of each tuned shape of a spec on a device, in the order of the store.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
-                                          const DeviceFacts& device, MeasureMode mode, LeftOut left_out);
+                                          const DeviceFacts& device, MeasureMode mode, LeftOut left_out,
+                                          Servers servers = Servers::kept);
 
 /// The losses that are known.
 struct RegretSummary {

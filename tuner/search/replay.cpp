@@ -161,6 +161,8 @@ std::vector<Recording> read_recordings(const Store& store, const std::string& op
   for (const Store::Tried& tried : store.tried(op)) {
     Recording recording{tried.key.problem, tried.key.device_fingerprint, tried.mode, tiling_of(store, tried.key), {}};
     for (const Trial& listed : store.trials(tried.key, tried.implementation_hashes, tried.mode)) {
+      // What was not tried is no candidate: nobody knows its time.
+      if (listed.status == TrialStatus::pruned) continue;
       Trial trial = store.trial(listed.id).value();
       if (timed(trial) && (trial.look == LookLength::brief || trial.timing->rounds_ns.empty())) continue;
       trial.sweep = 0;
@@ -175,6 +177,7 @@ std::vector<Replayed> replay(const std::vector<Recording>& recordings, const std
                              const ReplaySetting& setting) {
   std::vector<Replayed> results;
   for (const Recording& recording : recordings) {
+    if (setting.wanted && !setting.wanted(recording)) continue;
     const Replayed all = play(recording, space_of(recording, "exhaustive", recordings, setting), "exhaustive", 0);
     Replayed result = strategy == "exhaustive" ? all
                                                : play(recording, space_of(recording, strategy, recordings, setting),

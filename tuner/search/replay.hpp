@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,8 @@ struct ReplaySetting {
   std::size_t max_trials = 0;
   /// Fallbacks, by op, for the trials that are made of them in any case; may lack any.
   std::map<std::string, Config> bases;
+  /// Which recordings are replayed; the strategies know of the others as well. Empty: all.
+  std::function<bool(const Recording&)> wanted{};
 };
 
 /// One strategy on every recording that has a trial with a time. `local` and `model` learn from the other recordings of the

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "tuner/prune/verdict.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/search/winners.hpp"
 
@@ -36,24 +37,29 @@ std::vector<Look> Search::ask(std::size_t most) const {
 }
 
 void Search::tell(std::size_t candidate, const Trial& trial) {
-  if (!trials_.at(candidate)) ++tried_;
+  if (!trials_.at(candidate) && trial.status != TrialStatus::pruned) ++tried_;
   strategy_->tell(candidate, trial);
   trials_[candidate] = trial;
   if (trial.look != LookLength::final && trial.timing) trials_[candidate]->timing->rounds_ns.clear();
 }
 
+std::size_t Search::still_to_try() const {
+  const std::size_t left = strategy_->still_to_try();
+  return max_trials_ == 0 ? left : std::min(left, max_trials_ - std::min(max_trials_, tried_));
+}
+
 std::vector<std::size_t> Search::finalists() const { return tilewright::finalists(trials_); }
 
 std::map<std::string, int> Search::pruned() const {
+  std::map<std::string, int> reasons;
   int dropped = 0;
-  int unreached = 0;
   int left_out = 0;
   for (const auto& trial : trials_) {
     if (!trial) ++left_out;
     if (trial && timed(*trial) && trial->look == LookLength::brief) ++dropped;
+    if (trial && trial->status == TrialStatus::pruned) ++reasons[kind_of_prune(trial->reason)];
   }
-  for (const Look& look : strategy_->ask(trials_.size())) unreached += trials_[look.candidate] ? 0 : 1;
-  std::map<std::string, int> reasons;
+  const int unreached = std::min(left_out, static_cast<int>(strategy_->still_to_try()));
   const auto add = [&](const std::string& reason, int count) {
     if (count > 0) reasons.emplace(reason, count);
   };
@@ -70,8 +76,9 @@ std::vector<Winner> Search::winners() const {
   }
   // Ties are broken by shapes that are served the same way: another spec's winner says less.
   Knowledge shapes;
-  std::copy_if(space_.known.begin(), space_.known.end(), std::back_inserter(shapes),
-               [&](const KnownProblem& known) { return known.problem.spec == space_.problem.spec; });
+  const Knowledge& known = shapes_ ? *shapes_ : space_.known;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(shapes),
+               [&](const KnownProblem& each) { return each.problem.spec == space_.problem.spec; });
   std::vector<Winner> winners = choose_winners(told, space_.base, name_, shapes);
   const std::map<std::string, int> reasons = pruned();
   for (Winner& winner : winners) {

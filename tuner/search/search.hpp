@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/search/strategy.hpp"
@@ -28,8 +29,13 @@ class Search {
   /// The trial of a look; of a final, with its rounds; or one that took the place of a trial that did not stand.
   void tell(std::size_t candidate, const Trial& trial);
 
-  /// Who must be timed in turns before winners are named; empty when nothing is left to tell apart.
+  /// Candidates that are still to be tried, at most.
+  [[nodiscard]] std::size_t still_to_try() const;
+
+  /// Who must be timed in turns before winners are named; empty when they were.
   [[nodiscard]] std::vector<std::size_t> finalists() const;
+  /// Other shapes with their winners, nearest first, in the place of those of the space: they break ties from now on.
+  void meet(Knowledge shapes) { shapes_ = std::move(shapes); }
   /// The winners of all that was told, with how they were chosen but for the moment.
   [[nodiscard]] std::vector<Winner> winners() const;
 
@@ -37,13 +43,14 @@ class Search {
   [[nodiscard]] const std::string& strategy() const noexcept { return name_; }
   /// By candidate.
   [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return trials_; }
-  /// Candidates that were told and not recalled.
+  /// Candidates that were told and not recalled; those that were pruned do not count.
   [[nodiscard]] std::size_t tried() const noexcept { return tried_; }
 
  private:
   [[nodiscard]] std::map<std::string, int> pruned() const;
 
   SearchSpace space_;
+  std::optional<Knowledge> shapes_;
   std::string name_;
   std::size_t max_trials_;
   std::unique_ptr<Strategy> strategy_;

@@ -26,6 +26,8 @@ const std::vector<std::string>& strategy_names() {
   return kNames;
 }
 
+bool follows_neighbours(const std::string& name) { return name == "local" || name == "model"; }
+
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const SearchSpace& space) {
   for (const auto& [known, maker] : kMakers) {
     if (name == known) return maker(space);

@@ -34,8 +34,6 @@ struct SearchSpace {
   /// Of a whole look.
   StopRule rule;
   std::uint64_t seed = 1;
-  /// The model leaves out what it ranks low; else it says the order alone.
-  bool prune = true;
   /// Other problems of the op with trials on the device, nearest first.
   Knowledge known;
   /// How the op's work is cut; by default nothing is known of it.
@@ -50,6 +48,9 @@ class Strategy {
   [[nodiscard]] virtual std::vector<Look> ask(std::size_t most) const = 0;
   /// What became of a candidate: asked for or, at first, already in the cache.
   virtual void tell(std::size_t candidate, const Trial& trial) = 0;
+  /// How many candidates it would go on to try after what was told, at most: more than are asked for now where that waits for
+  /// what these tell.
+  [[nodiscard]] virtual std::size_t still_to_try() const = 0;
   /// Why it never asks for some candidates; empty where it asks for all.
   [[nodiscard]] virtual std::string why_left_out() const { return ""; }
   [[nodiscard]] virtual std::string name() const = 0;
@@ -70,6 +71,8 @@ class Strategy {
 
 /// "exhaustive", "race", "random", "local", "model".
 [[nodiscard]] const std::vector<std::string>& strategy_names();
+/// What it looks at depends on what is known of neighbouring shapes, and not only in which order.
+[[nodiscard]] bool follows_neighbours(const std::string& name);
 /// By name; throws UsageError with the nearest right one.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const std::string& name, const SearchSpace& space);
 

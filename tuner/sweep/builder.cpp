@@ -24,6 +24,31 @@ constexpr std::chrono::seconds kLongestQuiet{2};
 constexpr std::chrono::seconds kShareOfCompilers{1};
 constexpr std::chrono::milliseconds kPoll{2};
 
+/// Adds the time that it lives.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::chrono::duration<double>& total) : total_(total) {}
+  ~Stopwatch() { total_ += std::chrono::steady_clock::now() - start_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::chrono::duration<double>& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Counts itself while it lives.
+class Counted {
+ public:
+  explicit Counted(int& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  int& count_;
+};
+
 }  // namespace
 
 std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
@@ -72,16 +97,24 @@ Builder::Builder(Store& store, Compiler& compiler, std::filesystem::path builtin
       interrupted_(std::move(interrupted)),
       pool_(compiler, jobs) {}
 
+std::string Builder::key_of(const GeneratedSource& source, const std::string& arch,
+                            const std::string& implementation_hash) const {
+  return build_key(source_key(source, implementation_hash), arch, compiler_version_, {});
+}
+
+bool Builder::look_up(const std::string& key) {
+  auto stored = store_.build(key);
+  if (!stored || (!stored->ok && retry_failed_)) return false;
+  known_.emplace(key, std::move(*stored));
+  return true;
+}
+
 std::string Builder::request(const GeneratedSource& source, const std::string& arch,
-                             const std::string& implementation_hash) {
-  std::string key = build_key(source_key(source, implementation_hash), arch, compiler_version_, {});
-  if (known_.count(key) != 0 || pending_.count(key) != 0) return key;
-  if (auto stored = store_.build(key); stored && (stored->ok || !retry_failed_)) {
-    known_.emplace(key, std::move(*stored));
-  } else {
-    pending_.emplace(key, arch);
-    pool_.submit(key, compile_request(source, arch, builtin_dir_));
-  }
+                             const std::string& implementation_hash, std::int64_t sweep) {
+  std::string key = key_of(source, arch, implementation_hash);
+  if (known_.count(key) != 0 || pending_.count(key) != 0 || look_up(key)) return key;
+  pending_.emplace(key, Pending{arch, sweep});
+  pool_.submit(key, compile_request(source, arch, builtin_dir_));
   return key;
 }
 
@@ -92,7 +125,10 @@ void Builder::keep(CompilePool::Finished finished) {
     std::rethrow_exception(finished.error);
   }
   if (!finished.result.ok && interrupted_()) return;
-  Build build = to_build(finished.key, pending.mapped(), finished.result);
+  Build build = to_build(finished.key, pending.mapped().arch, finished.result);
+  build.sweep = pending.mapped().sweep;
+  build.worker = finished.worker;
+  build.began_us = finished.began_us;
   store_.put_build(build, finished.result.binary);
   ++compiled_;
   compile_ms_ += build.milliseconds;
@@ -106,7 +142,8 @@ void Builder::keep_finished() {
 bool Builder::ready(const std::string& key) {
   if (known_.count(key) != 0) return true;
   keep_finished();
-  return known_.count(key) != 0;
+  if (known_.count(key) != 0) return true;
+  return pending_.count(key) == 0 && absent_.insert(key).second && look_up(key);
 }
 
 std::optional<CompilePool::Finished> Builder::next(std::chrono::milliseconds patience) {
@@ -128,25 +165,46 @@ bool Builder::owes_compilers() const {
                     : loud_since_ - quiet_since_ > kLongestQuiet && now - loud_since_ < kShareOfCompilers;
 }
 
-Builder::Quiet::Quiet(Builder& builder) : builder_(builder) {
-  while (builder_.owes_compilers() && !builder_.interrupted_()) builder_.rest(kPoll);
+Builder::Quiet::Quiet(Builder& builder, const std::function<bool()>& meanwhile) : builder_(builder) {
+  const auto wait = [&] {
+    const Stopwatch stopwatch(builder_.waited_);
+    builder_.rest(kPoll);
+  };
+  const auto pass = [&] {
+    if (!meanwhile || !meanwhile()) wait();
+  };
+  while (builder_.owes_compilers() && !builder_.interrupted_()) pass();
   if (builder_.quiet_++ == 0) builder_.quiet_since_ = Clock::now();
-  while (!builder_.pool_.pause(std::chrono::milliseconds(0)) && !builder_.interrupted_()) builder_.rest(kPoll);
+  try {
+    while (!builder_.pool_.pause(std::chrono::milliseconds(0)) && !builder_.interrupted_()) pass();
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
-Builder::Quiet::~Quiet() {
+Builder::Quiet::~Quiet() { leave(); }
+
+void Builder::Quiet::leave() {
   if (--builder_.quiet_ > 0) return;
   builder_.loud_since_ = Clock::now();
   builder_.pool_.resume();
 }
 
+void Builder::wait_a_moment(const std::string& key) {
+  const Stopwatch stopwatch(waited_);
+  const Counted waiting(waiting_);
+  pool_.hurry(key);
+  if (auto finished = next(kPatience)) {
+    keep(std::move(*finished));
+  } else {
+    // Another device's thread may have it in its hands.
+    rest(std::chrono::milliseconds(0));
+  }
+}
+
 std::optional<Build> Builder::wait(const std::string& key) {
-  struct Waiting {
-    explicit Waiting(int& count) : count_(count) { ++count_; }
-    ~Waiting() { --count_; }
-    int& count_;
-  };
-  for (std::optional<Waiting> waiting;;) {
+  for (;;) {
     // All that is ready is stored at once, whatever it was asked for: a sweep that is killed has not compiled in vain.
     keep_finished();
     const auto found = known_.find(key);
@@ -157,14 +215,7 @@ std::optional<Build> Builder::wait(const std::string& key) {
     }
     // Only a key that was never requested ends here.
     if (pending_.count(key) == 0) throw Error(fmt::format("waiting for build {}: nothing compiles it", key));
-    if (!waiting) waiting.emplace(waiting_);
-    pool_.hurry(key);
-    if (auto finished = next(kPatience)) {
-      keep(std::move(*finished));
-    } else {
-      // Another device's thread may have it in its hands.
-      rest(std::chrono::milliseconds(0));
-    }
+    wait_a_moment(key);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,35 +42,47 @@ class Builder {
   /// From now on builds that the cache has as failed are compiled again.
   void retry_failed(bool retry) noexcept { retry_failed_ = retry; }
 
-  /// Makes sure that this source's build for `arch` is known or on its way, and returns its key.
-  std::string request(const GeneratedSource& source, const std::string& arch, const std::string& implementation_hash);
+  /// The key of this source's build for `arch`. Requests nothing.
+  [[nodiscard]] std::string key_of(const GeneratedSource& source, const std::string& arch,
+                                   const std::string& implementation_hash) const;
+  /// Makes sure that this source's build for `arch` is known or on its way, and returns its key. `sweep` is what it is stored
+  /// as compiled for; 0: none.
+  std::string request(const GeneratedSource& source, const std::string& arch, const std::string& implementation_hash,
+                      std::int64_t sweep = 0);
 
   /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it
   /// is the compiler that is broken, and CacheError when the build cannot be stored.
   [[nodiscard]] std::optional<Build> wait(const std::string& key);
 
-  /// True when wait() for it would not wait.
+  /// Waits a moment, or until some build is finished, this one rather than others.
+  void wait_a_moment(const std::string& key);
+
+  /// True when it is there, be it that the cache had it before anyone requested it.
   [[nodiscard]] bool ready(const std::string& key);
   /// Requested and not compiled yet.
   [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
 
   /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted. Several may live at once;
   /// but where one device follows the other without an end while a third waits for a compiler, the compilers get their share
-  /// first.
+  /// first. `meanwhile` (may be empty) is called instead of waiting; false: it had nothing to do.
   class Quiet {
    public:
-    explicit Quiet(Builder& builder);
+    explicit Quiet(Builder& builder, const std::function<bool()>& meanwhile = {});
     ~Quiet();
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
 
    private:
+    void leave();
+
     Builder& builder_;
   };
 
   /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.
   [[nodiscard]] std::size_t compiled() const noexcept { return compiled_; }
   [[nodiscard]] double compile_ms() const noexcept { return compile_ms_; }
+  /// How long devices waited for compilers, or for them to be idle, all devices together.
+  [[nodiscard]] std::chrono::duration<double> waited() const noexcept { return waited_; }
   [[nodiscard]] int workers() const noexcept { return pool_.workers(); }
 
  private:
@@ -77,6 +90,8 @@ class Builder {
   /// Gives the turn away, if there is one, while it waits so long for a finished compile.
   [[nodiscard]] std::optional<CompilePool::Finished> next(std::chrono::milliseconds patience);
   void rest(std::chrono::milliseconds time);
+  /// Takes what the cache has of it; false: nothing that counts.
+  bool look_up(const std::string& key);
   /// Someone waits for a compiler, and it has been quiet for too long to go on so.
   [[nodiscard]] bool owes_compilers() const;
   /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
@@ -90,8 +105,14 @@ class Builder {
   std::string compiler_version_;
   std::function<bool()> interrupted_;
   std::map<std::string, Build> known_;
-  /// Requested and not known yet, with the architecture that it is for.
-  std::map<std::string, std::string> pending_;
+  struct Pending {
+    std::string arch;
+    std::int64_t sweep = 0;
+  };
+  /// Requested and not known yet.
+  std::map<std::string, Pending> pending_;
+  /// What ready() has not found in the cache.
+  std::set<std::string> absent_;
   bool retry_failed_ = false;
   /// How many there are of Quiet and of wait(), and since when it is quiet, or when it was for the last time.
   int quiet_ = 0;
@@ -100,6 +121,7 @@ class Builder {
   Clock::time_point loud_since_;
   std::size_t compiled_ = 0;
   double compile_ms_ = 0;
+  std::chrono::duration<double> waited_{0};
   /// Last, so that its threads end before anything that they use.
   CompilePool pool_;
 };

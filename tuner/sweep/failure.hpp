@@ -17,6 +17,12 @@ class DeviceLost : public DeviceError {
 /// Touches the device's memory; false when it answers no more, as after an illegal access on a GPU.
 [[nodiscard]] bool still_answers(Device& device);
 
+/// How a reason begins where memory ran out while other processes had some of it.
+inline constexpr const char* kBesideOthers = "beside other processes on the GPU: ";
+
+/// A failure that says nothing of its config: the next sweep tries again.
+[[nodiscard]] bool may_pass(const Trial& trial) noexcept;
+
 /// `timed_out` when a launch ran past its limit, `exceeds_limits` when the device refused to load or launch the config,
 /// `crashed` for all else: what ran went wrong.
 [[nodiscard]] TrialStatus status_of(const DeviceError& error);

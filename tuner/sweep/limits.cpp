@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 
 std::optional<std::string> exceeded_by(const PlannedKernel& planned, const KernelFacts& compiled,
-                                       const DeviceFacts& device, bool is_base) {
+                                       const DeviceFacts& device) {
   const std::int64_t threads = std::int64_t{planned.block[0]} * planned.block[1] * planned.block[2];
   if (const int most = threads_for_registers(compiled.registers); compiled.registers > 0 && threads > most) {
     return fmt::format("{}: blocks of {} threads with {} registers each, which a block has for {} threads",
@@ -22,22 +22,18 @@ std::optional<std::string> exceeded_by(const PlannedKernel& planned, const Kerne
     return fmt::format("{}: {} bytes of shared memory a block ({} of them static), the device has {}", planned.entry,
                        shared, compiled.static_shared_bytes, device.shared_per_block_optin);
   }
-  const int spilled = compiled.spill_store_bytes + compiled.spill_load_bytes;
-  if (!is_base && spilled > kMostSpillBytes) {
-    return fmt::format("{}: spills {} bytes a thread, more than {}", planned.entry, spilled, kMostSpillBytes);
-  }
   return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::string> exceeded_limit(const LaunchPlan& plan, const std::vector<KernelFacts>& kernels,
-                                          const DeviceFacts& device, bool is_base) {
+                                          const DeviceFacts& device) {
   for (const PlannedKernel& planned : plan.kernels) {
     const auto compiled = std::find_if(kernels.begin(), kernels.end(),
                                        [&](const KernelFacts& facts) { return facts.entry == planned.entry; });
     if (compiled == kernels.end()) continue;
-    if (auto reason = exceeded_by(planned, *compiled, device, is_base)) return reason;
+    if (auto reason = exceeded_by(planned, *compiled, device)) return reason;
   }
   return std::nullopt;
 }

@@ -12,13 +12,8 @@
 /// loaded. Pure.
 namespace tilewright {
 
-/// Bytes a thread may spill in one kernel. A few are harmless; more than this goes to memory on every iteration, which
-/// no tile shape makes up for.
-inline constexpr int kMostSpillBytes = 128;
-
-/// Why this build cannot be launched by `plan` on the device, or is not worth it; nothing when it is fine. `is_base`:
-/// the op's fallback is never dropped for spills, since it must serve.
+/// Why this build cannot be launched by `plan` on the device; nothing when it can.
 [[nodiscard]] std::optional<std::string> exceeded_limit(const LaunchPlan& plan, const std::vector<KernelFacts>& kernels,
-                                                        const DeviceFacts& device, bool is_base);
+                                                        const DeviceFacts& device);
 
 }  // namespace tilewright

@@ -20,6 +20,10 @@ constexpr std::size_t kCeilingConfigsOnCpu = 4;
 constexpr std::size_t kAheadPerWorker = 8;
 // And of how many stops: ceilings are stops as well.
 constexpr std::size_t kStopsAhead = 4;
+// Among so many of those to come one is looked for whose binaries are there.
+constexpr std::size_t kErrandsBeside = 4;
+// Of several devices each must find so many more for each that one has under way.
+constexpr std::size_t kErrandsForEach = 2;
 // Of a problem's share of the budget, what its looks may take before the final.
 constexpr double kShareOfLooks = 0.8;
 // A problem over which so many devices were lost is no other device's.
@@ -89,10 +93,24 @@ void Party::make_settings(const Workplace& device) {
   measuring_.regime = Regime::burst;
   measuring_.again = false;
   measuring_.only = nullptr;
+  tuning_.rechecks = &request.rechecks;
+  // All of those that led are timed, whatever bounds a search.
+  leading_ = tuning_;
+  leading_.leading = true;
+  leading_.only = &leaders_;
+  leading_.strategy = "race";
+  leading_.max_trials = 0;
+  leading_.max_configs = 0;
+  for (const auto& [where, recheck] : request.rechecks) {
+    if (where.first == fingerprint_) leaders_[where.second] = recheck.leaders;
+  }
 }
 
 void Party::make_stops() {
-  const SweepRequest& request = journey_.request;
+  SweepRequest request = journey_.request;
+  if (!request.rechecks.empty()) {
+    std::erase_if(request.problems, [&](const Problem& problem) { return leaders_.count(problem.key()) == 0; });
+  }
   const OpDefinition* copy = request.ceilings ? find_measure(kCopyOp) : nullptr;
   if (request.ceilings && copy == nullptr) {
     journey_.listener.note("there is no op named copy: ceilings are those of the device's own copy alone");
@@ -115,35 +133,56 @@ const OpDefinition* Party::find_measure(const char* name) {
   return &definition;
 }
 
-std::optional<Party::Errand> Party::take(const std::string& uuid) {
-  if (errands_.empty()) return std::nullopt;
-  // Where each belongs is known when it was prepared: those that the others will take.
-  const std::size_t soon = devices_ > 1 ? std::min(devices_ + 1, errands_.size()) : 0;
-  for (std::size_t i = 0; i < soon; ++i) prepare(stops_[errands_[i].first]);
-  const auto is_for_another = [&](const Errand& errand) {
-    const Stop& stop = stops_[errand.first];
-    const std::string home = stop.run ? stop.run->home() : "";
-    return home != uuid && std::find(members_.begin(), members_.end(), home) != members_.end();
-  };
-  auto chosen = std::find_if_not(errands_.begin(), errands_.end(), is_for_another);
-  if (chosen == errands_.end()) chosen = errands_.begin();
+bool Party::is_for_another(const Errand& errand, const std::string& uuid) const {
+  const Stop& stop = stops_[errand.first];
+  const std::string home = stop.run ? stop.run->home() : "";
+  return home != uuid && std::find(members_.begin(), members_.end(), home) != members_.end();
+}
+
+std::optional<Party::Errand> Party::hand_out(std::deque<Errand>::iterator chosen) {
   const Errand errand = *chosen;
   errands_.erase(chosen);
   ++under_way_;
   return errand;
 }
 
-bool Party::give_back(Errand errand, std::size_t at, const std::string& uuid) {
+std::optional<Party::Errand> Party::take(const std::string& uuid) {
+  if (errands_.empty()) return std::nullopt;
+  // Where each belongs is known when it was prepared: those that the others will take.
+  const std::size_t soon = devices_ > 1 ? std::min(devices_ + 1, errands_.size()) : 0;
+  for (std::size_t i = 0; i < soon; ++i) prepare(stops_[errands_[i].first]);
+  const auto chosen = std::find_if_not(errands_.begin(), errands_.end(),
+                                       [&](const Errand& each) { return is_for_another(each, uuid); });
+  return hand_out(chosen == errands_.end() ? errands_.begin() : chosen);
+}
+
+std::optional<Party::Errand> Party::take_beside(const std::string& uuid, std::size_t open,
+                                                const std::function<bool(Stop&)>& suits) {
+  if (devices_ > 1 && errands_.size() < kErrandsForEach * devices_ * open) return std::nullopt;
+  const auto end = errands_.begin() + static_cast<std::ptrdiff_t>(std::min(kErrandsBeside, errands_.size()));
+  const auto chosen = std::find_if(errands_.begin(), end, [&](const Errand& each) {
+    Stop& stop = stops_[each.first];
+    prepare(stop);
+    return stop.run && !is_for_another(each, uuid) && suits(stop);
+  });
+  if (chosen == end) return std::nullopt;
+  return hand_out(chosen);
+}
+
+bool Party::give_back(Errand errand, std::size_t at, bool guilty) {
   --under_way_;
-  --devices_;
-  std::erase(members_, uuid);
   errand.first = at;
-  if (++errand.losses < kMostLosses) {
+  if (!guilty || ++errand.losses < kMostLosses) {
     errands_.push_front(errand);
     return true;
   }
   if (is_tuned(stops_[at])) ++journey_.summary.without_winner;
   return false;
+}
+
+void Party::leave(const std::string& uuid) {
+  --devices_;
+  std::erase(members_, uuid);
 }
 
 std::size_t Party::problems_left() const {
@@ -174,14 +213,17 @@ bool Party::compile_stop(Stop& stop) {
   return !stop.run || stop.run->compile_ahead(most);
 }
 
-void Party::compile_ahead(const Errand& errand, std::size_t at) {
+void Party::compile_ahead(const std::vector<std::pair<Errand, std::size_t>>& under_way) {
   std::vector<std::size_t> ahead;
-  for (std::size_t i = at; i < errand.end; ++i) ahead.push_back(i);
+  for (const auto& [errand, at] : under_way) {
+    for (std::size_t i = at; i < errand.end; ++i) ahead.push_back(i);
+  }
+  const std::size_t most = std::max(kStopsAhead, ahead.size());
   for (const Errand& next : errands_) {
-    if (ahead.size() >= kStopsAhead) break;
+    if (ahead.size() >= most) break;
     for (std::size_t i = next.first; i < next.end; ++i) ahead.push_back(i);
   }
-  ahead.resize(std::min(ahead.size(), kStopsAhead));
+  ahead.resize(std::min(ahead.size(), most));
   for (const std::size_t i : ahead) {
     if (journey_.stopped() || !compile_stop(stops_[i])) return;
   }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,23 +78,30 @@ class Party {
   /// The next one for the GPU of this UUID: rather one that was begun there once, or nowhere. Nothing when there is none, which
   /// may change as long as it is not over().
   [[nodiscard]] std::optional<Errand> take(const std::string& uuid);
+  /// One of the next few to be begun beside `open` ones that the GPU is at already: the first whose first stop, prepared, `suits`.
+  /// Nothing where the other devices may need what is left: this one may be the slowest.
+  [[nodiscard]] std::optional<Errand> take_beside(const std::string& uuid, std::size_t open,
+                                                  const std::function<bool(Stop&)>& suits);
   void done() noexcept { --under_way_; }
-  /// From a GPU that was lost at stop `at`. False when it is not handed out again, since it was the second one.
-  bool give_back(Errand errand, std::size_t at, const std::string& uuid);
+  /// From a GPU that was lost, at stop `at`. `guilty`: over it; false when it is not handed out again, since it was the second time.
+  bool give_back(Errand errand, std::size_t at, bool guilty);
+  /// A GPU that was lost.
+  void leave(const std::string& uuid);
   /// Nothing is left and nothing is under way.
   [[nodiscard]] bool over() const noexcept { return errands_.empty() && under_way_ == 0; }
 
   [[nodiscard]] Stop& stop(std::size_t index) { return stops_.at(index); }
   [[nodiscard]] const SweepSetting& setting_of(const Stop& stop) const noexcept {
-    return is_tuned(stop) ? tuning_ : measuring_;
+    if (!is_tuned(stop)) return measuring_;
+    return journey_.request.rechecks.empty() || stop.widened ? tuning_ : leading_;
   }
   /// Makes a stop's run; a ceiling that need not be measured is skipped.
   void prepare(Stop& stop);
   /// True when a ceiling must be measured: there is none, or what it is compared with is measured in this sweep.
   [[nodiscard]] bool needs_ceiling(const Stop& stop);
-  /// Has compiled ahead, over the ends of problems, so that compiling never waits for measuring: first what is left of an
-  /// errand from stop `at` on, then what will be handed out next.
-  void compile_ahead(const Errand& errand, std::size_t at);
+  /// Has compiled ahead, over the ends of problems, so that compiling never waits for measuring: first what is left of errands
+  /// under way, each from a stop on, then what will be handed out next.
+  void compile_ahead(const std::vector<std::pair<Errand, std::size_t>>& under_way);
 
   /// Counts a problem that is begun, and says when it must be done with looking: at its share of what is left of the budget,
   /// less what its final takes.
@@ -111,6 +120,9 @@ class Party {
   void put_definition(const OpDefinition& definition);
   /// An op that ceilings are measured with; null when there is none of that name.
   [[nodiscard]] const OpDefinition* find_measure(const char* name);
+  /// It was begun by another device of these.
+  [[nodiscard]] bool is_for_another(const Errand& errand, const std::string& uuid) const;
+  std::optional<Errand> hand_out(std::deque<Errand>::iterator chosen);
   /// False when enough compiles are under way.
   [[nodiscard]] bool compile_stop(Stop& stop);
 
@@ -120,6 +132,9 @@ class Party {
   std::size_t devices_;
   SweepRow row_;
   SweepSetting tuning_;
+  /// Of rechecks, before they must be widened.
+  SweepSetting leading_;
+  std::map<std::string, std::set<std::string>> leaders_;
   SweepSetting measuring_;
   std::vector<Stop> stops_;
   std::deque<Errand> errands_;

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "tuner/moment.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/problem_run.hpp"
@@ -27,10 +28,14 @@ bool ProblemRun::hold_final() {
     finalists.push_back({candidate.implementation, candidate.config, &binaries[n].build, binaries[n].bytes});
   }
   std::vector<Timing> timings;
+  Phases phases;
   {
-    const Builder::Quiet quiet(*setting_.builder);
+    const Builder::Quiet quiet(*setting_.builder, meanwhile_);
     if (setting_.trial.interrupted()) return false;
+    phases.began_us = moment_us();
     timings = runner_->time_together(finalists, setting_.stop);
+    phases.measure_us = moment_us() - phases.began_us;
+    phases = after_set_up(phases);
   }
   if (setting_.trial.interrupted()) return false;
   std::vector<Trial> failed;
@@ -42,6 +47,7 @@ bool ProblemRun::hold_final() {
       continue;
     }
     trial.look = LookLength::final;
+    trial.phases = phases;
     trial.timing = timings[n];
     trial.readings = timings[n].readings;
     trial.reason = timings[n].disturbed;
@@ -67,7 +73,7 @@ bool ProblemRun::load_leaders() {
   std::erase_if(leaders, [&](std::size_t i) { return loaded_.count(i) != 0; });
   if (leaders.empty()) return true;
   if (!set_up()) return false;
-  const Builder::Quiet quiet(*setting_.builder);
+  const Builder::Quiet quiet(*setting_.builder, meanwhile_);
   for (const std::size_t i : leaders) {
     const Binary binary = binary_of(*search_->trials()[i]);
     const Candidate& candidate = candidates_[i];
@@ -85,11 +91,44 @@ bool ProblemRun::load_leaders() {
   return true;
 }
 
+const Recheck* ProblemRun::recheck() const {
+  if (setting_.rechecks == nullptr) return nullptr;
+  const auto found = setting_.rechecks->find({key_.device_fingerprint, problem_.key()});
+  return found == setting_.rechecks->end() ? nullptr : &found->second;
+}
+
+Regime ProblemRun::regime() const {
+  const Recheck* const again = recheck();
+  return again != nullptr ? again->regime : setting_.regime;
+}
+
+bool ProblemRun::keep_evidence(const std::vector<Winner>& stored, std::vector<Winner>& winners) {
+  const Recheck& again = *recheck();
+  const bool any = !winners.empty() && winners.front().role == WinnerRole::best;
+  if (!again.stands(any ? &winners.front() : nullptr)) return false;
+  for (Winner& winner : winners) {
+    const auto before = std::ranges::find(stored, winner.role, &Winner::role);
+    winner.choice.recheck = Choice::Recheck{winner.choice.at, static_cast<int>(again.leaders.size()), again.why};
+    if (before == stored.end()) continue;
+    winner.strategy = before->strategy;
+    winner.configs_considered = before->configs_considered;
+    winner.configs_failed = before->configs_failed;
+    winner.choice.pruned = before->choice.pruned;
+    winner.choice.at = before->choice.at;
+  }
+  return true;
+}
+
 // A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache.
 // Those that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
-std::optional<std::vector<Winner>> ProblemRun::finish() {
+std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> meanwhile) {
+  meanwhile_ = std::move(meanwhile);
   // Nothing that was asked for can serve it: what is stored is no worse for that.
-  if (candidates_.empty()) return std::vector<Winner>{};
+  if (candidates_.empty()) {
+    std::vector<Winner> none;
+    must_widen_ = setting_.leading && !keep_evidence({}, none);
+    return none;
+  }
   if (!hold_final()) return std::nullopt;
   std::set<std::int64_t> checked;
   std::vector<Winner> stored = setting_.store->winners(key_, setting_.trial.mode);
@@ -100,11 +139,13 @@ std::optional<std::vector<Winner>> ProblemRun::finish() {
   const bool stands = std::all_of(stored.begin(), stored.end(),
                                   [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
   // What was chosen from the same trials stays chosen, whatever neighbours have learned since.
-  if (!told_ && stands && !stored.empty() && stored.front().choice.regime == setting_.regime) return stored;
+  if (!told_ && stands && !stored.empty() && stored.front().choice.regime == regime()) return stored;
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
+  // What was tuned since this problem was begun breaks ties as well.
+  search_->meet(shapes_nearby());
   for (;;) {
     std::vector<Winner> winners = search_->winners();
-    if (setting_.regime == Regime::sustained) {
+    if (regime() == Regime::sustained) {
       if (!load_leaders()) return std::nullopt;
       choose_under_load(winners, loaded_, search_->trials());
     } else if (!told_ && stands) {
@@ -120,6 +161,10 @@ std::optional<std::vector<Winner>> ProblemRun::finish() {
       continue;
     }
     for (Winner& winner : winners) winner.choice.at = std::time(nullptr);
+    if (setting_.leading && !keep_evidence(stored, winners)) {
+      must_widen_ = true;
+      return winners;
+    }
     setting_.store->put_winners(key_, setting_.trial.mode, winners);
     return winners;
   }
@@ -136,6 +181,8 @@ void ProblemRun::check_again(Trial trial) {
   const std::size_t index = index_.at(trial.config.text());
   const Implementation& implementation = *candidates_[index].implementation;
   const Binary binary = binary_of(trial);
+  Phases& phases = trial.phases.emplace();
+  phases.began_us = moment_us();
   try {
     trial.reason = runner_->check_again({&implementation, trial.config, &binary.build, binary.bytes});
     if (!trial.reason.empty()) trial.status = TrialStatus::wrong_result;
@@ -144,6 +191,7 @@ void ProblemRun::check_again(Trial trial) {
     trial.reason = error.what();
   }
   if (trial.status == TrialStatus::ok) return;
+  phases.verify_us = moment_us() - phases.began_us;
   trial.timing.reset();
   store_trial(trial, implementation.hash);
   search_->tell(index, trial);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tuner/compile/source.hpp"
+#include "tuner/moment.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
@@ -59,6 +60,8 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
     known_.push_back(trial == known.end() ? std::nullopt : std::optional(trial->second));
   }
   builds_.resize(candidates_.size());
+  requested_.resize(candidates_.size());
+  prune();
   make_search(neighbours());
   count_known();
 }
@@ -67,10 +70,12 @@ void ProblemRun::count_known() {
   std::set<std::size_t> asked;
   for (const Look& look : search_->ask(candidates_.size())) asked.insert(look.candidate);
   known_before_ = 0;
-  for (std::size_t i = 0; i < known_.size(); ++i) known_before_ += known_[i] && asked.count(i) == 0 ? 1U : 0U;
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (known_[i] && known_[i]->status != TrialStatus::pruned && asked.count(i) == 0) ++known_before_;
+  }
 }
 
-Knowledge ProblemRun::neighbours() const {
+Knowledge ProblemRun::shapes_nearby() const {
   Knowledge known;
   for (const Store::Tried& tried : setting_.store->tried(definition_.interface.op)) {
     const ProblemKey& key = tried.key;
@@ -83,10 +88,18 @@ Knowledge ProblemRun::neighbours() const {
   known = nearest(std::move(known), problem_, kNeighbours);
   for (KnownProblem& neighbour : known) {
     const ProblemKey key{neighbour.problem, key_.interface_hash, key_.device_fingerprint};
-    neighbour.trials = setting_.store->trials(key, implementation_hashes(definition_), setting_.trial.mode);
-    std::erase_if(neighbour.trials, [](const Trial& trial) { return !timed(trial); });
     const std::vector<Winner> winners = setting_.store->winners(key, setting_.trial.mode);
     if (!winners.empty() && winners.front().role == WinnerRole::best) neighbour.winner = winners.front().trial.config;
+  }
+  return known;
+}
+
+Knowledge ProblemRun::neighbours() const {
+  Knowledge known = shapes_nearby();
+  for (KnownProblem& neighbour : known) {
+    const ProblemKey key{neighbour.problem, key_.interface_hash, key_.device_fingerprint};
+    neighbour.trials = setting_.store->trials(key, implementation_hashes(definition_), setting_.trial.mode);
+    std::erase_if(neighbour.trials, [](const Trial& trial) { return !timed(trial); });
   }
   std::erase_if(known, [](const KnownProblem& neighbour) { return neighbour.trials.empty(); });
   return known;
@@ -99,7 +112,6 @@ void ProblemRun::make_search(Knowledge known) {
   space.problem = problem_;
   space.rule = setting_.stop;
   space.seed = setting_.seed;
-  space.prune = setting_.prune;
   space.known = std::move(known);
   space.tiling = tiling_of(definition_.interface, setting_.facts.sm_count);
   search_ = std::make_unique<Search>(std::move(space), setting_.strategy, setting_.max_trials);
@@ -116,6 +128,7 @@ void ProblemRun::begin(Workplace& workplace, std::chrono::steady_clock::time_poi
       if (known && is_foreign(*known)) known.reset();
     }
   }
+  store_pruned();
   make_search(neighbours());
   count_known();
 }
@@ -134,7 +147,10 @@ std::string ProblemRun::home() const {
 std::map<std::string, Trial> ProblemRun::known_trials() const {
   std::map<std::string, Trial> known;
   for (Trial& trial : setting_.store->trials(key_, implementation_hashes(definition_), setting_.trial.mode)) {
-    if (trial.versions != setting_.trial.versions || setting_.retry.count(trial.status) != 0) continue;
+    if (trial.versions != setting_.trial.versions || setting_.retry.count(trial.status) != 0 || may_pass(trial)) {
+      continue;
+    }
+    if (trial.status == TrialStatus::pruned && !prunes(setting_, problem_)) continue;
     const std::string text = trial.config.text();
     // Rounds of a final are compared pair by pair.
     if (trial.look == LookLength::final) trial = setting_.store->trial(trial.id).value();
@@ -146,26 +162,40 @@ std::map<std::string, Trial> ProblemRun::known_trials() const {
 void ProblemRun::request_reference() {
   if (!reference_key_.empty()) return;
   reference_key_ = setting_.builder->request(generate_reference(definition_, problem_), setting_.facts.arch(),
-                                             reference_hash(definition_));
+                                             reference_hash(definition_), setting_.trial.sweep);
+}
+
+GeneratedSource ProblemRun::source_of(std::size_t index) const {
+  const Candidate& candidate = candidates_[index];
+  const auto plan =
+      make_plan(definition_.interface, candidate.implementation->recipe, candidate.config, problem_, setting_.facts);
+  return generate_source(definition_, *candidate.implementation, candidate.config, problem_,
+                         std::get<LaunchPlan>(plan));
+}
+
+const std::string& ProblemRun::key_of(std::size_t index) {
+  std::string& key = builds_[index];
+  if (key.empty()) {
+    key = setting_.builder->key_of(source_of(index), setting_.facts.arch(), candidates_[index].implementation->hash);
+  }
+  return key;
 }
 
 const std::string& ProblemRun::build_of(std::size_t index) {
   std::string& key = builds_[index];
-  if (!key.empty()) return key;
+  if (requested_[index]) return key;
   // The reference goes first: nothing can be verified before it is there.
   request_reference();
-  const Candidate& candidate = candidates_[index];
-  const auto plan =
-      make_plan(definition_.interface, candidate.implementation->recipe, candidate.config, problem_, setting_.facts);
-  const GeneratedSource source =
-      generate_source(definition_, *candidate.implementation, candidate.config, problem_, std::get<LaunchPlan>(plan));
-  return key = setting_.builder->request(source, setting_.facts.arch(), candidate.implementation->hash);
+  key = setting_.builder->request(source_of(index), setting_.facts.arch(), candidates_[index].implementation->hash,
+                                  setting_.trial.sweep);
+  requested_[index] = true;
+  return key;
 }
 
 bool ProblemRun::compile_ahead(std::size_t most) {
   std::size_t requests = 0;
   for (const Look& look : search_->ask(candidates_.size())) {
-    if (!builds_[look.candidate].empty()) continue;
+    if (requested_[look.candidate]) continue;
     if (requests++ == kRequestsAtOnce || setting_.builder->unfinished() >= most) return false;
     build_of(look.candidate);
   }
@@ -181,10 +211,25 @@ std::optional<Look> ProblemRun::next() {
       return std::nullopt;
     }
   }
+  // What was compiled for another problem, or another sweep, is found as well, some at a time.
+  std::size_t keys = 0;
   const auto ready = std::find_if(looks.begin(), looks.end(), [&](const Look& look) {
-    return !builds_[look.candidate].empty() && setting_.builder->ready(builds_[look.candidate]);
+    if (builds_[look.candidate].empty() && keys++ >= kRequestsAtOnce) return false;
+    return setting_.builder->ready(key_of(look.candidate));
   });
   return ready != looks.end() ? *ready : looks.front();
+}
+
+bool ProblemRun::ready(const Look& look) {
+  if (!setting_.builder->ready(key_of(look.candidate))) return false;
+  if (runner_) return true;
+  request_reference();
+  return setting_.builder->ready(reference_key_);
+}
+
+void ProblemRun::wait_for(const Look& look) {
+  const std::string& key = build_of(look.candidate);
+  setting_.builder->wait_a_moment(runner_ || setting_.builder->ready(reference_key_) ? key : reference_key_);
 }
 
 bool ProblemRun::set_up() {
@@ -199,8 +244,16 @@ bool ProblemRun::set_up() {
                     definition_.interface.op, definition_.reference.source.string(), build->log));
   }
   const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
+  const std::int64_t began = moment_us();
   runner_ = workplace_->set_up(definition_, problem_, reference, setting_.trial);
+  set_up_us_ = moment_us() - began;
   return runner_ != nullptr;
+}
+
+Phases ProblemRun::after_set_up(Phases phases) {
+  phases.set_up_us = std::exchange(set_up_us_, 0);
+  phases.began_us -= phases.set_up_us;
+  return phases;
 }
 
 void ProblemRun::require_alive(const Trial& failed) const {
@@ -238,12 +291,15 @@ std::optional<Trial> ProblemRun::measure(const Look& look) {
   }
   const Candidate& candidate = candidates_[look.candidate];
   const auto build = setting_.builder->wait(build_of(look.candidate));
-  if (!build || !set_up() || setting_.trial.interrupted()) return std::nullopt;
+  if (!build) return std::nullopt;
+  if (auto trial = prune_compiled(look.candidate, *build)) return trial;
+  if (!set_up() || setting_.trial.interrupted()) return std::nullopt;
   const auto binary = build->ok ? setting_.store->binary(build->binary_hash) : std::vector<std::byte>();
   Trial trial = runner_->run(*candidate.implementation, candidate.config, *build, binary, look.rule);
   // Cut short, or ended by the same key press that interrupted this program.
   if (setting_.trial.interrupted()) return std::nullopt;
   trial.look = look.length;
+  if (trial.phases) trial.phases = after_set_up(*trial.phases);
   store_trial(trial, candidate.implementation->hash);
   search_->tell(look.candidate, trial);
   if (trial.status != TrialStatus::ok) require_alive(trial);

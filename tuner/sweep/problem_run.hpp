@@ -13,9 +13,12 @@
 #include <vector>
 
 #include "cache/store/store.hpp"
+#include "tuner/compile/source.hpp"
 #include "tuner/definition/space.hpp"
+#include "tuner/prune/pruner.hpp"
 #include "tuner/search/search.hpp"
 #include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/regime.hpp"
 #include "tuner/sweep/trials.hpp"
 
@@ -35,15 +38,28 @@ struct SweepSetting {
   std::size_t max_configs = 0;
   /// As SweepRequest::only; null: no problem is named.
   const std::map<std::string, std::set<std::string>>* only = nullptr;
+  /// The winner to be judged anew, of the same problem; null: it is tuned like any other. `leading`: of the configs that led alone.
+  const Rechecks* rechecks = nullptr;
+  bool leading = false;
   /// How to search (search/strategy.hpp), and how many configs it may try for each problem; 0: no bound.
   std::string strategy = "exhaustive";
   std::size_t max_trials = 0;
   std::uint64_t seed = 1;
+  /// Leave out what cannot win.
   bool prune = true;
   bool again = false;
   std::set<TrialStatus> retry;
   std::function<void(const std::string&)> note;
 };
+
+struct Forecast;
+
+/// What cannot win is left out of a sweep of this problem; not where its configs were named.
+[[nodiscard]] bool prunes(const SweepSetting& setting, const Problem& problem);
+
+/// Who judges these candidates of a problem.
+[[nodiscard]] Pruner make_pruner(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device,
+                                 MeasureMode mode, const std::vector<Candidate>& candidates);
 
 class ProblemRun {
  public:
@@ -59,6 +75,11 @@ class ProblemRun {
   /// of other GPUs, of the same model even, are not known then.
   void begin(Workplace& workplace, std::chrono::steady_clock::time_point deadline);
 
+  /// The look can be made without waiting for a compiler.
+  [[nodiscard]] bool ready(const Look& look);
+  /// Has the compilers make what the look needs, and waits a moment, or until something is finished.
+  void wait_for(const Look& look);
+
   /// The next look; nothing when the search is over. Of those that may be made, one whose binary is there.
   [[nodiscard]] std::optional<Look> next();
 
@@ -68,12 +89,18 @@ class ProblemRun {
   [[nodiscard]] std::optional<Trial> measure(const Look& look);
 
   /// Times the leaders in turns while nothing compiles, chooses the winners of all trials known, old and new, checks those that are new on other data, and stores them.
-  /// Nothing when interrupted.
-  [[nodiscard]] std::optional<std::vector<Winner>> finish();
+  /// Nothing when interrupted. `meanwhile` is called instead of waiting until the compilers are idle; false: it had nothing to do.
+  [[nodiscard]] std::optional<std::vector<Winner>> finish(std::function<bool()> meanwhile = {});
+
+  /// After finish(): those that led do not stand, and nothing was stored; all configs must be searched.
+  [[nodiscard]] bool must_widen() const noexcept { return must_widen_; }
 
   /// Times the config of `winner` again, now. For ceilings, which must be of the same run as what they are compared
   /// with. Nothing when interrupted.
   [[nodiscard]] std::optional<Timing> time_again(const Winner& winner);
+
+  /// What it would do (forecast.hpp); before begin().
+  [[nodiscard]] Forecast forecast(const std::string& compiler) const;
 
   /// The GPU of the times that are known, and still count where the problem is measured there; empty: there are none.
   [[nodiscard]] std::string home() const;
@@ -84,6 +111,8 @@ class ProblemRun {
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] std::size_t candidates() const noexcept { return candidates_.size(); }
+  /// Of its candidates, those that are left out since they cannot win.
+  [[nodiscard]] std::size_t pruned() const;
   [[nodiscard]] std::size_t known_before() const noexcept { return known_before_; }
   /// Some of its candidates were not known when it was set up.
   [[nodiscard]] bool has_work() const { return !search_->ask(1).empty(); }
@@ -99,22 +128,41 @@ class ProblemRun {
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
   /// Asks the search what is not known; sets known_before_.
   void count_known();
+  /// Makes trials of those that are left out before anything is compiled; stored with store_pruned().
+  void prune();
+  void store_pruned();
+  [[nodiscard]] Trial pruned_trial(std::size_t candidate, const Build& build, std::string reason) const;
+  /// The trial, stored and told, of a candidate that is left out now that its build is known; nothing: it must be tried.
+  [[nodiscard]] std::optional<Trial> prune_compiled(std::size_t candidate, const Build& build);
   /// A time of another GPU than that at hand.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
   /// What another sweep of the same cache has found out meanwhile.
   [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look);
+  /// The nearest shapes with their winners, as they are now; and with their trials.
+  [[nodiscard]] Knowledge shapes_nearby() const;
   [[nodiscard]] Knowledge neighbours() const;
   /// A search that knows what is known.
   void make_search(Knowledge known);
   void request_reference();
+  /// The source that a candidate is built from.
+  [[nodiscard]] GeneratedSource source_of(std::size_t candidate) const;
+  /// The key of a candidate's build; requested or not.
+  const std::string& key_of(std::size_t candidate);
   /// The key of a candidate's build, requested.
   const std::string& build_of(std::size_t candidate);
+  /// What is under way is the recheck of a winner; null: it is not.
+  [[nodiscard]] const Recheck* recheck() const;
+  [[nodiscard]] Regime regime() const;
+  /// Of those that led alone: what was found before stays with them. False: none of them stands.
+  [[nodiscard]] bool keep_evidence(const std::vector<Winner>& stored, std::vector<Winner>& winners);
   /// False when interrupted.
   [[nodiscard]] bool hold_final();
   /// Times those who may win under load, each alone, while nothing compiles; false when interrupted.
   [[nodiscard]] bool load_leaders();
   /// Makes the runner; false when interrupted.
   [[nodiscard]] bool set_up();
+  /// The phases of what the device did first after setting up, if it did, with that before them.
+  [[nodiscard]] Phases after_set_up(Phases phases);
   /// Throws unless the device still answers after `failed`.
   void require_alive(const Trial& failed) const;
   void store_trial(Trial& trial, const std::string& implementation_hash);
@@ -129,10 +177,13 @@ class ProblemRun {
   std::vector<Candidate> candidates_;
   /// Candidates by their text.
   std::map<std::string, std::size_t> index_;
-  /// By candidate: what the cache knew, and builds that were requested.
+  /// By candidate: what the cache knew, keys of builds as far as they were needed, and which were requested.
   std::vector<std::optional<Trial>> known_;
   std::vector<std::string> builds_;
+  std::vector<bool> requested_;
   std::size_t known_before_ = 0;
+  /// Null where nothing is left out.
+  std::unique_ptr<Pruner> pruner_;
   /// What was in the cache when others had last changed it, and when that was looked at.
   std::map<std::string, Trial> elsewhere_;
   std::int64_t version_ = 0;
@@ -145,8 +196,13 @@ class ProblemRun {
   /// A trial was made, of whatever kind.
   bool told_ = false;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  bool must_widen_ = false;
+  /// Of finish().
+  std::function<bool()> meanwhile_;
   std::string reference_key_;
   std::unique_ptr<Trials> runner_;
+  /// What making the runner took, until a trial tells it.
+  std::int64_t set_up_us_ = 0;
 };
 
 }  // namespace tilewright

@@ -43,6 +43,7 @@ std::vector<StaleWinner> stale_winners(const Store& store, const OpDefinition& d
     each.config = row.winner.trial.config;
     each.median_ns = row.winner.trial.timing->median_ns;
     each.why = std::move(why);
+    each.regime = row.winner.choice.regime;
     for (const Winner& winner : store.winners({row.problem, row.interface_hash, fingerprint}, mode)) {
       each.leaders.insert(winner.trial.config.text());
       if (winner.runner_up) each.leaders.insert(winner.runner_up->text());
@@ -52,6 +53,24 @@ std::vector<StaleWinner> stale_winners(const Store& store, const OpDefinition& d
   return stale;
 }
 
+void recheck(SweepRequest& request, std::span<StaleWinner* const> stale, std::optional<Regime> regime) {
+  request.problems.clear();
+  request.rechecks.clear();
+  for (StaleWinner* const each : stale) {
+    if (std::find(request.problems.begin(), request.problems.end(), each->problem) == request.problems.end()) {
+      request.problems.push_back(each->problem);
+    }
+    Recheck& recheck = request.rechecks[{each->fingerprint, each->problem.key()}];
+    recheck.leaders = each->leaders;
+    recheck.regime = regime.value_or(each->regime);
+    recheck.why = each->why;
+    recheck.stands = [each](const Winner* now) {
+      each->searched = judge(*each, now) == Revalidated::resweep;
+      return !each->searched;
+    };
+  }
+}
+
 std::string_view name(Revalidated verdict) noexcept {
   switch (verdict) {
     case Revalidated::kept:
@@ -59,15 +78,23 @@ std::string_view name(Revalidated verdict) noexcept {
     case Revalidated::promoted:
       return "promoted";
     case Revalidated::resweep:
+      return "re-swept";
+    case Revalidated::left:
       break;
   }
-  return "re-swept";
+  return "left";
 }
 
 Revalidated judge(const StaleWinner& before, const Winner* now) {
   if (now == nullptr || !now->trial.timing || now->trial.timing->median_ns > kMostSlower * before.median_ns) {
     return Revalidated::resweep;
   }
+  return now->trial.config == before.config ? Revalidated::kept : Revalidated::promoted;
+}
+
+Revalidated verdict(const StaleWinner& before, const Winner* now) {
+  if (now == nullptr) return Revalidated::left;
+  if (before.searched) return Revalidated::resweep;
   return now->trial.config == before.config ? Revalidated::kept : Revalidated::promoted;
 }
 

@@ -32,6 +32,7 @@ struct Stop {
   std::optional<std::size_t> ordinal{};  ///< of a problem that was begun: how many were before it
   bool had_work = false;
   bool skipped = false;
+  bool widened = false;     ///< of a Recheck: all configs are searched
   bool unservable = false;  ///< no config is legal for the problem
 };
 

@@ -56,6 +56,7 @@ class Walk {
     }
     summary.compiled = journey_.builder.compiled();
     summary.compile_seconds = std::chrono::duration<double, std::milli>(journey_.builder.compile_ms());
+    summary.waited_seconds = journey_.builder.waited();
     summary.wall_seconds = Clock::now() - start;
     return summary;
   }

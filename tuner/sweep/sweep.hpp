@@ -16,6 +16,7 @@
 #include "tuner/bench/bench.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/trials.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, on each device one problem after the other,
@@ -38,12 +39,14 @@ struct SweepRequest {
   std::size_t max_configs = 0;
   /// By problem's key, the texts of the configs that alone are considered; a problem that is not named has all.
   std::map<std::string, std::set<std::string>> only;
+  /// Where there are any, a device's other problems are left.
+  Rechecks rechecks;
   /// How configs are searched (search/strategy.hpp); race for ceilings, unless all is measured.
   std::string strategy = "exhaustive";
   std::uint64_t seed = 1;
   /// Configs tried for each problem, besides those that the cache knows; 0: no bound.
   std::size_t max_trials = 0;
-  /// The strategy `model` leaves out what it ranks low.
+  /// Leave out configs that cannot win (prune/pruner.hpp), and those that were left out before.
   bool prune = true;
   /// Of the whole sweep; each problem gets its share of what is left. 0: no bound.
   std::chrono::nanoseconds budget{0};
@@ -83,6 +86,8 @@ struct SweepSummary {
   /// Configs tried, failures included, and of these the failures. Those of copy ceilings do not count.
   std::size_t measured = 0;
   std::size_t failed = 0;
+  /// Configs left out since they cannot win, now or by a sweep before.
+  std::size_t pruned = 0;
   /// Trials that the cache had.
   std::size_t reused = 0;
   /// Binaries compiled, those of copy ceilings included.
@@ -99,6 +104,8 @@ struct SweepSummary {
   bool interrupted = false;
   /// Compiling is the sum over all workers.
   std::chrono::duration<double> compile_seconds{}, measure_seconds{}, wall_seconds{};
+  /// How long devices had nothing to do but to wait for compilers, all of them together.
+  std::chrono::duration<double> waited_seconds{};
 };
 
 /// A trial is known when the cache has one of the same problem, config, implementation hash, mode, versions and device

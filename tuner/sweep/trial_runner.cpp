@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/driver/profiler.hpp"
+#include "tuner/moment.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"
@@ -52,24 +53,44 @@ bool may_be_in_place(const std::vector<PlannedArg>& args) {
 
 }  // namespace
 
-TrialRunner::TrialRunner(Device& device, const OpDefinition& definition, const Problem& problem,
+TrialRunner::TrialRunner(Device& device, Room& room, const OpDefinition& definition, const Problem& problem,
                          const CompileResult& reference, TrialSetting setting)
     : device_(device),
+      room_(room),
       definition_(definition),
       problem_(problem),
       reference_(reference),
       setting_(std::move(setting)),
       rest_(rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem))),
-      watch_([&device] { return device.readings(); }, setting_.interrupted),
-      verifier_(std::make_unique<Verifier>(device, definition, problem, reference_)) {}
+      watch_([&device] { return device.readings(); }, setting_.interrupted) {
+  in_room([this] { make_verifier(); });
+  room_.enter(*this);
+}
 
-void TrialRunner::renew() {
-  // All memory goes before any is taken: there may be none for two of each.
+TrialRunner::~TrialRunner() { room_.leave(*this); }
+
+void TrialRunner::count_held(std::size_t free_before) {
+  held_ += free_before - std::min(free_before, device_.free_bytes());
+}
+
+void TrialRunner::make_verifier() {
+  const std::size_t free_before = device_.free_bytes();
+  verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
+  count_held(free_before);
+}
+
+void TrialRunner::shed() {
   sets_.clear();
   pristine_.clear();
   other_verifier_.reset();
   verifier_.reset();
-  verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
+  held_ = 0;
+}
+
+void TrialRunner::renew() {
+  // All memory goes before any is taken: there may be none for two of each.
+  shed();
+  make_verifier();
   spoilt_ = false;
 }
 
@@ -102,6 +123,19 @@ StopRule TrialRunner::with_rest(StopRule rule) const {
 // Made when the first config is timed: a problem whose configs all fail needs one set, not a memory full of them.
 void TrialRunner::make_sets() {
   if (!sets_.empty()) return;
+  const std::size_t free_before = device_.free_bytes();
+  try {
+    fill_sets();
+  } catch (...) {
+    // All or none.
+    sets_.clear();
+    pristine_.clear();
+    throw;
+  }
+  count_held(free_before);
+}
+
+void TrialRunner::fill_sets() {
   sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, ArgumentSet::Options{}));
   // What is kept for putting back costs as much again.
   const ArgumentSet& first = *sets_.front();
@@ -190,15 +224,22 @@ Timing TrialRunner::time(const Finalist& config, const StopRule& rule) {
 }
 
 std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalists, const StopRule& rule) {
-  const ProfilerRange range([&] { return fmt::format("final {} of {} configs", problem_.key(), finalists.size()); });
+  const ProfilerRange range([&] {
+    std::string text = "final " + problem_.key();
+    for (const Finalist& finalist : finalists) text += " " + finalist.config.text();
+    return text;
+  });
   std::vector<Timing> timings(finalists.size());
   std::vector<Loaded> loaded(finalists.size());
   std::vector<std::size_t> places;
   std::vector<Rounds*> rounds;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     try {
-      loaded[i] = load(finalists[i]);
-      make_rounds(loaded[i]);
+      in_room([&] {
+        loaded[i] = {};
+        loaded[i] = load(finalists[i]);
+        make_rounds(loaded[i]);
+      });
     } catch (const DeviceError&) {
       if (!still_answers(device_)) throw;
       loaded[i] = {};
@@ -222,8 +263,7 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
   const auto planned =
       make_plan(definition_.interface, config.implementation->recipe, config.config, problem_, device_.facts());
   if (const auto* illegal = std::get_if<Illegal>(&planned)) throw UsageError(illegal->reason);
-  const bool is_base = config.config == definition_.base;
-  if (auto reason = exceeded_limit(std::get<LaunchPlan>(planned), config.build->kernels, device_.facts(), is_base)) {
+  if (auto reason = exceeded_limit(std::get<LaunchPlan>(planned), config.build->kernels, device_.facts())) {
     trial.status = TrialStatus::exceeds_limits;
     trial.reason = std::move(*reason);
     return;
@@ -241,6 +281,7 @@ void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial
     return;
   }
   if (interrupted()) return;
+  trial.phases->verify_us = moment_us() - trial.phases->began_us;
   const ProfilerRange range = range_of("measure", problem_, config.config);
   trial.timing = time(loaded, rule);
   trial.readings = trial.timing->readings;
@@ -266,8 +307,10 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
                        std::span<const std::byte> binary, const StopRule& rule) {
   Trial trial = begin_trial(setting_, device_.gpu_uuid(), config, build);
   if (!build.ok) return trial;
+  Phases& phases = trial.phases.emplace();
+  phases.began_us = moment_us();
   try {
-    try_config({&implementation, config, &build, binary}, rule, trial);
+    in_room([&] { try_config({&implementation, config, &build, binary}, rule, trial); });
   } catch (const DeviceError& error) {
     trial.status = status_of(error);
     trial.reason = error.what();
@@ -277,24 +320,32 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
     trial.reason = error.what();
   }
   if (trial.status != TrialStatus::ok) trial.timing.reset();
+  const std::int64_t took = moment_us() - phases.began_us;
+  (phases.verify_us == 0 ? phases.verify_us : phases.measure_us) = took - phases.verify_us;
   return trial;
 }
 
 Verdict TrialRunner::verify(const Finalist& config) { return check(load(config)); }
 
 std::string TrialRunner::check_again(const Finalist& config) {
-  const Loaded loaded = load(config);
-  if (!other_verifier_) {
-    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(loaded.executable->plan().args)};
-    other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options);
-  }
-  const Verdict verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
+  Verdict verdict;
+  in_room([&] {
+    const Loaded loaded = load(config);
+    if (!other_verifier_) {
+      const ArgumentSet::Options options{.seed = kOtherSeed,
+                                         .in_place = may_be_in_place(loaded.executable->plan().args)};
+      const std::size_t free_before = device_.free_bytes();
+      other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options);
+      count_held(free_before);
+    }
+    verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
+  });
   return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
 }
 
 std::unique_ptr<Trials> LocalWorkplace::set_up(const OpDefinition& definition, const Problem& problem,
                                                const CompileResult& reference, const TrialSetting& setting) {
-  return std::make_unique<TrialRunner>(device_, definition, problem, reference, setting);
+  return std::make_unique<TrialRunner>(device_, room_, definition, problem, reference, setting);
 }
 
 double LocalWorkplace::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,

@@ -9,6 +9,7 @@
 
 #include "tuner/bench/watch.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/room.hpp"
 #include "tuner/sweep/trials.hpp"
 #include "tuner/verify/verify.hpp"
 
@@ -20,12 +21,13 @@ namespace tilewright {
 [[nodiscard]] Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config,
                                 const Build& build);
 
-class TrialRunner : public Trials {
+class TrialRunner : public Trials, private Room::Tenant {
  public:
-  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device` and `definition`
-  /// must outlive it.
-  TrialRunner(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
-              TrialSetting setting);
+  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its room and
+  /// `definition` must outlive it.
+  TrialRunner(Device& device, Room& room, const OpDefinition& definition, const Problem& problem,
+              const CompileResult& reference, TrialSetting setting);
+  ~TrialRunner() override;
 
   /// A device that computes without a pause rests after each round, as the problem needs: `rule.rest` is not asked.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
@@ -50,6 +52,13 @@ class TrialRunner : public Trials {
     int launches = 1;
   };
 
+  void shed() override;
+  [[nodiscard]] std::size_t held() const override { return held_; }
+  /// Calls it with as much memory as can be had.
+  void in_room(const std::function<void()>& work) { room_.use(*this, work, setting_.interrupted); }
+  /// What it has taken since there were `free_before` bytes.
+  void count_held(std::size_t free_before);
+  void make_verifier();
   /// Makes inputs, reference and input sets anew.
   void renew();
   /// Judges a config. When it wrote where it must not, or when another did that what it was compared with was spoilt,
@@ -60,6 +69,7 @@ class TrialRunner : public Trials {
   [[nodiscard]] Loaded load(const Finalist& config);
   [[nodiscard]] StopRule with_rest(StopRule rule) const;
   void make_sets();
+  void fill_sets();
   void make_rounds(Loaded& loaded);
   /// Adds what is known of the rounds to their statistics.
   void complete(Timing& timing, const Loaded& loaded, const Watch::Seen& seen);
@@ -71,6 +81,7 @@ class TrialRunner : public Trials {
   void try_config(const Finalist& config, const StopRule& rule, Trial& trial);
 
   Device& device_;
+  Room& room_;
   const OpDefinition& definition_;
   Problem problem_;
   CompileResult reference_;
@@ -83,13 +94,16 @@ class TrialRunner : public Trials {
   std::vector<std::unique_ptr<ArgumentSet>> sets_;
   std::vector<Pristine> pristine_;
   std::map<int, double> floors_;
+  std::size_t held_ = 0;
 };
 
 /// A device of this process as a sweep sees it.
 class LocalWorkplace : public Workplace {
  public:
   /// `device` must outlive it.
-  explicit LocalWorkplace(Device& device) : device_(device), name_(device.name()) {}
+  explicit LocalWorkplace(Device& device) : device_(device), room_(device), name_(device.name()) {}
+
+  [[nodiscard]] Room& room() noexcept { return room_; }
 
   [[nodiscard]] const DeviceFacts& facts() const noexcept override { return device_.facts(); }
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
@@ -103,6 +117,7 @@ class LocalWorkplace : public Workplace {
 
  private:
   Device& device_;
+  Room room_;
   std::string name_;
 };
 

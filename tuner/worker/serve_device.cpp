@@ -115,7 +115,7 @@ class Server {
       TrialSetting setting;
       setting.mode = mode_from(message);
       setting.interrupted = [this] { return beat(); };
-      place.runner = std::make_unique<TrialRunner>(*device_, place.definition, problem,
+      place.runner = std::make_unique<TrialRunner>(*device_, workplace_->room(), place.definition, problem,
                                                    reference_from(message.at("reference")), setting);
     } catch (...) {
       places_.erase(id);

@@ -47,12 +47,26 @@ TEST(Search, holds_a_final_among_those_that_may_be_the_fastest) {
   EXPECT_TRUE(search.finalists().empty());
 }
 
-TEST(Search, holds_no_final_for_one_that_is_clearly_the_fastest) {
+TEST(Search, holds_a_final_of_its_own_for_one_that_is_clearly_the_fastest) {
   Landscape landscape(10, 5);
   Search search(landscape.space, "exhaustive", 0);
   (void)landscape.run(search);
-  EXPECT_EQ(search.winners().front().trial.look, LookLength::whole);
-  EXPECT_EQ(search.winners().front().choice.finalists, 0);
+  EXPECT_EQ(search.winners().front().trial.look, LookLength::final);
+  EXPECT_EQ(search.winners().front().choice.finalists, 1);
+  EXPECT_TRUE(search.finalists().empty());
+}
+
+TEST(Search, holds_one_final_for_those_with_specialised_dims_and_those_without) {
+  Landscape landscape(12, 0);
+  for (std::size_t i = 0; i < 12; ++i) {
+    landscape.space.candidates[i].values.emplace_back("static_dims", i == 0 ? 1 : 0);
+  }
+  landscape.times[7] = landscape.times[8] = 1020;  // of those without, two are the fastest; config 0 is the fastest of all
+  Search search(landscape.space, "exhaustive", 0);
+  (void)landscape.run(search);
+  EXPECT_EQ(search.winners().at(0).trial.config, landscape.space.candidates[0]);
+  EXPECT_EQ(search.winners().at(0).choice.finalists, 3);
+  EXPECT_EQ(search.winners().at(1).choice.finalists, 2);
 }
 
 TEST(Search, of_every_strategy_gives_the_same_answers_to_the_same_trials_and_seed) {

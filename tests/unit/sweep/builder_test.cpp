@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
+#include "tuner/moment.hpp"
 #include "tuner/sweep/turn.hpp"
 
 namespace tilewright::testing {
@@ -51,6 +52,23 @@ TEST_F(BuilderTest, compiles_a_source_once_and_stores_it) {
   EXPECT_EQ(builder.compiled(), 1U);
   EXPECT_EQ(store.build(key)->kernels.at(0).entry, "twice_plain");
   EXPECT_EQ(store.binary(build->binary_hash).size(), 1U);
+}
+
+TEST_F(BuilderTest, tells_which_compiler_made_a_build_when_and_for_which_sweep) {
+  Store store = open();
+  store.put_device(emulator_facts());
+  const std::int64_t sweep = store.begin_sweep("sweep", emulator_facts().fingerprint());
+  Builder builder = make(store);
+  const std::int64_t before = moment_us();
+  const std::string key = builder.request(source("a"), "cpu", "hash", sweep);
+  ASSERT_TRUE(builder.wait(key).has_value());
+  const std::int64_t after = moment_us();
+  const Build build = store.build(key).value();
+  EXPECT_EQ(build.sweep, sweep);
+  EXPECT_TRUE(build.worker == 0 || build.worker == 1);
+  ASSERT_TRUE(build.began_us.has_value());
+  EXPECT_GE(*build.began_us, before);
+  EXPECT_LE(*build.began_us, after);
 }
 
 TEST_F(BuilderTest, takes_what_the_cache_has_failures_included) {

@@ -21,6 +21,23 @@ TEST(StatusOf, reads_the_emulators_outcome_from_its_text) {
   EXPECT_EQ(status_of(DeviceError("running x failed: deadlock: no thread can go on")), TrialStatus::crashed);
 }
 
+TEST(StillAnswers, is_true_where_all_memory_is_taken) {
+  testing::FakeDevice device({.gpu = true});
+  device.taken = device.free_bytes();
+  EXPECT_TRUE(still_answers(device));
+}
+
+TEST(MayPass, is_what_found_no_room_beside_other_processes) {
+  Trial trial;
+  trial.status = TrialStatus::exceeds_limits;
+  trial.reason = "more shared memory than there is";
+  EXPECT_FALSE(may_pass(trial));
+  trial.reason = kBesideOthers + std::string("out of memory");
+  EXPECT_TRUE(may_pass(trial));
+  trial.status = TrialStatus::ok;
+  EXPECT_FALSE(may_pass(trial));
+}
+
 TEST(StillAnswers, is_false_once_the_context_is_lost) {
   testing::FakeDevice device({.gpu = true});
   EXPECT_TRUE(still_answers(device));

@@ -111,6 +111,7 @@ class FakeRounds : public Rounds {
 
 CompileResult FakeCompiler::compile(const CompileRequest& request) {
   if (!broken.empty()) throw Error(broken);
+  if (before_compile) before_compile();
   ++compiles;
   CompileResult result;
   result.compiler = version();
@@ -140,6 +141,7 @@ FakeDevice::FakeDevice(FakeOptions options) : options_(options), facts_(emulator
   name_ = "cuda:" + std::to_string(options_.index);
   facts_.name = options_.model;
   facts_.compute_capability = 90;
+  facts_.memory_bus_bits = options_.bus_bits;
   facts_.memory_bytes = static_cast<std::int64_t>(options_.memory);
   uuid_ = "GPU-000" + std::to_string(options_.index);
 }
@@ -189,6 +191,7 @@ std::unique_ptr<DeviceExecutable> FakeDevice::load(std::span<const std::byte> bi
                                                    const OpInterface& interface, const ImplementationRecipe& recipe,
                                                    const Config& config, const Problem& problem) {
   require_context();
+  if (before_load) before_load();
   std::string source = text_of(binary);
   if (fault_of(source) == Fault::refused) throw DeviceError("loading failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", 701);
   auto planned = make_plan(interface, recipe, config, problem, facts_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -31,12 +32,16 @@ class FakeCompiler : public Compiler {
   /// Entries that do not compile.
   std::string failing_entry;
   std::atomic<int> compiles = 0;
+  /// Called by the compiling thread before each.
+  std::function<void()> before_compile;
 };
 
 struct FakeOptions {
   /// Of several GPUs, which, and of which model.
   int index = 0;
   std::string model = "Fictional GPU";
+  /// 0: too little is known of it for anything to be left out.
+  int bus_bits = 0;
   /// A GPU: a crash takes the context with it. Else the emulator, which goes on.
   bool gpu = false;
   std::size_t memory = std::size_t{64} << 20;
@@ -57,7 +62,7 @@ class FakeDevice : public Device {
   [[nodiscard]] int driver_version() const noexcept override { return 0; }
   [[nodiscard]] DeviceReadings readings() override;
   [[nodiscard]] Compiler& compiler() override { return fake_compiler; }
-  [[nodiscard]] std::size_t free_bytes() override { return options_.memory - used; }
+  [[nodiscard]] std::size_t free_bytes() override { return options_.memory - std::min(options_.memory, used + taken); }
   [[nodiscard]] std::unique_ptr<DeviceBuffer> allocate(std::size_t bytes, const std::string& what) override;
   void upload(Address to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, Address from) override;
@@ -84,9 +89,13 @@ class FakeDevice : public Device {
   int copies_timed = 0;
   std::size_t used = 0;
   std::size_t most_used = 0;
+  /// By other processes.
+  std::size_t taken = 0;
   bool poisoned = false;
   /// Takes the place of its readings.
   std::function<DeviceReadings()> read;
+  /// Called before anything is loaded.
+  std::function<void()> before_load;
   /// Called before a config is timed.
   std::function<void()> before_timing;
 

@@ -16,17 +16,15 @@ LaunchPlan plan(std::uint32_t threads, std::uint32_t shared_bytes) {
   return plan;
 }
 
-KernelFacts facts(int registers, int spills = 0, int static_shared = 0) {
-  return {"k", "_Zk", registers, spills, spills, 0, static_shared};
-}
+KernelFacts facts(int registers, int static_shared = 0) { return {"k", "_Zk", registers, 0, 0, 0, static_shared}; }
 
 TEST(ExceededLimit, is_none_for_a_kernel_that_fits) {
-  EXPECT_EQ(exceeded_limit(plan(256, 1024), {facts(64)}, emulator_facts(), false), std::nullopt);
+  EXPECT_EQ(exceeded_limit(plan(256, 1024), {facts(64)}, emulator_facts()), std::nullopt);
 }
 
 TEST(ExceededLimit, counts_registers_of_a_whole_block) {
-  EXPECT_EQ(exceeded_limit(plan(1024, 0), {facts(64)}, emulator_facts(), false), std::nullopt);
-  const auto reason = exceeded_limit(plan(1024, 0), {facts(65)}, emulator_facts(), false);
+  EXPECT_EQ(exceeded_limit(plan(1024, 0), {facts(64)}, emulator_facts()), std::nullopt);
+  const auto reason = exceeded_limit(plan(1024, 0), {facts(65)}, emulator_facts());
   ASSERT_TRUE(reason.has_value());
   EXPECT_NE(reason->find("1024 threads with 65 registers"), std::string::npos) << *reason;
 }
@@ -34,20 +32,14 @@ TEST(ExceededLimit, counts_registers_of_a_whole_block) {
 TEST(ExceededLimit, adds_static_to_dynamic_shared_memory) {
   const DeviceFacts device = emulator_facts();
   const auto most = static_cast<std::uint32_t>(device.shared_per_block_optin);
-  EXPECT_EQ(exceeded_limit(plan(32, most), {facts(32)}, device, false), std::nullopt);
-  EXPECT_TRUE(exceeded_limit(plan(32, most), {facts(32, 0, 16)}, device, false).has_value());
-}
-
-TEST(ExceededLimit, drops_heavy_spills_but_never_the_base_for_them) {
-  EXPECT_EQ(exceeded_limit(plan(32, 0), {facts(255, kMostSpillBytes / 2)}, emulator_facts(), false), std::nullopt);
-  EXPECT_TRUE(exceeded_limit(plan(32, 0), {facts(255, kMostSpillBytes)}, emulator_facts(), false).has_value());
-  EXPECT_EQ(exceeded_limit(plan(32, 0), {facts(255, kMostSpillBytes)}, emulator_facts(), true), std::nullopt);
+  EXPECT_EQ(exceeded_limit(plan(32, most), {facts(32)}, device), std::nullopt);
+  EXPECT_TRUE(exceeded_limit(plan(32, most), {facts(32, 16)}, device).has_value());
 }
 
 TEST(ExceededLimit, judges_only_the_kernels_that_are_launched) {
-  KernelFacts unused = facts(255, 4096);
+  KernelFacts unused = facts(32, 1 << 20);
   unused.entry = "other";
-  EXPECT_EQ(exceeded_limit(plan(32, 0), {facts(32), unused}, emulator_facts(), false), std::nullopt);
+  EXPECT_EQ(exceeded_limit(plan(32, 0), {facts(32), unused}, emulator_facts()), std::nullopt);
 }
 
 }  // namespace

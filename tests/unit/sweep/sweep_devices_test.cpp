@@ -69,7 +69,7 @@ TEST_F(SweepDevices, of_one_model_share_the_problems_and_measure_each_wholly) {
   without_crashes(request, compiler);
   const SweepSummary summary = sweep_on({&first, &second});
   EXPECT_EQ(summary.problems, request.problems.size());
-  EXPECT_EQ(summary.measured, request.problems.size() * kConfigs);
+  EXPECT_EQ(summary.measured, request.problems.size() * kTried);
   EXPECT_TRUE(summary.lost.empty());
   EXPECT_EQ(summary.left, 0U);
   const auto counts = shares();

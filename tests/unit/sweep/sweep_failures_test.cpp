@@ -15,7 +15,7 @@ TEST_F(SweepFailures, of_each_kind_become_their_own_status_with_a_reason) {
                                                     {Fault::wrong_result, TrialStatus::wrong_result},
                                                     {Fault::crash, TrialStatus::crashed},
                                                     {Fault::timed_out, TrialStatus::timed_out},
-                                                    {Fault::spills, TrialStatus::exceeds_limits},
+                                                    {Fault::spills, TrialStatus::pruned},
                                                     {Fault::refused, TrialStatus::exceeds_limits},
                                                     {Fault::wrong_in_place, TrialStatus::wrong_result}};
   for (const auto& [fault, status] : expected) {
@@ -66,7 +66,7 @@ TEST_F(SweepFailures, that_take_a_gpus_context_are_stored_and_not_tried_again) {
   FakeDevice fresh({.gpu = true});
   const SweepSummary summary = sweep(fresh);
   EXPECT_FALSE(fresh.poisoned);
-  EXPECT_EQ(summary.measured + summary.reused, kConfigs);
+  EXPECT_EQ(summary.measured + summary.reused, kTried);
   EXPECT_EQ(winners(fresh).at(0).trial.config.text(), kBest);
 }
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs that are left out since they cannot win: stored with the reason, counted, and tried where that is asked for.
+#include "tests/unit/sweep/sweep_fixture.hpp"
+#include "tuner/prune/verdict.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr std::size_t kNarrowConfigs = 9;
+constexpr const char* kNarrow = "plain{blocks=1,speed=1}";
+const FakeOptions kGpu{.bus_bits = 6144, .gpu = true};
+
+class SweepPrune : public SweepFixture {
+ protected:
+  SweepPrune() {
+    request.definition = &catalogue.find("narrow");
+    const OpInterface& interface = request.definition->interface;
+    request.problems = parse_shapes("n=200000", parse_spec("narrow", interface), interface);
+  }
+
+  [[nodiscard]] Trial narrow(const Device& device) const {
+    for (const Trial& trial : trials(device)) {
+      if (trial.config.text() == kNarrow) return trial;
+    }
+    ADD_FAILURE() << "no trial of " << kNarrow;
+    return {};
+  }
+};
+
+TEST_F(SweepPrune, neither_compiles_nor_measures_what_cannot_win_and_stores_why) {
+  FakeDevice device(kGpu);
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.pruned, 1U);
+  EXPECT_EQ(summary.measured, kNarrowConfigs - 1);
+  EXPECT_EQ(summary.failed, 0U);
+  EXPECT_EQ(device.fake_compiler.compiles, static_cast<int>(kNarrowConfigs)) << "one less, and the reference";
+  const Trial trial = narrow(device);
+  EXPECT_EQ(trial.status, TrialStatus::pruned);
+  EXPECT_EQ(trial.reason.find("model: fills 1 of 4 SMs; at best 2.8× slower than plain{blocks=64"), 0U) << trial.reason;
+  EXPECT_TRUE(trial.build_key.empty());
+  EXPECT_FALSE(trial.timing.has_value());
+}
+
+TEST_F(SweepPrune, counts_it_for_the_winner_and_it_is_no_failure) {
+  FakeDevice device(kGpu);
+  (void)sweep(device);
+  const Winner best = winners(device).at(0);
+  EXPECT_EQ(best.trial.config.text(), "plain{blocks=64,speed=2}");
+  EXPECT_EQ(best.configs_considered, static_cast<int>(kNarrowConfigs));
+  EXPECT_EQ(best.configs_failed, 0);
+  EXPECT_EQ(best.choice.pruned.at(kind_of_prune("model: ")), 1);
+}
+
+TEST_F(SweepPrune, leaves_it_out_the_next_time_and_by_every_strategy) {
+  for (const char* strategy : {"race", "exhaustive", "random", "local", "model"}) {
+    FakeDevice device(kGpu);
+    request.strategy = strategy;
+    const SweepSummary summary = sweep(device);
+    EXPECT_EQ(summary.pruned, 1U) << strategy;
+    EXPECT_EQ(narrow(device).status, TrialStatus::pruned) << strategy;
+  }
+}
+
+TEST_F(SweepPrune, tries_it_where_nothing_is_to_be_left_out_though_it_was_before) {
+  FakeDevice device(kGpu);
+  (void)sweep(device);
+  request.prune = false;
+  FakeDevice second(kGpu);
+  const SweepSummary summary = sweep(second);
+  EXPECT_EQ(summary.pruned, 0U);
+  EXPECT_EQ(summary.measured, 1U);
+  EXPECT_EQ(summary.reused, kNarrowConfigs - 1);
+  EXPECT_EQ(narrow(device).status, TrialStatus::ok);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kNarrow);
+  // Its time is known from then on.
+  request.prune = true;
+  FakeDevice third(kGpu);
+  EXPECT_EQ(sweep(third).pruned, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kNarrow);
+}
+
+TEST_F(SweepPrune, tries_a_config_that_was_named) {
+  FakeDevice device(kGpu);
+  request.only[request.problems.front().key()] = {kNarrow};
+  EXPECT_EQ(sweep(device).measured, 1U);
+  EXPECT_EQ(narrow(device).status, TrialStatus::ok);
+}
+
+TEST_F(SweepPrune, tries_all_where_the_device_says_too_little) {
+  FakeDevice device({.gpu = true});
+  EXPECT_EQ(sweep(device).pruned, 0U);
+  EXPECT_EQ(narrow(device).status, TrialStatus::ok);
+}
+
+TEST_F(SweepPrune, leaves_out_what_spills_when_it_is_compiled_and_before_it_is_loaded) {
+  request.definition = &catalogue.find("twice");
+  use_shapes("n=100");
+  FakeDevice device;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.pruned, 1U);
+  const Trial trial = trial_of(device, Fault::spills);
+  EXPECT_EQ(trial.status, TrialStatus::pruned);
+  EXPECT_EQ(trial.reason, "spills: twice_plain spills 4096 bytes a thread, more than 128");
+  EXPECT_FALSE(trial.build_key.empty());
+  EXPECT_EQ(winners(device).at(0).choice.pruned.at(kind_of_prune("spills: ")), 1);
+  request.prune = false;
+  FakeDevice second;
+  EXPECT_EQ(sweep(second).measured, 1U);
+  EXPECT_EQ(trial_of(device, Fault::spills).status, TrialStatus::ok);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
