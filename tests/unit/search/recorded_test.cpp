@@ -28,44 +28,67 @@ struct Sum {
   double measuring_of_all = 0;
 };
 
-/// Over all problems of all three ops.
-Sum sum_of(const std::string& strategy) {
-  // As of the recordings.
-  const std::map<std::string, std::string> bases = {{"softmax", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}"},
-                                                    {"rmsnorm", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}"},
-                                                    {"gemm", "simt{block_m=64,block_n=64,block_k=16,split_k=1}"}};
+// As of the recordings.
+const std::map<std::string, std::string> kBases = {{"softmax", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}"},
+                                                   {"rmsnorm", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}"},
+                                                   {"gemm", "simt{block_m=64,block_n=64,block_k=16,split_k=1}"}};
+
+/// Over all problems of an op.
+Sum sum_of(const std::string& strategy, const std::string& op) {
+  const auto recordings = read_recordings(open_recording(kRecorded / (op + ".db.zst")), op);
+  ReplaySetting setting;
+  setting.bases[op] = Config::parse(kBases.at(op));
+  const std::vector<Replayed> all = replay(recordings, "exhaustive", setting);
+  const std::vector<Replayed> results = replay(recordings, strategy, setting);
   Sum sum;
-  for (const auto& [op, base] : bases) {
-    const auto recordings = read_recordings(open_recording(kRecorded / (op + ".db.zst")), op);
-    ReplaySetting setting;
-    setting.bases[op] = Config::parse(base);
-    const std::vector<Replayed> all = replay(recordings, "exhaustive", setting);
-    const std::vector<Replayed> results = replay(recordings, strategy, setting);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      ++sum.problems;
-      sum.within_one += results[i].loss <= 0.01 ? 1U : 0U;
-      sum.within_three += results[i].loss <= 0.03 ? 1U : 0U;
-      sum.trials += static_cast<double>(results[i].trials);
-      sum.candidates += static_cast<double>(results[i].candidates);
-      sum.measuring += results[i].measuring_ns;
-      sum.measuring_of_all += all[i].measuring_ns;
-    }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ++sum.problems;
+    sum.within_one += results[i].loss <= 0.01 ? 1U : 0U;
+    sum.within_three += results[i].loss <= 0.03 ? 1U : 0U;
+    sum.trials += static_cast<double>(results[i].trials);
+    sum.candidates += static_cast<double>(results[i].candidates);
+    sum.measuring += results[i].measuring_ns;
+    sum.measuring_of_all += all[i].measuring_ns;
   }
-  EXPECT_EQ(sum.problems, 14U + 14U + 12U);
   return sum;
 }
 
-TEST(Recorded, race_is_within_one_per_cent_of_exhaustive_at_a_third_of_its_measuring_time) {
-  const Sum sum = sum_of("race");
-  EXPECT_GE(static_cast<double>(sum.within_one), 0.95 * static_cast<double>(sum.problems));
-  EXPECT_LE(sum.measuring, 0.35 * sum.measuring_of_all);
+TEST(Recorded, race_is_within_one_per_cent_of_exhaustive_on_every_op_at_a_third_of_its_measuring_time) {
+  double measuring = 0;
+  double measuring_of_all = 0;
+  for (const auto& [op, base] : kBases) {
+    const Sum sum = sum_of("race", op);
+    EXPECT_EQ(sum.problems, op == "gemm" ? 12U : 14U);
+    EXPECT_EQ(sum.within_one, sum.problems) << op;
+    EXPECT_LE(sum.measuring, 0.37 * sum.measuring_of_all) << op;
+    measuring += sum.measuring;
+    measuring_of_all += sum.measuring_of_all;
+  }
+  EXPECT_LE(measuring, 0.35 * measuring_of_all);
 }
 
+/// How many problems of an op a strategy that tries a seventh of the configs finds a winner of within 3 %: what is reached,
+/// op by op. `local` falls short on gemm, `model` on rmsnorm (docs/tuning.md).
+struct Reached {
+  const char* strategy;
+  const char* op;
+  std::size_t within_three;
+};
+constexpr Reached kReached[] = {{"local", "softmax", 14}, {"local", "rmsnorm", 14}, {"local", "gemm", 10},
+                                {"model", "softmax", 14}, {"model", "rmsnorm", 13}, {"model", "gemm", 12}};
+
 TEST(Recorded, local_and_model_are_within_three_per_cent_on_held_out_shapes_at_a_seventh_of_the_trials) {
-  for (const char* strategy : {"local", "model"}) {
-    const Sum sum = sum_of(strategy);
-    EXPECT_GE(static_cast<double>(sum.within_three), 0.95 * static_cast<double>(sum.problems)) << strategy;
-    EXPECT_LE(sum.trials, 0.15 * sum.candidates) << strategy;
+  std::map<std::string, std::size_t> reached;
+  std::map<std::string, std::size_t> problems;
+  for (const auto& [strategy, op, within_three] : kReached) {
+    const Sum sum = sum_of(strategy, op);
+    EXPECT_GE(sum.within_three, within_three) << strategy << " on " << op;
+    EXPECT_LE(sum.trials, 0.15 * sum.candidates) << strategy << " on " << op;
+    reached[strategy] += sum.within_three;
+    problems[strategy] += sum.problems;
+  }
+  for (const auto& [strategy, count] : problems) {
+    EXPECT_GE(static_cast<double>(reached[strategy]), 0.95 * static_cast<double>(count)) << strategy;
   }
 }
 

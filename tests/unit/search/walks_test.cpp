@@ -61,5 +61,42 @@ TEST(Model, draws_a_share_where_nothing_is_known) {
   EXPECT_EQ(search.winners().front().choice.pruned.count("not drawn: no neighbouring shape is known to rank by"), 1U);
 }
 
+TEST(Walks, that_a_bound_ends_tell_what_was_not_reached_apart_from_what_they_would_leave_out) {
+  for (const char* name : {"local", "model"}) {
+    Landscape landscape(60, 33);
+    landscape.space.known = {landscape.known(128, 32), landscape.known(32, 30)};
+    Search search(landscape.space, name, 4);
+    EXPECT_EQ(landscape.run(search).size(), 4U) << name;
+    const Choice choice = search.winners().front().choice;
+    // 13.5 % of 60 are 8.
+    EXPECT_EQ(choice.pruned.at("not reached within the bound of trials or time"), 4) << name;
+    EXPECT_EQ(choice.pruned.at(make_strategy(name, landscape.space)->why_left_out()), 60 - 8) << name;
+  }
+}
+
+TEST(Walks, do_not_count_what_was_pruned_as_tried) {
+  for (const char* name : {"local", "model"}) {
+    Landscape landscape(60, 33);
+    landscape.space.known = {landscape.known(128, 32), landscape.known(32, 30)};
+    Search search(landscape.space, name, 0);
+    Trial pruned;
+    pruned.status = TrialStatus::pruned;
+    pruned.reason = "model: fills 1 of 4 SMs";
+    for (std::size_t i = 0; i < 10; ++i) {
+      pruned.config = landscape.space.candidates[i];
+      search.recall(i, pruned);
+    }
+    const std::vector<std::size_t> order = landscape.run(search);
+    EXPECT_GE(order.size(), 6U) << name;
+    for (const std::size_t i : order) EXPECT_GE(i, 10U) << name;
+    const Winner best = search.winners().front();
+    EXPECT_EQ(best.configs_failed, 0) << name;
+    EXPECT_EQ(best.choice.pruned.at("pruned before compiling: too slow at best, by grid, blocks and tiles"), 10);
+    int sum = static_cast<int>(order.size());
+    for (const auto& [reason, count] : best.choice.pruned) sum += count;
+    EXPECT_EQ(sum, best.configs_considered) << name;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::testing
