@@ -37,6 +37,7 @@ TEST_F(Devices, that_cannot_be_swept_together_are_refused_before_anything_is_ope
       {{"--devices", "cuda:1,cuda,cuda:0"}, "names cuda:0 twice"},
       {{"--devices", "all,cuda:1"}, "all stands alone"},
       {{"--devices", ""}, "takes all, or a list"},
+      {{"--devices", "cpu,"}, "a name is missing beside a comma"},
   };
   for (const auto& [words, text] : slips) {
     std::vector<std::string> arguments{"sweep", "shift"};

@@ -48,6 +48,39 @@ class ReplayOption : public CliTest {
   [[nodiscard]] std::string file() const { return (folder / "recording.db").string(); }
 };
 
+TEST_F(ReplayOption, replays_the_shapes_that_are_asked_for_alone) {
+  for (const std::vector<std::string>& asked : std::vector<std::vector<std::string>>{
+           {"--shapes", "n=64,512"}, {"recorded", "n=64,512"}, {"recorded", "--shapes", "n=64..512x8"}}) {
+    std::vector<std::string> arguments{"sweep", "--replay", file(), "--strategy", "race", "--format", "json"};
+    arguments.insert(arguments.end(), asked.begin(), asked.end());
+    const Outcome outcome = run(arguments);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    ASSERT_EQ(json["rows"].size(), 2U) << outcome.out;
+    EXPECT_EQ(json["rows"][0]["shape_key"], "recorded[dtype=f32]{n=64}");
+    EXPECT_EQ(json["rows"][1]["shape_key"], "recorded[dtype=f32]{n=512}");
+  }
+}
+
+TEST_F(ReplayOption, replays_the_device_that_is_asked_for_and_tells_which_there_are) {
+  const Outcome there = run({"sweep", "--replay", file(), "--strategy", "race", "--device", "Fictional"});
+  EXPECT_EQ(there.code, 0) << there.err;
+  const Outcome none = run({"sweep", "--replay", file(), "--strategy", "race", "--device", "cpu"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "Fictional GPU")) << none.err;
+}
+
+TEST_F(ReplayOption, refuses_what_only_a_sweep_that_measures_can_mean) {
+  for (const std::vector<std::string>& asked :
+       std::vector<std::vector<std::string>>{{"--config", "plain{x=1}"}, {"--devices", "all"}, {"--again"}}) {
+    std::vector<std::string> arguments{"sweep", "--replay", file()};
+    arguments.insert(arguments.end(), asked.begin(), asked.end());
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.err, "measures nothing")) << outcome.err;
+  }
+}
+
 TEST_F(ReplayOption, tells_of_every_strategy_what_it_costs_and_loses) {
   const Outcome outcome = run({"sweep", "--replay", file(), "--format", "json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;

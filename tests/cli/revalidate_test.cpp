@@ -56,6 +56,43 @@ TEST_F(RevalidateOption, times_the_leaders_again_once_their_source_has_changed) 
   EXPECT_TRUE(contains(again.err, "is stale: nothing to time again")) << again.err;
 }
 
+TEST_F(RevalidateOption, makes_no_cache_where_there_is_none) {
+  const std::filesystem::path nowhere = folder / "nowhere.db";
+  const Outcome outcome = run({"sweep", "--revalidate", "--device", "cpu", "--cache", nowhere.string()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "no winner to time again")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(nowhere));
+}
+
+TEST_F(RevalidateOption, goes_with_no_other_kind_of_sweep) {
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"--misses"}, {"--replay", "some.db"}}) {
+    const Outcome outcome = revalidate(other);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.err, "one of them at a time")) << outcome.err;
+  }
+}
+
+TEST_F(RevalidateOption, times_the_leaders_again_under_another_compiler_and_tells_of_both) {
+  // Options of the emulator's compiler are a part of its version.
+  const RunOptions another{.environment = {{"TILEWRIGHT_EMULATOR_FLAGS", "-DANOTHER_COMPILER"}}};
+  const Outcome outcome = run_on_ops(
+      {"sweep", "--revalidate", "shift", "--device", "cpu", "--budget-ms", "10", "--no-ceilings", "--format", "json"},
+      another);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto row = nlohmann::json::parse(outcome.out)["rows"][0];
+  EXPECT_TRUE(contains(row["why"], " is now g++ ") && contains(row["why"], "-DANOTHER_COMPILER")) << row["why"];
+  std::vector<std::string> show{"show", "shift", "--device", "cpu"};
+  const std::string key = row["problem"];
+  for (const std::string& dim : {std::string("rows"), std::string("cols")}) {
+    const std::size_t at = key.find(dim + "=");
+    show.push_back(key.substr(at, key.find_first_of(",}", at) - at));
+  }
+  const Outcome told = run_on_ops(show, another);
+  EXPECT_EQ(contains(told.out, "were timed again"), row["verdict"] != "re-swept") << told.out << told.err;
+  EXPECT_TRUE(contains(told.out, "chosen by race among")) << told.out;
+}
+
 TEST_F(RevalidateOption, takes_no_shapes) {
   const Outcome outcome = revalidate({"--shapes", "rows=2 cols=2"});
   EXPECT_EQ(outcome.code, 2);

@@ -2,16 +2,20 @@
 #include "tuner/cli/replay.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/search_options.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/definition/shapes.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/search/recording_file.hpp"
@@ -79,16 +83,115 @@ std::string summary_of(const std::string& strategy, const std::vector<Line>& lin
       show_share(worst), share(trials, candidates), share(spent, all));
 }
 
+/// Which of the recordings the command line asks for: by op, dims, dtype, attributes and device.
+class Wanted {
+ public:
+  Wanted(const Arguments& arguments, const Store& store) : store_(store), dims_(arguments.texts("shapes")) {
+    if (arguments.has("shapes-file")) file_ = arguments.text("shapes-file");
+    if (arguments.has("device")) device_ = arguments.text("device");
+    if (arguments.has("dtype")) choices_.emplace_back("dtype", arguments.text("dtype"));
+    for (const std::string& typed : arguments.texts("attr")) add_choice(typed);
+    if (arguments.words().empty()) return;
+    const ProblemWords words = read_problem_words(arguments);
+    op_ = words.op;
+    named_ = words.named;
+  }
+
+  [[nodiscard]] const std::string& op() const noexcept { return op_; }
+
+  [[nodiscard]] bool operator()(const Recording& recording) {
+    const OpInterface& interface = interface_of(recording.problem.spec.op);
+    if (!device_.empty() && recording.device.find(device_) == std::string::npos) return false;
+    std::vector<std::pair<std::string, std::string>> choices = choices_;
+    std::string dims;
+    for (const auto& [name, values] : named_) {
+      if (kind_of_name(name, interface) != NameKind::dim) {
+        choices.emplace_back(name, values);
+      } else {
+        dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", name, values);
+      }
+    }
+    return std::all_of(choices.begin(), choices.end(),
+                       [&](const auto& choice) { return is_chosen(recording.problem.spec, choice, interface); }) &&
+           has_shape(recording.problem, dims, interface);
+  }
+
+ private:
+  void add_choice(const std::string& typed) {
+    const std::size_t equals = typed.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(fmt::format("--attr takes NAME=VALUE, such as act=gelu, and was given '{}'", typed));
+    }
+    choices_.emplace_back(typed.substr(0, equals), typed.substr(equals + 1));
+  }
+
+  const OpInterface& interface_of(const std::string& op) {
+    const auto [found, is_new] = interfaces_.try_emplace(op);
+    if (is_new) found->second = store_.interface_by_hash(store_.tried(op).front().key.interface_hash).value();
+    return found->second;
+  }
+
+  static bool is_chosen(const OpSpec& spec, const std::pair<std::string, std::string>& choice,
+                        const OpInterface& interface) {
+    const std::vector<std::string> values = split_list(choice.second);
+    return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
+      // Read as the op's own, so that a name or a value that it does not have is told.
+      const OpSpec asked = parse_spec(fmt::format("{}[{}={}]", interface.op, choice.first, value), interface);
+      if (choice.first == "dtype") return asked.dtype == spec.dtype;
+      return std::any_of(asked.attributes.begin(), asked.attributes.end(), [&](const auto& attribute) {
+        return attribute.first == choice.first &&
+               std::find(spec.attributes.begin(), spec.attributes.end(), attribute) != spec.attributes.end();
+      });
+    });
+  }
+
+  bool has_shape(const Problem& problem, const std::string& dims, const OpInterface& interface) const {
+    std::vector<std::string> texts = dims_;
+    if (!dims.empty()) texts.push_back(dims);
+    if (texts.empty() && file_.empty()) return true;
+    const auto among = [&](const std::vector<Problem>& shapes) {
+      return std::find(shapes.begin(), shapes.end(), problem) != shapes.end();
+    };
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return among(parse_shapes(text, problem.spec, interface)); }) ||
+           (!file_.empty() && among(read_shapes_csv(file_, problem.spec, interface)));
+  }
+
+  const Store& store_;
+  std::string op_;
+  std::vector<std::pair<std::string, std::string>> named_;
+  std::vector<std::pair<std::string, std::string>> choices_;
+  std::vector<std::string> dims_;
+  std::string file_;
+  std::string device_;
+  std::map<std::string, OpInterface> interfaces_;
+};
+
+/// What only a sweep that measures can mean.
+void refuse_what_measures(const Arguments& arguments) {
+  if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
+  for (const char* const option : {"devices", "config", "max-configs", "again", "retry", "regime", "budget-ms"}) {
+    if (!arguments.has(option)) continue;
+    throw UsageError(fmt::format("--replay measures nothing: --{} does not go with it", option));
+  }
+}
+
+std::string devices_text(const std::vector<Recording>& recordings) {
+  std::set<std::string> devices;
+  for (const Recording& recording : recordings) devices.insert(recording.device);
+  return fmt::format("{}", fmt::join(devices, "; "));
+}
+
 }  // namespace
 
 ExitCode run_replay(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
-  arguments.require_at_most(1);
-  if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
+  refuse_what_measures(arguments);
   std::vector<std::string> strategies = strategy_names();
-  if (arguments.has("strategy")) strategies = {strategy_of(arguments, "")};
+  if (arguments.has("strategy")) strategies = {arguments.text("strategy")};
   const Store store = open_recording(arguments.text("replay"));
-  const std::string op = arguments.words().empty() ? "" : arguments.words().front();
+  Wanted wanted(arguments, store);
+  const std::string& op = wanted.op();
   const std::vector<Recording> recordings = read_recordings(store, op);
   if (recordings.empty()) {
     throw Error(
@@ -96,7 +199,12 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
                     "`tilewright sweep --strategy exhaustive`",
                     store.path().string(), op.empty() ? "" : " of " + op));
   }
+  if (std::none_of(recordings.begin(), recordings.end(), std::ref(wanted))) {
+    throw UsageError(fmt::format("{} has recordings, and none of what was asked for; their devices: {}",
+                                 arguments.text("replay"), devices_text(recordings)));
+  }
   ReplaySetting setting;
+  setting.wanted = std::ref(wanted);
   setting.seed = static_cast<std::uint64_t>(arguments.integer("seed", 1, 0));
   setting.max_trials = static_cast<std::size_t>(arguments.integer("max-trials", 0, 1));
   Catalogue catalogue = open_catalogue(arguments);
@@ -108,7 +216,8 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
   }
 
   const std::vector<Replayed> all =
-      replay(recordings, "exhaustive", {.seed = setting.seed, .max_trials = 0, .bases = setting.bases});
+      replay(recordings, "exhaustive",
+             {.seed = setting.seed, .max_trials = 0, .bases = setting.bases, .wanted = setting.wanted});
   std::vector<Line> lines;
   for (const std::string& strategy : strategies) {
     const std::vector<Replayed> results = replay(recordings, strategy, setting);

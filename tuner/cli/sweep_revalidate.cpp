@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "cache/error.hpp"
@@ -22,21 +26,17 @@
 namespace tilewright::cli {
 namespace {
 
-/// What became of one.
+/// What became of one. Stays where it is: the sweep's request refers to it.
 struct Line {
+  const OpDefinition* definition = nullptr;
   StaleWinner before;
-  Revalidated verdict = Revalidated::resweep;
+  Revalidated verdict = Revalidated::left;
+  /// What serves it now.
   std::optional<Winner> now;
 };
+using Lines = std::deque<Line>;
 
-std::optional<Winner> winner_now(const Store& store, const StaleWinner& before, const SweepRequest& request) {
-  const ProblemKey key{before.problem, request.definition->interface.hash(), before.fingerprint};
-  auto row = store.winner_of(key, request.mode, WinnerRole::best);
-  if (!row) return std::nullopt;
-  return std::move(row->winner);
-}
-
-Table lines_table(const std::vector<Line>& lines) {
+Table lines_table(const Lines& lines) {
   Table table;
   table.title = "Revalidated";
   table.columns = {{"problem", "problem"},
@@ -58,71 +58,81 @@ Table lines_table(const std::vector<Line>& lines) {
   return table;
 }
 
-/// The stale winners of one op.
 class Revalidation {
  public:
-  Revalidation(SweepRequest& request, Catalogue& catalogue, Workplaces& devices, Store& store, Progress& progress)
-      : request_(request), catalogue_(catalogue), devices_(devices), store_(store), progress_(progress) {}
+  Revalidation(SweepRequest& request, std::optional<Regime> regime, Catalogue& catalogue, Workplaces& devices,
+               Store& store, Progress& progress)
+      : request_(request),
+        regime_(regime),
+        catalogue_(catalogue),
+        devices_(devices),
+        store_(store),
+        progress_(progress) {}
 
-  /// False when interrupted, or some problem was left without a winner.
-  bool run(const OpDefinition& definition, std::vector<Line>& lines) {
-    request_.definition = &definition;
-    const std::size_t first = lines.size();
-    for (const Workplace* device : devices_.all()) find(*device, lines);
-    request_.problems.clear();
-    request_.only.clear();
-    for (std::size_t i = first; i < lines.size(); ++i) {
-      const StaleWinner& before = lines[i].before;
-      request_.problems.push_back(before.problem);
-      request_.only[before.problem.key()].insert(before.leaders.begin(), before.leaders.end());
+  /// The stale winners of an op.
+  void find(const OpDefinition& definition) {
+    for (const std::string& fingerprint : devices_.fingerprints()) {
+      for (StaleWinner& stale : stale_now(definition, fingerprint)) {
+        lines_.push_back({&definition, std::move(stale), Revalidated::left, std::nullopt});
+      }
     }
-    if (request_.problems.empty()) return true;
-    // All of the leaders are timed, whatever bounds the search for new ones.
-    const std::string strategy = std::exchange(request_.strategy, "race");
-    const auto most = std::exchange(request_.max_trials, {});
-    bool all = sweep();
-    request_.strategy = strategy;
-    request_.max_trials = most;
-    request_.problems.clear();
-    request_.only.clear();
-    for (std::size_t i = first; i < lines.size(); ++i) {
-      const std::optional<Winner> now = fresh_winner(lines[i].before);
-      lines[i].verdict = judge(lines[i].before, now ? &*now : nullptr);
-      if (lines[i].verdict == Revalidated::resweep) request_.problems.push_back(lines[i].before.problem);
+  }
+
+  /// False when interrupted, or some problem was left.
+  bool run() {
+    bool all = true;
+    std::chrono::nanoseconds budget = request_.budget;
+    std::size_t left = lines_.size();
+    for (std::size_t first = 0; first < lines_.size() && !interrupted();) {
+      const OpDefinition* const definition = lines_[first].definition;
+      std::vector<StaleWinner*> stale;
+      for (; first + stale.size() < lines_.size() && lines_[first + stale.size()].definition == definition;) {
+        stale.push_back(&lines_[first + stale.size()].before);
+      }
+      // The ops share the time as problems do.
+      request_.budget = budget * static_cast<std::int64_t>(stale.size()) / static_cast<std::int64_t>(left);
+      const auto start = std::chrono::steady_clock::now();
+      request_.definition = definition;
+      recheck(request_, stale, regime_);
+      all = sweep() && all;
+      if (budget.count() > 0) {
+        budget = std::max<std::chrono::nanoseconds>(budget - (std::chrono::steady_clock::now() - start),
+                                                    std::chrono::nanoseconds(1));
+      }
+      left -= stale.size();
+      first += stale.size();
     }
-    // What the leaders are now is known: a whole search goes on from there.
-    if (!request_.problems.empty() && !interrupted()) all = sweep() && all;
-    for (std::size_t i = first; i < lines.size(); ++i) lines[i].now = winner_now(store_, lines[i].before, request_);
+    judge_all();
     return all && !interrupted();
   }
 
+  [[nodiscard]] const Lines& lines() const noexcept { return lines_; }
+
  private:
-  [[nodiscard]] Versions versions_of(const Workplace& device) const {
-    return {device.driver_version(), request_.compiler->version(), version()};
-  }
-
-  void find(const Workplace& device, std::vector<Line>& lines) {
-    const std::string fingerprint = device.facts().fingerprint();
-    const bool known = std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
-      return line.before.fingerprint == fingerprint && line.before.problem.spec.op == request_.definition->interface.op;
-    });
-    if (known) return;
-    for (StaleWinner& stale :
-         stale_winners(store_, *request_.definition, fingerprint, request_.mode, versions_of(device))) {
-      lines.push_back({std::move(stale), Revalidated::resweep, std::nullopt});
-    }
-  }
-
-  /// One that is no longer stale: where none of the leaders was right the old row is still there.
-  [[nodiscard]] std::optional<Winner> fresh_winner(const StaleWinner& before) const {
+  [[nodiscard]] std::vector<StaleWinner> stale_now(const OpDefinition& definition,
+                                                   const std::string& fingerprint) const {
     for (const Workplace* device : devices_.all()) {
-      if (device->facts().fingerprint() != before.fingerprint) continue;
-      for (const StaleWinner& stale :
-           stale_winners(store_, *request_.definition, before.fingerprint, request_.mode, versions_of(*device))) {
-        if (stale.problem == before.problem) return std::nullopt;
-      }
+      if (device->facts().fingerprint() != fingerprint) continue;
+      return stale_winners(store_, definition, fingerprint, request_.mode,
+                           {device->driver_version(), request_.compiler->version(), version()});
     }
-    return winner_now(store_, before, request_);
+    return {};
+  }
+
+  void judge_all() {
+    std::map<std::pair<const OpDefinition*, std::string>, std::set<std::string>> stale;
+    for (Line& line : lines_) {
+      const auto [found, is_new] = stale.try_emplace({line.definition, line.before.fingerprint});
+      if (is_new) {
+        for (const StaleWinner& each : stale_now(*line.definition, line.before.fingerprint)) {
+          found->second.insert(each.problem.key());
+        }
+      }
+      const ProblemKey key{line.before.problem, line.definition->interface.hash(), line.before.fingerprint};
+      if (auto row = store_.winner_of(key, request_.mode, WinnerRole::best)) line.now = std::move(row->winner);
+      const bool fresh = line.now && found->second.count(line.before.problem.key()) == 0;
+      line.verdict = verdict(line.before, fresh ? &*line.now : nullptr);
+    }
   }
 
   bool sweep() {
@@ -133,10 +143,13 @@ class Revalidation {
   }
 
   SweepRequest& request_;
+  std::optional<Regime> regime_;
   Catalogue& catalogue_;
   Workplaces& devices_;
   Store& store_;
   Progress& progress_;
+  /// Those of one op together.
+  Lines lines_;
 };
 
 }  // namespace
@@ -154,16 +167,21 @@ ExitCode run_sweep_revalidate(const Arguments& arguments, Console& console) {
   Catalogue catalogue = open_catalogue(arguments);
   if (!op.empty()) (void)catalogue.find(op);
   SweepRequest request = sweep_request(arguments);
-  Store store(cache_path(arguments));
+  const std::filesystem::path path = cache_path(arguments);
+  if (!std::filesystem::exists(path)) {
+    throw UsageError(fmt::format("there is no cache {}: no winner to time again; --cache or TILEWRIGHT_CACHE names one",
+                                 path.string()));
+  }
+  Store store(path);
 
   Progress progress(console, arguments.has("quiet"));
   const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
   if (!place) return ExitCode::partly;
   Workplaces* const devices = place->devices.get();
-  Revalidation revalidation(request, catalogue, *devices, store, progress);
+  std::optional<Regime> regime;
+  if (arguments.has("regime")) regime.emplace(request.regime);
+  Revalidation revalidation(request, regime, catalogue, *devices, store, progress);
   const std::vector<std::string> known = catalogue.names();
-  std::vector<Line> lines;
-  bool all = devices->lost().empty();
   for (const std::string& lost : devices->lost()) console.say(lost);
   for (const std::string& name : store.ops()) {
     if (!op.empty() && name != op) continue;
@@ -171,17 +189,17 @@ ExitCode run_sweep_revalidate(const Arguments& arguments, Console& console) {
       console.say(fmt::format("{} is left: there is no definition of it", name));
       continue;
     }
-    all = revalidation.run(catalogue.find(name), lines) && all;
-    if (interrupted()) break;
+    revalidation.find(catalogue.find(name));
   }
-  if (lines.empty()) {
+  if (revalidation.lines().empty()) {
     console.say(fmt::format("No winner in {} is stale: nothing to time again.", store.path().string()));
     return ExitCode::done;
   }
-  Table table = lines_table(lines);
+  const bool all = revalidation.run() && devices->lost().empty();
+  Table table = lines_table(revalidation.lines());
   table.notes.emplace_back(
       "kept, promoted: the fastest of those that led, timed again in turns. re-swept: none of them was as fast as the "
-      "winner was, within 3 %, so all configs were searched.");
+      "winner was, within 3 %, so all configs were searched. left: not come to, and still stale.");
   console.print(table, format);
   return all ? ExitCode::done : ExitCode::partly;
 }

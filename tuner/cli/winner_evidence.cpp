@@ -39,10 +39,16 @@ std::string choice_text(const Problem& problem, const Served& served) {
   text +=
       fmt::format("  chosen by {} among {} configs, {} of which failed{}\n", winner.strategy, winner.configs_considered,
                   winner.configs_failed, winner.choice.at > 0 ? ", " + show_moment(winner.choice.at) : "");
+  if (const auto& recheck = winner.choice.recheck) {
+    text += fmt::format("  the {} that led were timed again {}, since {}\n", recheck->leaders, show_moment(recheck->at),
+                        recheck->why);
+  }
   for (const auto& [reason, count] : winner.choice.pruned) text += fmt::format("  {} {}\n", count, reason);
   if (winner.choice.finalists > 1) {
     text += fmt::format("  the {} that may be the fastest were timed in turns at the end, while nothing compiled\n",
                         winner.choice.finalists);
+  } else if (winner.choice.finalists == 1) {
+    text += "  it led alone, and was timed once more at the end, while nothing compiled\n";
   }
   if (!winner.runner_up || !winner.runner_up_ratio) return text + "  there was no other to compare it with\n";
   const double ratio = *winner.runner_up_ratio;

@@ -26,6 +26,11 @@ std::vector<std::string> device_names(const Arguments& arguments) {
   if (arguments.has("device")) throw UsageError("--device and --devices: one of them says where to measure");
   if (arguments.text("devices").empty()) throw UsageError("--devices takes all, or a list such as cuda:0,cuda:1");
   std::vector<std::string> names = split_list(arguments.text("devices"));
+  if (std::find(names.begin(), names.end(), "") != names.end()) {
+    throw UsageError(
+        fmt::format("--devices {}: a name is missing beside a comma; it takes all, or a list such as cuda:0,cuda:1",
+                    arguments.text("devices")));
+  }
   std::replace(names.begin(), names.end(), std::string("cuda"), std::string("cuda:0"));
   const auto emulators = std::count_if(names.begin(), names.end(), is_emulator);
   if (emulators != 0 && emulators != static_cast<std::ptrdiff_t>(names.size())) {
