@@ -44,7 +44,7 @@ void Console::print(const std::string& text) {
   throw Error(fmt::format("writing the result to standard output failed: {}", std::strerror(errno)));
 }
 
-void Console::print(const Table& table, Format format) { print(render(table, format, width())); }
+void Console::print(const Table& table, Format format) { print(render(table, format, width(), colours())); }
 
 void Console::say(const std::string& line) {
   clear_live();
@@ -69,6 +69,13 @@ void Console::clear_live() {
 bool Console::live_possible() const noexcept {
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && (terminal == nullptr || std::strcmp(terminal, "dumb") != 0);
+}
+
+bool Console::colours() const noexcept {
+  const char* terminal = std::getenv("TERM");
+  const char* none = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') &&
+         (terminal == nullptr || std::strcmp(terminal, "dumb") != 0);
 }
 
 std::size_t Console::width() const {

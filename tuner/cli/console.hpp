@@ -25,6 +25,8 @@ class Console {
 
   /// Columns of the terminal behind stdout, or COLUMNS, or 120 where there is none.
   [[nodiscard]] std::size_t width() const;
+  /// Whether stdout is a terminal that shows colours, and NO_COLOR (https://no-color.org) does not forbid them.
+  [[nodiscard]] bool colours() const noexcept;
 
  private:
   bool live_shown_ = false;

@@ -59,14 +59,19 @@ bool ProblemWords::has_dims(const OpInterface& interface) const {
 }
 
 ProblemWords read_problem_words(const Arguments& arguments) {
-  const std::string& first = arguments.word(0, "the name of an op");
+  static_cast<void>(arguments.word(0, "the name of an op"));
+  return read_problem_words(arguments.words());
+}
+
+ProblemWords read_problem_words(const std::vector<std::string>& typed) {
+  const std::string& first = typed.front();
   ProblemWords words;
   words.op = op_name_of(first);
   for (const auto& [open, close] : {std::pair('[', ']'), std::pair('{', '}')}) {
     const std::string inside = between(first, open, close);
     if (!inside.empty()) add_named(words, inside);
   }
-  for (std::size_t i = 1; i < arguments.words().size(); ++i) add_word(words, arguments.words()[i]);
+  for (std::size_t i = 1; i < typed.size(); ++i) add_word(words, typed[i]);
   return words;
 }
 

@@ -22,6 +22,8 @@ struct ProblemWords {
 
 /// Reads OP and the words behind it. Throws UsageError for what is neither.
 [[nodiscard]] ProblemWords read_problem_words(const Arguments& arguments);
+/// The same of words that are left when a verb took its own; there is one at least.
+[[nodiscard]] ProblemWords read_problem_words(const std::vector<std::string>& words);
 
 /// Adds "name=value,name=value": what --shape takes.
 void add_named(ProblemWords& words, const std::string& text);

@@ -1,62 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
 
+#include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/stored_winners.hpp"
+#include "tuner/cli/table_compare.hpp"
 #include "tuner/cli/verb.hpp"
+#include "tuner/report/configs_table.hpp"
+#include "tuner/report/effect_table.hpp"
+#include "tuner/report/table_query.hpp"
+#include "tuner/search/recording_file.hpp"
 
 namespace tilewright::cli {
 namespace {
-
-std::vector<DType> dtypes_of(const Arguments& arguments, const OpInterface& interface) {
-  std::vector<DType> dtypes;
-  if (!arguments.has("dtype")) return dtypes;
-  for (const std::string& typed : split_list(arguments.text("dtype"))) {
-    dtypes.push_back(parse_spec(fmt::format("{}[dtype={}]", interface.op, typed), interface).dtype);
-  }
-  return dtypes;
-}
 
 template <class Value>
 bool holds(const std::vector<Value>& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
-  const Format format = format_of(arguments);
-  const std::string& op = arguments.word(0, "the name of an op");
-  arguments.require_at_most(1);
-  const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
-  Catalogue catalogue = open_catalogue(arguments);
-  const Store store = open_to_read(arguments);
-  const OpDefinition* definition = definition_of(op, catalogue, store);
-  const auto stored = store.interface_of(op);
-  const OpInterface interface = stored ? *stored : definition->interface;
-  const std::vector<DType> dtypes = dtypes_of(arguments, interface);
-  std::vector<std::string> devices;
-  for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    devices.push_back(device.fingerprint());
+std::vector<DType> dtypes_of(const Arguments& arguments, const ProblemWords& words, const OpInterface& interface) {
+  std::vector<std::string> typed;
+  if (arguments.has("dtype")) typed = split_list(arguments.text("dtype"));
+  for (const auto& [name, values] : words.named) {
+    if (name != "dtype") continue;
+    for (std::string& value : split_list(values)) typed.push_back(std::move(value));
   }
+  std::vector<DType> dtypes;
+  for (const std::string& each : typed) {
+    dtypes.push_back(parse_spec(fmt::format("{}[dtype={}]", interface.op, each), interface).dtype);
+  }
+  return dtypes;
+}
 
-  StoredWinners winners = stored_winners(store, interface, definition, devices, mode);
-  std::vector<WinnerLine>& lines = winners.lines;
-  std::erase_if(lines,
-                [&](const WinnerLine& line) { return !dtypes.empty() && !holds(dtypes, line.row.problem.spec.dtype); });
+/// Problems that agree with all that was said of them; what was not said may be anything.
+using Wanted = std::function<bool(const Problem&)>;
+Wanted wanted_problems(const Arguments& arguments, const ProblemWords& words, const OpInterface& interface) {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> dims;
+  std::vector<std::pair<std::string, std::vector<std::string>>> attributes;
+  for (const auto& [name, values] : words.named) {
+    switch (kind_of_name(name, interface)) {
+      case NameKind::dtype:
+        break;
+      case NameKind::dim:
+        dims.emplace_back(name, std::vector<std::int64_t>());
+        for (const std::string& value : split_list(values)) dims.back().second.push_back(parse_dim(name, value));
+        break;
+      case NameKind::attribute:
+        attributes.emplace_back(name, split_list(values));
+        // A value that the attribute does not have is told from one that nobody tuned.
+        for (const std::string& value : attributes.back().second) {
+          static_cast<void>(parse_spec(fmt::format("{}[{}={}]", interface.op, name, value), interface));
+        }
+        break;
+    }
+  }
+  return [dims, attributes, dtypes = dtypes_of(arguments, words, interface)](const Problem& problem) {
+    if (!dtypes.empty() && !holds(dtypes, problem.spec.dtype)) return false;
+    for (const auto& [name, values] : dims) {
+      if (!holds(values, problem.dim(name))) return false;
+    }
+    for (const auto& [name, values] : attributes) {
+      const std::string* value = problem.spec.attribute(name);
+      if (value == nullptr || !holds(values, *value)) return false;
+    }
+    return true;
+  };
+}
 
-  Table table = winners_table(fmt::format("Winners of {}", op), lines);
-  if (definition == nullptr) table.notes.push_back(no_definition_note(op));
+TableQuery query_of(const Arguments& arguments) {
+  TableQuery query;
+  query.where = arguments.text("where");
+  if (arguments.has("sort")) query.sort = split_list(arguments.text("sort"));
+  if (arguments.has("columns")) query.columns = split_list(arguments.text("columns"));
+  if (arguments.has("top")) query.top = static_cast<std::size_t>(arguments.integer("top", 1, 1));
+  return query;
+}
+
+/// What the command line asks for.
+struct Asked {
+  const Arguments& arguments;
+  ProblemWords words;
+  MeasureMode mode = MeasureMode::cold;
+  /// Null where it is elsewhere.
+  const OpDefinition* definition = nullptr;
+  OpInterface interface {};
+  std::vector<std::string> devices{};
+  Wanted wanted{};
+};
+
+Table winners(const Asked& asked, const Store& store) {
+  const std::string& op = asked.words.op;
+  StoredWinners winners = stored_winners(store, asked.interface, asked.definition, asked.devices, asked.mode);
+  std::erase_if(winners.lines, [&](const WinnerLine& line) { return !asked.wanted(line.row.problem); });
+  Table table = winners_table(fmt::format("Winners of {}", op), winners.lines, true);
   if (winners.retired > 0) {
     table.notes.push_back(fmt::format("{} winners of an older interface of {} are left out.", winners.retired, op));
   }
-  if (lines.empty()) table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", op));
+  if (winners.lines.empty()) {
+    table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", op));
+  }
+  return table;
+}
+
+std::vector<TriedProblem> tried(const Asked& asked, const Store& store) {
+  return tried_problems(store, {asked.words.op, asked.interface.hash(), asked.devices, asked.mode, asked.wanted});
+}
+
+std::string nothing_tried(const Asked& asked) {
+  const std::string& op = asked.words.op;
+  return fmt::format(
+      "Nothing was tried that fits; `tilewright table {}` lists what is tuned, and `tilewright sweep {}` tunes more.",
+      op, op);
+}
+
+Table all_configs(const Asked& asked, const Store& store) {
+  std::vector<TriedProblem> problems = tried(asked, store);
+  std::string of = asked.words.op;
+  const bool one = std::all_of(problems.begin(), problems.end(), [&](const TriedProblem& each) {
+    return each.key.problem == problems.front().key.problem;
+  });
+  if (!problems.empty() && one) of = problems.front().key.problem.key();
+  Table table =
+      configs_table(fmt::format("Configs of {}", of), config_lines(store, asked.definition, std::move(problems)));
+  if (table.rows.empty()) table.notes.push_back(nothing_tried(asked));
+  return table;
+}
+
+Table effects(const Asked& asked, const Store& store, const std::string& parameter) {
+  const std::vector<TriedProblem> problems = tried(asked, store);
+  const std::vector<std::string> known = parameters_of(problems);
+  if (!problems.empty() && !holds(known, parameter)) {
+    throw UsageError(fmt::format("--by {}: no config of {} has such a parameter{}", parameter, asked.words.op,
+                                 suggestion(parameter, known)));
+  }
+  Table table = effect_table(fmt::format("Effect of {} on {}", parameter, asked.words.op), problems, parameter);
+  if (table.rows.empty()) table.notes = {nothing_tried(asked)};
+  return table;
+}
+
+Table comparison(const Asked& asked, const std::pair<std::string, std::string>& sides) {
+  const auto& [a, b] = sides;
+  const std::vector<CompareLine> lines =
+      compared_lines(asked.arguments, {asked.words.op, a, b, asked.mode, asked.wanted});
+  Table table = compare_table(fmt::format("{}: A is {}, B is {}", asked.words.op, a, b), a, b, lines);
+  if (table.rows.empty()) table.notes.push_back("No problem has a time on both sides.");
+  return table;
+}
+
+void refuse_contradictions(const Arguments& arguments) {
+  std::vector<std::string> given;
+  for (const char* view : {"all", "by", "compare"}) {
+    if (arguments.has(view)) given.push_back(fmt::format("--{}", view));
+  }
+  if (given.size() < 2) return;
+  throw UsageError(fmt::format("{} are different tables: give one of them", fmt::join(given, " and ")));
+}
+
+/// The cache of --cache; for a comparison of two files there need not be one.
+Store store_for(const Arguments& arguments, const std::optional<std::pair<std::string, std::string>>& sides) {
+  // That a cache knows the op, and its interface, is as good of one side as of the other.
+  if (sides && std::filesystem::is_regular_file(sides->first)) {
+    return open_recording(sides->first);
+  }
+  return open_to_read(arguments);
+}
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  refuse_contradictions(arguments);
+  const TableQuery query = query_of(arguments);
+  Catalogue catalogue = open_catalogue(arguments);
+  std::vector<std::string> typed = arguments.words();
+  std::optional<std::pair<std::string, std::string>> sides;
+  if (arguments.has("compare")) {
+    const std::vector<std::string> ops = catalogue.names();
+    sides = take_sides(arguments, typed, [&](const std::string& word) {
+      return word.find_first_of("[{") != std::string::npos || holds(ops, word);
+    });
+  }
+  if (typed.empty()) {
+    throw UsageError(fmt::format("table needs the name of an op\nUsage: tilewright table {}", arguments.verb().usage));
+  }
+
+  Asked asked{arguments, read_problem_words(typed)};
+  asked.mode = mode_of(arguments).value_or(MeasureMode::cold);
+  const Store store = store_for(arguments, sides);
+  asked.definition = definition_of(asked.words.op, catalogue, store);
+  const auto stored = store.interface_of(asked.words.op);
+  asked.interface = stored ? *stored : asked.definition->interface;
+  asked.wanted = wanted_problems(arguments, asked.words, asked.interface);
+  if (!sides) {
+    for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
+      asked.devices.push_back(device.fingerprint());
+    }
+  }
+
+  Table table = sides                  ? comparison(asked, *sides)
+                : arguments.has("all") ? all_configs(asked, store)
+                : arguments.has("by")  ? effects(asked, store, arguments.text("by"))
+                                       : winners(asked, store);
+  if (asked.definition == nullptr) table.notes.push_back(no_definition_note(asked.words.op));
+  const std::size_t rows = table.rows.size();
+  apply(query, table);
+  if (table.rows.empty() && rows > 0) {
+    table.notes = {fmt::format("None of {} rows fits --where '{}'.", rows, query.where)};
+  }
   console.print(table, format);
-  return lines.empty() ? ExitCode::failed : ExitCode::done;
+  return table.rows.empty() ? ExitCode::failed : ExitCode::done;
 }
 
 }  // namespace
@@ -64,19 +227,51 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb table_verb() {
   Verb verb;
   verb.name = "table";
-  verb.summary = "Print the winners of an op over all shapes in the cache";
-  verb.usage = "OP [OPTION...]";
+  verb.summary = "Print winners over shapes, all configs of a problem, effects of a parameter, or two sides compared";
+  verb.usage = "OP [NAME=VALUE...] [OPTION...]";
   verb.description = {
-      "Shape, winner, time with its 95 % interval, GB/s, share of the ceiling of the same traffic, what the time is "
-      "bound by, speed-up over "
-      "the "
-      "op's base, match and device. A time of device cpu is the emulator's.",
+      "The winners of an op, for all problems of the cache or for those that agree with the names given: time with its "
+      "95 % interval, GB/s or TFLOP/s, share of the measured ceiling, what the time is bound by, speed-up over the "
+      "op's "
+      "base, match and device. A time of device cpu is the emulator's.",
+      "With --all every config that was tried, fastest first, the winner with a star: also registers, shared memory, "
+      "spills, occupancy and what became of it. With --by what each value of a parameter costs at best and at the "
+      "median. With --compare two caches, devices or versions side by side. docs/tables.md explains every column.",
+      "--where, --sort and --columns name columns as CSV and JSON do, those included that text has no room for; "
+      "parameters of configs are columns, too.",
   };
   verb.options = {
-      {"dtype", "LIST", "Only these types."}, kDevice, kMode, kOps, kCache, kFormat,
+      {.name = "all", .value = "", .help = "Every config that was tried, not winners alone."},
+      {.name = "by", .value = "PARAM", .help = "The effect of one parameter of the configs, or of implementation."},
+      {.name = "compare",
+       .value = "SIDE",
+       .help = "Two sides, --compare A B: files of caches, devices of the cache, or versions of its trials such as "
+               "driver=13.0, compiler='NVRTC 13.0' or tilewright=VERSION.",
+       .repeated = true},
+      {.name = "where",
+       .value = "QUESTION",
+       .help = "Only rows of which this is true: 'cols>=4096 and dtype=bf16'. The language of formulas, over columns."},
+      {.name = "sort",
+       .value = "LIST",
+       .help = "Columns to sort by; with - in front the greatest first: -gb_per_s,cols."},
+      {.name = "top", .value = "N", .help = "At most N rows, after sorting."},
+      {.name = "columns", .value = "LIST", .help = "These columns in this order."},
+      {.name = "dtype", .value = "LIST", .help = "Only these types.", .list = true, .takes = Takes::dtypes},
+      kDevice,
+      kMode,
+      kOps,
+      kCache,
+      kFormat,
   };
-  verb.examples = {{"tilewright table softmax --dtype bf16 --format csv", "For a spreadsheet."}};
-  verb.exit_codes = "0 done, 1 there is no winner to print or the cache cannot be read, 2 the command line is wrong.";
+  verb.examples = {
+      {"tilewright table softmax --dtype bf16 --format csv", "For a spreadsheet."},
+      {"tilewright table softmax --where 'cols>=4096 and share_of_ceiling<0.8' --sort share_of_ceiling",
+       "Large rows that leave the most bandwidth unused."},
+      {"tilewright table softmax rows=4096 cols=1024 dtype=bf16 --all --top 10", "The ten best configs of a problem."},
+      {"tilewright table gemm --by stages", "What the number of stages does."},
+      {"tilewright table softmax --compare old.db new.db", "What changed between two caches."},
+  };
+  verb.exit_codes = "0 done, 1 there is no row to print or the cache cannot be read, 2 the command line is wrong.";
   verb.run = run;
   return verb;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,14 @@ class Console;
 /// How the program ends.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
+/// What a value is where it is none of a few words, for completion: more of it is known on the machine. A value called FILE
+/// or DIR is completed without.
+enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch };
+
 struct Option {
   /// Without the dashes: "cache".
   std::string name;
-  /// What its value is called: "FILE"; empty for a switch.
+  /// What its value is called: "FILE"; empty for a switch, "[BOOL]" where it may be left out.
   std::string value;
   /// One or more sentences.
   std::string help;
@@ -26,6 +31,11 @@ struct Option {
   bool repeated = false;
   /// A short form: 'o' for -o; 0: none.
   char letter = 0;
+  /// All that the value may be; empty: it is judged by the verb. Completion offers them, and any other is answered with the nearest.
+  std::vector<std::string> words{};
+  /// The value is a list of them, with commas.
+  bool list = false;
+  Takes takes = Takes::text;
 };
 
 struct Example {
@@ -37,7 +47,7 @@ struct Verb {
   std::string name;
   /// One line, without a full stop.
   std::string summary;
-  /// Behind the verb: "OP [NAME=VALUE...] [OPTION...]".
+  /// Behind the verb: "OP [NAME=VALUE...] [OPTION...]". Completion reads it: OP, NAME=VALUE, FILE, VERB and this|that.
   std::string usage;
   /// Paragraphs.
   std::vector<std::string> description;
@@ -57,13 +67,17 @@ struct Verb {
 [[nodiscard]] Verb sweep_verb();
 [[nodiscard]] Verb query_verb();
 [[nodiscard]] Verb table_verb();
+[[nodiscard]] Verb fusion_verb();
 [[nodiscard]] Verb regret_verb();
 [[nodiscard]] Verb list_verb();
 [[nodiscard]] Verb show_verb();
+[[nodiscard]] Verb verify_verb();
+[[nodiscard]] Verb bench_verb();
 [[nodiscard]] Verb report_verb();
 [[nodiscard]] Verb export_verb();
 [[nodiscard]] Verb import_verb();
 [[nodiscard]] Verb doctor_verb();
+[[nodiscard]] Verb completion_verb();
 [[nodiscard]] Verb help_verb();
 
 }  // namespace tilewright::cli

@@ -209,8 +209,9 @@ std::string grid_text(const std::vector<TextColumn>& columns, std::size_t rows, 
     const bool stands_out = colour && std::any_of(columns.begin(), columns.end(), [row](const TextColumn& column) {
                               return column.mark && !column.cells[row].empty();
                             });
-    const std::string line = row_text(columns, row);
-    text += stands_out ? fmt::format("{}{}{}", kBold, line, kPlain) : line;
+    std::string lines = row_text(columns, row);
+    lines.pop_back();
+    text += stands_out ? fmt::format("{}{}{}\n", kBold, lines, kPlain) : lines + "\n";
   }
   return text;
 }

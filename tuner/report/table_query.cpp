@@ -83,7 +83,8 @@ std::optional<std::size_t> find_column(const Table& table, std::string_view type
   std::size_t headings = 0;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].name == typed) return i;
-    if (table.columns[i].heading != typed || typed.empty()) continue;
+    const bool has_heading = table.columns[i].shown != Shown::programs;
+    if (!has_heading || table.columns[i].heading != typed || typed.empty()) continue;
     by_heading = i;
     ++headings;
   }

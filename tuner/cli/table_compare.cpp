@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/table_compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/stored_devices.hpp"
+#include "tuner/search/recording_file.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// "13.0" of 13000.
+std::string driver_text(int driver) { return fmt::format("{}.{}", driver / 1000, driver % 1000 / 10); }
+
+struct VersionName {
+  const char* name;
+  std::string (*of)(const Versions&);
+};
+const std::vector<VersionName>& version_names() {
+  static const std::vector<VersionName> kNames{
+      {"driver", [](const Versions& versions) { return driver_text(versions.driver); }},
+      {"compiler", [](const Versions& versions) { return versions.compiler; }},
+      {"tilewright", [](const Versions& versions) { return versions.tilewright; }}};
+  return kNames;
+}
+
+const VersionName* version_named(const std::string& side) {
+  const std::string typed = side.substr(0, side.find('='));
+  const auto& names = version_names();
+  const auto found =
+      std::find_if(names.begin(), names.end(), [&](const VersionName& each) { return typed == each.name; });
+  return side.find('=') == std::string::npos || found == names.end() ? nullptr : &*found;
+}
+
+bool is_file(const std::string& side) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(side, ignored);
+}
+
+/// A path that is not there is more likely than a device of such a name.
+bool looks_like_file(const std::string& side) { return side.find('/') != std::string::npos || side.ends_with(".db"); }
+
+TriedFilter filter_of(const CompareRequest& request, const Store& store, const std::string& device) {
+  TriedFilter filter;
+  filter.op = request.op;
+  const auto interface = store.interface_of(request.op);
+  if (interface) filter.interface_hash = interface->hash();
+  for (const DeviceFacts& each : choose_devices(store, device)) filter.fingerprints.push_back(each.fingerprint());
+  filter.mode = request.mode;
+  filter.wanted = request.wanted;
+  return filter;
+}
+
+std::vector<TriedProblem> of_version(const Store& store, const TriedFilter& filter, const std::string& side) {
+  const VersionName& name = *version_named(side);
+  const std::string wanted = side.substr(side.find('=') + 1);
+  std::vector<Versions> seen;
+  std::vector<TriedProblem> problems = tried_by_versions(
+      store, filter, [&](const Versions& versions) { return name.of(versions) == wanted; }, seen);
+  std::set<std::string> known;
+  for (const Versions& versions : seen) known.insert(name.of(versions));
+  if (known.count(wanted) != 0) return problems;
+  throw UsageError(fmt::format("--compare {}: no trial of {} is of that {}{}", side, filter.op, name.name,
+                               suggestion(wanted, {known.begin(), known.end()})));
+}
+
+std::vector<TriedProblem> problems_of(const Arguments& arguments, const CompareRequest& request,
+                                      const std::string& side) {
+  if (is_file(side) || looks_like_file(side)) {
+    // It may be of an older version, or packed, and is not to be changed.
+    const Store store = open_recording(side);
+    return tried_problems(store, filter_of(request, store, arguments.text("device")));
+  }
+  const Store store = open_to_read(arguments);
+  if (version_named(side) != nullptr) {
+    return of_version(store, filter_of(request, store, arguments.text("device")), side);
+  }
+  return tried_problems(store, filter_of(request, store, side));
+}
+
+std::set<std::string> devices_of(const std::vector<TriedProblem>& problems) {
+  std::set<std::string> devices;
+  for (const TriedProblem& problem : problems) devices.insert(problem.key.device_fingerprint);
+  return devices;
+}
+
+void require_one(const std::set<std::string>& devices, const std::string& side) {
+  if (devices.size() < 2) return;
+  throw UsageError(
+      fmt::format("--compare {}: it has several devices, and the other side has none of them; name one with "
+                  "--device: {}",
+                  side, fmt::join(devices, ", ")));
+}
+
+/// `--compare A B`: B stands among the words, wherever the option does.
+std::vector<std::string>::iterator other_side(std::vector<std::string>& words,
+                                              const std::function<bool(const std::string&)>& is_op) {
+  const auto is_side = [](const std::string& word) {
+    return is_file(word) || looks_like_file(word) || version_named(word) != nullptr;
+  };
+  const auto is_plain = [](const std::string& word) { return word.find('=') == std::string::npos; };
+  const auto side = std::find_if(words.begin(), words.end(), is_side);
+  if (side != words.end()) return side;
+  const auto first = std::find_if(words.begin(), words.end(), is_plain);
+  if (first == words.end()) return first;
+  const auto second = std::find_if(first + 1, words.end(), is_plain);
+  // The op comes first, unless only the second is one.
+  return second != words.end() && !is_op(*first) && is_op(*second) ? first : second;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> take_sides(const Arguments& arguments, std::vector<std::string>& words,
+                                               const std::function<bool(const std::string&)>& is_op) {
+  std::vector<std::string> sides = arguments.texts("compare");
+  if (sides.size() == 1) {
+    const auto found = other_side(words, is_op);
+    if (found != words.end()) {
+      sides.push_back(*found);
+      words.erase(found);
+    }
+  }
+  if (sides.size() == 2) return {sides[0], sides[1]};
+  throw UsageError(
+      fmt::format("--compare takes two sides, and was given {}: two caches (FILE), two devices of the cache (NAME), or "
+                  "two versions (driver=13.0, compiler='NVRTC 13.0', tilewright=VERSION)",
+                  sides.size()));
+}
+
+std::vector<CompareLine> compared_lines(const Arguments& arguments, const CompareRequest& request) {
+  const std::vector<TriedProblem> a = problems_of(arguments, request, request.a);
+  const std::vector<TriedProblem> b = problems_of(arguments, request, request.b);
+  const std::set<std::string> of_a = devices_of(a);
+  const std::set<std::string> of_b = devices_of(b);
+  // Where a device is on both sides, each is compared with itself; else the one with the other.
+  const bool by_device = std::any_of(of_a.begin(), of_a.end(), [&](const auto& each) { return of_b.count(each) != 0; });
+  if (!by_device) {
+    require_one(of_a, request.a);
+    require_one(of_b, request.b);
+  }
+  std::vector<CompareLine> lines;
+  std::map<std::string, std::size_t> known;
+  const auto add = [&](const std::vector<TriedProblem>& problems, std::optional<SideBest> CompareLine::*side) {
+    for (const TriedProblem& problem : problems) {
+      const std::string key = problem.key.problem.key() + (by_device ? problem.key.device_fingerprint : "");
+      const auto [at, is_new] = known.emplace(key, lines.size());
+      if (is_new) lines.push_back({problem.key.problem, {}, {}});
+      lines[at->second].*side = best_of(problem);
+    }
+  };
+  add(a, &CompareLine::a);
+  add(b, &CompareLine::b);
+  std::stable_sort(lines.begin(), lines.end(), [](const CompareLine& left, const CompareLine& right) {
+    return before_in_table(left.problem, right.problem);
+  });
+  return lines;
+}
+
+}  // namespace tilewright::cli
