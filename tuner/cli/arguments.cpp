@@ -23,7 +23,10 @@ po::options_description describe(const Verb& verb) {
     if (option.value.empty()) {
       description.add_options()(names.c_str(), "");
     } else {
-      description.add_options()(names.c_str(), po::value<std::vector<std::string>>()->composing(), "");
+      auto* const value = po::value<std::vector<std::string>>()->composing();
+      // May be left out; where it is there, it stands behind '='.
+      if (option.value.front() == '[') value->implicit_value({}, "");
+      description.add_options()(names.c_str(), value, "");
     }
   }
   description.add_options()("help,h", "")(kWords, po::value<std::vector<std::string>>());

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "cache/bundle/bundle.hpp"
+#include "cache/dtype.hpp"
 #include "cache/error.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/export_texts.hpp"
+#include "tuner/cli/output_file.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/transfer_table.hpp"
@@ -50,9 +53,15 @@ struct Target {
   fs::path file;
 };
 
+bool is_text_export(const std::string& option) {
+  return std::find(text_exports().begin(), text_exports().end(), option) != text_exports().end();
+}
+
 std::optional<Target> target_of(const Arguments& arguments) {
   std::optional<Target> target;
-  for (const char* option : {"output", "bundle", "header"}) {
+  std::vector<std::string> options{"output", "bundle", "header"};
+  options.insert(options.end(), text_exports().begin(), text_exports().end());
+  for (const std::string& option : options) {
     if (!arguments.has(option)) continue;
     if (target) throw UsageError(fmt::format("--{} and --{}: one file at a time", target->option, option));
     target = Target{option, arguments.text(option)};
@@ -62,11 +71,21 @@ std::optional<Target> target_of(const Arguments& arguments) {
     throw UsageError(fmt::format("--trials makes a cache: -o FILE, and not --{}", target->option));
   }
   if (arguments.has("cover")) {
-    if (recording || (target && target->option == "output")) {
+    if (recording || (target && target->option != "bundle" && target->option != "header")) {
       throw UsageError("--cover goes with --bundle FILE or --header FILE, or alone to see what would be chosen");
     }
   } else if (!target) {
-    throw UsageError("export needs a file to write: tilewright export -o winners.db, or --bundle or --header FILE");
+    throw UsageError(
+        "export needs a file to write: tilewright export -o winners.db, or --bundle, --header, --csv, --jsonl, --t4 or "
+        "--google-benchmark FILE");
+  }
+  for (const char* option : {"dtype", "mode"}) {
+    if (!arguments.has(option) || (target && is_text_export(target->option))) continue;
+    throw UsageError(fmt::format("--{} goes with --{}", option, fmt::join(text_exports(), ", --")));
+  }
+  if (target && OutputFile::is_standard_output(target->file)) {
+    if (is_text_export(target->option)) return target;
+    throw UsageError(fmt::format("--{} writes a file, not to standard output", target->option));
   }
   if (target && fs::exists(target->file) && !arguments.has("force")) {
     throw UsageError(
@@ -126,27 +145,11 @@ std::vector<Transferred> count(const std::vector<WinnerRow>& rows) {
   return lines;
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  fs::path draft = file;
-  draft += ".new";
-  std::error_code error;
-  {
-    std::ofstream out(draft, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out) error = std::make_error_code(std::errc::io_error);
-  }
-  if (!error) fs::rename(draft, file, error);
-  if (!error) return;
-  std::error_code ignored;
-  fs::remove(draft, ignored);
-  throw Error(fmt::format("cannot write {} ({}). Nothing was written.", file.string(), error.message()));
-}
-
 std::string size_text(const fs::path& file) { return show_bytes(static_cast<double>(fs::file_size(file))); }
 
 /// Writes bundle or header; notes for people.
-std::vector<std::string> write_rows(const Store& store, const Target& target, const std::vector<WinnerRow>& rows) {
+std::vector<std::string> write_rows(const Store& store, const Target& target, const std::vector<WinnerRow>& rows,
+                                    Console& console) {
   std::vector<std::string> notes;
   if (target.option == "bundle") {
     const BundleCounts counts = write_bundle(store, rows, target.file);
@@ -163,7 +166,9 @@ std::vector<std::string> write_rows(const Store& store, const Target& target, co
     throw Error(fmt::format("no winner can be written as a header, and nothing was written: {}",
                             counts.left_out.empty() ? "there is none" : counts.left_out.front()));
   }
-  write_text(target.file, text);
+  OutputFile output(target.file, console);
+  output.write(text);
+  output.commit();
   notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", target.file.string(), size_text(target.file),
                               counts.shapes, counts.binaries));
   constexpr std::size_t kTold = 5;
@@ -191,7 +196,7 @@ ExitCode export_cover(const Arguments& arguments, Console& console, const std::o
   if (target) {
     std::vector<WinnerRow> rows;
     for (const CoverChoice& choice : choices) rows.insert(rows.end(), choice.rows.begin(), choice.rows.end());
-    for (std::string& note : write_rows(store, *target, rows)) table.notes.push_back(std::move(note));
+    for (std::string& note : write_rows(store, *target, rows, console)) table.notes.push_back(std::move(note));
   } else {
     table.notes.emplace_back("Nothing was written: name a file with --bundle or --header.");
   }
@@ -208,6 +213,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const bool older_too = recording || target->option != "output";
   const Store store = older_too ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
   const TransferFilter filter = filter_of(arguments, store);
+  if (is_text_export(target->option)) {
+    return export_text(arguments, console, store, filter, target->option, target->file);
+  }
   std::vector<std::string> notes;
   std::vector<Transferred> done;
   if (target->option == "output") {
@@ -219,7 +227,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   } else {
     const std::vector<WinnerRow> rows = winners_to_take(store, filter);
     if (rows.empty()) throw nothing_to_export(store, "winner");
-    notes = write_rows(store, *target, rows);
+    notes = write_rows(store, *target, rows, console);
     done = count(rows);
   }
   Table table = transfer_table(fmt::format("Exported from {}", store.path().string()), done, TransferColumns::exported);
@@ -233,8 +241,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb export_verb() {
   Verb verb;
   verb.name = "export";
-  verb.summary = "Write the winners of the cache to be shipped: as a cache, a bundle or a C++ header";
-  verb.usage = "{-o|--bundle|--header} FILE [OP...] [OPTION...]";
+  verb.summary = "Write winners to be shipped (a cache, a bundle, a C++ header), or all trials for other programs";
+  verb.usage = "{-o|--bundle|--header|--csv|--jsonl|--t4|--google-benchmark} FILE [OP...] [OPTION...]";
   verb.description = {
       "The file is a cache of its own: applications launch from it, also in a read-only folder, and `tilewright "
       "import` "
@@ -250,25 +258,49 @@ Verb export_verb() {
       "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; "
       "best "
       "after a sweep with --strategy exhaustive.",
+      "For other programs, FILE or - for standard output: --csv and --jsonl have every trial, failures with their "
+      "reasons "
+      "included, in full precision and with units in the names; --t4 is the format that autotuners share, schema 1.0.0 "
+      "of "
+      "results and of metadata in one file; --google-benchmark has the winners as `tilewright bench` would report "
+      "them, for "
+      "compare.py.",
   };
   verb.options = {
       {"output", "FILE", "A cache.", false, 'o'},
       {"bundle", "FILE", "A bundle."},
       {"header", "FILE", "A C++ header, for one GPU; with several in the cache, --device names it."},
+      {"csv", "FILE", "All trials, a line each; attributes, dims and parameters in columns of their own."},
+      {"jsonl", "FILE", "All trials, a JSON object a line, with the time of each round."},
+      {"t4", "FILE", "All trials that were made, in T4."},
+      {"google-benchmark", "FILE", "Winners as results of Google Benchmark; of one device, --device names it."},
+      {.name = "dtype",
+       .value = "LIST",
+       .help = "For other programs: only these types.",
+       .words = dtype_names(),
+       .list = true,
+       .takes = Takes::dtypes},
+      {.name = "mode",
+       .value = "MODE",
+       .help = "For other programs: only what was timed so, cold, hot or events. Default: all.",
+       .words = {"cold", "hot", "events"}},
       {"cover", "RATIO", "The fewest configs within this factor of the best, such as 1.05. Alone: only tell."},
       {"trials", "",
        "A recording instead: every trial with its rounds, and no winners, binaries or logs. For `tilewright sweep "
        "--replay`."},
       {"force", "", "Replace the file if it is there."},
       kDevice,
+      kOps,
       kCache,
       kFormat,
   };
   verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."},
                    {"tilewright export --bundle winners.bundle --cover 1.05", "Few binaries, nearly as fast."},
-                   {"tilewright export --trials -o sweep.db", "A recording of all that was measured."}};
+                   {"tilewright export --trials -o sweep.db", "A recording of all that was measured."},
+                   {"tilewright export --csv trials.csv softmax --dtype bf16", "For a spreadsheet or pandas."},
+                   {"tilewright export --google-benchmark before.json --device H200", "To compare a later run with."}};
   verb.exit_codes =
-      "0 done, 1 there is no winner to export or a file cannot be read or written, 2 the command line is "
+      "0 done, 1 there is nothing to export or a file cannot be read or written, 2 the command line is "
       "wrong.";
   verb.run = run;
   return verb;

@@ -49,7 +49,9 @@ std::set<TrialStatus> retries_of(const Arguments& arguments) {
   return statuses;
 }
 
-std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulator) {
+}  // namespace
+
+std::unique_ptr<Compiler> open_compiler(const Arguments& arguments, bool emulator) {
   constexpr std::size_t kCompileMemory = std::size_t{4} << 30;
   const std::chrono::seconds limit(arguments.integer("compile-timeout", 120, 1));
   if (emulator) {
@@ -65,8 +67,6 @@ std::unique_ptr<Compiler> sweep_compiler(const Arguments& arguments, bool emulat
   settings.interrupted = interrupted;
   return std::make_unique<CompilerProcesses>(std::move(settings));
 }
-
-}  // namespace
 
 SweepRequest sweep_request(const Arguments& arguments) {
   SweepRequest request;
@@ -106,7 +106,7 @@ std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& r
   const DeviceProcess& first = place.devices->first();
   if (!first.said().empty() && !arguments.has("quiet")) console.say(first.said());
   place.emulator = first.facts().is_cpu();
-  place.compiler = sweep_compiler(arguments, place.emulator);
+  place.compiler = open_compiler(arguments, place.emulator);
   request.compiler = place.compiler.get();
   request.max_configs =
       static_cast<std::size_t>(arguments.integer("max-configs", place.emulator ? kMaxConfigsOnCpu : 0, 0));

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <set>
+
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+class BenchVerb : public CliTest {
+ protected:
+  /// `bench shift` on the emulator, briefly.
+  [[nodiscard]] Outcome bench(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"bench", "shift", "--device", "cpu", "--benchmark_min_time=0.005"});
+    return run_on_ops(more);
+  }
+  [[nodiscard]] nlohmann::json json(std::vector<std::string> more, int code = 0) const {
+    more.emplace_back("--benchmark_format=json");
+    const Outcome outcome = bench(std::move(more));
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    return nlohmann::json::parse(outcome.out, nullptr, false);
+  }
+};
+
+TEST_F(BenchVerb, times_winners_and_base_with_counters_and_context) {
+  use_swept_cache();
+  const auto all = json({});
+  EXPECT_EQ(all["context"]["device"], "cpu");
+  EXPECT_EQ(all["context"]["cache"], cache());
+  EXPECT_TRUE(all["context"].contains("compiler"));
+  std::set<std::string> roles;
+  for (const auto& entry : all["benchmarks"]) {
+    const std::string name = entry["name"];
+    EXPECT_EQ(name.rfind("shift/f32/act:none/rows:2/cols:33/cold/", 0), 0U) << name;
+    roles.insert(name.substr(name.find("cold/") + 5));
+    EXPECT_GT(entry["real_time"].get<double>(), 0);
+    EXPECT_EQ(entry["time_unit"], "ns");
+    EXPECT_GT(entry["GB/s"].get<double>(), 0);
+    EXPECT_EQ(entry["label"].get<std::string>().rfind("rowwise{variant=0,", 0), 0U);
+    // Its bytes over its time, by the same rounds.
+    EXPECT_NEAR(entry["GB/s"].get<double>() * entry["real_time"].get<double>(), 2 * 2 * 33 * 4, 2 * 2 * 33 * 4);
+  }
+  EXPECT_EQ(roles, (std::set<std::string>{"winner/manual_time", "base/manual_time"}));
+}
+
+TEST_F(BenchVerb, times_a_named_problem_against_configs_without_a_cache) {
+  const auto all = json({"rows=3", "cols=5", "--against", "rowwise{variant=0,width=64}"});
+  ASSERT_EQ(all["benchmarks"].size(), 2U);
+  EXPECT_EQ(all["benchmarks"][0]["name"], "shift/f32/act:none/rows:3/cols:5/cold/base/manual_time");
+  EXPECT_EQ(all["benchmarks"][1]["name"], "shift/f32/act:none/rows:3/cols:5/cold/against/manual_time");
+  EXPECT_EQ(all["benchmarks"][1]["label"], "rowwise{variant=0,width=64}");
+  EXPECT_FALSE(std::filesystem::exists(cache())) << "nothing is written";
+}
+
+TEST_F(BenchVerb, passes_google_benchmarks_flags_through) {
+  const std::vector<std::string> problem{"rows=3", "cols=5"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), problem.begin(), problem.end());
+    return flags;
+  };
+  const Outcome listed = bench(with({"--benchmark_list_tests"}));
+  EXPECT_EQ(listed.out, "shift/f32/act:none/rows:3/cols:5/cold/base/manual_time\n");
+  EXPECT_EQ(bench(with({"--benchmark_list_tests=true"})).out, listed.out);
+
+  const std::string file = (folder / "out.json").string();
+  const auto repeated =
+      json(with({"--benchmark_repetitions=3", "--benchmark_out=" + file, "--benchmark_time_unit=us"}));
+  EXPECT_EQ(repeated["benchmarks"].size(), 3U + 4U) << "three, and mean, median, stddev and cv";
+  EXPECT_EQ(repeated["benchmarks"][0]["repetitions"], 3);
+  std::ifstream written(file);
+  EXPECT_EQ(nlohmann::json::parse(written)["benchmarks"].size(), repeated["benchmarks"].size());
+
+  const auto filtered = json(with({"--against", "rowwise{variant=0,width=64}", "--benchmark_filter=/against/"}));
+  ASSERT_EQ(filtered["benchmarks"].size(), 1U);
+  const Outcome csv = bench(with({"--benchmark_format=csv"}));
+  EXPECT_TRUE(contains(csv.out, "name,iterations,real_time,cpu_time,time_unit")) << csv.out;
+}
+
+TEST_F(BenchVerb, reports_what_is_wrong_in_place_of_a_time) {
+  const auto all = json({"rows=3", "cols=5", "--against", "rowwise{variant=1,width=64}", "--against",
+                         "rowwise{variant=2,width=64}", "--against", "rowwise{variant=3,width=64}"},
+                        1);
+  ASSERT_EQ(all["benchmarks"].size(), 4U);
+  EXPECT_FALSE(all["benchmarks"][0].contains("error_message"));
+  EXPECT_TRUE(contains(all["benchmarks"][1]["error_message"], "wrong_result: y[0][4]")) << all["benchmarks"][1];
+  EXPECT_TRUE(contains(all["benchmarks"][2]["error_message"], "compile_failed")) << all["benchmarks"][2];
+  EXPECT_TRUE(all["benchmarks"][3]["error_occurred"].get<bool>());
+}
+
+TEST_F(BenchVerb, says_what_is_missing_or_wrong) {
+  EXPECT_TRUE(contains(bench({}).err, "there is no cache"));
+  const std::pair<std::vector<std::string>, std::string> mistakes[] = {
+      {{"rows=3", "cols=5", "--benchmark_fliter=x"}, "did you mean --benchmark_filter?"},
+      {{"rows=3", "cols=5", "--benchmark_format=yaml"}, "yaml"},
+      {{"rows=3", "cols=5", "--benchmark_repetitions=many"}, "benchmark_repetitions"},
+      {{"rows=3", "cols=5", "--against", "rowwise{variant=0}"}, "width"},
+  };
+  for (const auto& [words, expected] : mistakes) {
+    const Outcome outcome = bench(words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, expected)) << outcome.err;
+  }
+}
+
+TEST_F(BenchVerb, ends_soon_after_an_interrupt_with_a_whole_report) {
+  const Outcome outcome = run_on_ops({"bench", "shift", "--device", "cpu", "rows=3", "cols=5",
+                                      "--benchmark_repetitions=1000", "--benchmark_format=json"},
+                                     {.interrupt_after = std::chrono::milliseconds(8000)});
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_LT(outcome.seconds.count(), 8.0 + 20.0);
+  // Where the host is so busy that nothing was timed by then, there is no report to be whole.
+  EXPECT_TRUE(outcome.out.empty() || !nlohmann::json::parse(outcome.out, nullptr, false).is_discarded()) << outcome.out;
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exports of real records of an H200, read by the programs that they are for."""
+import csv
+import importlib.util
+import io
+import json
+import lzma
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "tests/page/assets/h200_gemm.db.xz"
+SHIPPED = ROOT / "kernels/winners/nvidia-h200.db"
+OPS = ROOT / "tests/cli/ops"
+COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")
+
+
+def lacking(modules, files=()):
+    """What is not there that a test needs; empty when all is."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            return f"the Python module {module} is missing; scripts/setup brings it"
+    for file in files:
+        if not file.exists():
+            return f"{file} is missing; scripts/setup installs it"
+    return ""
+
+
+def program(*arguments):
+    """Runs tilewright; its stdout."""
+    command = [os.environ["TILEWRIGHT_TEST_PROGRAM"], *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="tilewright-formats-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.cache = cls.folder / "cache.db"
+        cls.cache.write_bytes(lzma.decompress(RECORDED.read_bytes()))
+        program("import", SHIPPED, "--cache", cls.cache)
+
+    def need(self, *modules, files=()):
+        missing = lacking(modules, files)
+        if missing and os.environ.get("CI"):
+            raise AssertionError(missing)
+        if missing:
+            self.skipTest(missing)
+
+    def export(self, form, *more):
+        return program("export", f"--{form}", "-", "--cache", self.cache, *more)
+
+    def schema(self, name):
+        package = pathlib.Path(importlib.util.find_spec("kernel_tuner").origin).parent
+        return json.loads((package / f"schema/T4/1.0.0/{name}-schema.json").read_text())
+
+    def test_t4_is_valid_by_the_published_schemas(self):
+        self.need("jsonschema", "kernel_tuner")
+        import jsonschema
+        document = json.loads(self.export("t4"))
+        self.assertGreater(len(document["results"]), 1000)
+        self.assertGreater(len({result["invalidity"] for result in document["results"]}), 1, "failures are there too")
+        for name in ("results", "metadata"):
+            jsonschema.validate(document, self.schema(name))
+
+    def test_the_schema_would_have_found_a_wrong_word(self):
+        self.need("jsonschema", "kernel_tuner")
+        import jsonschema
+        document = json.loads(self.export("t4", "gemm"))
+        document["results"][0]["invalidity"] = "pruned"
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(document, self.schema("results"))
+
+    def test_csv_and_json_lines_tell_the_same(self):
+        rows = list(csv.DictReader(io.StringIO(self.export("csv"))))
+        lines = [json.loads(line) for line in self.export("jsonl").splitlines()]
+        self.assertEqual(len(rows), len(lines))
+        self.assertGreater(len(rows), 1000)
+        for row, line in zip(rows, lines):
+            self.assertEqual(row["shape_key"], line["shape_key"])
+            self.assertEqual(row["config"], line["config"])
+            if line["time_ns"] is not None:
+                self.assertEqual(float(row["time_ns"]), line["time_ns"])
+                self.assertEqual(int(row["rounds"]), len(line["rounds_ns"]))
+            for name, value in line["dims"].items():
+                self.assertEqual(int(row[f"dim_{name}"]), value)
+            for name, value in line["parameters"].items():
+                self.assertEqual(int(row[f"parameter_{name}"]), value)
+
+    def compare(self, *arguments):
+        self.need("numpy", "scipy", files=[COMPARE])
+        done = subprocess.run([sys.executable, COMPARE, *map(str, arguments)], capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_compare_reads_two_exports(self):
+        before, after = self.folder / "before.json", self.folder / "after.json"
+        before.write_text(self.export("google-benchmark", "softmax"))
+        faster = json.loads(before.read_text())
+        for entry in faster["benchmarks"]:
+            entry["real_time"] /= 2
+        after.write_text(json.dumps(faster))
+        out = self.compare("--no-color", "benchmarks", before, after)
+        self.assertIn("softmax/", out)
+        self.assertIn("-0.5000", out)
+        self.assertIn("OVERALL_GEOMEAN", out)
+
+    def test_compare_sets_winners_against_the_base_in_one_file(self):
+        file = self.folder / "one.json"
+        file.write_text(self.export("google-benchmark", "softmax"))
+        out = self.compare("--no-color", "filters", file, "winner", "base")
+        self.assertIn("[winner vs. base]", out)
+
+    def test_compare_reads_a_run_of_bench(self):
+        files = [self.folder / "first.json", self.folder / "second.json"]
+        for file in files:
+            program("bench", "shift", "rows=2", "cols=33", "--ops", OPS, "--device", "cpu", "--cache", self.folder / "none.db",
+                    "--benchmark_min_time=0.002", "--benchmark_repetitions=3", f"--benchmark_out={file}")
+        out = self.compare("--no-color", "benchmarks", *files)
+        self.assertIn("shift/f32/act:none/rows:2/cols:33/cold/base/manual_time_pvalue", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

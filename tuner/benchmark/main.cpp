@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Google Benchmark in front of `tilewright bench`, which starts this program and answers its questions: it names benchmarks and
+// times them, this one chooses how often, and reports. Started by hand it has nothing to ask.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tuner/process/channel.hpp"
+#include "tuner/process/worker_process.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Of its flags Google Benchmark itself says what is wrong, and ends the program: not as if all were well.
+[[noreturn]] void refuse_flags() {
+  benchmark::PrintDefaultHelp();
+  std::exit(2);
+}
+
+/// Asks for as many rounds as make the iterations, and tells their times.
+void run(benchmark::State& state, const Channel& parent, std::size_t index, const std::string& label) {
+  state.SetLabel(label);
+  Message answer;
+  if (!parent.send({{"run", index}, {"iterations", state.max_iterations}}) ||
+      parent.receive(answer) != Channel::Received::message) {
+    state.SkipWithError("tilewright has ended");
+    return;
+  }
+  if (answer.contains("error")) {
+    state.SkipWithError(answer.at("error").get<std::string>().c_str());
+    return;
+  }
+  const auto rounds_ns = answer.at("rounds_ns").get<std::vector<double>>();
+  const auto launches = answer.at("launches").get<benchmark::IterationCount>();
+  std::size_t round = 0;
+  while (state.KeepRunningBatch(launches)) {
+    state.SetIterationTime(rounds_ns[round++ % rounds_ns.size()] * static_cast<double>(launches) * 1e-9);
+  }
+  for (const auto& counter : answer.at("counters").items())
+    state.counters[counter.key()] = counter.value().get<double>();
+}
+
+int serve(const Channel& parent) {
+  Message begin;
+  if (parent.receive(begin) != Channel::Received::message) return 1;
+  auto words = begin.at("arguments").get<std::vector<std::string>>();
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data(), refuse_flags);
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  for (const auto& line : begin.at("context").items()) {
+    benchmark::AddCustomContext(line.key(), line.value().get<std::string>());
+  }
+  std::size_t index = 0;
+  for (const Message& each : begin.at("benchmarks")) {
+    const auto name = each.at("name").get<std::string>();
+    const auto label = each.at("label").get<std::string>();
+    benchmark::RegisterBenchmark(name.c_str(), [&parent, index, label](benchmark::State& state) {
+      run(state, parent, index, label);
+    })->UseManualTime();
+    ++index;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  (void)parent.send({{"done", true}});
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright
+
+int main() {
+  using namespace tilewright;
+  if (::isatty(STDIN_FILENO) != 0) {
+    std::fputs("tilewright-benchmark is started by `tilewright bench`\n", stderr);
+    return 2;
+  }
+  end_with(STDIN_FILENO);
+  try {
+    return serve(Channel(STDIN_FILENO));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tilewright-benchmark: %s\n", error.what());
+    return 1;
+  }
+}

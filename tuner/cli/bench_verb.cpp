@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "cache/traffic.hpp"
+#include "cache/version.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/bench_run.hpp"
+#include "tuner/cli/chosen_problems.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/sweep_setup.hpp"
+#include "tuner/cli/verb.hpp"
+#include "tuner/export/google_benchmark.hpp"
+#include "tuner/process/worker_process.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "benchmark_";
+
+/// The program that reports, where it is built and where it is installed.
+fs::path reporter() {
+  const fs::path found = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec" / "tilewright" /
+                         "tilewright-benchmark";
+  if (fs::exists(found)) return found;
+  throw Error(
+      fmt::format("bench reports through a program that is not there: {}; install Tilewright whole", found.string()));
+}
+
+/// The flags that are Google Benchmark's, as it reads them.
+std::vector<std::string> flags_of(const Arguments& arguments) {
+  std::vector<std::string> flags{"tilewright bench"};
+  for (const Option& option : arguments.verb().options) {
+    if (!arguments.has(option.name) || (!option.name.starts_with(kPrefix) && option.name != "v")) continue;
+    flags.push_back(fmt::format("--{}={}", option.name, arguments.text(option.name, "true")));
+  }
+  return flags;
+}
+
+BenchmarkFacts facts_of(const OpDefinition& definition, const Problem& problem, MeasureMode mode, const Store* cache,
+                        const std::string& fingerprint) {
+  BenchmarkFacts facts{definition.bytes_of(problem), definition.flops_of(problem), std::nullopt, nullptr};
+  if (cache != nullptr) {
+    const int reads = nearest_reads(traffic_of(definition.interface, problem));
+    facts.ceiling = cache->ceiling(fingerprint, *facts.bytes, reads, mode);
+  }
+  return facts;
+}
+
+/// Winner, base and those to compare with, of every problem.
+std::vector<Timed> benchmarks_of(const Arguments& arguments, const std::vector<ChosenProblem>& problems,
+                                 MeasureMode mode, const Store* cache, const std::string& fingerprint) {
+  std::vector<Timed> all;
+  for (const ChosenProblem& chosen : problems) {
+    const OpDefinition& definition = *chosen.definition;
+    check_sizes(definition, {chosen.problem});
+    const BenchmarkFacts facts = facts_of(definition, chosen.problem, mode, cache, fingerprint);
+    const auto add = [&](const std::string& role, const Config& config) {
+      all.push_back({benchmark_name(chosen.problem, mode, role), &definition, chosen.problem, mode,
+                     resolve_config(definition, config), facts});
+    };
+    if (chosen.winner) add(benchmark_role(WinnerRole::best), chosen.winner->winner.trial.config);
+    add(benchmark_role(WinnerRole::base), definition.base);
+    const std::vector<std::string> others = arguments.texts("against");
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      add(i == 0 ? "against" : fmt::format("against_{}", i + 1), Config::parse(others[i]));
+    }
+  }
+  return all;
+}
+
+Message context_of(const Workbench& bench, const Store* cache) {
+  const DeviceProcess& device = bench.device();
+  Message context{{"tilewright", std::string(version())},
+                  {"device", device.facts().fingerprint()},
+                  {"compiler", bench.compiler_version()}};
+  if (!device.gpu_uuid().empty()) context["gpu_uuid"] = device.gpu_uuid();
+  if (const int driver = device.driver_version(); driver != 0) {
+    context["driver"] = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+  }
+  if (cache != nullptr) context["cache"] = cache->path().string();
+  return context;
+}
+
+/// Answers the reporter until it is done; how it ended.
+std::string serve(WorkerProcess& reporter, BenchRun& run, bool& done) {
+  for (Message message;;) {
+    // After an interrupt the rest is answered as interrupted, so that what was timed is reported.
+    switch (reporter.channel().receive(message)) {
+      case Channel::Received::message:
+        break;
+      default:
+        return reporter.end();
+    }
+    done = done || message.contains("done");
+    if (!message.contains("run")) continue;
+    if (!reporter.channel().send(run.answer(message.at("run"), message.at("iterations")))) return reporter.end();
+  }
+}
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
+  const fs::path program = reporter();
+  watch_interrupts();
+  Catalogue catalogue = open_catalogue(arguments);
+  const std::optional<Store> stored = open_if_there(arguments);
+  const Store* const cache = stored ? &*stored : nullptr;
+  const auto bench = Workbench::open(arguments, console, catalogue);
+  if (!bench) return ExitCode::partly;
+  if (cache != nullptr) bench->look_in(*cache);
+  const std::string fingerprint = bench->device().facts().fingerprint();
+  std::vector<std::string> notes;
+  const std::vector<ChosenProblem> problems =
+      choose_problems(arguments, catalogue, cache, bench->device().facts(), mode, notes);
+  for (const std::string& note : notes) console.say(note);
+  BenchRun benchmarks(*bench, benchmarks_of(arguments, problems, mode, cache, fingerprint));
+  bench->lock();
+
+  Message list = Message::array();
+  for (const Timed& timed : benchmarks.timed()) {
+    list.push_back({{"name", timed.name}, {"label", timed.candidate.config.text()}});
+  }
+  WorkerProcess process({program.string()}, {}, WorkerProcess::Output::standard_output);
+  (void)process.channel().send(
+      {{"arguments", flags_of(arguments)}, {"context", context_of(*bench, cache)}, {"benchmarks", std::move(list)}});
+  bool done = false;
+  const std::string end = serve(process, benchmarks, done);
+  if (interrupted()) return ExitCode::partly;
+  if (!done) {
+    if (end == "exit code 2") return ExitCode::usage;
+    throw Error(fmt::format("{} ended with {} before it was done", program.string(), end));
+  }
+  const auto failures = benchmarks.failures();
+  for (const auto& [name, reason] : failures) console.say(fmt::format("{}: {}", name, reason));
+  return failures.empty() ? ExitCode::done : ExitCode::failed;
+}
+
+Option flag(std::string name, std::string value, std::string help, std::vector<std::string> words = {}) {
+  Option option;
+  option.name = std::move(name);
+  option.value = std::move(value);
+  option.help = std::move(help);
+  option.words = std::move(words);
+  return option;
+}
+
+/// All of Google Benchmark's, in its order.
+void add_flags(std::vector<Option>& options) {
+  const std::vector<std::string> truth{"true", "false"};
+  options.push_back(flag("benchmark_list_tests", "[BOOL]", "Only name the benchmarks.", truth));
+  options.push_back(
+      flag("benchmark_filter", "REGEX", "Only those whose name has a match; with - in front, the others."));
+  options.push_back(flag("benchmark_min_time", "SECONDS", "Of one repetition, at least. Default: 0.5."));
+  options.push_back(flag("benchmark_min_warmup_time", "SECONDS", "Run before, and not counted. Default: 0."));
+  options.push_back(
+      flag("benchmark_repetitions", "N", "Repeat each, and report mean, median and deviation. Default: 1."));
+  options.push_back(flag("benchmark_enable_random_interleaving", "[BOOL]", "Repetitions in a drawn order.", truth));
+  options.push_back(flag("benchmark_report_aggregates_only", "[BOOL]", "No single repetitions.", truth));
+  options.push_back(
+      flag("benchmark_display_aggregates_only", "[BOOL]", "The same, but for the file of --benchmark_out.", truth));
+  options.push_back(flag("benchmark_format", "FORM", "console (default), json or csv.", {"console", "json", "csv"}));
+  options.push_back(flag("benchmark_out", "FILE", "Write the results to a file, too."));
+  options.push_back(flag("benchmark_out_format", "FORM", "Of that file: json (default), console or csv.",
+                         {"json", "console", "csv"}));
+  options.push_back(flag("benchmark_color", "WHEN", "auto (default), true or false.", {"auto", "true", "false"}));
+  options.push_back(flag("benchmark_counters_tabular", "[BOOL]", "Counters as columns.", truth));
+  options.push_back(flag("benchmark_context", "KEY=VALUE,...", "More lines for the context."));
+  options.push_back(
+      flag("benchmark_perf_counters", "LIST", "Of the host's processor, where Google Benchmark can count."));
+  options.push_back(flag("benchmark_time_unit", "UNIT", "ns (default), us, ms or s.", {"ns", "us", "ms", "s"}));
+  options.push_back(flag("v", "N", "How much Google Benchmark says of itself."));
+}
+
+}  // namespace
+
+Verb bench_verb() {
+  Verb verb;
+  verb.name = "bench";
+  verb.summary = "Time winners again through Google Benchmark, beside the base and configs of your choice";
+  verb.usage = "[OP] [NAME=VALUES...] [OPTION...]";
+  verb.description = {
+      "Times, by the measuring that sweeps use, the winners that the cache has for this device, and each op's base; "
+      "--against "
+      "adds a config to every problem. Where all dims are named, that problem is timed, tuned or not; else the tuned "
+      "problems "
+      "that have one of the values given; without OP, all. Each config is checked against the reference before. "
+      "Nothing is "
+      "written to the cache.",
+      "The report is Google Benchmark's, with all of its flags; compare.py reads its JSON. A benchmark's name is "
+      "OP/DTYPE/ATTRIBUTE:VALUE/DIM:VALUE/MODE/ROLE, its label the config. An iteration is a launch; its time is the "
+      "device's. Counters: GB/s, TFLOP/s, the share of the ceiling that the cache has, registers and spilled bytes, "
+      "the time "
+      "of an empty launch, half the 95 % interval of the median, SM clock and power.",
+  };
+  verb.options = {
+      {"against", "CONFIG", "Time this config, too: as against, against_2, ….", true},
+      {.name = "device",
+       .value = "NAME",
+       .help = "auto (default: the first GPU, else the emulator), cpu, or cuda:N.",
+       .takes = Takes::place},
+      kMode,
+  };
+  add_flags(verb.options);
+  verb.options.insert(
+      verb.options.end(),
+      {{"jobs", "N", "Compile workers. Default: one a core."},
+       {"compile-timeout", "SECONDS", "Stop a compile that takes longer. Default: 120."},
+       {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 10, on the emulator 90."},
+       kOps,
+       kCache});
+  verb.examples = {
+      {"tilewright bench softmax dtype=bf16", "The winners of all bf16 shapes, and the base."},
+      {"tilewright bench softmax rows=4096 cols=8192 --against "
+       "\"onchip{num_warps=8,vec=8,rows_per_block=1,static_dims=0}\"",
+       "One shape, tuned or not, and a config to compare with."},
+      {"tilewright bench --benchmark_repetitions=9 --benchmark_out=after.json",
+       "For compare.py benchmarks before.json after.json; before.json may be an export."},
+  };
+  verb.exit_codes =
+      "0 all were timed, 1 some could not be, 2 the command line or a definition is wrong, 3 interrupted.";
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/chosen_problems.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/setup.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+bool holds(const std::vector<std::string>& values, const std::string& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+/// All dims, each with one value.
+bool names_one(const ProblemWords& words, const OpInterface& interface) {
+  std::size_t dims = 0;
+  for (const auto& [name, values] : words.named) {
+    if (kind_of_name(name, interface) == NameKind::dim) ++dims;
+    if (split_list(values).size() != 1) return false;
+  }
+  return dims == interface.dims.size();
+}
+
+bool fits(const Problem& problem, const ProblemWords& words, const OpInterface& interface) {
+  return std::all_of(words.named.begin(), words.named.end(), [&](const auto& pair) {
+    const std::vector<std::string> values = split_list(pair.second);
+    switch (kind_of_name(pair.first, interface)) {
+      case NameKind::dtype:
+        return holds(values, std::string(name(problem.spec.dtype)));
+      case NameKind::attribute:
+        return holds(values, *problem.spec.attribute(pair.first));
+      case NameKind::dim:
+        break;
+    }
+    return holds(values, std::to_string(problem.dim(pair.first)));
+  });
+}
+
+/// True when the config is still one of the definition.
+bool is_known(const OpDefinition& definition, const Config& config) {
+  try {
+    (void)resolve_config(definition, config);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+void add_winners(const Store& cache, const OpDefinition& definition, const ProblemWords& words,
+                 const std::string& fingerprint, MeasureMode mode, std::vector<ChosenProblem>& chosen,
+                 std::vector<std::string>& notes) {
+  const OpInterface& interface = definition.interface;
+  const std::string hash = interface.hash();
+  for (WinnerRow& row :
+       cache.list_winners({.op = interface.op, .fingerprint = fingerprint, .mode = mode, .role = WinnerRole::best})) {
+    if (row.interface_hash != hash || !fits(row.problem, words, interface)) continue;
+    if (!is_known(definition, row.winner.trial.config)) {
+      notes.push_back(fmt::format("{}: its winner {} is no config of the op any more.", row.problem.key(),
+                                  row.winner.trial.config.text()));
+      continue;
+    }
+    Problem problem = row.problem;
+    chosen.push_back({&definition, std::move(problem), std::move(row)});
+  }
+}
+
+ChosenProblem named_problem(const OpDefinition& definition, const ProblemWords& words, const Store* cache,
+                            const std::string& fingerprint, MeasureMode mode, std::vector<std::string>& notes) {
+  ChosenProblem chosen{&definition, to_problem(words, definition.interface), std::nullopt};
+  if (cache == nullptr) return chosen;
+  chosen.winner = cache->winner_of({chosen.problem, definition.interface.hash(), fingerprint}, mode, WinnerRole::best);
+  if (chosen.winner && !is_known(definition, chosen.winner->winner.trial.config)) {
+    notes.push_back(fmt::format("{}: its winner {} is no config of the op any more.", chosen.problem.key(),
+                                chosen.winner->winner.trial.config.text()));
+    chosen.winner.reset();
+  }
+  return chosen;
+}
+
+Error no_winner(const Store* cache, const Arguments& arguments, const DeviceFacts& device) {
+  const std::string where = cache != nullptr
+                                ? fmt::format("the cache {}", cache->path().string())
+                                : fmt::format("there is no cache {}, so it", cache_path(arguments).string());
+  return Error(fmt::format("{} has no such winner on {}; name every dim of a problem, or tune: tilewright sweep {}",
+                           where, device.fingerprint(), arguments.words().empty() ? "OP" : arguments.words().front()));
+}
+
+}  // namespace
+
+std::vector<ChosenProblem> choose_problems(const Arguments& arguments, Catalogue& catalogue, const Store* cache,
+                                           const DeviceFacts& device, MeasureMode mode,
+                                           std::vector<std::string>& notes) {
+  const std::string fingerprint = device.fingerprint();
+  std::vector<ChosenProblem> chosen;
+  if (arguments.words().empty()) {
+    const std::vector<std::string> known = catalogue.names();
+    for (const std::string& op : cache != nullptr ? cache->ops() : std::vector<std::string>()) {
+      if (!holds(known, op)) {
+        notes.push_back(fmt::format("{} is left out: its definition is not on this machine (--ops DIR).", op));
+        continue;
+      }
+      add_winners(*cache, catalogue.find(op), {op, {}}, fingerprint, mode, chosen, notes);
+    }
+  } else {
+    const ProblemWords words = read_problem_words(arguments);
+    const OpDefinition& definition = catalogue.find(words.op);
+    if (names_one(words, definition.interface)) {
+      return {named_problem(definition, words, cache, fingerprint, mode, notes)};
+    }
+    if (cache != nullptr) add_winners(*cache, definition, words, fingerprint, mode, chosen, notes);
+  }
+  if (chosen.empty()) throw no_winner(cache, arguments, device);
+  return chosen;
+}
+
+std::optional<Store> open_if_there(const Arguments& arguments) {
+  if (!std::filesystem::exists(cache_path(arguments))) return std::nullopt;
+  return open_to_read(arguments);
+}
+
+}  // namespace tilewright::cli

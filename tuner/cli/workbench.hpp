@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/workplaces.hpp"
+#include "tuner/compile/compiler.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/space.hpp"
+#include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/device_lock.hpp"
+#include "tuner/sweep/trials.hpp"
+
+/// A device on which configs are run outside of a sweep: what `verify` and `bench` need. Binaries that the cache has are taken
+/// from it, others are compiled and forgotten; nothing is written to it.
+namespace tilewright::cli {
+
+class Workbench {
+ public:
+  /// Opens the device of --device in a process of its own. Null when interrupted, which is told. All must
+  /// outlive it.
+  [[nodiscard]] static std::unique_ptr<Workbench> open(const Arguments& arguments, Console& console,
+                                                       const Catalogue& catalogue);
+  ~Workbench();
+  Workbench(const Workbench&) = delete;
+  Workbench& operator=(const Workbench&) = delete;
+
+  [[nodiscard]] const DeviceProcess& device() const noexcept { return devices_->first(); }
+  [[nodiscard]] std::string compiler_version() const { return compiler_->version(); }
+  /// Where binaries are looked for before they are compiled; must outlive this.
+  void look_in(const Store& cache) noexcept { cache_ = &cache; }
+
+  /// Has a config compiled, and the reference of its problem, while other work goes on. Throws UsageError for a config that is
+  /// illegal for the problem on this device.
+  void request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate);
+
+  /// A config with its binary.
+  struct Ready {
+    Candidate candidate;
+    Build build;
+    std::vector<std::byte> binary;
+    [[nodiscard]] Finalist view() const { return {candidate.implementation, candidate.config, &build, binary}; }
+  };
+  /// Waits for the build; nothing when interrupted. As request() else.
+  [[nodiscard]] std::optional<Ready> ready(const OpDefinition& definition, const Problem& problem,
+                                           const Candidate& candidate);
+
+  /// The problem, set up; null when interrupted. The one before is let go of. Throws DeviceError when it cannot be set up, Error
+  /// when its reference does not compile.
+  [[nodiscard]] Trials* set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode);
+
+  /// Keeps other tuners off the device from now on, as a sweep does.
+  void lock();
+
+ private:
+  Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
+            std::unique_ptr<Workplaces> devices);
+  std::string request(const GeneratedSource& source, const std::string& hash);
+
+  Console& console_;
+  std::unique_ptr<Workplaces> devices_;
+  std::unique_ptr<Compiler> compiler_;
+  const Store* cache_ = nullptr;
+  /// A cache of its own for what is compiled here, gone at the end.
+  std::filesystem::path scratch_folder_;
+  std::unique_ptr<Store> scratch_;
+  std::unique_ptr<Builder> builder_;
+  std::string problem_;
+  std::unique_ptr<Trials> trials_;
+  std::optional<DeviceLock> lock_;
+};
+
+}  // namespace tilewright::cli
