@@ -6,6 +6,7 @@
 #   tilewright::sqlite (SQLiteCpp and SQLite)  tilewright::zstd  tilewright::xxhash
 # and for the tuner:
 #   tilewright::tomlplusplus (header only)  tilewright::boost_context  tilewright::boost_program_options
+#   tilewright::benchmark (of which Debian has the shared library alone)
 
 # Adds the imported target tilewright::NAME for the archive (or else the shared library) LIBRARY,
 # whose headers are found by HEADER.
