@@ -139,7 +139,7 @@ bool Party::is_for_another(const Errand& errand, const std::string& uuid) const 
   return home != uuid && std::find(members_.begin(), members_.end(), home) != members_.end();
 }
 
-std::optional<Party::Errand> Party::hand_out(std::deque<Errand>::iterator chosen) {
+std::optional<Party::Errand> Party::hand_out(const std::deque<Errand>::iterator& chosen) {
   const Errand errand = *chosen;
   errands_.erase(chosen);
   ++under_way_;

@@ -122,7 +122,7 @@ class Party {
   [[nodiscard]] const OpDefinition* find_measure(const char* name);
   /// It was begun by another device of these.
   [[nodiscard]] bool is_for_another(const Errand& errand, const std::string& uuid) const;
-  std::optional<Errand> hand_out(std::deque<Errand>::iterator chosen);
+  std::optional<Errand> hand_out(const std::deque<Errand>::iterator& chosen);
   /// False when enough compiles are under way.
   [[nodiscard]] bool compile_stop(Stop& stop);
 

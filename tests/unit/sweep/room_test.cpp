@@ -16,7 +16,8 @@ class Holder : public Room::Tenant {
   std::size_t bytes = 0;
 };
 
-const DeviceError kShort("allocating failed: out of memory", kOutOfMemory);
+constexpr const char* kShort = "allocating failed: out of memory";
+[[noreturn]] void run_short() { throw DeviceError(kShort, kOutOfMemory); }
 
 TEST(Room, takes_what_other_problems_hold_before_it_gives_up) {
   FakeDevice device({.gpu = true});
@@ -28,7 +29,7 @@ TEST(Room, takes_what_other_problems_hold_before_it_gives_up) {
   int calls = 0;
   room.use(one,
            [&] {
-             if (++calls == 1) throw kShort;
+             if (++calls == 1) run_short();
            },
            {});
   EXPECT_EQ(calls, 2);
@@ -43,13 +44,13 @@ TEST(Room, tries_no_second_time_where_nobody_else_has_the_memory) {
   int calls = 0;
   const auto work = [&] {
     ++calls;
-    throw kShort;
+    run_short();
   };
   try {
     room.use(one, work, {});
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(), kShort.what());
+    EXPECT_STREQ(error.what(), kShort);
   }
   EXPECT_EQ(calls, 1);
 }
@@ -86,13 +87,13 @@ TEST(Room, waits_for_another_process_within_a_bound_and_then_no_more) {
   int calls = 0;
   const auto fail = [&] {
     ++calls;
-    throw kShort;
+    run_short();
   };
   try {
     room.use(one, fail, {});
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_EQ(std::string(error.what()), kBesideOthers + std::string(kShort.what()));
+    EXPECT_EQ(std::string(error.what()), kBesideOthers + std::string(kShort));
     EXPECT_EQ(status_of(error), TrialStatus::exceeds_limits);
   }
   EXPECT_EQ(calls, 4);
@@ -111,18 +112,18 @@ TEST(Room, notices_by_the_memory_a_process_that_nobody_tells_of) {
   const auto message = [&] {
     try {
       room.use(
-          one, [] { throw kShort; }, [] { return true; });
+          one, [] { run_short(); }, [] { return true; });
     } catch (const DeviceError& error) {
       return std::string(error.what());
     }
     return std::string();
   };
-  EXPECT_EQ(message(), kShort.what());
+  EXPECT_EQ(message(), kShort);
   device.taken = std::size_t{32} << 30;
-  EXPECT_EQ(message(), kBesideOthers + std::string(kShort.what()));
+  EXPECT_EQ(message(), kBesideOthers + std::string(kShort));
   // What is missing is this program's own.
   one.bytes = std::size_t{32} << 30;
-  EXPECT_EQ(message(), kShort.what());
+  EXPECT_EQ(message(), kShort);
 }
 
 class CrowdedSweep : public SweepFixture {
