@@ -75,7 +75,8 @@ ConfigNeeds needs_of(Library& library, const TriedProblem& problem, const TriedC
   if (!plan) return needs;
   for (const PlannedKernel& kernel : plan->kernels) {
     const KernelFacts* facts = facts_of(build, kernel.entry);
-    const std::int64_t shared = kernel.shared_bytes + (facts != nullptr ? facts->static_shared_bytes : 0);
+    const std::int64_t shared =
+        std::int64_t{kernel.shared_bytes} + (facts != nullptr ? std::int64_t{facts->static_shared_bytes} : 0);
     raise(needs.shared_bytes, shared);
     if (facts == nullptr) continue;
     raise(needs.registers, std::int64_t{facts->registers});
