@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "cache/combinations.hpp"
 #include "cache/nearest.hpp"
 
 namespace tilewright {
@@ -31,9 +32,14 @@ Freshness judge(const WinnerRow& row, const Versions& versions, const std::vecto
 /// Offers the candidates of a problem, device by device.
 class Offer {
  public:
-  Offer(const WinnerSource& source, const Versions& versions, const std::vector<std::string>& current,
-        const std::function<bool(MatchCandidate&)>& take, bool with_compiles)
-      : source_(source), versions_(versions), current_(current), take_(take), with_compiles_(with_compiles) {}
+  Offer(const WinnerSource& source, const DeviceFacts& device, const Versions& versions,
+        const std::vector<std::string>& current, const std::function<bool(MatchCandidate&)>& take, bool with_compiles)
+      : source_(source),
+        device_(device),
+        versions_(versions),
+        current_(current),
+        take_(take),
+        with_compiles_(with_compiles) {}
 
   // Each is true once one was taken.
   bool exact(const ProblemKey& key, DeviceFit device) {
@@ -51,16 +57,23 @@ class Offer {
     for (const MeasureMode mode : kModes) {
       const std::vector<ShapeDims> shapes = nearest_shapes(source_.tuned_shapes(key, mode), shape);
       if (shapes.empty()) continue;
-      const auto usable = [&](const KnownConfig& winner, const ShapeDims& tuned_for) {
-        return tuned_for != shape &&
-               (with_compiles_ || serves(winner.config, winner.implementation_hash, tuned_for, key.problem));
+      const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
+        if (tuned_for == shape) return false;
+        const bool has_binary = known.role || known.has_binary;
+        if (!with_compiles_ &&
+            !(has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem))) {
+          return false;
+        }
+        // Winners are few, and why one cannot serve is told. The others are many.
+        return known.role || allowed(recipe(known.implementation_hash), known.config, key.problem, device_);
       };
+      const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
       ProblemKey origin = key;
-      for (const NearConfig& near : rank_nearest(source_.known_shapes(key, mode, shapes), shape, usable)) {
+      for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem))) {
         for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
-        const bool needs_compile =
-            with_compiles_ && !serves(near.config, near.implementation_hash, near.tuned_for, key.problem);
-        if (offer(Fit::nearest, device, source_.winner_of(origin, mode, near.role), needs_compile)) return true;
+        const bool needs_compile = with_compiles_ && (!near.has_binary || !serves(near.config, near.implementation_hash,
+                                                                                  near.tuned_for, key.problem));
+        if (offer(Fit::nearest, device, row_of(near, origin, mode), needs_compile)) return true;
       }
       return false;
     }
@@ -82,19 +95,59 @@ class Offer {
     return shape;
   }
 
+  /// What might be compiled beside what was timed.
+  std::vector<KnownConfig> untimed(const std::vector<KnownShape>& known, const Problem& problem) {
+    std::vector<KnownConfig> found;
+    if (!with_compiles_) return found;
+    std::map<std::string, SeenValues> seen;
+    for (const KnownShape& shape : known) {
+      for (const KnownConfig& each : shape.configs) {
+        see(recipe(each.implementation_hash), each.config, seen[each.implementation_hash]);
+      }
+    }
+    for (const auto& [hash, values] : seen) {
+      for (Config& config : combinations(recipe(hash), values, problem, device_)) {
+        found.push_back({hash, std::move(config), 0, std::nullopt, false});
+      }
+    }
+    return found;
+  }
+
+  /// Empty where there is none of that hash.
+  const ImplementationRecipe& recipe(const std::string& implementation_hash) {
+    const auto [known, is_new] = recipes_.try_emplace(implementation_hash);
+    if (is_new) {
+      auto stored = source_.implementation_by_hash(implementation_hash);
+      if (stored) known->second = std::move(stored->recipe);
+    }
+    return known->second;
+  }
+
+  std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {
+    if (near.role) return source_.winner_of(origin, mode, *near.role);
+    if (near.was_timed) return source_.timed(origin, mode, near.implementation_hash, near.config);
+    // Nobody has its time: all that is said of it is what it is.
+    std::optional<WinnerRow> row = source_.winner_of(origin, mode, WinnerRole::best);
+    if (!row) return row;
+    row->implementation_hash = near.implementation_hash;
+    const Versions versions = row->winner.trial.versions;
+    row->winner = Winner();
+    row->winner.role = WinnerRole::dynamic;
+    row->winner.trial.config = near.config;
+    row->winner.trial.mode = mode;
+    row->winner.trial.versions = versions;
+    return row;
+  }
+
   /// A binary with specialised dims serves only their values.
   bool serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
               const Problem& problem) {
     if (!config.specialised()) return true;
-    const auto [known, is_new] = specialised_.try_emplace(implementation_hash);
-    if (is_new) {
-      const auto implementation = source_.implementation_by_hash(implementation_hash);
-      if (implementation) known->second = implementation->recipe.specialize;
-    }
+    const std::vector<std::string>& fixed = recipe(implementation_hash).specialize;
     for (std::size_t d = 0; d < tuned_for.size(); ++d) {
       const auto& [name, value] = problem.dims[d];
       // Where it is not known which, all of them.
-      const bool is_fixed = known->second.empty() || std::ranges::find(known->second, name) != known->second.end();
+      const bool is_fixed = fixed.empty() || std::ranges::find(fixed, name) != fixed.end();
       if (is_fixed && value != tuned_for[d]) return false;
     }
     return true;
@@ -108,12 +161,13 @@ class Offer {
   }
 
   const WinnerSource& source_;
+  const DeviceFacts& device_;
   const Versions& versions_;
   const std::vector<std::string>& current_;
   const std::function<bool(MatchCandidate&)>& take_;
   bool with_compiles_;
-  /// Dims by implementation.
-  std::map<std::string, std::vector<std::string>> specialised_;
+  /// By hash.
+  std::map<std::string, ImplementationRecipe> recipes_;
 };
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.
@@ -162,7 +216,7 @@ void offer_candidates(const WinnerSource& source, const Problem& problem, const 
                       const DeviceFacts& device, const Versions& versions,
                       const std::vector<std::string>& current_implementations,
                       const std::function<bool(MatchCandidate&)>& take, bool with_compiles) {
-  Offer offer(source, versions, current_implementations, take, with_compiles);
+  Offer offer(source, device, versions, current_implementations, take, with_compiles);
   const ProblemKey own{problem, interface_hash, device.fingerprint()};
   constexpr DeviceFit kSame = DeviceFit::same_device;
   if (offer.exact(own, kSame) || offer.nearest(own, kSame) || offer.base(own, kSame)) return;

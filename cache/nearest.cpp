@@ -5,22 +5,31 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace tilewright {
 namespace {
 
-/// What a config costs where it was never timed: it was not legal there, or nobody thought it worth a look.
+/// What is expected where nothing at all is known.
 const double kUnknownLoss = std::log(2.0);
-/// Beyond this, worse is no worse.
-const double kMostLoss = std::log(16.0);
+/// Beyond this, worse is no worse: nobody would choose it.
+constexpr double kMostLoss = 1;
 /// For weights: a winner that fails utterly says little of the way there.
 constexpr double kMostLossOfWeights = 0.7;
 constexpr double kUsualWeight = 0.05;
 constexpr double kLeastWeight = 0.002;
 constexpr int kRounds = 50;
-/// The loss within which all shapes are equally near.
-constexpr double kNear = 0.02;
+/// Doublings of a parameter, plus one, that are one step of distance.
+constexpr float kParameterStep = 0.5F;
+constexpr float kStepsToAnotherImplementation = 1;
+/// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is like
+/// nobody is not trusted.
+constexpr double kDoubt = 0.003;
+/// What a config that nobody timed must promise more than one that was.
+constexpr double kRisk = 0.05;
+/// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
+constexpr double kFar = 40;
 
 /// A config, by what it is.
 using Identity = std::pair<std::string, std::string>;
@@ -102,59 +111,135 @@ std::vector<double> weights_from(const std::vector<KnownShape>& known, const std
   return weights;
 }
 
-double distance(const std::vector<double>& weights, std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
-  double sum = 0;
-  for (std::size_t d = 0; d < weights.size(); ++d) sum += weights[d] * doublings(a[d], b[d]);
-  return sum;
+/// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs less.
+std::vector<double> steps_of(const std::vector<double>& weights) {
+  std::vector<double> steps;
+  for (const double weight : weights) steps.push_back(std::clamp(std::pow(kUsualWeight / weight, 1.0 / 6), 1.0, 2.0));
+  return steps;
 }
 
 }  // namespace
 
 std::vector<ShapeDims> nearest_shapes(std::vector<ShapeDims> shapes, std::span<const std::int64_t> shape,
                                       std::size_t most) {
-  const std::vector<double> even(shape.size(), 1);
   std::erase_if(shapes, [&](const ShapeDims& other) { return other.size() != shape.size(); });
-  std::ranges::stable_sort(shapes, {}, [&](const ShapeDims& other) { return distance(even, other, shape); });
+  std::ranges::stable_sort(shapes, {}, [&](const ShapeDims& other) {
+    double sum = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) sum += doublings(other[d], shape[d]);
+    return sum;
+  });
   if (shapes.size() > most) shapes.resize(most);
   return shapes;
 }
 
 std::vector<double> dim_weights(const std::vector<KnownShape>& known) { return weights_from(known, losses_of(known)); }
 
-std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape,
-                                     const Usable& usable) {
-  const std::vector<Losses> losses = losses_of(known);
-  const std::vector<double> weights = weights_from(known, losses);
-  std::vector<double> nearness;
-  double all = 0;
-  for (const KnownShape& each : known) {
-    nearness.push_back(std::pow(kNear + distance(weights, each.dims, shape), -2));
-    all += nearness.back();
+double Expectation::distance_to(std::span<const std::int64_t> dims) const {
+  double sum = 0;
+  for (std::size_t d = 0; d < steps_.size(); ++d) {
+    const double steps = doublings(dims[d], shape_[d]) / steps_[d];
+    sum += steps * steps;
   }
+  return sum;
+}
 
-  std::vector<NearConfig> ranked;
-  std::vector<double> nearness_of_origin;
-  std::map<Identity, std::size_t> places;
+Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape)
+    : shape_(shape.begin(), shape.end()) {
+  const std::vector<Losses> losses = losses_of(known);
+  steps_ = steps_of(weights_from(known, losses));
+  std::map<std::string, const KnownConfig*> implementations;
+  for (const KnownShape& each : known) {
+    for (const KnownConfig& config : each.configs) implementations.emplace(config.implementation_hash, &config);
+  }
+  for (const auto& [hash, config] : implementations) {
+    axes_.push_back(hash);
+    for (const auto& value : config->config.values) axes_.push_back(value.first);
+  }
+  std::ranges::sort(axes_);
+  axes_.erase(std::ranges::unique(axes_).begin(), axes_.end());
+  std::map<Identity, std::vector<float>> places;
   for (std::size_t at = 0; at < known.size(); ++at) {
+    const double away = distance_to(known[at].dims);
     for (const KnownConfig& each : known[at].configs) {
-      if (!each.role || each.role == WinnerRole::base || !usable(each, known[at].dims)) continue;
-      const Identity config = identity(each);
-      const auto [place, is_new] = places.emplace(config, ranked.size());
-      NearConfig origin{known[at].dims, *each.role, each.implementation_hash, each.config, 0};
-      if (is_new) {
-        for (std::size_t i = 0; i < known.size(); ++i) {
-          const auto loss = losses[i].find(config);
-          origin.expected_loss +=
-              nearness[i] / all * (loss == losses[i].end() ? kUnknownLoss : std::min(kMostLoss, loss->second));
-        }
-        ranked.push_back(std::move(origin));
-        nearness_of_origin.push_back(nearness[at]);
-      } else if (nearness[at] > nearness_of_origin[place->second]) {
-        origin.expected_loss = ranked[place->second].expected_loss;
-        ranked[place->second] = std::move(origin);
-        nearness_of_origin[place->second] = nearness[at];
-      }
+      const auto loss = losses[at].find(identity(each));
+      if (loss == losses[at].end()) continue;
+      std::vector<float>& place = places[loss->first];
+      if (place.empty()) place = place_of(each.implementation_hash, each.config);
+      points_.push_back({place, away, std::min(kMostLoss, loss->second)});
+      nearest_ = std::min(nearest_, away);
     }
+  }
+}
+
+std::vector<float> Expectation::place_of(const std::string& implementation_hash, const Config& config) const {
+  std::vector<float> place(axes_.size(), 0);
+  const auto axis = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(axes_, name) - axes_.begin());
+  };
+  if (const std::size_t at = axis(implementation_hash); at < axes_.size() && axes_[at] == implementation_hash) {
+    // Two implementations differ in two axes.
+    place[at] = kStepsToAnotherImplementation / std::sqrt(2.0F);
+  }
+  for (const auto& [name, value] : config.values) {
+    const std::size_t at = axis(name);
+    if (at == axes_.size() || axes_[at] != name) continue;
+    place[at] = std::log2(1 + static_cast<float>(std::max<std::int64_t>(value, 0))) / kParameterStep;
+  }
+  return place;
+}
+
+double Expectation::loss(const std::string& implementation_hash, const Config& config) const {
+  const std::vector<float> place = place_of(implementation_hash, config);
+  double all = kDoubt;
+  double lost = kDoubt * kUnknownLoss;
+  for (const Point& point : points_) {
+    double sum = point.shape_distance - nearest_;
+    for (std::size_t i = 0; i < place.size() && sum < kFar; ++i) {
+      const float away = place[i] - point.place[i];
+      sum += static_cast<double>(away * away);
+    }
+    if (sum >= kFar) continue;
+    const double weight = std::exp(-sum / 2);
+    all += weight;
+    lost += weight * point.loss;
+  }
+  return lost / all;
+}
+
+std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape,
+                                     const Usable& usable, const std::vector<KnownConfig>& untimed) {
+  const Expectation expectation(known, shape);
+  std::vector<NearConfig> ranked;
+  std::vector<double> distances;
+  std::map<Identity, std::size_t> places;
+  std::set<Identity> bases;
+  for (const KnownShape& at : known) {
+    const double away = expectation.distance_to(at.dims);
+    for (const KnownConfig& each : at.configs) {
+      if (each.role == WinnerRole::base) bases.insert(identity(each));
+      if (each.role == WinnerRole::base || !usable(each, at.dims)) continue;
+      const auto [place, is_new] = places.emplace(identity(each), ranked.size());
+      NearConfig origin{at.dims, each.role, each.implementation_hash, each.config, each.role || each.has_binary};
+      if (is_new) {
+        origin.expected_loss = expectation.loss(each.implementation_hash, each.config);
+        ranked.push_back(std::move(origin));
+        distances.push_back(away);
+        continue;
+      }
+      NearConfig& ranked_before = ranked[place->second];
+      double& away_before = distances[place->second];
+      // A binary counts for more than nearness.
+      if (std::pair(!origin.has_binary, away) >= std::pair(!ranked_before.has_binary, away_before)) continue;
+      origin.expected_loss = ranked_before.expected_loss;
+      ranked_before = std::move(origin);
+      away_before = away;
+    }
+  }
+  for (const KnownConfig& each : untimed) {
+    const Identity config = identity(each);
+    if (known.empty() || bases.contains(config) || !places.emplace(config, ranked.size()).second) continue;
+    ranked.push_back({known.front().dims, std::nullopt, each.implementation_hash, each.config, false, false,
+                      kRisk + expectation.loss(each.implementation_hash, each.config)});
   }
   // Equal expectations stay in the order of the shapes.
   std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);

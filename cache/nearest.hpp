@@ -4,15 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cache/store/records.hpp"
 
-/// From tuned shapes to a shape that nobody tuned. How far two shapes are apart is a sum over dims: the binary logarithm of
-/// the ratio of their lengths, times what a doubling of that dim costs who keeps the config of before. That cost is
-/// learned from what is known of the shapes around: how their winners do at each other's. Pure.
+/// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like shapes.
+/// "Like" is measured in doublings, of the lengths of dims and of the values of parameters, so it needs to know nothing of
+/// the op; and a config that was never timed has an expectation too. Pure.
 namespace tilewright {
 
 using ShapeDims = std::vector<std::int64_t>;
@@ -29,24 +31,58 @@ constexpr std::size_t kNeighbours = 16;
 /// known how the winner of one does at the other, near pairs counting more, with a pull towards 5 %. Never below 0.2 %.
 [[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known);
 
+/// What to expect of any config at one shape: the mean of what all configs that were timed around lost to the best of
+/// theirs, each weighted by the normal curve of its distance. A step of the distance is half a doubling of a parameter
+/// (plus one), or one to two doublings of a dim, the more the less that dim matters (dim_weights); another implementation
+/// is one step away. Where nothing alike was timed, a factor of two is expected.
+class Expectation {
+ public:
+  Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape);
+  /// A natural logarithm.
+  [[nodiscard]] double loss(const std::string& implementation_hash, const Config& config) const;
+  /// The square of the steps from the shape to one with these dims.
+  [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;
+
+ private:
+  struct Point {
+    std::vector<float> place;
+    double shape_distance = 0;
+    double loss = 0;
+  };
+  [[nodiscard]] std::vector<float> place_of(const std::string& implementation_hash, const Config& config) const;
+
+  ShapeDims shape_;
+  /// Doublings of a dim that are one step.
+  std::vector<double> steps_;
+  /// Names of all parameters, and implementations.
+  std::vector<std::string> axes_;
+  std::vector<Point> points_;
+  /// Their least shape_distance.
+  double nearest_ = std::numeric_limits<double>::infinity();
+};
+
 /// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
 struct NearConfig {
-  /// Where it is a winner, and as what; of several the nearest.
+  /// Where it is a winner or was timed; of several the nearest.
   ShapeDims tuned_for;
-  WinnerRole role = WinnerRole::best;
+  /// As what it is a winner there; nothing: it was only timed.
+  std::optional<WinnerRole> role;
   std::string implementation_hash;
   Config config;
+  bool has_binary = true;
+  bool was_timed = true;
   /// A natural logarithm.
   double expected_loss = 0;
 };
 
-/// Whether a winner may be thought of at all.
-using Usable = std::function<bool(const KnownConfig& winner, const ShapeDims& tuned_for)>;
+/// Whether a config may be thought of at all.
+using Usable = std::function<bool(const KnownConfig& config, const ShapeDims& tuned_for)>;
 
-/// The winners of `known` for a shape, the least expected loss first: what is known of a config at each shape counts by the
-/// nearness of the shape, and where nothing is known, a factor of two. Whether they are legal here is the caller's to judge.
-/// Bases are left out, and what `usable` refuses: a winner, and the shape where it is one.
+/// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to judge.
+/// Bases are left out, and what `usable` refuses: a config, and the shape where it was timed. Of `untimed`, which have no
+/// time yet, those that were timed nowhere are among them, as if of the first shape.
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known,
-                                                   std::span<const std::int64_t> shape, const Usable& usable);
+                                                   std::span<const std::int64_t> shape, const Usable& usable,
+                                                   const std::vector<KnownConfig>& untimed = {});
 
 }  // namespace tilewright

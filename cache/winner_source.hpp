@@ -49,10 +49,16 @@ class WinnerSource {
   /// The dims of every shape of the spec of `key` that has a best winner on its device; the dims of `key` play no part.
   [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
                                                                             MeasureMode mode) const = 0;
-  /// Of each of these shapes of that spec: its winners, the first of a role first, and the newest time of each config that
-  /// is a winner of another of them, where one is known.
+  /// Of each of these shapes of that spec: its winners, the first of a role first, and the newest time of each other config,
+  /// where one is kept.
   [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
+
+  /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest trial:
+  /// for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew.
+  [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
+                                                       const std::string& implementation_hash,
+                                                       const Config& config) const = 0;
 
   // Binaries.
   [[nodiscard]] virtual std::optional<Build> build(const std::string& key) const = 0;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "cache/bundle/bundle_keys.hpp"
@@ -110,24 +109,32 @@ std::vector<std::vector<std::int64_t>> Bundle::tuned_shapes(const ProblemKey& ke
 std::vector<KnownShape> Bundle::known_shapes(const ProblemKey& key, MeasureMode mode,
                                              const std::vector<std::vector<std::int64_t>>& shapes) const {
   std::vector<KnownShape> found;
-  std::set<std::pair<std::string, std::string>> winners;
-  const auto identity = [](const KnownConfig& known) {
-    return std::pair(known.implementation_hash, known.config.text());
-  };
   for (const std::vector<std::int64_t>& dims : shapes) {
     const auto text = container_.find_text(bundle::known_key(key, mode, dims));
-    if (!text) continue;
-    found.push_back({dims, reading(container_, "a shape", [&] { return bundle::decode_known(*text); })});
-    for (const KnownConfig& known : found.back().configs) {
-      if (known.role) winners.insert(identity(known));
-    }
-  }
-  // The bundle has the times of all winners of the spec.
-  for (KnownShape& shape : found) {
-    std::erase_if(shape.configs,
-                  [&](const KnownConfig& known) { return !known.role && winners.count(identity(known)) == 0; });
+    if (text) found.push_back({dims, reading(container_, "a shape", [&] { return bundle::decode_known(*text); })});
   }
   return found;
+}
+
+std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
+                                       const Config& config) const {
+  std::vector<std::int64_t> dims;
+  for (const auto& dim : key.problem.dims) dims.push_back(dim.second);
+  for (const KnownShape& shape : known_shapes(key, mode, {dims})) {
+    for (const KnownConfig& known : shape.configs) {
+      if (known.implementation_hash != implementation_hash || known.config != config) continue;
+      // Of what is no winner a bundle has the time alone.
+      WinnerRow row{key.problem, key.interface_hash, implementation_hash, {}, mode, {}};
+      row.winner.role = WinnerRole::dynamic;
+      row.winner.trial.config = config;
+      row.winner.trial.mode = mode;
+      row.winner.trial.timing.emplace().median_ns = known.median_ns;
+      const auto facts = container_.find_text(bundle::device_key(key.device_fingerprint));
+      if (facts) row.device = reading(container_, "a device", [&] { return decode_facts(*facts); });
+      return row;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Build> Bundle::build(const std::string& key) const {

@@ -35,6 +35,9 @@ class Bundle final : public WinnerSource {
                                                                     MeasureMode mode) const override;
   [[nodiscard]] std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
+  [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
+                                               const std::string& implementation_hash,
+                                               const Config& config) const override;
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
 

@@ -146,11 +146,12 @@ void Launcher::compiled(const std::string& key, const Place& place, Jit::Compile
     const std::lock_guard lock(mutex_);
     if (binary == nullptr) {
       compile_errors_[place.problem.key()] = why;
+      // Another is not asked for at once: what keeps one from compiling may keep all.
       resolver_.keep(key, {}, {});
     } else {
       resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));
+      replan(place);
     }
-    replan(place);
   } catch (const std::exception&) {
     // What served before goes on serving.
   }

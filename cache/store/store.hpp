@@ -145,6 +145,9 @@ class Store final : public WinnerSource {
                                                                     MeasureMode mode) const override;
   [[nodiscard]] std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
+  [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
+                                               const std::string& implementation_hash,
+                                               const Config& config) const override;
 
   // Ceilings. All are kept, the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the shapes near a problem are asked for.
-#include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
@@ -12,21 +13,39 @@ namespace {
 /// Configs by row id: few, and decoded once each.
 using Configs = std::map<std::int64_t, KnownConfig>;
 
-/// The winners of a problem; their configs are added to `configs`.
-std::vector<KnownConfig> winners_of(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
-                                    Configs& configs) {
-  Query query = database.query(
+/// Winners of a problem, then what else was timed there, each config's newest time.
+std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
+                                  Configs& configs) {
+  const auto config_of = [&](const Query& row, int text, int hash) {
+    const auto [place, is_new] = configs.try_emplace(row.integer(0));
+    if (is_new) place->second = {row.text(hash), decode_config(row.text(text)), 0, std::nullopt, false};
+    return place->second;
+  };
+  std::vector<KnownConfig> found;
+  std::set<std::int64_t> winners;
+  Query winner = database.query(
       "SELECT t.config, w.role, t.median_ns, c.text, m.hash FROM winners w JOIN trials t ON t.id = w.trial "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
       "WHERE w.problem = ? AND w.device = ? AND w.mode = ? ORDER BY w.position",
       problem, device, name(mode));
-  std::vector<KnownConfig> found;
-  while (query.next()) {
-    const std::int64_t id = query.integer(0);
-    if (!configs.contains(id)) configs[id] = {query.text(4), decode_config(query.text(3)), 0, std::nullopt};
-    KnownConfig& winner = found.emplace_back(configs[id]);
-    winner.role = decode_role(query.text(1));
-    winner.median_ns = query.real(2);
+  while (winner.next()) {
+    winners.insert(winner.integer(0));
+    KnownConfig& known = found.emplace_back(config_of(winner, 3, 4));
+    known.role = decode_role(winner.text(1));
+    known.median_ns = winner.real(2);
+  }
+  // The columns beside max() are of the row that has it.
+  Query timed = database.query(
+      "SELECT t.config, max(t.id), t.median_ns, t.build IS NOT NULL, c.text, m.hash FROM trials t "
+      "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
+      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status = 'ok' AND t.median_ns IS NOT NULL "
+      "GROUP BY t.config",
+      problem, device, name(mode));
+  while (timed.next()) {
+    if (winners.contains(timed.integer(0))) continue;
+    KnownConfig& known = found.emplace_back(config_of(timed, 4, 5));
+    known.median_ns = timed.real(2);
+    known.has_binary = timed.integer(3) != 0;
   }
   return found;
 }
@@ -61,32 +80,34 @@ std::vector<KnownShape> Store::known_shapes(const ProblemKey& key, MeasureMode m
     const auto device = ids::find_device(database, key.device_fingerprint);
     if (!device) return known;
     Configs configs;
-    std::vector<std::int64_t> problems;
     ProblemKey at = key;
     for (const std::vector<std::int64_t>& shape : shapes) {
       for (std::size_t i = 0; i < shape.size(); ++i) at.problem.dims.at(i).second = shape[i];
       const auto problem = ids::find_problem(database, at);
-      if (!problem) continue;
-      problems.push_back(*problem);
-      known.push_back({shape, winners_of(database, *problem, *device, mode, configs)});
-    }
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      for (const auto& [id, config] : configs) {
-        // The index ends in the row's id: the newest is its last entry.
-        Query query = database.query(
-            "SELECT median_ns FROM trials WHERE problem = ? AND device = ? AND mode = ? AND config = ? "
-            "AND status = 'ok' AND median_ns IS NOT NULL ORDER BY id DESC LIMIT 1",
-            problems[i], *device, name(mode), id);
-        const auto is_this = [&config = config](const KnownConfig& other) {
-          return other.config == config.config && other.implementation_hash == config.implementation_hash;
-        };
-        if (std::ranges::any_of(known[i].configs, is_this) || !query.next()) continue;
-        known[i].configs.push_back(config);
-        known[i].configs.back().median_ns = query.real(0);
-      }
+      if (problem) known.push_back({shape, known_at(database, *problem, *device, mode, configs)});
     }
     return known;
   });
+}
+
+std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
+                                      const Config& config) const {
+  std::optional<WinnerRow> row;
+  for (Trial& trial : trials(key, {implementation_hash}, mode)) {
+    if (trial.status != TrialStatus::ok || !trial.timing || trial.config != config) continue;
+    row.emplace();
+    row->winner.role = WinnerRole::dynamic;
+    row->winner.trial = std::move(trial);
+  }
+  if (!row) return row;
+  row->problem = key.problem;
+  row->interface_hash = key.interface_hash;
+  row->implementation_hash = implementation_hash;
+  row->mode = mode;
+  for (DeviceFacts& device : devices()) {
+    if (device.fingerprint() == key.device_fingerprint) row->device = std::move(device);
+  }
+  return row;
 }
 
 }  // namespace tilewright

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 KnownConfig config(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
-  return {"impl", Config::parse(text), median_ns, role};
+  return {"impl", Config::parse(text), median_ns, role, false};
 }
 
 const std::string kSmall = "tiled{block=64}";
@@ -85,14 +85,50 @@ TEST(Nearest, bases_and_what_the_caller_refuses_are_left_out) {
   EXPECT_EQ(ranked[0].role, WinnerRole::dynamic);
 }
 
-TEST(Nearest, the_same_text_of_another_implementation_is_another_config) {
+TEST(Nearest, the_same_text_of_another_implementation_is_another_config_though_alike) {
   KnownConfig other = config(kSmall, 500);
   other.implementation_hash = "older";
   const std::vector<KnownShape> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
                                       {{200}, {config(kLarge, 100, WinnerRole::best), other}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{199}, any);
-  EXPECT_EQ(ranked.at(0).config.text(), kLarge);
-  EXPECT_NEAR(ranked.at(1).expected_loss, std::log(2.0), 0.1) << "unknown at 200, and not five times as slow";
+  ASSERT_EQ(ranked.size(), 3U);
+  EXPECT_EQ(ranked[0].config.text(), kLarge);
+  EXPECT_EQ(ranked[1].implementation_hash, "impl");
+  EXPECT_EQ(ranked[2].implementation_hash, "older") << "five times as slow near by: believed of itself first";
+}
+
+TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
+  const std::vector<KnownShape> known{{{100}, {config(kSmall, 100, WinnerRole::best), config(kLarge, 200)}}};
+  const Expectation expectation(known, ShapeDims{100});
+  EXPECT_NEAR(expectation.loss("impl", Config::parse(kSmall)), 0, 0.01);
+  EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=70}")), 0, 0.01);
+  EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=300}")), std::log(2.0), 0.01);
+  EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=1048576}")), std::log(2.0), 0.01)
+      << "far from all that is known, as the least far";
+  EXPECT_DOUBLE_EQ(Expectation({}, ShapeDims{100}).loss("impl", Config::parse(kSmall)), std::log(2.0));
+}
+
+TEST(Nearest, what_was_never_timed_is_ranked_when_the_caller_names_it) {
+  const std::vector<KnownShape> known{
+      {{100}, {config("tiled{block=32}", 150), config("tiled{block=128}", 150, WinnerRole::best)}}};
+  const std::vector<NearConfig> ranked =
+      rank_nearest(known, ShapeDims{120}, any, {config("tiled{block=64}", 0), config("tiled{block=128}", 0)});
+  ASSERT_EQ(ranked.size(), 3U) << "what was timed is there once";
+  for (const NearConfig& each : ranked) {
+    EXPECT_EQ(each.was_timed, each.config.text() != "tiled{block=64}");
+    EXPECT_EQ(each.has_binary, each.role.has_value());
+    EXPECT_EQ(each.tuned_for, ShapeDims{100});
+  }
+}
+
+TEST(Nearest, of_several_shapes_one_where_a_binary_is_kept_goes_before_a_nearer_one) {
+  KnownConfig kept = config(kSmall, 100);
+  kept.has_binary = true;
+  const std::vector<KnownShape> known{{{100}, {config(kSmall, 100)}}, {{1000}, {kept}}, {{4000}, {kept}}};
+  const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{100}, any);
+  ASSERT_EQ(ranked.size(), 1U);
+  EXPECT_TRUE(ranked[0].has_binary);
+  EXPECT_EQ(ranked[0].tuned_for, ShapeDims{1000});
 }
 
 }  // namespace
