@@ -22,21 +22,28 @@ namespace {
   std::exit(2);
 }
 
-/// Asks for as many rounds as make the iterations, and tells their times.
-void run(benchmark::State& state, const Channel& parent, std::size_t index, const std::string& label) {
+/// Asks for as many rounds as make the iterations, and tells their times. `launches` of a round are kept from call to call.
+void run(benchmark::State& state, const Channel& parent, std::size_t index, const std::string& label,
+         benchmark::IterationCount& launches) {
   state.SetLabel(label);
+  // A repetition that failed has as many iterations as the others: Google Benchmark insists on it.
+  const auto fail = [&](const std::string& reason) {
+    while (launches > 0 && state.KeepRunningBatch(launches)) {
+    }
+    state.SkipWithError(reason.c_str());
+  };
   Message answer;
   if (!parent.send({{"run", index}, {"iterations", state.max_iterations}}) ||
       parent.receive(answer) != Channel::Received::message) {
-    state.SkipWithError("tilewright has ended");
+    fail("tilewright has ended");
     return;
   }
   if (answer.contains("error")) {
-    state.SkipWithError(answer.at("error").get<std::string>().c_str());
+    fail(answer.at("error").get<std::string>());
     return;
   }
   const auto rounds_ns = answer.at("rounds_ns").get<std::vector<double>>();
-  const auto launches = answer.at("launches").get<benchmark::IterationCount>();
+  launches = answer.at("launches").get<benchmark::IterationCount>();
   std::size_t round = 0;
   while (state.KeepRunningBatch(launches)) {
     state.SetIterationTime(rounds_ns[round++ % rounds_ns.size()] * static_cast<double>(launches) * 1e-9);
@@ -61,8 +68,9 @@ int serve(const Channel& parent) {
   for (const Message& each : begin.at("benchmarks")) {
     const auto name = each.at("name").get<std::string>();
     const auto label = each.at("label").get<std::string>();
-    benchmark::RegisterBenchmark(name.c_str(), [&parent, index, label](benchmark::State& state) {
-      run(state, parent, index, label);
+    benchmark::RegisterBenchmark(name.c_str(), [&parent, index, label, launches = benchmark::IterationCount{0}](
+                                                   benchmark::State& state) mutable {
+      run(state, parent, index, label, launches);
     })->UseManualTime();
     ++index;
   }
