@@ -21,6 +21,14 @@ install(FILES
   DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
 if(TILEWRIGHT_BUILD_TUNER)
   install(TARGETS tilewright_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # What the program writes of itself (tuner/cli): each where man and the shells look.
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/share/man" DESTINATION "${CMAKE_INSTALL_DATADIR}")
+  install(FILES "${PROJECT_BINARY_DIR}/share/completion.bash"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME tilewright)
+  install(FILES "${PROJECT_BINARY_DIR}/share/completion.zsh"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _tilewright)
+  install(FILES "${PROJECT_BINARY_DIR}/share/completion.fish"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" RENAME tilewright.fish)
   install(TARGETS tilewright_jit LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 # Finds the library of the bundle; what others install is the wheel (scripts/wheel).

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <fstream>
 
 #include "tests/cli/demo_cache.hpp"
@@ -29,11 +31,81 @@ TEST_F(DoctorVerb, tells_every_part_and_what_it_found) {
   EXPECT_EQ(part(json, "cache")["where"], cache());
 }
 
+/// Every part that something is wrong with says what to type.
+void expect_commands(const nlohmann::json& json) {
+  for (const auto& row : json["rows"]) {
+    EXPECT_EQ(row["wrong"].get<std::string>().empty(), row["type"].get<std::string>().empty()) << row;
+  }
+}
+
+const RunOptions kBare{.environment = {{"TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1"},
+                                       {"TILEWRIGHT_NVRTC", "/nonexistent/libnvrtc.so"},
+                                       {"CXX", "/nonexistent/g++"}}};
+
+TEST_F(DoctorVerb, ends_whatever_is_wrong_with_a_command) {
+  for (const RunOptions& options : {RunOptions{}, kBare}) {
+    const Outcome outcome = run_on_ops({"doctor", "--format", "json"}, options);
+    const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << outcome.out << outcome.err;
+    expect_commands(json);
+  }
+  const auto json = nlohmann::json::parse(run_on_ops({"doctor", "--format", "json"}, kBare).out, nullptr, false);
+  EXPECT_EQ(part(json, "CUDA driver")["type"], "unset TILEWRIGHT_LIBCUDA");
+  EXPECT_EQ(part(json, "NVRTC")["type"], "unset TILEWRIGHT_NVRTC");
+  EXPECT_EQ(part(json, "C++ compiler")["type"], "unset CXX");
+  EXPECT_TRUE(contains(run_on_ops({"doctor"}, kBare).out, "Type: unset CXX"));
+}
+
+TEST_F(DoctorVerb, tells_a_library_that_is_no_driver_and_one_that_is_no_nvrtc) {
+  // Any library that is there will do.
+  const std::string other = "libc.so.6";
+  const auto json =
+      nlohmann::json::parse(run_on_ops({"doctor", "--format", "json"},
+                                       {.environment = {{"TILEWRIGHT_LIBCUDA", other}, {"TILEWRIGHT_NVRTC", other}}})
+                                .out,
+                            nullptr, false);
+  EXPECT_TRUE(contains(part(json, "CUDA driver")["wrong"], "is too old or is not one")) << json;
+  EXPECT_EQ(part(json, "NVRTC")["found"], false);
+  expect_commands(json);
+}
+
+TEST_F(DoctorVerb, tells_definitions_that_have_mistakes) {
+  const auto outcome = run({"doctor", "--format", "json", "--ops", TILEWRIGHT_TEST_BROKEN_OPS, "--cache", cache()});
+  const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(contains(part(json, "ops")["wrong"], "has mistakes")) << json;
+  EXPECT_TRUE(contains(part(json, "ops")["type"], "tilewright list --ops ")) << json;
+  const auto missing = nlohmann::json::parse(
+      run({"doctor", "--format", "json", "--ops", "/nonexistent", "--cache", cache()}).out, nullptr, false);
+  EXPECT_EQ(part(missing, "ops")["found"], false);
+  expect_commands(missing);
+}
+
+TEST_F(DoctorVerb, tells_a_cache_that_others_can_write_and_one_that_this_user_cannot) {
+  fill_demo_cache(cache(), 1);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  std::filesystem::permissions(cache(), std::filesystem::perms::all);
+  const auto open = json_of({"doctor"}, 1);
+  EXPECT_TRUE(contains(part(open, "cache rights")["type"], "chmod go-w " + cache())) << open;
+  std::filesystem::permissions(cache(), std::filesystem::perms(0644));
+  EXPECT_EQ(part(json_of({"doctor"}), "cache rights").contains("type"), false);
+}
+
+TEST_F(DoctorVerb, tells_stale_winners_and_how_to_judge_them_anew) {
+  use_swept_cache();
+  const auto fresh = json_of({"doctor"});
+  EXPECT_EQ(part(fresh, "winners of cpu")["what"], "1, 0 of them stale") << fresh;
+  {
+    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    database.exec("UPDATE versions SET compiler = 'g++ 1.0'");
+  }
+  const auto stale = json_of({"doctor"});
+  EXPECT_EQ(part(stale, "winners of cpu")["what"], "1, 1 of them stale") << stale;
+  EXPECT_EQ(part(stale, "winners of cpu")["type"], "tilewright sweep --revalidate --device cpu --cache " + cache());
+  expect_commands(stale);
+}
+
 TEST_F(DoctorVerb, says_what_each_missing_part_costs) {
-  const RunOptions bare{.environment = {{"TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1"},
-                                        {"TILEWRIGHT_NVRTC", "/nonexistent/libnvrtc.so"},
-                                        {"CXX", "/nonexistent/g++"}}};
-  const Outcome outcome = run_on_ops({"doctor"}, bare);
+  const Outcome outcome = run_on_ops({"doctor"}, kBare);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.out, "/nonexistent/libcuda.so.1")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "/nonexistent/libnvrtc.so")) << outcome.out;
@@ -53,6 +125,7 @@ TEST_F(DoctorVerb, finds_a_damaged_cache) {
   const Outcome outcome = run_on_ops({"doctor"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.out, "is not a cache of Tilewright")) << outcome.out;
+  EXPECT_EQ(part(json_of({"doctor"}, 1), "cache")["type"], "mv " + cache() + " " + cache() + ".old");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
 
@@ -50,6 +51,14 @@ std::string unknown_option(const Verb& verb, const std::string& typed) {
                      nearest.empty() ? "" : fmt::format("; did you mean --{}?", nearest));
 }
 
+void require_known(const Verb& verb, const Option& option, const std::string& value) {
+  if (option.words.empty()) return;
+  for (const std::string& word : option.list ? split_list(value) : std::vector<std::string>{value}) {
+    if (std::find(option.words.begin(), option.words.end(), word) != option.words.end()) continue;
+    fail(verb, fmt::format("--{} {}: it takes no '{}'{}", option.name, value, word, suggestion(word, option.words)));
+  }
+}
+
 }  // namespace
 
 Arguments::Arguments(const Verb& verb, const std::vector<std::string>& words) : verb_(&verb) {
@@ -79,9 +88,12 @@ Arguments::Arguments(const Verb& verb, const std::vector<std::string>& words) : 
   }
   for (const Option& option : verb.options) {
     const auto found = values_.find(option.name);
-    if (found == values_.end() || option.repeated || found->second.size() < 2) continue;
-    fail(verb,
-         fmt::format("--{} was given {} times: {}", option.name, found->second.size(), fmt::join(found->second, ", ")));
+    if (found == values_.end()) continue;
+    if (!option.repeated && found->second.size() > 1) {
+      fail(verb, fmt::format("--{} was given {} times: {}", option.name, found->second.size(),
+                             fmt::join(found->second, ", ")));
+    }
+    for (const std::string& value : found->second) require_known(verb, option, value);
   }
 }
 

@@ -10,10 +10,22 @@ inline const Option kCache{"cache", "FILE",
                            "The cache. Default: TILEWRIGHT_CACHE, else tilewright/cache.db in the XDG cache folder."};
 inline const Option kOps{"ops", "DIR", "A folder of your own ops, or of one op; searched before the built-in ones.",
                          true};
-inline const Option kFormat{"format", "FORM",
-                            "text (default), json, csv or markdown. JSON and CSV have full precision."};
-inline const Option kDevice{"device", "NAME", "Only this device: its name or a part of it, or cpu."};
-inline const Option kMode{"mode", "MODE",
-                          "cold (default), hot or events: figures of different modes are never compared."};
+inline const Option kFormat{.name = "format",
+                            .value = "FORM",
+                            .help = "text (default), json, csv or markdown. JSON and CSV have full precision.",
+                            .words = {"text", "json", "csv", "markdown"}};
+inline const Option kLogFormat{
+    .name = "log-format",
+    .value = "FORM",
+    .help = "Of what goes to standard error: text (default) or json, one event a line (docs/progress.md).",
+    .words = {"text", "json"}};
+inline const Option kDevice{.name = "device",
+                            .value = "NAME",
+                            .help = "Only this device: its name or a part of it, or cpu.",
+                            .takes = Takes::stored_device};
+inline const Option kMode{.name = "mode",
+                          .value = "MODE",
+                          .help = "cold (default), hot or events: figures of different modes are never compared.",
+                          .words = {"cold", "hot", "events"}};
 
 }  // namespace tilewright::cli

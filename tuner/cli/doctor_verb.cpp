@@ -1,50 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <optional>
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/nvml.hpp"
 #include "cache/error.hpp"
+#include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/finding.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/compile/host_compiler.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/compile/nvrtc_library.hpp"
-#include "tuner/kernels_dir.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright::cli {
 namespace {
-
-/// One part of the machine: what was found, or what it costs that it was not.
-struct Finding {
-  std::string part;
-  bool found = false;
-  std::string what;
-  std::string where;
-  /// Why it is not there, what that costs and what to do; empty when it is.
-  std::string missing;
-};
 
 /// One GPU and its NVML. A GPU that cannot be asked (in use exclusively, say) is a finding, too.
 void look_at_gpu(const cuda::Driver& driver, int index, std::vector<Finding>& findings) {
   const std::string gpu = fmt::format("GPU cuda:{}", index);
   try {
     const std::string uuid = driver.uuid(index);
-    findings.push_back({gpu, true, driver.facts(index).fingerprint(), uuid, ""});
+    findings.push_back({gpu, true, driver.facts(index).fingerprint(), uuid});
     const Nvml nvml(uuid);
     const std::string part = fmt::format("NVML cuda:{}", index);
     if (nvml.why().empty()) {
-      findings.push_back({part, true, "clock, temperature and power", "", ""});
+      findings.push_back({part, true, "clock, temperature and power", ""});
     } else {
-      findings.push_back({part, false, "", "", nvml.why() + ". Without it trials have no clock and temperature."});
+      findings.push_back({part, false, "", "", nvml.why() + ". Without it trials have no clock and temperature.",
+                          fmt::format("nvidia-smi -i {} -q -d CLOCK,TEMPERATURE", index)});
     }
   } catch (const DeviceError& error) {
-    findings.push_back({gpu, false, "", "", fmt::format("{}. It cannot be tuned for now.", error.what())});
+    findings.push_back({gpu, false, "", "", fmt::format("{}. It cannot be tuned for now.", error.what()),
+                        fmt::format("nvidia-smi -i {} -q -d COMPUTE,PIDS", index)});
   }
 }
 
@@ -52,84 +48,130 @@ std::vector<Finding> look_at_gpus() {
   std::string why;
   const cuda::Driver* driver = cuda::Driver::find(&why);
   if (driver == nullptr) {
+    const bool chosen = std::getenv("TILEWRIGHT_LIBCUDA") != nullptr;
     return {{"CUDA driver", false, "", "",
-             why + ". Without it no GPU can be tuned for or launched on; the emulator and all "
-                   "that reads the cache work."}};
+             why +
+                 ". Without it no GPU can be tuned for or launched on; the emulator and all that reads the cache work. "
+                 "A container needs its GPUs given to it (docker run --gpus all).",
+             chosen ? "unset TILEWRIGHT_LIBCUDA" : "nvidia-smi"}};
   }
   const int version = driver->version();
   const int count = driver->device_count();
   std::vector<Finding> findings{
-      {"CUDA driver", true, fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10), driver->path(), ""}};
+      {"CUDA driver", true, fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10), driver->path()}};
   if (count == 0) {
+    const bool hidden = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
     findings.push_back({"GPU", false, "", "",
-                        "The driver sees no GPU (see CUDA_VISIBLE_DEVICES and nvidia-smi). Without one, "
-                        "tune on the emulator: --device cpu."});
+                        hidden ? "The driver shows no GPU, as CUDA_VISIBLE_DEVICES says." : "The driver sees no GPU.",
+                        hidden ? "unset CUDA_VISIBLE_DEVICES" : "nvidia-smi -L"});
   }
   for (int i = 0; i < count; ++i) look_at_gpu(*driver, i, findings);
   return findings;
 }
 
+/// NVRTC and its headers, in a version that this driver loads binaries of.
 std::vector<Finding> look_at_nvrtc() {
+  constexpr const char* kInstall =
+      "python3 -m pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl";
   NvrtcReport report;
   (void)NvrtcLibrary::find(nvrtc_search_places(), &report);
-  std::vector<Finding> findings;
   if (!report.usable()) {
     std::string tried;
     for (const NvrtcReport::Attempt& attempt : report.attempts) {
       tried += fmt::format("{}{}: {}", tried.empty() ? " Tried: " : "; ", attempt.place, attempt.outcome);
     }
-    findings.push_back({"NVRTC", false, "", "", report.why + tried});
-    return findings;
+    const bool chosen = std::getenv("TILEWRIGHT_NVRTC") != nullptr;
+    return {{"NVRTC", false, "", "", report.why + tried, chosen ? "unset TILEWRIGHT_NVRTC" : kInstall}};
   }
-  findings.push_back(
-      {"NVRTC", true, fmt::format("{}, from {}", report.version(), report.found_by), report.library.string(), ""});
+  Finding nvrtc{"NVRTC", true, fmt::format("{}, from {}", report.version(), report.found_by), report.library.string()};
+  const cuda::Driver* driver = cuda::Driver::find(nullptr);
+  if (driver != nullptr && driver->version() / 1000 < report.major) {
+    nvrtc.wrong = fmt::format(
+        "It is of a newer CUDA than the driver (CUDA {}.{}), which may refuse what it makes. A driver for CUDA {} "
+        "mends that, as does "
+        "an older NVRTC, which TILEWRIGHT_NVRTC then names.",
+        driver->version() / 1000, driver->version() % 1000 / 10, report.major);
+    nvrtc.type = fmt::format("python3 -m pip install nvidia-cuda-nvrtc-cu{0} nvidia-cuda-runtime-cu{0}",
+                             driver->version() / 1000);
+  }
   const bool headers = !report.include_dirs.empty();
-  findings.push_back({"CUDA headers", headers,
-                      headers ? "CUDA " + std::to_string(cuda_version_of(report.include_dirs.front()) / 1000) : "",
-                      headers ? report.include_dirs.front().string() : "", report.why_no_headers});
-  return findings;
+  Finding found{"CUDA headers", headers,
+                headers ? "CUDA " + std::to_string(cuda_version_of(report.include_dirs.front()) / 1000) : "",
+                headers ? report.include_dirs.front().string() : "", report.why_no_headers};
+  if (!headers) found.type = kInstall;
+  return {std::move(nvrtc), std::move(found)};
 }
 
 Finding look_at_host_compiler() {
   try {
     const HostCompiler compiler;
-    return {"C++ compiler", true, compiler.version() + " (for the emulator)", "", ""};
+    return {"C++ compiler", true, compiler.version() + " (for the emulator)", ""};
   } catch (const Error& error) {
-    return {"C++ compiler", false, "", "",
-            fmt::format("{} Without it the emulator (--device cpu) cannot run; GPUs need none.", error.what())};
+    return {"C++ compiler",
+            false,
+            "",
+            "",
+            fmt::format("{} Without it the emulator (--device cpu) cannot run; GPUs need none.", error.what()),
+            std::getenv("CXX") != nullptr ? "unset CXX" : "sudo apt-get install g++"};
   }
 }
 
+/// All definitions are read: what a sweep of one would say is said here.
 Finding look_at_ops(const Arguments& arguments) {
   try {
-    const Catalogue catalogue = open_catalogue(arguments);
-    return {"ops", true, fmt::format("{}", fmt::join(catalogue.names(), ", ")), catalogue.builtin_dir().string(), ""};
+    Catalogue catalogue = open_catalogue(arguments);
+    Finding ops{"ops", true, fmt::format("{}", fmt::join(catalogue.names(), ", ")), catalogue.builtin_dir().string()};
+    std::vector<std::string> broken;
+    for (const std::string& name : catalogue.names()) {
+      try {
+        (void)catalogue.find(name);
+      } catch (const Error&) {
+        broken.push_back(name);
+      }
+    }
+    if (!broken.empty()) {
+      ops.wrong = fmt::format("The definition of {} has mistakes, so it cannot be tuned.", fmt::join(broken, ", "));
+      ops.type = "tilewright list";
+      for (const std::string& folder : arguments.texts("ops")) ops.type += " --ops " + folder;
+    }
+    return ops;
   } catch (const Error& error) {
-    return {"ops", false, "", "",
-            fmt::format("{} Without ops nothing can be tuned; launching needs none.", error.what())};
+    const bool chosen = std::getenv("TILEWRIGHT_KERNELS_DIR") != nullptr;
+    return {"ops",
+            false,
+            "",
+            "",
+            fmt::format("{} Without ops nothing can be tuned; launching needs none.", error.what()),
+            arguments.has("ops") ? "tilewright doctor"
+            : chosen             ? "unset TILEWRIGHT_KERNELS_DIR"
+                                 : "tilewright --version"};
   }
 }
 
-/// A cache that is not there yet is no fault; one that cannot be read is.
-Finding look_at_cache(const Arguments& arguments, bool& sound) {
-  const std::filesystem::path path = cache_path(arguments);
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    return {"cache", false, "", path.string(), "There is none yet; the first sweep makes it."};
+/// The GPUs, and the emulator, with the versions that a sweep would store now.
+std::vector<Tunable> tunable_devices() {
+  std::vector<Tunable> devices;
+  try {
+    const cuda::Driver* driver = cuda::Driver::find(nullptr);
+    for (int i = 0; driver != nullptr && i < driver->device_count(); ++i) {
+      std::string fingerprint = driver->facts(i).fingerprint();
+      const auto same = [&](const Tunable& other) { return other.fingerprint == fingerprint; };
+      if (std::any_of(devices.begin(), devices.end(), same)) continue;
+      devices.push_back({std::move(fingerprint), {driver->version(), NvrtcCompiler().version(), version()}});
+    }
+  } catch (const Error&) {  // What is wrong with GPU or NVRTC has a finding of its own.
   }
   try {
-    const Store store(path, {.access = StoreAccess::read});
-    store.check();
-    const Store::Counts counts = store.counts();
-    return {"cache", true,
-            fmt::format("schema {}; {} ops, {} devices, {} problems, {} trials, {} winners, {} binaries ({})",
-                        counts.schema, store.ops().size(), counts.devices, counts.problems, counts.trials,
-                        counts.winners, counts.binaries, show_bytes(static_cast<double>(counts.binary_bytes))),
-            path.string(), ""};
-  } catch (const CacheError& error) {
-    sound = false;
-    return {"cache", false, "", path.string(), error.what()};
+    devices.push_back({emulator_facts().fingerprint(), {0, HostCompiler().version(), version()}});
+  } catch (const Error&) {
   }
+  return devices;
+}
+
+/// As a sentence.
+std::string ended(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() || text.back() == '.' ? text : text + ".";
 }
 
 bool found(const std::vector<Finding>& findings, const std::string& prefix) {
@@ -146,8 +188,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   for (Finding& finding : look_at_nvrtc()) findings.push_back(std::move(finding));
   findings.push_back(look_at_host_compiler());
   findings.push_back(look_at_ops(arguments));
-  bool sound = true;
-  findings.push_back(look_at_cache(arguments, sound));
+  CacheFindings cache = look_at_cache(arguments, tunable_devices());
+  std::move(cache.findings.begin(), cache.findings.end(), std::back_inserter(findings));
 
   Table table;
   table.title = "What Tilewright finds on this machine";
@@ -155,19 +197,23 @@ ExitCode run(const Arguments& arguments, Console& console) {
                    {"found", "found"},
                    {"what", "what", Unit::none, Shown::everywhere, false, true},
                    {"where", "where"},
-                   {"missing", "", Unit::none, Shown::programs}};
+                   {"wrong", "", Unit::none, Shown::programs},
+                   {"type", "", Unit::none, Shown::programs}};
   for (const Finding& finding : findings) {
-    table.rows.push_back({finding.part, finding.found, finding.what, finding.where, finding.missing});
-    if (!finding.missing.empty()) table.notes.push_back(fmt::format("{}: {}", finding.part, finding.missing));
+    table.rows.push_back({finding.part, finding.found, finding.what, finding.where, finding.wrong, finding.type});
+    if (!finding.wrong.empty()) {
+      table.notes.push_back(fmt::format("{}: {} Type: {}", finding.part, ended(finding.wrong), finding.type));
+    }
   }
   const bool on_gpu = found(findings, "GPU") && found(findings, "NVRTC") && found(findings, "CUDA headers");
   const bool emulated = found(findings, "C++ compiler");
   const bool tunes = (on_gpu || emulated) && found(findings, "ops");
-  table.notes.push_back(on_gpu  ? "Ready to tune on a GPU: tilewright sweep softmax"
-                        : tunes ? "Ready to tune on the emulator: tilewright sweep softmax --device cpu"
-                                : "Nothing can be tuned here until what is missing is brought.");
+  table.notes.push_back(
+      on_gpu  ? "Ready to tune on a GPU: tilewright sweep softmax"
+      : tunes ? "Ready to tune on the emulator: tilewright sweep softmax --device cpu"
+              : "Nothing can be tuned here until what is missing is brought; then type: tilewright doctor");
   console.print(table, format);
-  return tunes && sound ? ExitCode::done : ExitCode::failed;
+  return tunes && cache.sound ? ExitCode::done : ExitCode::failed;
 }
 
 }  // namespace
@@ -175,11 +221,15 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb doctor_verb() {
   Verb verb;
   verb.name = "doctor";
-  verb.summary = "Say what was found on this machine, where, and what each missing part costs";
+  verb.summary = "Say what was found on this machine and where, what is wrong, and what to type";
   verb.usage = "[OPTION...]";
-  verb.description = {"Driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops and the cache."};
+  verb.description = {
+      "Driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops, the cache (whether it is whole, who "
+      "may write it) and its "
+      "winners of the devices here (whether there are any, which are stale). Whatever is wrong ends with a command."};
   verb.options = {kOps, kCache, kFormat};
-  verb.examples = {{"tilewright doctor --format json", "For a bug report."}};
+  verb.examples = {{"tilewright doctor", "What is wrong here, and what to type."},
+                   {"tilewright doctor --format json", "For a bug report."}};
   verb.exit_codes = "0 something can be tuned here and the cache is sound, 1 not, 2 the command line is wrong.";
   verb.run = run;
   return verb;

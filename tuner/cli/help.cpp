@@ -11,17 +11,15 @@ namespace {
 
 constexpr std::size_t kWidth = 80;
 
-struct Variable {
-  const char* name;
-  const char* says;
-};
+constexpr const char* kExitCodes = "0 done, 1 failed, 2 the command line or a definition is wrong, 3 partly done.";
 
-constexpr Variable kVariables[] = {
+const std::vector<Variable> kVariables{
     {"TILEWRIGHT_CACHE", "The cache file, where --cache is not given."},
     {"TILEWRIGHT_MISSES", "The file of misses, or off. Default: tilewright/misses in the XDG cache folder."},
     {"TILEWRIGHT_KERNELS_DIR", "The folder of the built-in ops, in place of the one beside the program."},
     {"TILEWRIGHT_NVRTC", "NVRTC's library, or the folder that holds it. No other is tried then."},
     {"TILEWRIGHT_LIBCUDA", "The CUDA driver's library, in place of libcuda.so.1."},
+    {"TILEWRIGHT_LIBNVML", "NVML's library, in place of libnvidia-ml.so.1: clocks, temperature, other processes."},
     {"CUDA_HOME, CUDA_PATH", "A CUDA toolkit to find NVRTC and the CUDA headers in."},
     {"CXX", "The C++ compiler that the emulator uses (g++ or clang++)."},
     {"TILEWRIGHT_EMULATOR_FLAGS", "More options for that compiler, such as -g for a debugger."},
@@ -76,9 +74,13 @@ std::string spelled(const Option& option) {
   return fmt::format("{}--{}{}{}", letter, option.name, option.value.empty() ? "" : " ", option.value);
 }
 
-constexpr const char* kExitCodes = "0 done, 1 failed, 2 the command line or a definition is wrong, 3 partly done.";
-
 }  // namespace
+
+const std::vector<Variable>& variables() { return kVariables; }
+
+std::string exit_codes(const Verb* verb) {
+  return verb == nullptr || verb->exit_codes.empty() ? kExitCodes : verb->exit_codes;
+}
 
 std::string help_text(const Verb& verb) {
   std::string text = fmt::format("tilewright {} {}\n\n", verb.name, verb.usage);
@@ -95,8 +97,7 @@ std::string help_text(const Verb& verb) {
       text += fmt::format("  {}\n", example.command) + wrap(example.says, 6, 0);
     }
   }
-  const std::string codes = verb.exit_codes.empty() ? kExitCodes : verb.exit_codes;
-  return text + "\n" + wrap("Exit code: " + codes, 0, 0);
+  return text + "\n" + wrap("Exit code: " + exit_codes(&verb), 0, 0);
 }
 
 std::string overview_text() {
@@ -107,7 +108,7 @@ std::string overview_text() {
   text += "\nEnvironment:\n";
   text += two_columns(
       kVariables, [](const Variable& variable) { return variable.name; },
-      [](const Variable& variable) { return std::string(variable.says); });
+      [](const Variable& variable) { return variable.says; });
   text += "\n" + wrap("Results go to standard output, progress and errors to standard error.", 0, 0);
   text += wrap(std::string("Exit code: ") + kExitCodes, 0, 0);
   text += "\nType `tilewright VERB --help` for a verb's options, `tilewright --version` for\nthe version.\n";

@@ -2,14 +2,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tuner/cli/verb.hpp"
 
-/// Help, made from the table of verbs: for a terminal, and as docs/cli.md, which holds the very same text.
+/// Help, made from the table of verbs: for a terminal, and as docs/cli.md, which holds the very same text. Man pages are made from
+/// the same values (man_page.hpp).
 namespace tilewright::cli {
 
 /// `tilewright VERB --help`
 [[nodiscard]] std::string help_text(const Verb& verb);
+/// Names and meanings of the environment variables that the program reads.
+struct Variable {
+  std::string name;
+  std::string says;
+};
+[[nodiscard]] const std::vector<Variable>& variables();
+/// What the exit codes of `verb` mean, or of the program where it is null.
+[[nodiscard]] std::string exit_codes(const Verb* verb);
+
 /// `tilewright help`
 [[nodiscard]] std::string overview_text();
 /// The whole of docs/cli.md.

@@ -2,6 +2,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/help.hpp"
+#include "tuner/cli/man_page.hpp"
 #include "tuner/cli/verb.hpp"
 
 namespace tilewright::cli {
@@ -11,6 +12,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   if (arguments.has("markdown")) {
     console.print(markdown_text());
+  } else if (arguments.has("man")) {
+    for (const std::filesystem::path& path : write_man_pages(arguments.text("man")))
+      console.print(path.string() + "\n");
   } else if (arguments.words().empty()) {
     console.print(overview_text());
   } else {
@@ -25,8 +29,14 @@ Verb help_verb() {
   Verb verb;
   verb.name = "help";
   verb.summary = "Print the help of the program or of one verb";
-  verb.usage = "[VERB]";
-  verb.options = {{"markdown", "", "The whole of docs/cli.md."}};
+  verb.usage = "[VERB] [OPTION...]";
+  verb.options = {{"markdown", "", "Print the whole of docs/cli.md."},
+                  {"man", "DIR", "Write the man pages of the program and of each verb into this folder."}};
+  verb.examples = {
+      {"tilewright help sweep", "As tilewright sweep --help."},
+      {"tilewright help --man ~/.local/share/man/man1",
+       "Then `man tilewright-sweep` finds it; an installed program has brought its own."},
+  };
   verb.run = run;
   return verb;
 }

@@ -10,6 +10,7 @@ namespace {
 
 // A signal handler has no other way to speak to the program, whose compile threads ask as well.
 std::atomic<bool> signalled = false;
+std::atomic<bool> continued = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 }  // namespace
@@ -20,8 +21,14 @@ void watch_interrupts() {
   // Once only, so that a second Ctrl-C ends a program that does not listen; reads and writes are not disturbed.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  struct sigaction going_on {};
+  going_on.sa_handler = [](int) { continued = true; };
+  going_on.sa_flags = SA_RESTART;
+  sigaction(SIGCONT, &going_on, nullptr);
 }
 
 bool interrupted() noexcept { return signalled; }
+
+bool was_continued() noexcept { return continued.exchange(false); }
 
 }  // namespace tilewright::cli

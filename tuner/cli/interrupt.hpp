@@ -9,4 +9,7 @@ namespace tilewright::cli {
 void watch_interrupts();
 [[nodiscard]] bool interrupted() noexcept;
 
+/// True once after each SIGCONT that came since watch_interrupts(): a shell had the terminal meanwhile.
+[[nodiscard]] bool was_continued() noexcept;
+
 }  // namespace tilewright::cli

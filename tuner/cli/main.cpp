@@ -12,6 +12,8 @@
 #include "cache/error.hpp"
 #include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/complete.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/help.hpp"
 #include "tuner/cli/setup.hpp"
@@ -29,6 +31,16 @@ bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+/// Before the command line is judged, whose mistakes are to be events, too.
+bool asks_for_json_log(const std::vector<std::string>& words) {
+  const std::string option = std::string("--") + kLogFormat.name;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option + "=json" || (words[i] == option && i + 1 < words.size() && words[i + 1] == "json"))
+      return true;
+  }
+  return false;
+}
+
 ExitCode run(const std::vector<std::string>& words, Console& console) {
   if (words.empty()) {
     console.say(overview_text());
@@ -42,7 +54,7 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
     console.print(fmt::format("tilewright {}\n", version()));
     return ExitCode::done;
   }
-  // No verbs for people: what a sweep's workers are started with (setup.hpp).
+  // No verbs for people: what a sweep's workers are started with (setup.hpp), and what shells ask.
   if (words.front() == kCompileWorker) {
     end_with(STDIN_FILENO);
     NvrtcCompiler compiler;
@@ -53,7 +65,12 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
     const auto open = [&](std::string* said) { return open_device(words.back(), said); };
     return serve_device(open, STDIN_FILENO) == 0 ? ExitCode::done : ExitCode::failed;
   }
+  if (words.front() == kCompleteWords) {
+    console.print(completion_text(complete({words.begin() + 1, words.end()})));
+    return ExitCode::done;
+  }
   const Verb& verb = find_verb(words.front());
+  if (asks_for_json_log(words)) console.log_as_json();
   const Arguments arguments(verb, {words.begin() + 1, words.end()});
   if (arguments.has("help")) {
     console.print(help_text(verb));
@@ -72,12 +89,12 @@ int main(int argc, char** argv) {
   try {
     return static_cast<int>(cli::run({argv + 1, argv + argc}, console));
   } catch (const UsageError& error) {
-    console.say(fmt::format("tilewright: {}", error.what()));
+    console.say_error(error.what());
     return static_cast<int>(ExitCode::usage);
   } catch (const std::bad_alloc&) {
-    console.say("tilewright: the machine's memory is exhausted; give it more, or tune smaller problems");
+    console.say_error("the machine's memory is exhausted; give it more, or tune smaller problems");
   } catch (const std::exception& error) {
-    console.say(fmt::format("tilewright: {}", error.what()));
+    console.say_error(error.what());
   }
   return static_cast<int>(ExitCode::failed);
 }

@@ -4,29 +4,77 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tuner/report/units.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-// A terminal is redrawn at most ten times a second, a log gets a line every five seconds.
-constexpr double kLivePeriod = 0.1;
-constexpr double kLogPeriod = 5;
+// A terminal is redrawn ten times a second, a log gets a line every five seconds.
+constexpr std::chrono::milliseconds kLivePeriod{100};
+constexpr std::chrono::milliseconds kLogPeriod{5000};
 // Failures of one kind that are told one by one.
 constexpr std::size_t kFailuresTold = 5;
-// Trials before a time to go is guessed.
-constexpr std::size_t kTrialsBeforeGuess = 10;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Those of the trial, else those of its measurement.
+DeviceReadings readings_of(const Trial& trial) {
+  if (!trial.timing || trial.readings.sm_clock_mhz || trial.readings.temperature_c) return trial.readings;
+  return trial.timing->readings;
+}
 
 }  // namespace
 
 Progress::Progress(Console& console, bool quiet)
-    : console_(console), quiet_(quiet), live_(!quiet && console.live_possible()), lane_(*this, "") {}
+    : console_(console),
+      quiet_(quiet),
+      live_(!quiet && console.live_possible()),
+      json_(!quiet && console.logs_json()),
+      lane_(*this, "") {
+  if (!quiet_) shower_ = std::jthread([this](const std::stop_token& stop) { keep_showing(stop); });
+}
+
+Progress::~Progress() {
+  if (shower_.joinable()) {
+    shower_.request_stop();
+    shower_.join();
+  }
+  end();
+}
+
+void Progress::keep_showing(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, stop, live_ ? kLivePeriod : kLogPeriod, [&] { return stop.stop_requested(); })) show();
+}
+
+void Progress::show() {
+  if (state_.problems == 0) return;
+  state_.seconds = seconds();
+  if (live_) return console_.show_live(block_lines(state_, console_.live_width()));
+  if (json_) {
+    nlohmann::ordered_json told = event("state", "");
+    told["problems"] = state_.problems;
+    told["finished"] = state_.finished;
+    told["tried"] = state_.tried;
+    told["compiling"] = state_.compiling;
+    told["failures"] = nlohmann::ordered_json::object();
+    for (const auto& [status, number] : state_.failures) told["failures"][std::string(name(status))] = number;
+    const auto left = seconds_to_go(state_);
+    told["seconds_to_go"] = left ? nlohmann::ordered_json(*left) : nlohmann::ordered_json();
+    return console_.log(told);
+  }
+  for (const LaneState& lane : state_.lanes) {
+    if (!lane.problems.empty()) line(log_line(state_, lane));
+  }
+}
 
 SweepListener& Progress::on(const std::string& device) {
   const std::lock_guard lock(mutex_);
+  for (const auto& lane : lanes_) {
+    if (lane->device() == device) return *lane;
+  }
   return *lanes_.emplace_back(std::make_unique<Lane>(*this, device));
 }
 
@@ -39,6 +87,11 @@ void Progress::trial_done(const Problem& problem, const Trial& trial, bool is_be
   lane_.trial_done(problem, trial, is_best_so_far);
 }
 
+void Progress::compiling(std::size_t unfinished) {
+  const std::lock_guard lock(mutex_);
+  state_.compiling = unfinished;
+}
+
 void Progress::problem_done(const Problem& problem, const std::vector<Winner>& winners) {
   lane_.problem_done(problem, winners);
 }
@@ -47,6 +100,8 @@ void Progress::note(const std::string& text) { lane_.note(text); }
 
 void Progress::end() {
   const std::lock_guard lock(mutex_);
+  state_ = {};
+  seen_.clear();
   console_.clear_live();
 }
 
@@ -54,70 +109,80 @@ double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
+nlohmann::ordered_json Progress::event(const char* kind, const std::string& device) const {
+  nlohmann::ordered_json event{{"event", kind}, {"seconds", seconds()}};
+  if (!device.empty()) event["device"] = device;
+  return event;
+}
+
 void Progress::line(const std::string& text) {
-  if (!quiet_) console_.say(fmt::format("[{:>7.1f} s] {}", seconds(), text));
+  if (!quiet_ && !json_) console_.say(fmt::format("[{:>7.1f} s] {}", seconds(), text));
 }
 
-void Progress::show_state(const Lane& lane, bool now) {
-  if (quiet_) return;
-  if (seconds() - last_shown_ < (live_ ? kLivePeriod : kLogPeriod) && !now) return;
-  last_shown_ = seconds();
-  if (!live_) return line(lane.state());
-  std::string all;
-  for (const auto& each : lanes_) {
-    if (const std::string state = each->state(); !state.empty()) all += (all.empty() ? "" : " | ") + state;
+LaneState& Progress::Lane::state() {
+  std::list<LaneState>& lanes = progress_.state_.lanes;
+  const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const auto& lane) { return lane.device == device_; });
+  return found != lanes.end() ? *found : lanes.emplace_back(LaneState{device_, {}, {}});
+}
+
+ProblemState& Progress::Lane::problem_of(const std::string& key) {
+  std::list<ProblemState>& problems = state().problems;
+  const auto found = std::find_if(problems.begin(), problems.end(), [&](const auto& each) { return each.key == key; });
+  if (found == problems.end()) {
+    problems.emplace_front().key = key;
+  } else {
+    problems.splice(problems.begin(), problems, found);
   }
-  console_.show_live(lanes_.empty() ? lane.state() : all);
+  return problems.front();
 }
-
-Progress::Lane::Lane(Progress& progress, const std::string& device)
-    : progress_(progress), prefix_(device.empty() ? "" : device + " ") {}
 
 void Progress::Lane::problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                                      std::size_t already_measured) {
   const std::lock_guard lock(progress_.mutex_);
-  problem_ = problem.key();
-  index_ = index + 1;
-  of_ = of;
-  configs_ = configs;
-  known_ = already_measured;
-  done_ = already_measured;
-  failed_ = 0;
-  best_.reset();
-  if (progress_.live_) {
-    progress_.show_state(*this, true);
-  } else {
-    progress_.line(fmt::format("{}{}/{} {}: {} configs, {} known", prefix_, index_, of_, problem_, configs_, known_));
+  SweepState& sweep = progress_.state_;
+  ProblemState& mine = problem_of(problem.key());
+  mine = {mine.key, index + 1, configs, already_measured, already_measured, 0, std::nullopt, 0, 0};
+  sweep.problems = std::max(sweep.problems, of);
+  // One that another device was lost over, or that devices of several models have, counts once.
+  if (progress_.seen_.insert(mine.key).second) ++sweep.begun;
+  if (progress_.json_) {
+    nlohmann::ordered_json told = progress_.event("problem_started", device_);
+    told.update({{"problem", mine.key}, {"index", index + 1}, {"of", of}, {"configs", configs}, {"known", mine.known}});
+    return progress_.console_.log(told);
   }
-}
-
-std::string Progress::Lane::time_to_go() const {
-  if (progress_.made_ < kTrialsBeforeGuess) return "";
-  const double each = progress_.seconds() / static_cast<double>(progress_.made_);
-  // Problems to come are taken to be like this one.
-  const auto left = static_cast<double>((configs_ - std::min(done_, configs_)) + (of_ - index_) * (configs_ - known_));
-  return fmt::format(", {} to go", show_duration(each * left));
-}
-
-std::string Progress::Lane::state() const {
-  if (problem_.empty()) return "";
-  std::string state = fmt::format("{}{}/{} {}: {}/{} configs", prefix_, index_, of_, problem_, done_, configs_);
-  if (failed_ > 0) state += fmt::format(", {} failed", failed_);
-  state += time_to_go();
-  if (best_) state += fmt::format("; best {} {}", show_time(best_->timing->median_ns), best_->config.text());
-  return state;
+  if (progress_.live_) return;
+  progress_.line(
+      fmt::format("{}{}/{} {}: {} configs, {} known", prefix(), index + 1, of, mine.key, configs, mine.known));
 }
 
 void Progress::Lane::trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) {
   const std::lock_guard lock(progress_.mutex_);
-  ++done_;
-  ++progress_.made_;
-  if (is_best_so_far) best_ = trial;
-  if (is_failure(trial.status)) {
-    ++failed_;
-    tell_failure(problem, trial);
+  ProblemState& mine = problem_of(problem.key());
+  ++mine.done;
+  ++progress_.state_.tried;
+  const DeviceReadings readings = readings_of(trial);
+  if (readings.sm_clock_mhz || readings.temperature_c) state().readings = readings;
+  if (is_best_so_far && trial.timing) {
+    mine.before_ns = mine.best ? mine.best->timing->median_ns : 0;
+    mine.best = trial;
+    mine.best_at = mine.done;
   }
-  progress_.show_state(*this, false);
+  if (is_failure(trial.status)) {
+    ++mine.failed;
+    ++progress_.state_.failures[trial.status];
+  }
+  if (progress_.json_) {
+    nlohmann::ordered_json told = progress_.event("trial", device_);
+    told.update({{"problem", mine.key}, {"config", trial.config.text()}, {"status", name(trial.status)}});
+    if (!trial.reason.empty()) told["reason"] = trial.reason;
+    if (trial.timing) told["median_ns"] = trial.timing->median_ns;
+    told["best"] = is_best_so_far;
+    if (readings.sm_clock_mhz) told["sm_clock_mhz"] = *readings.sm_clock_mhz;
+    if (readings.temperature_c) told["temperature_c"] = *readings.temperature_c;
+    if (readings.power_mw) told["power_mw"] = *readings.power_mw;
+    return progress_.console_.log(told);
+  }
+  if (is_failure(trial.status)) tell_failure(problem, trial);
 }
 
 void Progress::Lane::tell_failure(const Problem& problem, const Trial& trial) {
@@ -125,7 +190,7 @@ void Progress::Lane::tell_failure(const Problem& problem, const Trial& trial) {
   if (trial.status == TrialStatus::exceeds_limits) return;
   const std::size_t told = ++progress_.told_[trial.status];
   if (told <= kFailuresTold) {
-    progress_.line(fmt::format("{}{}: {} on {}: {}", prefix_, name(trial.status), trial.config.text(), problem.key(),
+    progress_.line(fmt::format("{}{}: {} on {}: {}", prefix(), name(trial.status), trial.config.text(), problem.key(),
                                first_line(trial.reason)));
   } else if (told == kFailuresTold + 1) {
     progress_.line(fmt::format("{}: more of these are stored, and not told", name(trial.status)));
@@ -134,24 +199,36 @@ void Progress::Lane::tell_failure(const Problem& problem, const Trial& trial) {
 
 void Progress::Lane::problem_done(const Problem& problem, const std::vector<Winner>& winners) {
   const std::lock_guard lock(progress_.mutex_);
-  const std::string head = fmt::format("{}{}/{} {}", prefix_, index_, of_, problem.key());
-  if (configs_ == 0) {
-    progress_.line(head + ": no config can serve it");
-    return;
+  const ProblemState mine = problem_of(problem.key());
+  state().problems.pop_front();
+  ++progress_.state_.finished;
+  if (progress_.json_) {
+    nlohmann::ordered_json told = progress_.event("problem_done", device_);
+    told.update({{"problem", mine.key}, {"configs", mine.configs}, {"failed", mine.failed}});
+    told["winner"] =
+        winners.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(winners.front().trial.config.text());
+    if (!winners.empty() && winners.front().trial.timing) told["median_ns"] = winners.front().trial.timing->median_ns;
+    return progress_.console_.log(told);
   }
+  const std::string head = fmt::format("{}{}/{} {}", prefix(), mine.index, progress_.state_.problems, mine.key);
+  if (mine.configs == 0) return progress_.line(head + ": no config can serve it");
   if (winners.empty()) {
-    progress_.line(fmt::format("{}: no winner, {} of {} configs failed", head, failed_, configs_));
-    return;
+    return progress_.line(fmt::format("{}: no winner, {} of {} configs failed", head, mine.failed, mine.configs));
   }
+  if (mine.done == mine.known) return;
   const Trial& best = winners.front().trial;
-  if (done_ == known_) return;
   progress_.line(
       fmt::format("{}: {} {}", head, show_time(best.timing ? best.timing->median_ns : 0), best.config.text()));
 }
 
 void Progress::Lane::note(const std::string& text) {
   const std::lock_guard lock(progress_.mutex_);
-  progress_.line(prefix_ + text);
+  if (progress_.json_) {
+    nlohmann::ordered_json told = progress_.event("note", device_);
+    told["text"] = text;
+    return progress_.console_.log(told);
+  }
+  progress_.line(prefix() + text);
 }
 
 }  // namespace tilewright::cli

@@ -2,84 +2,91 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/sweep_state.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// A sweep's progress on stderr: one live line on a terminal, timed lines elsewhere. Failures are told as they
-/// happen, the first few of each kind; all of them are in the cache.
+/// A sweep's progress on stderr: one live block on a terminal, timed lines elsewhere, or events as JSON (docs/progress.md).
+/// Failures are told as they happen, the first few of each kind; all of them are in the cache.
 namespace tilewright::cli {
 
-/// May be told by any thread.
+/// May be told by any thread. Serves several sweeps one after the other, with end() between them.
 class Progress : public SweepListener {
  public:
   Progress(Console& console, bool quiet);
-  ~Progress() override { end(); }
+  ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A part of the live line, and lines that begin with the device's name.
+  /// A part of the block, and lines that begin with the device's name.
   [[nodiscard]] SweepListener& on(const std::string& device) override;
   void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                        std::size_t already_measured) override;
   void trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) override;
+  void compiling(std::size_t unfinished) override;
   void problem_done(const Problem& problem, const std::vector<Winner>& winners) override;
   void note(const std::string& line) override;
-  /// The live line goes.
+  /// A sweep is over: the block goes.
   void end();
 
  private:
-  /// What one device is at.
+  /// What one device tells.
   class Lane : public SweepListener {
    public:
-    Lane(Progress& progress, const std::string& device);
+    Lane(Progress& progress, std::string device) : progress_(progress), device_(std::move(device)) {}
     void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                          std::size_t already_measured) override;
     void trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) override;
+    void compiling(std::size_t unfinished) override { progress_.compiling(unfinished); }
     void problem_done(const Problem& problem, const std::vector<Winner>& winners) override;
     void note(const std::string& line) override;
-    /// Where it is, in a line.
-    [[nodiscard]] std::string state() const;
+
+    [[nodiscard]] const std::string& device() const noexcept { return device_; }
 
    private:
+    [[nodiscard]] LaneState& state();
+    /// The problem under way, now the first of its lane.
+    [[nodiscard]] ProblemState& problem_of(const std::string& key);
     void tell_failure(const Problem& problem, const Trial& trial);
-    /// Time to go, judged by the trials made so far; empty while there are too few.
-    [[nodiscard]] std::string time_to_go() const;
+    /// "cuda:1 ", or empty where there is one device.
+    [[nodiscard]] std::string prefix() const { return device_.empty() ? "" : device_ + " "; }
 
     Progress& progress_;
-    /// "cuda:1 ", or empty where there is one device.
-    std::string prefix_;
-    std::string problem_;
-    std::size_t index_ = 0;
-    std::size_t of_ = 0;
-    std::size_t configs_ = 0;
-    std::size_t done_ = 0;
-    std::size_t known_ = 0;
-    std::size_t failed_ = 0;
-    std::optional<Trial> best_;
+    std::string device_;
   };
 
+  /// Of the sweep, with the device where there are several.
+  [[nodiscard]] nlohmann::ordered_json event(const char* kind, const std::string& device) const;
   void line(const std::string& text);
-  /// When it is time to, or `now`: all lanes on a terminal, else the one that has something new.
-  void show_state(const Lane& lane, bool now);
+  /// Shows where the sweep is: again and again, on a thread of its own.
+  void keep_showing(const std::stop_token& stop);
+  void show();
   [[nodiscard]] double seconds() const;
 
   Console& console_;
   bool quiet_;
   bool live_;
+  bool json_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double last_shown_ = 0;
-  std::size_t made_ = 0;
   std::map<TrialStatus, std::size_t> told_;
+  SweepState state_;
+  std::set<std::string> seen_;
   std::mutex mutex_;
+  std::condition_variable_any wake_;
   Lane lane_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  /// Last, so that it ends before what it shows.
+  std::jthread shower_;
 };
 
 }  // namespace tilewright::cli

@@ -72,7 +72,10 @@ Verb query_verb() {
       "(the op's base), none; fresh or stale; same device or same architecture.",
   };
   verb.options = {
-      {"device", "NAME", "A device of the cache by its name or a part of it, cpu, or an architecture such as sm_90."},
+      {.name = "device",
+       .value = "NAME",
+       .help = "A device of the cache by its name or a part of it, cpu, or an architecture such as sm_90.",
+       .takes = Takes::stored_device},
       kOps,
       kCache,
       kFormat,

@@ -2,15 +2,11 @@
 #include "tuner/cli/search_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <exception>
 #include <map>
-#include <vector>
 
 #include "cache/error.hpp"
-#include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {
 
@@ -33,15 +29,8 @@ std::chrono::nanoseconds read_duration(const std::string& option, const std::str
   return std::chrono::nanoseconds(static_cast<std::int64_t>(number * unit->second));
 }
 
-std::string strategy_of(const Arguments& arguments, const std::string& otherwise) {
-  std::string name = arguments.text("strategy", otherwise);
-  const std::vector<std::string>& known = strategy_names();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
-  throw UsageError(fmt::format("--strategy {}: there are {}{}", name, fmt::join(known, ", "), suggestion(name, known)));
-}
-
 void read_search_options(const Arguments& arguments, SweepRequest& request) {
-  request.strategy = strategy_of(arguments, "race");
+  request.strategy = arguments.text("strategy", "race");
   request.seed = static_cast<std::uint64_t>(arguments.integer("seed", 1, 0));
   request.max_trials = static_cast<std::size_t>(arguments.integer("max-trials", 0, 1));
   request.prune = !arguments.has("no-prune");

@@ -13,9 +13,6 @@ namespace tilewright::cli {
 /// "60s", "500ms", "5m", "1h", "1.5h"; throws UsageError that names the option.
 [[nodiscard]] std::chrono::nanoseconds read_duration(const std::string& option, const std::string& text);
 
-/// --strategy, else `otherwise`; throws UsageError with the nearest right name.
-[[nodiscard]] std::string strategy_of(const Arguments& arguments, const std::string& otherwise);
-
 /// Sets what these options say in `request`.
 void read_search_options(const Arguments& arguments, SweepRequest& request);
 

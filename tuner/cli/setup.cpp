@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/cli/setup.hpp"
 
-#include <fmt/format.h>
-
-#include "cache/error.hpp"
 #include "tuner/kernels_dir.hpp"
 #include "tuner/process/process.hpp"
 
 namespace tilewright::cli {
 
-Format format_of(const Arguments& arguments) {
-  const std::string name = arguments.text("format", "text");
-  if (const auto format = format_from(name)) return *format;
-  throw UsageError(
-      fmt::format("--format {}: no such form{}", name, suggestion(name, {"text", "json", "csv", "markdown"})));
-}
+Format format_of(const Arguments& arguments) { return format_from(arguments.text("format", "text")).value(); }
 
 std::optional<MeasureMode> mode_of(const Arguments& arguments) {
   if (!arguments.has("mode")) return std::nullopt;
-  const std::string typed = arguments.text("mode");
-  if (const auto mode = measure_mode_from(typed)) return mode;
-  throw UsageError(fmt::format("--mode {}: no such mode{}", typed, suggestion(typed, {"cold", "hot", "events"})));
+  return measure_mode_from(arguments.text("mode")).value();
 }
 
 std::filesystem::path cache_path(const Arguments& arguments) {

@@ -14,9 +14,9 @@
 /// What several verbs need, from the options that they share.
 namespace tilewright::cli {
 
-/// --format; throws UsageError with the nearest right name.
+/// --format
 [[nodiscard]] Format format_of(const Arguments& arguments);
-/// --mode, or nothing when it is not given; throws UsageError.
+/// --mode, or nothing when it is not given.
 [[nodiscard]] std::optional<MeasureMode> mode_of(const Arguments& arguments);
 /// --cache, else the default.
 [[nodiscard]] std::filesystem::path cache_path(const Arguments& arguments);

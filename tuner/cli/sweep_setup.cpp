@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -17,6 +18,7 @@
 #include "tuner/compile/compiler_processes.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/definition/space.hpp"
 #include "tuner/report/units.hpp"
 
 namespace tilewright::cli {
@@ -25,25 +27,16 @@ namespace {
 // The emulator is there to try the whole road, not to rank a thousand configs: each costs a run of the host's compiler.
 constexpr std::int64_t kMaxConfigsOnCpu = 24;
 
-/// --regime: what ranks the finalists.
-Regime regime_of(const Arguments& arguments) {
-  const std::string typed = arguments.text("regime", "burst");
-  if (const auto regime = regime_from(typed)) return *regime;
-  throw UsageError(fmt::format("--regime {}: no such regime{}", typed, suggestion(typed, {"burst", "sustained"})));
-}
+constexpr std::array kFailures{TrialStatus::compile_failed, TrialStatus::exceeds_limits, TrialStatus::wrong_result,
+                               TrialStatus::timed_out, TrialStatus::crashed};
 
 /// --retry: failures that are tried again.
 std::set<TrialStatus> retries_of(const Arguments& arguments) {
-  static const std::vector<std::string> kAll{"compile_failed", "exceeds_limits", "wrong_result", "timed_out",
-                                             "crashed"};
   std::set<TrialStatus> statuses;
   if (!arguments.has("retry")) return statuses;
   for (const std::string& word : split_list(arguments.text("retry"))) {
-    if (word != "all" && std::find(kAll.begin(), kAll.end(), word) == kAll.end()) {
-      throw UsageError(fmt::format("--retry {}: no such failure{}", word, suggestion(word, kAll)));
-    }
-    for (const std::string& status : kAll) {
-      if (word == "all" || word == status) statuses.insert(trial_status_from(status).value());
+    for (const TrialStatus status : kFailures) {
+      if (word == "all" || word == name(status)) statuses.insert(status);
     }
   }
   return statuses;
@@ -68,11 +61,21 @@ std::unique_ptr<Compiler> open_compiler(const Arguments& arguments, bool emulato
   return std::make_unique<CompilerProcesses>(std::move(settings));
 }
 
+std::size_t max_configs_of(const Arguments& arguments, bool emulator) {
+  return static_cast<std::size_t>(arguments.integer("max-configs", emulator ? kMaxConfigsOnCpu : 0, 0));
+}
+
+void consider_one(const Arguments& arguments, SweepRequest& request) {
+  const Candidate named = resolve_config(*request.definition, Config::parse(arguments.text("config")));
+  for (const Problem& problem : request.problems) request.only[problem.key()] = {named.config.text()};
+  request.max_configs = 0;
+}
+
 SweepRequest sweep_request(const Arguments& arguments) {
   SweepRequest request;
   request.mode = mode_of(arguments).value_or(MeasureMode::cold);
   request.stop.budget = std::chrono::milliseconds(arguments.integer("budget-ms", 60, 1));
-  request.regime = regime_of(arguments);
+  request.regime = regime_from(arguments.text("regime", "burst")).value();
   request.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
   request.ceilings = !arguments.has("no-ceilings");
   request.again = arguments.has("again");
@@ -108,19 +111,19 @@ std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& r
   place.emulator = first.facts().is_cpu();
   place.compiler = open_compiler(arguments, place.emulator);
   request.compiler = place.compiler.get();
-  request.max_configs =
-      static_cast<std::size_t>(arguments.integer("max-configs", place.emulator ? kMaxConfigsOnCpu : 0, 0));
+  request.max_configs = max_configs_of(arguments, place.emulator);
   request.locks = std::filesystem::temp_directory_path();
   return place;
 }
 
 std::string summary_text(const SweepSummary& summary, const Store& store) {
-  std::string text =
-      fmt::format("{} problem{} in {}: {} configs measured", summary.problems, summary.problems == 1 ? "" : "s",
-                  show_duration(summary.wall_seconds.count()), summary.measured);
+  std::string text = fmt::format("{} problem{} in {:.3f} s: {} configs measured", summary.problems,
+                                 summary.problems == 1 ? "" : "s", summary.wall_seconds.count(), summary.measured);
   if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
+  if (summary.pruned > 0) text += fmt::format(", {} left out since they cannot win", summary.pruned);
   text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
                       summary.compiled, show_duration(summary.compile_seconds.count()));
+  text += fmt::format("; devices waited {:.3f} s for compilers", summary.waited_seconds.count());
   return text + fmt::format("; cache {}", store.path().string());
 }
 

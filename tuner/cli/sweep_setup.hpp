@@ -20,6 +20,12 @@ namespace tilewright::cli {
 /// All but the definition, the problems, and what depends on the device.
 [[nodiscard]] SweepRequest sweep_request(const Arguments& arguments);
 
+/// --max-configs.
+[[nodiscard]] std::size_t max_configs_of(const Arguments& arguments, bool emulator);
+
+/// --config: of each problem of the request that one alone.
+void consider_one(const Arguments& arguments, SweepRequest& request);
+
 /// Where a sweep runs: what measures, and what compiles.
 struct SweepPlace {
   std::unique_ptr<Workplaces> devices;

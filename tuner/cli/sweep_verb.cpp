@@ -16,6 +16,7 @@
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/replay.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/sweep_dry_run.hpp"
 #include "tuner/cli/sweep_misses.hpp"
 #include "tuner/cli/sweep_revalidate.hpp"
 #include "tuner/cli/sweep_setup.hpp"
@@ -24,6 +25,7 @@
 #include "tuner/definition/shapes.hpp"
 #include "tuner/definition/space.hpp"
 #include "tuner/report/winner_lines.hpp"
+#include "tuner/search/strategy.hpp"
 #include "tuner/sweep/sweep.hpp"
 
 namespace tilewright::cli {
@@ -125,7 +127,18 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
   return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);
 }
 
+/// Each makes of a sweep something else.
+void require_one_kind(const Arguments& arguments) {
+  std::string first;
+  for (const char* const kind : {"replay", "misses", "revalidate", "dry-run"}) {
+    if (!arguments.has(kind)) continue;
+    if (!first.empty()) throw UsageError(fmt::format("--{} and --{}: one of them at a time", first, kind));
+    first = kind;
+  }
+}
+
 ExitCode run(const Arguments& arguments, Console& console) {
+  require_one_kind(arguments);
   if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
   if (arguments.has("misses")) return run_sweep_misses(arguments, console);
@@ -136,19 +149,17 @@ ExitCode run(const Arguments& arguments, Console& console) {
   SweepRequest request = sweep_request(arguments);
   request.definition = &catalogue.find(words.op);
   // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
-  (void)problems_of(arguments, words, *request.definition, false);
+  const auto problems = [&](bool emulator) { return problems_of(arguments, words, *request.definition, emulator); };
+  (void)problems(false);
+  if (arguments.has("dry-run")) return run_sweep_dry(arguments, console, request, problems);
 
   const bool quiet = arguments.has("quiet");
   Progress progress(console, quiet);
   const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
   if (!place) return ExitCode::partly;
-  request.problems = problems_of(arguments, words, *request.definition, place->emulator);
+  request.problems = problems(place->emulator);
   check_sizes(*request.definition, request.problems);
-  if (arguments.has("config")) {
-    const Candidate named = resolve_config(*request.definition, Config::parse(arguments.text("config")));
-    for (const Problem& problem : request.problems) request.only[problem.key()] = {named.config.text()};
-    request.max_configs = 0;
-  }
+  if (arguments.has("config")) consider_one(arguments, request);
 
   const Workplaces* const devices = place->devices.get();
   Store store(cache_path(arguments));
@@ -197,27 +208,50 @@ Verb sweep_verb() {
   verb.options = {
       {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
       {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
-      {"dtype", "LIST", "Types to tune: bf16,f32."},
-      {"attr", "NAME=LIST", "Values of an attribute: act=gelu,relu. Default: the attribute's first.", true},
-      {"device", "NAME", "auto (default: the first GPU, else the emulator), cpu, or cuda:N."},
-      {"devices", "LIST",
-       "Several: all GPUs (all), or a list such as cuda:0,cuda:2. GPUs of one model share the problems, each of which "
-       "is "
-       "measured wholly on one; of different models each measures them all."},
-      {"mode", "MODE", "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches."},
-      {"regime", "NAME",
-       "burst (default): the fastest where the power limit is not reached is served; sustained: of the finalists the "
-       "fastest after a second of load. Both are stored."},
+      {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
+      {.name = "attr",
+       .value = "NAME=LIST",
+       .help = "Values of an attribute: act=gelu,relu. Default: the attribute's first.",
+       .repeated = true,
+       .takes = Takes::attributes},
+      {.name = "device",
+       .value = "NAME",
+       .help = "auto (default: the first GPU, else the emulator), cpu, or cuda:N.",
+       .takes = Takes::place},
+      {.name = "devices",
+       .value = "LIST",
+       .help =
+           "Several: all GPUs (all), or a list such as cuda:0,cuda:2. GPUs of one model share the problems, each of "
+           "which is measured wholly on one; of different models each measures them all.",
+       .list = true,
+       .takes = Takes::place},
+      {.name = "mode",
+       .value = "MODE",
+       .help = "cold (default): inputs not in L2; hot: inputs in L2; events: single cold launches.",
+       .words = kMode.words},
+      {.name = "regime",
+       .value = "NAME",
+       .help = "burst (default): the fastest where the power limit is not reached is served; sustained: of the "
+               "finalists the fastest after a second of load. Both are stored.",
+       .words = {"burst", "sustained"}},
       {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
       {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
-      {"strategy", "NAME",
-       "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: every "
-       "config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; model: what "
-       "neighbouring shapes rank highest."},
+      {.name = "strategy",
+       .value = "NAME",
+       .help =
+           "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: "
+           "every config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; "
+           "model: what neighbouring shapes rank highest.",
+       .words = strategy_names()},
       {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
       {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
       {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
-      {"no-prune", "", "model: try all configs, in the order of its ranking."},
+      {"no-prune", "",
+       "Try what would be left out since it cannot win, by what a model bounds or the compiler says, and what was left out "
+       "before."},
+      {"dry-run", "",
+       "No sweep: tell what it would do, problem by problem, and how long it would take. --device may name a device of the "
+       "cache that is not here."},
       {"replay", "FILE",
        "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "
        "device, and tell what each asks for, how long it measures and how much slower its winner is."},
@@ -233,15 +267,19 @@ Verb sweep_verb() {
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},
       {"again", "", "Measure what the cache has already, too."},
-      {"retry", "LIST",
-       "Try again what failed so: compile_failed, exceeds_limits, wrong_result, timed_out, crashed, or all. Without it "
-       "no failure is tried twice."},
+      {.name = "retry",
+       .value = "LIST",
+       .help = "Try again what failed so: compile_failed, exceeds_limits, wrong_result, timed_out, crashed, or all. "
+               "Without it no failure is tried twice.",
+       .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
+       .list = true},
       {"timeout", "SECONDS",
        "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
        "much "
        "faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
       {"quiet", "", "No progress."},
+      kLogFormat,
       kOps,
       kCache,
       kFormat,
@@ -252,6 +290,7 @@ Verb sweep_verb() {
        "Two types, six shapes each."},
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
       {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
+      {"tilewright sweep gemm --dry-run --device H200", "What the cache lacks for that GPU."},
       {"tilewright sweep --misses", "What applications used on this GPU and nobody had tuned."},
       {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };

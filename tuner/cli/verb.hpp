@@ -73,7 +73,6 @@ struct Verb {
 [[nodiscard]] Verb show_verb();
 [[nodiscard]] Verb verify_verb();
 [[nodiscard]] Verb bench_verb();
-[[nodiscard]] Verb verify_verb();
 [[nodiscard]] Verb report_verb();
 [[nodiscard]] Verb export_verb();
 [[nodiscard]] Verb import_verb();

@@ -81,9 +81,40 @@ std::string show_moment(long long seconds) {
                      parts.tm_hour, parts.tm_min);
 }
 
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Combining marks and joiners stand on the character before them.
+constexpr Range kNoWidth[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+// East Asian wide characters and pictographs (Unicode's annex 11), by their blocks.
+constexpr Range kTwoColumns[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
+                                 {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+                                 {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+
+template <std::size_t N>
+bool is_in(char32_t character, const Range (&ranges)[N]) noexcept {
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [&](const Range& range) { return character >= range.first && character <= range.last; });
+}
+
+}  // namespace
+
 std::size_t display_width(std::string_view text) noexcept {
-  const auto starts_character = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; };
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at++]);
+    char32_t character = lead;
+    if (lead >= 0xC0) character = lead & (lead >= 0xF0 ? 0x07U : lead >= 0xE0 ? 0x0FU : 0x1FU);
+    for (; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; ++at) {
+      character = character << 6U | (static_cast<unsigned char>(text[at]) & 0x3FU);
+    }
+    columns += is_in(character, kNoWidth) ? 0U : is_in(character, kTwoColumns) ? 2U : 1U;
+  }
+  return columns;
 }
 
 }  // namespace tilewright

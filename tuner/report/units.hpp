@@ -25,7 +25,7 @@ namespace tilewright {
 /// "2026-03-01 14:05 UTC", from seconds since 1970.
 [[nodiscard]] std::string show_moment(long long seconds);
 
-/// Columns of a terminal that UTF-8 text takes: one a character (no wide characters are printed).
+/// Columns of a terminal that UTF-8 text takes: two for each East Asian wide character and pictograph, none for combining marks.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
 
 }  // namespace tilewright

@@ -76,6 +76,9 @@ TEST(ShowMoment, is_in_utc_whatever_the_machine_has) { EXPECT_EQ(show_moment(1'7
 TEST(DisplayWidth, counts_characters_not_bytes) {
   EXPECT_EQ(display_width("µs"), 2U);
   EXPECT_EQ(display_width("± 0.4 %"), 7U);
+  EXPECT_EQ(display_width("核.toml"), 7U);
+  EXPECT_EQ(display_width("e\u0301"), 1U);
+  EXPECT_EQ(display_width("\U0001F680"), 2U);
   EXPECT_EQ(display_width(""), 0U);
 }
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress as its readers see it: in a real terminal, in a log, and as events for programs.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "tests/cli/program.hpp"
+#include "tests/cli/terminal.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+class ProgressTest : public CliTest {
+ protected:
+  /// A sweep that lasts: many problems, each with configs of its own.
+  [[nodiscard]] std::string long_sweep() const {
+    return fmt::format(
+        "{} sweep shift --ops {} --cache {} --device cpu --jobs 1 --budget-ms 10 --no-ceilings --dtype f32,bf16 "
+        "--attr act=none,relu --shapes 'rows=2..40+2 cols=31..39+2'",
+        TILEWRIGHT_PROGRAM, TILEWRIGHT_TEST_OPS, cache());
+  }
+};
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class InTerminal : public ProgressTest {
+ protected:
+  void SetUp() override {
+    if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup brings it";
+  }
+};
+
+TEST_F(InTerminal, is_one_block_that_goes_when_the_sweep_is_interrupted) {
+  const Terminal terminal(folder, 100, 30);
+  terminal.type(long_sweep());
+  ASSERT_TRUE(terminal.wait_for("/400 problems, ")) << terminal.screen();
+  ASSERT_TRUE(terminal.wait_for("best ")) << terminal.screen();
+  const std::string screen = terminal.screen();
+  EXPECT_EQ(count_of(screen, "/400 problems, "), 1U) << screen;
+  EXPECT_TRUE(contains(screen, "shift[dtype=f32,act=none]{rows=")) << screen;
+  terminal.press("C-c");
+  ASSERT_TRUE(terminal.wait_for("Interrupted: what was measured is stored")) << terminal.screen();
+  EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
+  EXPECT_EQ(count_of(terminal.screen(true), "/400 problems, "), 0U) << terminal.screen(true);
+}
+
+TEST_F(InTerminal, stays_one_block_when_the_window_gets_narrow_and_wide_again) {
+  const Terminal terminal(folder, 120, 30);
+  terminal.type(long_sweep());
+  ASSERT_TRUE(terminal.wait_for("best ")) << terminal.screen();
+  for (const int columns : {44, 30, 100, 60}) {
+    terminal.resize(columns, 24);
+    const bool settled = terminal.wait_for([&](const std::string& screen) {
+      return count_of(screen, "/400 problems") == 1 && count_of(screen, "\n  best ") <= 1;
+    });
+    EXPECT_TRUE(settled) << columns << " columns\n" << terminal.screen();
+  }
+  terminal.press("C-c");
+  ASSERT_TRUE(terminal.wait_for("Interrupted")) << terminal.screen();
+  EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
+}
+
+TEST_F(InTerminal, leaves_a_sane_terminal_whatever_kills_the_program) {
+  for (const char* signal : {"TERM", "SEGV", "KILL"}) {
+    std::filesystem::remove(cache());
+    const Terminal terminal(folder, 100, 30);
+    terminal.type(long_sweep() + " & echo $! > " + (folder / "pid").string() + "; fg");
+    ASSERT_TRUE(terminal.wait_for("best ")) << terminal.screen();
+    (void)output_of(fmt::format("kill -{} $(cat {})", signal, (folder / "pid").string()));
+    const bool ended = terminal.wait_for([](const std::string& screen) {
+      return contains(screen, "Interrupted") || contains(screen, "Segmentation fault") || contains(screen, "Killed");
+    });
+    EXPECT_TRUE(ended) << signal << "\n" << terminal.screen();
+    EXPECT_TRUE(terminal.is_sane()) << signal << "\n" << terminal.screen();
+  }
+}
+
+TEST_F(InTerminal, gives_the_shell_its_terminal_on_ctrl_z_and_goes_on_below_after_fg) {
+  const Terminal terminal(folder, 100, 40);
+  terminal.type(long_sweep());
+  ASSERT_TRUE(terminal.wait_for("best ")) << terminal.screen();
+  terminal.press("C-z");
+  ASSERT_TRUE(terminal.wait_for("Stopped")) << terminal.screen();
+  EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
+  terminal.type("echo before; fg");
+  const bool below = terminal.wait_for([](const std::string& screen) {
+    const std::size_t line = screen.find("before\n");
+    return line != std::string::npos && screen.find("/400 problems", line) != std::string::npos;
+  });
+  EXPECT_TRUE(below) << terminal.screen();
+  EXPECT_TRUE(contains(terminal.screen(), "Stopped")) << "what the shell said is still there\n" << terminal.screen();
+  terminal.press("C-c");
+  ASSERT_TRUE(terminal.wait_for("Interrupted")) << terminal.screen();
+  EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
+}
+
+TEST_F(ProgressTest, is_timed_lines_where_there_is_no_terminal) {
+  use_swept_cache();
+  const Outcome outcome = run_on_ops({"sweep", "shift", "--device", "cpu", "--budget-ms", "10", "--no-ceilings",
+                                      "--again", "--config", "rowwise{variant=0,width=32}"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, " s] 1/1 shift[dtype=f32,act=none]{rows=2,cols=33}: 1 configs, 0 known"))
+      << outcome.err;
+  EXPECT_FALSE(contains(outcome.err, "\x1b")) << outcome.err;
+}
+
+TEST_F(ProgressTest, is_not_told_when_it_is_quiet) {
+  use_swept_cache();
+  std::vector<std::string> words = kSweep;
+  words.insert(words.end(), {"--quiet", "--again", "--config", "rowwise{variant=0,width=32}"});
+  const Outcome outcome = run_on_ops(words);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(ProgressTest, is_one_event_a_line_for_programs_each_of_them_documented) {
+  use_swept_cache();
+  std::vector<std::string> words = kSweep;
+  words.insert(words.end(), {"--again", "--retry", "all", "--log-format", "json"});
+  const Outcome outcome = run_on_ops(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::ifstream file(TILEWRIGHT_PROGRESS_DOCUMENT);
+  const std::string document{std::istreambuf_iterator<char>(file), {}};
+  std::map<std::string, nlohmann::json> last;
+  for (const std::string& line : lines_of(outcome.err)) {
+    const auto event = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(event.is_object()) << line;
+    EXPECT_EQ(event["time"].get<std::string>().size(), std::string("2026-03-01T14:05:00.123Z").size()) << line;
+    for (const auto& [key, value] : event.items()) {
+      EXPECT_TRUE(contains(document, "`" + key + "`")) << key << " is not in docs/progress.md";
+    }
+    EXPECT_TRUE(contains(document, "| `" + event["event"].get<std::string>() + "` |")) << line;
+    last[event["event"]] = event;
+  }
+  ASSERT_TRUE(last.count("problem_started") == 1 && last.count("trial") == 1 && last.count("problem_done") == 1)
+      << outcome.err;
+  EXPECT_EQ(last["problem_started"]["problem"], "shift[dtype=f32,act=none]{rows=2,cols=33}");
+  EXPECT_EQ(last["problem_started"]["of"], 1);
+  EXPECT_TRUE(contains(last["problem_done"]["winner"].get<std::string>(), "rowwise{variant=0,"));
+  EXPECT_GT(last["problem_done"]["median_ns"].get<double>(), 0);
+  EXPECT_TRUE(contains(last["message"]["text"].get<std::string>(), "1 problem in ")) << outcome.err;
+}
+
+TEST_F(ProgressTest, has_mistakes_of_the_command_line_among_the_events) {
+  const Outcome outcome = run({"sweep", "sofmax", "--log-format", "json"});
+  EXPECT_EQ(outcome.code, 2);
+  const auto event = nlohmann::json::parse(outcome.err, nullptr, false);
+  ASSERT_TRUE(event.is_object()) << outcome.err;
+  EXPECT_EQ(event["event"], "error");
+  EXPECT_TRUE(contains(event["text"].get<std::string>(), "did you mean 'softmax'?")) << outcome.err;
+}
+
+}  // namespace
+}  // namespace tilewright::testing
