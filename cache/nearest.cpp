@@ -156,7 +156,7 @@ Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const s
     for (const auto& value : config->config.values) axes_.push_back(value.first);
   }
   std::ranges::sort(axes_);
-  axes_.erase(std::ranges::unique(axes_).begin(), axes_.end());
+  axes_.erase(std::unique(axes_.begin(), axes_.end()), axes_.end());
   std::map<Identity, std::vector<float>> places;
   for (std::size_t at = 0; at < known.size(); ++at) {
     const double away = distance_to(known[at].dims);

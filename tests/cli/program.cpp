@@ -145,7 +145,7 @@ Outcome CliTest::run_on_ops(std::vector<std::string> arguments, const RunOptions
 nlohmann::json CliTest::json_of(std::vector<std::string> arguments, int expected_code) const {
   arguments.insert(arguments.end(), {"--format", "json"});
   const Outcome outcome = run_on_ops(std::move(arguments));
-  EXPECT_EQ(outcome.code, expected_code) << outcome.err;
+  EXPECT_EQ(outcome.code, expected_code) << outcome.err << outcome.out;
   return nlohmann::json::parse(outcome.out, nullptr, false);
 }
 

@@ -48,7 +48,7 @@ std::string Terminal::tmux(const std::string& command) const {
   return output_of(fmt::format("env -u TMUX LC_ALL=C.UTF-8 tmux -u -S {} {}", quoted(socket_), command));
 }
 
-void Terminal::put(const std::string& text) const { (void)tmux("send-keys -l " + quoted(text)); }
+void Terminal::put(const std::string& text) const { (void)tmux("send-keys -l -- " + quoted(text)); }
 
 void Terminal::press(const std::string& key) const { (void)tmux("send-keys " + key); }
 

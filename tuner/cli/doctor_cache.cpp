@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 /// For a shell: as it is where nothing in it means anything there.
 std::string shell_word(const fs::path& path) {
-  const std::string text = path.string();
+  std::string text = path.string();
   const auto plain = [](unsigned char letter) {
     return std::isalnum(letter) != 0 || letter >= 0x80 ||
            std::string_view("/._-+:@%,=").find(static_cast<char>(letter)) != std::string_view::npos;

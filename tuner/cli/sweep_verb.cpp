@@ -247,10 +247,12 @@ Verb sweep_verb() {
       {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
       {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
       {"no-prune", "",
-       "Try what would be left out since it cannot win, by what a model bounds or the compiler says, and what was left out "
+       "Try what would be left out since it cannot win, by what a model bounds or the compiler says, and what was left "
+       "out "
        "before."},
       {"dry-run", "",
-       "No sweep: tell what it would do, problem by problem, and how long it would take. --device may name a device of the "
+       "No sweep: tell what it would do, problem by problem, and how long it would take. --device may name a device of "
+       "the "
        "cache that is not here."},
       {"replay", "FILE",
        "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "

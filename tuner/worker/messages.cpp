@@ -154,8 +154,8 @@ Message to_message(const Verdict& verdict) {
   Message outputs = Message::array();
   for (const OutputErrors& output : verdict.outputs) {
     outputs.push_back(Message::array({output.output, std::string(name(output.type)), output.elements, output.wrong,
-                                      to_message(output.accuracy), output.tolerance.absolute,
-                                      output.tolerance.relative, output.norm_limit}));
+                                      to_message(output.accuracy), output.tolerance.absolute, output.tolerance.relative,
+                                      output.norm_limit}));
   }
   return {{"right", verdict.right},
           {"reason", verdict.reason},

@@ -61,7 +61,8 @@ TEST(Search, holds_one_final_for_those_with_specialised_dims_and_those_without) 
   for (std::size_t i = 0; i < 12; ++i) {
     landscape.space.candidates[i].values.emplace_back("static_dims", i == 0 ? 1 : 0);
   }
-  landscape.times[7] = landscape.times[8] = 1020;  // of those without, two are the fastest; config 0 is the fastest of all
+  landscape.times[7] = landscape.times[8] =
+      1020;  // of those without, two are the fastest; config 0 is the fastest of all
   Search search(landscape.space, "exhaustive", 0);
   (void)landscape.run(search);
   EXPECT_EQ(search.winners().at(0).trial.config, landscape.space.candidates[0]);

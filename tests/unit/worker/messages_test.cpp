@@ -87,7 +87,8 @@ TEST(Messages, bring_a_verdict_with_the_errors_of_each_output) {
   sent.reason = "y[0] is nan";
   sent.damaged = true;
   sent.accuracy.max_relative = std::numeric_limits<double>::quiet_NaN();
-  sent.outputs.push_back({"y", DType::bf16, 100, 3, {1, 2, 0.5}, {1e-4, 1e-2}, std::numeric_limits<double>::infinity()});
+  sent.outputs.push_back(
+      {"y", DType::bf16, 100, 3, {1, 2, 0.5}, {1e-4, 1e-2}, std::numeric_limits<double>::infinity()});
   const Verdict got = verdict_from(through(to_message(sent)));
   EXPECT_FALSE(got.right);
   EXPECT_EQ(got.reason, sent.reason);
