@@ -95,13 +95,13 @@ class Workshop {
 
 /// Never destroyed: NVRTC may be gone when a process ends.
 Workshop& workshop() {
-  static Workshop* const only = new Workshop;
-  return *only;
+  static Workshop* const kOnly = new Workshop;
+  return *kOnly;
 }
 
 std::mutex& turn() {
-  static std::mutex* const only = new std::mutex;
-  return *only;
+  static std::mutex* const kOnly = new std::mutex;
+  return *kOnly;
 }
 
 }  // namespace
