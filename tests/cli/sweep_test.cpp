@@ -31,8 +31,7 @@ TEST_F(SweepVerb, ends_with_the_table_of_winners_and_its_emulator_note) {
   use_swept_cache();
   const Outcome outcome = run_on_ops(kSweep);
   EXPECT_EQ(outcome.code, 0);
-  for (const char* heading :
-       {"rows", "cols", "winner", "time", "±", "GB/s", "vs base", "match", "device"}) {
+  for (const char* heading : {"rows", "cols", "winner", "time", "±", "GB/s", "vs base", "match", "device"}) {
     EXPECT_TRUE(contains(outcome.out, heading)) << heading << "\n" << outcome.out;
   }
   EXPECT_TRUE(contains(outcome.out, "rowwise{variant=0,"));
