@@ -83,7 +83,7 @@ class Kills : public CliTest {
     if (!fs::exists(cache())) return ids;
     SQLite::Database database(cache(), SQLite::OPEN_READONLY);
     SQLite::Statement tables(database,
-                             "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%look%'");
+                             "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%began_us%'");
     tables.executeStep();
     if (tables.getColumn(0).getInt() == 0) return ids;
     SQLite::Statement query(database, "SELECT id FROM trials");
@@ -107,13 +107,16 @@ class Kills : public CliTest {
     check.executeStep();
     EXPECT_EQ(check.getColumn(0).getString(), "ok");
     SQLite::Statement tables(database,
-                             "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%look%'");
+                             "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%began_us%'");
     tables.executeStep();
     if (tables.getColumn(0).getInt() == 0) return;
+    // Who met in a final may meet again in a later one, where its times have made others lead: those began at other moments.
     SQLite::Statement twice(
-        database, "SELECT COUNT(*) FROM (SELECT 1 FROM trials GROUP BY problem, config, look HAVING COUNT(*) > 1)");
-    twice.executeStep();
-    EXPECT_EQ(twice.getColumn(0).getInt(), 0) << "trials stored twice";
+        database,
+        "SELECT group_concat(id || ' ' || look || ' ' || status || ' of sweep ' || sweep, '; ') FROM "
+        "trials GROUP BY problem, config, look, CASE look WHEN 'final' THEN began_us END "
+        "HAVING COUNT(*) > 1");
+    while (twice.executeStep()) ADD_FAILURE() << "trials stored twice: " << twice.getColumn(0).getString();
     SQLite::Statement lost(database, "SELECT COUNT(*) FROM trials WHERE status IN ('timed_out', 'exceeds_limits')");
     lost.executeStep();
     EXPECT_EQ(lost.getColumn(0).getInt(), 0) << "a kill was taken for a config's fault";
