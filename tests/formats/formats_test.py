@@ -4,7 +4,6 @@ import csv
 import importlib.util
 import io
 import json
-import lzma
 import os
 import pathlib
 import shutil
@@ -13,31 +12,20 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = ROOT / "tests/page/assets/h200_gemm.db.xz"
-SHIPPED = ROOT / "kernels/winners/nvidia-h200.db"
+from real_records import ROOT, missing_module, program, write_real_cache
+
 OPS = ROOT / "tests/cli/ops"
 COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")
 
 
 def lacking(modules, files=()):
     """What is not there that a test needs; empty when all is."""
-    for module in modules:
-        if importlib.util.find_spec(module) is None:
-            return f"the Python module {module} is missing; scripts/setup brings it"
+    if missing := missing_module(modules):
+        return missing
     for file in files:
         if not file.exists():
             return f"{file} is missing; scripts/setup installs it"
     return ""
-
-
-def program(*arguments):
-    """Runs tilewright; its stdout."""
-    command = [os.environ["TILEWRIGHT_TEST_PROGRAM"], *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} ended with {done.returncode}: {done.stderr}")
-    return done.stdout
 
 
 class Formats(unittest.TestCase):
@@ -46,8 +34,7 @@ class Formats(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="tilewright-formats-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.cache = cls.folder / "cache.db"
-        cls.cache.write_bytes(lzma.decompress(RECORDED.read_bytes()))
-        program("import", SHIPPED, "--cache", cls.cache)
+        write_real_cache(cls.cache)
 
     def need(self, *modules, files=()):
         missing = lacking(modules, files)

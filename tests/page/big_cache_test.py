@@ -4,7 +4,8 @@ import time
 import unittest
 
 import make_big_cache
-from browser import SHIPPED, BrowserTest, program
+from browser import BrowserTest
+from real_records import SHIPPED, program
 
 # Of the processor, for all threads of the page's process: what depends little on what else runs. The view that a report opens
 # with has less than the others, which may be linked to.

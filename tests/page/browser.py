@@ -1,42 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the page share: a cache of real records, its report, and a page of it in Debian's chromium."""
-import importlib.util
-import lzma
+"""What the tests of the page share: a page of a report in Debian's chromium."""
 import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = ROOT / "tests/page/assets/h200_gemm.db.xz"
-SHIPPED = ROOT / "kernels/winners/nvidia-h200.db"
+from real_records import missing_module
 
 
 def missing():
     """What is not there that a browser test needs; empty when all is."""
     if shutil.which("chromium") is None:
         return "chromium is missing; scripts/setup installs it"
-    for module in ("axe_playwright_python", "playwright"):
-        if importlib.util.find_spec(module) is None:
-            return f"the Python module {module} is missing; scripts/setup brings it"
-    return ""
-
-
-def program(*arguments):
-    """Runs tilewright; its stdout."""
-    command = [os.environ["TILEWRIGHT_TEST_PROGRAM"], *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} ended with {done.returncode}: {done.stderr}")
-    return done.stdout
-
-
-def write_real_cache(path):
-    """Trials of gemm sweeps of one H200, failures among them, and the shipped winners with their ceilings."""
-    path.write_bytes(lzma.decompress(RECORDED.read_bytes()))
-    program("import", SHIPPED, "--cache", path)
+    return missing_module(("axe_playwright_python", "playwright"))
 
 
 class BrowserTest(unittest.TestCase):

@@ -5,7 +5,8 @@ import json
 import re
 import unittest
 
-from browser import ROOT, BrowserTest, program, write_real_cache
+from browser import BrowserTest
+from real_records import ROOT, program, write_real_cache
 
 VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
 LIBRARY_HASH = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests in Python share: the program, and real records of an H200."""
+import importlib.util
+import lzma
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RECORDED = ROOT / "tests/page/assets/h200_gemm.db.xz"
+SHIPPED = ROOT / "kernels/winners/nvidia-h200.db"
+
+
+def missing_module(modules):
+    """What to say of the first of these Python modules that is not there; empty when all are."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            return f"the Python module {module} is missing; scripts/setup brings it"
+    return ""
+
+
+def program(*arguments):
+    """Runs tilewright; its stdout."""
+    command = [os.environ["TILEWRIGHT_TEST_PROGRAM"], *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def write_real_cache(path):
+    """Trials of gemm sweeps of one H200, failures among them, and the shipped winners with their ceilings."""
+    path.write_bytes(lzma.decompress(RECORDED.read_bytes()))
+    program("import", SHIPPED, "--cache", path)
