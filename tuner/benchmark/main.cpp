@@ -89,8 +89,8 @@ int main() {
     std::fputs("tilewright-benchmark is started by `tilewright bench`\n", stderr);
     return 2;
   }
-  end_with(STDIN_FILENO);
   try {
+    end_with(STDIN_FILENO);
     return serve(Channel(STDIN_FILENO));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tilewright-benchmark: %s\n", error.what());

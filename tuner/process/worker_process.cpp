@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/process/worker_process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -64,8 +65,11 @@ std::string WorkerProcess::end() {
 }
 
 void end_with(int socket) {
-  std::thread([socket] {
-    pollfd closed{socket, POLLRDHUP, 0};
+  // A descriptor of its own: one that the worker closes as it ends in its own time is no end of the other process.
+  const int watched = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (watched < 0) throw Error(fmt::format("Watching the parent's socket failed: {}", std::strerror(errno)));
+  std::thread([watched] {
+    pollfd closed{watched, POLLRDHUP, 0};
     while (::poll(&closed, 1, -1) <= 0) {
     }
     // The group is this process's own (start_process), unless something else started it.

@@ -44,7 +44,8 @@ class WorkerProcess {
 };
 
 /// For the worker: from now on it ends, with all that it started, as soon as the other end of its socket is closed,
-/// whatever it is busy with. That socket closes when the other process ends, even by kill -9.
+/// whatever it is busy with. That socket closes when the other process ends, even by kill -9. The worker may close its
+/// own end. Throws Error.
 void end_with(int socket);
 
 }  // namespace tilewright
