@@ -85,6 +85,26 @@ TEST(EndWith, ends_a_busy_process_with_its_parent) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
 }
 
+TEST(EndWith, lets_a_process_that_is_done_close_its_own_end) {
+  constexpr int kDone = 7;
+  const auto ends = sockets();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    ::close(ends[0]);
+    end_with(ends[1]);
+    ::close(ends[1]);
+    std::this_thread::sleep_for(milliseconds(30));
+    ::_exit(kDone);
+  }
+  ::close(ends[1]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), kDone);
+  ::close(ends[0]);
+}
+
 TEST(ProcessLimits, bound_memory_and_processor_time_of_all_that_is_started) {
   const std::string spin = "while :; do :; done";
   const auto busy = run_subprocess({"sh", "-c", "sh -c '" + spin + "'; exit 9"}, std::chrono::seconds(30), {},
