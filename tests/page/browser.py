@@ -34,6 +34,14 @@ class BrowserTest(unittest.TestCase):
         cls.browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         cls.addClassCleanup(cls.browser.close)
 
+    def tip(self, page, holder, place):
+        """The text of the tip over a place of a chart, by the mouse."""
+        box = holder.bounding_box()
+        page.mouse.move(box["x"] + place[0] - 1, box["y"] + place[1])
+        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+        text = "(holder) => [...holder.querySelectorAll(':scope > div')].pop()?.innerText.trim()"
+        return page.wait_for_function(text, arg=holder.element_handle()).json_value()
+
     def open(self, file, address="", width=1280, height=900, dark=False):
         """The report at an address of it, drawn."""
         context = self.browser.new_context(viewport={"width": width, "height": height}, offline=True,

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every view of the report, with real records of an H200, in a real browser."""
+import contextlib
 import hashlib
 import json
 import re
+import shutil
+import sqlite3
 import unittest
+import urllib.parse
 
 from browser import BrowserTest
 from real_records import ROOT, program, write_real_cache
@@ -41,12 +45,7 @@ class Page(BrowserTest):
             const option = holder.chart.getOption().series[series].data[point];
             const value = option.value || option;
             return holder.chart.convertToPixel({seriesIndex: series}, value.slice(0, 2)); }""", [series, point])
-        box = holder.bounding_box()
-        page.mouse.move(box["x"] + place[0] - 1, box["y"] + place[1])
-        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
-        tip = holder.locator("> div").last
-        page.wait_for_timeout(300)
-        return tip.inner_text()
+        return self.tip(page, holder, place)
 
     def test_every_view_renders_real_data_without_an_error(self):
         for view in VIEWS:
@@ -182,12 +181,34 @@ class Page(BrowserTest):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         self.assertTrue(page.locator("details table").first.is_visible())
         self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "light")
+        self.assertLess(page.locator(".chart").first.bounding_box()["width"], 720, "as wide as paper")
         self.assertGreater(len(page.pdf()), 20_000)
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        self.assertGreater(page.locator(".chart").first.bounding_box()["width"], 1000)
 
     def test_texts_of_a_cache_are_never_read_as_html(self):
-        page = self.open(self.report, "view=evidence&op=gemm&find=" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+        mark = "<img src=x onerror=alert(1)>"
+        cache, report = self.folder / "marked.db", self.folder / "marked.html"
+        shutil.copyfile(self.cache, cache)
+        with contextlib.closing(sqlite3.connect(cache)) as database, database:
+            database.execute("UPDATE trials SET reason = ? || reason WHERE reason <> ''", (mark,))
+            database.execute("UPDATE sweeps SET command = ? || command", (mark,))
+            database.execute("UPDATE devices SET facts = json_set(facts, '$.name', ? || json_extract(facts, '$.name'))", (mark,))
+        program("report", "--cache", cache, "-o", report)
+        shown = {}
+        for view in VIEWS:
+            with self.subTest(view=view):
+                page = self.open(report, f"view={view}&op=gemm&find=" + urllib.parse.quote(mark))
+                for summary in page.locator("summary").all():
+                    summary.click()
+                shown[view] = page.locator("main").text_content()
+                self.assertEqual(page.locator("img").count(), 0)
+                self.assertEqual(self.errors, [])
+        for view, what in (("failures", "reasons"), ("timeline", "commands"), ("evidence", "devices")):
+            self.assertIn(mark, shown[view], f"{what} are shown there")
+        page = self.open(report, "view=strip&op=gemm&dtype=bf16")
+        self.hover(page, series=0, point=0)
         self.assertEqual(page.locator("img").count(), 0)
-        self.assertEqual(self.errors, [])
 
 
 class Timeline(BrowserTest):
@@ -245,11 +266,7 @@ class Timeline(BrowserTest):
             const bars = holder.chart.getOption().series.find((series) => series.id === 'measure').data;
             const [lane, from, to] = bars.reduce((a, b) => (b.value[2] - b.value[1] > a.value[2] - a.value[1] ? b : a)).value;
             return holder.chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [(from + to) / 2, lane]); }""")
-        box = holder.bounding_box()
-        page.mouse.move(box["x"] + place[0] - 1, box["y"] + place[1])
-        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
-        page.wait_for_timeout(300)
-        tip = holder.locator("> div").last.inner_text()
+        tip = self.tip(page, holder, place)
         self.assertRegex(tip, r"measure, [\d.]+ [µm]?s")
         self.assertRegex(tip, r"\w+\{.*num_warps=\d+.*\}")
         self.assertIn("softmax f32 rows=", tip)

@@ -16,10 +16,9 @@ function readableOn(color) {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
 }
 
-/** 1, 2 and 5 times powers of ten between two numbers; powers alone where there are many. */
-function roundSteps(least, most) {
+/** `factors` times powers of ten between two numbers; powers alone where there are many. */
+function roundSteps(least, most, factors = most > 500 * least ? [1] : [1, 2, 5]) {
   const steps = [];
-  const factors = most > 500 * least ? [1] : [1, 2, 5];
   for (let power = Math.floor(Math.log10(least)); power <= Math.log10(most); ++power) {
     for (const factor of factors) {
       const step = factor * 10 ** power;
@@ -29,10 +28,23 @@ function roundSteps(least, most) {
   return steps;
 }
 
+/** A logarithmic axis over ratios, with a little room at both ends. */
+function ratioAxis(least, most) {
+  const min = least / 1.03, max = most * 1.03;
+  const steps = max > 20 * min ? roundSteps(min, max) : roundSteps(min, max, [1, 1.2, 1.5, 2, 3, 5, 7]);
+  return {type: "log", min, max, axisTick: {customValues: steps},
+    axisLabel: {customValues: steps, formatter: (value) => withoutZeros(showRatio(value))}};
+}
+
+const kDurationSteps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000];
+
+/** Between the marks of an axis of so many seconds. */
+const durationStep = (seconds) => kDurationSteps.find((step) => seconds <= step * (isNarrow() ? 4 : 9)) ?? seconds / 5;
+
 /** An axis of times: logarithmic where they span much, else plain. */
 function timeAxis(values) {
   const least = values.reduce((a, b) => Math.min(a, b), Infinity), most = values.reduce((a, b) => Math.max(a, b), 0);
-  const label = {formatter: (value) => showTime(value)};
+  const label = {formatter: (value) => withoutZeros(showTime(value))};
   if (most > 4 * least) {
     const steps = roundSteps(least / 1.1, most * 1.1);
     return {type: "log", name: "time", min: least / 1.1, max: most * 1.1, axisTick: {customValues: steps},
@@ -120,5 +132,5 @@ const resizeCharts = () => shownCharts.forEach((shown) => shown.chart && shown.c
 /** Small screens have no room for long names beside an axis. */
 const isNarrow = () => document.documentElement.clientWidth < 600;
 
-const legendStyle = () => ({type: "scroll", top: 0, textStyle: {color: styleColor("--text")},
+const legendStyle = () => ({type: isNarrow() ? "plain" : "scroll", top: 0, itemWidth: 14, itemHeight: 11, textStyle: {color: styleColor("--text")},
   pageTextStyle: {color: styleColor("--text")}, inactiveColor: styleColor("--faint")});

@@ -67,9 +67,13 @@ function toggleTheme() {
   redrawCharts();
 }
 
-/** Paper is light, and has room for the tables. */
+/** What A4 and Letter have room for. */
+const kPaperWidth = "180mm";
+
+/** Paper is light, narrower than a screen, and has room for the tables. */
 function preparePrint() {
   setTheme("light");
+  for (const shown of shownCharts) shown.holder.style.width = kPaperWidth;
   for (const shown of shownCharts) {
     shown.fillTable();
     shown.details.open = true;
@@ -97,6 +101,7 @@ function start() {
   window.addEventListener("resize", resizeCharts);
   window.addEventListener("beforeprint", preparePrint);
   window.addEventListener("afterprint", () => {
+    for (const shown of shownCharts) shown.holder.style.width = "";
     setTheme(theme());
     redrawCharts();
   });

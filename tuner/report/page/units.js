@@ -20,12 +20,18 @@ function scaled(value, steps, digits) {
 }
 
 const kTimeSteps = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
-const kCountSteps = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]];
+const kCountSteps = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"], [1e15, "P"]];
 const kByteSteps = [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]];
 
 const showTime = (nanoseconds) => scaled(nanoseconds, kTimeSteps, 4);
 const showShare = (fraction) => `${significant(fraction * 100, 3)} %`;
-const showRatio = (ratio) => `${significant(ratio, 3)}x`;
+const showRatio = (ratio) => `${significant(ratio, ratio > 0.9 && ratio < 1.1 ? 4 : 3)}x`;
+
+/** 1234567 as "1,234,567": how many there are of what can be counted. */
+const showNumber = (count) => count.toLocaleString("en-US");
+
+/** A text of the above without the zeros that an axis does not need: "2.000 µs" as "2 µs". */
+const withoutZeros = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 
 function showCount(count) {
   if (count < 999.5 && Number.isInteger(count)) return String(count);
@@ -44,10 +50,16 @@ function showBytes(bytes) {
 function showDuration(seconds) {
   const whole = Math.round(Math.max(seconds, 0));
   const two = (number) => String(number).padStart(2, "0");
-  if (seconds < 9.95) return `${Math.max(seconds, 0).toFixed(1)} s`;
+  if (seconds < 9.95) return `${withoutZeros(Math.max(seconds, 0).toFixed(1))} s`;
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
   return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
+}
+
+/** A moment on an axis: "2 min" for 120 s, and milliseconds below a second. */
+function showTick(seconds) {
+  if (seconds > 0 && seconds < 1) return withoutZeros(showTime(seconds * 1e9));
+  return showDuration(seconds).replace(/ 00 (s|min)$/, "");
 }
 
 /** "2026-03-01 14:05 UTC", from seconds since 1970. */

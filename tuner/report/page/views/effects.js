@@ -61,6 +61,8 @@ function effectLines(list, best) {
 function effectsFigure(implementation, lines) {
   const names = lines.map((line) => `${line.parameter}=${line.value}`).reverse();
   const shown = [...lines].reverse();
+  /** Of its parameter: a line tells parameters apart. */
+  const isFirst = (i) => i > 0 && shown[i].parameter !== shown[i - 1].parameter;
   const title = `Effect of each parameter of ${implementation}`;
   return chartFigure({
     title,
@@ -70,8 +72,9 @@ function effectsFigure(implementation, lines) {
     options: () => ({
       grid: {left: 8, right: 24, top: 28, bottom: 40, containLabel: true},
       legend: {...legendStyle(), data: ["best with the value"]},
-      yAxis: styledAxis({type: "category", data: names, axisLabel: {interval: 0, hideOverlap: false, fontSize: 11}}),
-      xAxis: styledAxis({type: "log", logBase: 2, name: "time over the fastest", axisLabel: {formatter: (value) => showRatio(value)}}, 26),
+      yAxis: styledAxis({type: "category", data: names, axisLabel: {interval: 0, hideOverlap: false, fontSize: 11},
+        axisTick: {...axisStyle().axisTick, interval: isFirst}, splitLine: {...axisStyle().splitLine, show: true, interval: isFirst}}),
+      xAxis: styledAxis({...ratioAxis(1, Math.max(...lines.map((line) => line.five[4]))), name: "time over the fastest"}, 26),
       tooltip: tooltipStyle((item) => effectTip(shown[item.dataIndex])),
       series: [
         {type: "boxplot", name: "all with the value", data: shown.map((line) => line.five), boxWidth: [5, 10],

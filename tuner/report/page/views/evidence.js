@@ -26,9 +26,12 @@ const evidenceView = {
   },
 };
 
+/** Columns of people's tables that tell one of two other columns. */
+const kTwice = ["memory_gb_per_s", "compute_tflop_per_s"];
+
 /** What is not known is left out. */
 const factsOf = (row, columns) => element("dl", {class: "facts"},
-  columns.filter((column) => column.at(row.row) !== null).map((column) => fact(column.heading, column.show(row.row))));
+  columns.filter((column) => column.at(row.row) !== null && !kTwice.includes(column.name)).map((column) => fact(column.heading, column.show(row.row))));
 
 /** The winner with its interval, the runner-up and the base. */
 function rivalsOf(row) {
@@ -51,7 +54,7 @@ function rivalsFigure(row) {
     options: () => ({
       grid: {left: 8, right: 70, top: 5, bottom: 30, containLabel: true},
       yAxis: styledAxis({type: "category", inverse: true, data: rivals.map((rival) => rival.name)}),
-      xAxis: styledAxis({type: "value", min: 0, axisLabel: {formatter: (value) => showTime(value)}}),
+      xAxis: styledAxis({type: "value", min: 0, axisLabel: {formatter: (value) => (value === 0 ? "0" : withoutZeros(showTime(value)))}}),
       tooltip: tooltipStyle((item) => {
         const rival = rivals[item.dataIndex];
         return [rival.config, `time ${showTime(rival.time)}`, rival.low ? `95 % interval ${showTime(rival.low)} to ${showTime(rival.high)}` : ""];

@@ -116,7 +116,7 @@ function heatColors(figure, cells) {
   const numberOf = (value) => (log ? Math.log10(value) : value);
   const visualMap = {...style, type: "continuous", dimension: 2, calculable: true, itemHeight: isNarrow() ? 120 : 240,
     min: numberOf(Math.min(...numbers)), max: numberOf(Math.max(...numbers)),
-    formatter: (value) => showCell(log ? 10 ** value : value, figure.unit), inRange: {color: rampColors()}};
+    formatter: (value) => withoutZeros(showCell(log ? 10 ** value : value, figure.unit)), inRange: {color: rampColors()}};
   const span = visualMap.max - visualMap.min || 1;
   const labelColor = (number) => readableOn(echarts.color.lerp((number - visualMap.min) / span, rampColors()));
   return {visualMap, numberOf, labelColor};
@@ -131,7 +131,7 @@ function heatFigure(rows, axes, figure) {
     title,
     words: `${plural(cells.length, "problem")} over ${axes.x} (across)${axes.onY.length > 0 ? ` and ${axes.onY.join(", ")} (up)` : ""}. ` +
       "A cell leads to all configs of its problem.",
-    height: Math.min(900, 156 + Math.max(ys.length * (ys.length > 40 ? 8 : 26), 60)),
+    height: Math.min(900, 156 + Math.max(ys.length * (ys.length > 40 ? 11 : 26), 60)),
     options: () => {
       const {visualMap, numberOf, labelColor} = heatColors(figure, cells);
       return {

@@ -144,12 +144,13 @@ function lanesFigure(lanes, begin, end, whole) {
     title,
     words: "What each of them did and when. Point at a bar to read its config and problem; drag the handles below, or the bars, to look " +
       "closer. Where bars are too many to be told apart, a lane is filled as far as its time was spent.",
-    height: 130 + 26 * lanes.length,
+    height: (isNarrow() ? 146 : 130) + 26 * lanes.length,
     options: () => ({
       legend: {...legendStyle(), data: kWork},
-      grid: {left: 8, right: 24, top: 36, bottom: 84, containLabel: true},
+      grid: {left: 8, right: 24, top: isNarrow() ? 52 : 36, bottom: 84, containLabel: true},
       xAxis: styledAxis({type: "value", min: 0, max: whole, name: "since the first",
-        axisLabel: {formatter: (value) => (value === 0 ? "0 s" : scaled(value * 1e9, kTimeSteps, 3)), showMaxLabel: false}}, 26),
+        interval: durationStep(end - begin),
+        axisLabel: {formatter: showTick, showMinLabel: begin === 0, showMaxLabel: false}}, 26),
       yAxis: styledAxis({type: "category", inverse: true, data: lanes.map((lane) => lane.name), axisTick: {show: false},
         axisLabel: {interval: 0, fontSize: 11, width: isNarrow() ? 90 : 240, overflow: "truncate"}}),
       tooltip: tooltipStyle(({data}) => pieceLines(lanes, data)),
@@ -161,7 +162,8 @@ function lanesFigure(lanes, begin, end, whole) {
     }),
     attach: (chart) => chart.on("datazoom", () => {
       const {startValue, endValue} = chart.getOption().dataZoom[0];
-      chart.setOption({series: seriesOf(startValue, endValue)});
+      chart.setOption({series: seriesOf(startValue, endValue),
+        xAxis: {interval: durationStep(endValue - startValue), axisLabel: {showMinLabel: startValue === 0}}});
     }),
     table: () => dataTable(title, [
       {heading: "lane", cell: ([lane]) => lane.name},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Winners under the measured ceilings: operations for each byte across, operations a second up.
 
+/** A solid line, and a dashed one. */
+const kLineIcons = ["path://M0,4 L30,4 L30,8 L0,8 Z", "path://M0,4 L12,4 L12,8 L0,8 Z M18,4 L30,4 L30,8 L18,8 Z"];
 const kBounds = ["memory", "compute", "launch", "not known"];
 
 const rooflineView = {
@@ -61,12 +63,12 @@ function rooflineFigure(rows, roofs) {
     height: isNarrow() ? 420 : 520,
     options: () => ({
       legend: {...legendStyle(), type: isNarrow() ? "plain" : "scroll", data: [
-        ...lines.map((line) => ({name: line.name, icon: "path://M0,4 L30,4 L30,7 L0,7 Z"})),
+        ...lines.map((line, roof) => ({name: line.name, icon: kLineIcons[roof]})),
         ...groups.map(([bound, list]) => ({name: `${bound} (${list.length})`})),
       ]},
       grid: {left: 12, right: 20, top: isNarrow() ? 110 : 52, bottom: 40, containLabel: true},
-      xAxis: styledAxis({type: "log", name: "flop/byte", min: least, max: most, axisLabel: {formatter: (value) => significant(value, 2)}}, 26),
-      yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => showCount(Number((value * 1e9).toPrecision(3)))}}, 14),
+      xAxis: styledAxis({type: "log", name: "flop/byte", min: least, max: most, axisLabel: {formatter: (value) => withoutZeros(significant(value, 2)), showMinLabel: false, showMaxLabel: false}}, 26),
+      yAxis: styledAxis({type: "log", name: "FLOP/s", nameLocation: "end", axisLabel: {formatter: (value) => withoutZeros(showCount(Number((value * 1e9).toPrecision(3))))}}, 14),
       tooltip: tooltipStyle((item) => {
         const row = rows[item.data.at];
         if (!row) return [item.seriesName];

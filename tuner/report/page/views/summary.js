@@ -27,7 +27,7 @@ function summaryCards(state, rows) {
     if (isFailure(trial)) ++failed;
     problemsTried.add(trials.problem[trial]);
   });
-  const card = (number, text) => element("div", {}, element("dt", {}, text), element("dd", {}, showCount(number)));
+  const card = (number, text) => element("div", {}, element("dt", {}, text), element("dd", {}, showNumber(number)));
   return element("dl", {class: "cards"}, [
     card(problemsTried.size, "problems"), card(rows.length, "winners"), card(tried, "configs tried"),
     card(failed, "of them failed"), ...(pruned > 0 ? [card(pruned, "not tried: cannot win")] : []), card(trials.count, "trials in all"),
@@ -75,13 +75,17 @@ function spreadFigure(rows, name, title, words, unit, scale) {
   if (known.length === 0) return null;
   const groups = [...grouped(known, (row) => row.op)].sort((a, b) => ascending(b[0], a[0]));
   const lines = groups.map(([op, list]) => ({op, count: list.length, five: fiveNumbers(list.map((row) => row.get(name)))}));
+  const least = Math.min(...lines.map((line) => line.five[0])), most = Math.max(...lines.map((line) => line.five[4]));
+  const missing = [...grouped(rows, (row) => row.op).keys()].filter((op) => !groups.some(([known]) => known === op));
   return chartFigure({
-    title, words,
+    title,
+    words: words + (missing.length > 0 ? ` Not known of ${missing.join(", ")}.` : ""),
     height: 70 + 30 * lines.length,
     options: () => ({
       grid: {left: 8, right: 24, top: 10, bottom: 30, containLabel: true},
       yAxis: styledAxis({type: "category", data: lines.map((line) => line.op)}),
-      xAxis: styledAxis({type: scale, logBase: 2, scale: true, axisLabel: {formatter: (value) => showCell(value, unit)}}),
+      xAxis: styledAxis(scale === "log" ? ratioAxis(least, most)
+        : {type: scale, scale: true, axisLabel: {formatter: (value) => withoutZeros(showCell(value, unit))}}),
       tooltip: tooltipStyle((item) => [lines[item.dataIndex].op, ...spreadLines(lines[item.dataIndex], unit)]),
       series: [{type: "boxplot", data: lines.map((line) => line.five), boxWidth: [8, 18],
         itemStyle: {color: styleColor("--panel"), borderColor: styleColor("--series-0"), borderWidth: 1.5}}],

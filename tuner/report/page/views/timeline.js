@@ -73,7 +73,7 @@ function sweepFacts(place, list) {
   return element("dl", {class: "facts"}, [
     fact("command", element("span", {class: "key"}, sweep.command)),
     fact("took", `${showDuration(wall)}, from ${showMoment(sweep.started)}; ${sweep.outcome || "no end was recorded"}`),
-    fact("trials", `${list.length}, of them ${list.filter(isFailure).length} failed`),
+    fact("trials", `${showNumber(list.length)}, of them ${list.filter(isFailure).length || "none"} failed`),
     fact("compiling", `${showDuration(compileMs / 1000)} over all workers, ${built.size} ${built.size === 1 ? "binary" : "binaries"}`),
     fact("timing", timedNs > 0 ? `${showDuration(timedNs / 1e9)} on the device${wall > 0 ? `, ${showShare(timedNs / 1e9 / wall)} of the sweep` : ""}` : "not recorded"),
   ]);
@@ -120,6 +120,7 @@ function problemBarsFigure(place, list) {
       timedNs: group.reduce((sum, trial) => sum + timingNs(trial), 0)};
   });
   const shown = bars.slice(0, 60);
+  const end = Math.max(1, ...bars.map((bar) => bar.to)) * 1.01;
   const title = "Problems over the sweep";
   const name = (bar) => `${specOf(bar.problem).op} ${problemText(bar.problem)}`;
   return chartFigure({
@@ -128,7 +129,8 @@ function problemBarsFigure(place, list) {
     height: 80 + 20 * shown.length,
     options: () => ({
       grid: {left: 8, right: 24, top: 10, bottom: 40, containLabel: true},
-      xAxis: styledAxis({type: "value", name: "since the sweep began", axisLabel: {formatter: (value) => showDuration(value)}}, 26),
+      xAxis: styledAxis({type: "value", min: 0, max: end, interval: durationStep(end), name: "since the sweep began",
+        axisLabel: {formatter: showTick, showMaxLabel: false}}, 26),
       yAxis: styledAxis({type: "category", inverse: true, data: shown.map(name),
         axisLabel: {interval: 0, fontSize: 10, width: isNarrow() ? 110 : 320, overflow: "truncate"}}),
       tooltip: tooltipStyle((item) => [name(shown[item.dataIndex]), plural(shown[item.dataIndex].count, "trial"),
