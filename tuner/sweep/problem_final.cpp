@@ -15,11 +15,25 @@
 namespace tilewright {
 
 bool ProblemRun::hold_final() {
-  const std::vector<std::size_t> indices = search_->finalists();
-  // Again only when others lead than those who met: one who fails in a final may stay.
-  if (indices.empty() || indices == met_) return true;
-  met_ = indices;
-  if (!set_up()) return false;
+  for (;;) {
+    const std::vector<std::size_t> indices = search_->finalists();
+    // Again only when others lead than those who met: one who fails in a final may stay.
+    if (indices.empty() || indices == met_) return true;
+    met_ = indices;
+    const auto untimed = time_together(indices);
+    if (!untimed) return false;
+    bool any_failed = false;
+    for (const std::size_t index : *untimed) {
+      if (!time_alone(index)) return false;
+      any_failed = any_failed || !timed(*search_->trials()[index]);
+    }
+    // One may have kept all from meeting: the others meet without it.
+    if (!any_failed || untimed->size() < indices.size()) return true;
+  }
+}
+
+std::optional<std::vector<std::size_t>> ProblemRun::time_together(const std::vector<std::size_t>& indices) {
+  if (!set_up()) return std::nullopt;
   std::vector<Binary> binaries;
   for (const std::size_t i : indices) binaries.push_back(binary_of(*search_->trials()[i]));
   std::vector<Finalist> finalists;
@@ -31,37 +45,112 @@ bool ProblemRun::hold_final() {
   Phases phases;
   {
     const Builder::Quiet quiet(*setting_.builder, meanwhile_);
-    if (setting_.trial.interrupted()) return false;
+    if (setting_.trial.interrupted()) return std::nullopt;
     phases.began_us = moment_us();
     timings = runner_->time_together(finalists, setting_.stop);
     phases.measure_us = moment_us() - phases.began_us;
     phases = after_set_up(phases);
   }
-  if (setting_.trial.interrupted()) return false;
-  std::vector<Trial> failed;
+  if (setting_.trial.interrupted()) return std::nullopt;
+  std::vector<std::size_t> untimed;
   Store::Batch batch(*setting_.store);
   for (std::size_t n = 0; n < indices.size(); ++n) {
-    Trial trial = *search_->trials()[indices[n]];
     if (timings[n].rounds_ns.empty()) {
-      failed.push_back(std::move(trial));
-      continue;
+      untimed.push_back(indices[n]);
+    } else {
+      keep_final(indices[n], timings[n], phases);
     }
-    trial.look = LookLength::final;
-    trial.phases = phases;
-    trial.timing = timings[n];
-    trial.readings = timings[n].readings;
-    trial.reason = timings[n].disturbed;
-    trial.sweep = setting_.trial.sweep;
-    trial.measured_at = 0;
-    store_trial(trial, candidates_[indices[n]].implementation->hash);
-    search_->tell(indices[n], trial);
   }
   batch.commit();
-  for (Trial& trial : failed) check_again(std::move(trial));
+  return untimed;
+}
+
+bool ProblemRun::time_alone(std::size_t index) {
+  if (!set_up()) return false;
+  const Trial& before = *search_->trials()[index];
+  const Binary binary = binary_of(before);
+  const Candidate& candidate = candidates_[index];
+  Phases phases;
+  phases.began_us = moment_us();
+  try {
+    const Builder::Quiet quiet(*setting_.builder, meanwhile_);
+    if (setting_.trial.interrupted()) return false;
+    phases.began_us = moment_us();
+    const Timing timing =
+        runner_->time({candidate.implementation, candidate.config, &binary.build, binary.bytes}, setting_.stop);
+    if (setting_.trial.interrupted()) return false;
+    phases.measure_us = moment_us() - phases.began_us;
+    if (!timing.rounds_ns.empty()) keep_final(index, timing, after_set_up(phases));
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const DeviceError& error) {
+    phases.measure_us = moment_us() - phases.began_us;
+    keep_failure(before, status_of(error), error.what(), phases);
+  }
   return true;
 }
 
+void ProblemRun::keep_final(std::size_t index, const Timing& timing, const Phases& phases) {
+  Trial trial = *search_->trials()[index];
+  trial.look = LookLength::final;
+  trial.phases = phases;
+  trial.timing = timing;
+  trial.readings = timing.readings;
+  trial.reason = timing.disturbed;
+  trial.sweep = setting_.trial.sweep;
+  trial.measured_at = 0;
+  store_trial(trial, candidates_[index].implementation->hash);
+  search_->tell(index, trial);
+}
+
+void ProblemRun::keep_failure(Trial trial, TrialStatus status, const std::string& reason, const Phases& phases) {
+  const std::size_t index = index_.at(trial.config.text());
+  trial.status = status;
+  trial.reason = reason;
+  trial.phases = phases;
+  trial.timing.reset();
+  store_trial(trial, candidates_[index].implementation->hash);
+  search_->tell(index, trial);
+  setting_.note(fmt::format("{} on {}: {}", trial.config.text(), problem_.key(), trial.reason));
+  require_alive(trial);
+}
+
 bool ProblemRun::load_leaders() {
+  for (bool any_failed = true; any_failed;) {
+    any_failed = false;
+    for (const std::size_t i : unloaded_leaders()) {
+      if (!set_up()) return false;
+      const Builder::Quiet quiet(*setting_.builder, meanwhile_);
+      const Trial& trial = *search_->trials()[i];
+      const Binary binary = binary_of(trial);
+      const Candidate& candidate = candidates_[i];
+      Phases phases;
+      phases.began_us = moment_us();
+      try {
+        const Timing timing = runner_->time({candidate.implementation, candidate.config, &binary.build, binary.bytes},
+                                            sustained(setting_.stop));
+        if (setting_.trial.interrupted()) return false;
+        loaded_[i] = {candidate.config,
+                      timing.median_ns,
+                      timing.low_ns,
+                      timing.high_ns,
+                      timing.readings.sm_clock_mhz.value_or(0),
+                      timing.readings.power_mw.value_or(0),
+                      timing.readings.throttle_reasons.value_or(0)};
+      } catch (const DeviceLost&) {
+        throw;
+      } catch (const DeviceError& error) {
+        // What does not bear the load is out, and who comes after it leads.
+        phases.measure_us = moment_us() - phases.began_us;
+        keep_failure(trial, status_of(error), error.what(), phases);
+        any_failed = true;
+      }
+    }
+  }
+  return true;
+}
+
+std::set<std::size_t> ProblemRun::unloaded_leaders() const {
   std::set<std::size_t> leaders;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const auto& trial = search_->trials()[i];
@@ -71,24 +160,7 @@ bool ProblemRun::load_leaders() {
     if (winner.role != WinnerRole::base) leaders.insert(index_.at(winner.trial.config.text()));
   }
   std::erase_if(leaders, [&](std::size_t i) { return loaded_.count(i) != 0; });
-  if (leaders.empty()) return true;
-  if (!set_up()) return false;
-  const Builder::Quiet quiet(*setting_.builder, meanwhile_);
-  for (const std::size_t i : leaders) {
-    const Binary binary = binary_of(*search_->trials()[i]);
-    const Candidate& candidate = candidates_[i];
-    const Timing timing = runner_->time({candidate.implementation, candidate.config, &binary.build, binary.bytes},
-                                        sustained(setting_.stop));
-    if (setting_.trial.interrupted()) return false;
-    loaded_[i] = {candidate.config,
-                  timing.median_ns,
-                  timing.low_ns,
-                  timing.high_ns,
-                  timing.readings.sm_clock_mhz.value_or(0),
-                  timing.readings.power_mw.value_or(0),
-                  timing.readings.throttle_reasons.value_or(0)};
-  }
-  return true;
+  return leaders;
 }
 
 const Recheck* ProblemRun::recheck() const {
@@ -144,9 +216,9 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   // What was tuned since this problem was begun breaks ties as well.
   search_->meet(shapes_nearby());
   for (;;) {
+    if (regime() == Regime::sustained && !load_leaders()) return std::nullopt;
     std::vector<Winner> winners = search_->winners();
     if (regime() == Regime::sustained) {
-      if (!load_leaders()) return std::nullopt;
       choose_under_load(winners, loaded_, search_->trials());
     } else if (!told_ && stands) {
       keep_loads(stored, winners);
@@ -157,7 +229,8 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
       if (!set_up() || setting_.trial.interrupted()) return std::nullopt;
       checked.insert(unchecked->trial.id);
       check_again(unchecked->trial);
-      if (!hold_final()) return std::nullopt;
+      // A check that was cut short has found nothing wrong, and nothing right.
+      if (setting_.trial.interrupted() || !hold_final()) return std::nullopt;
       continue;
     }
     for (Winner& winner : winners) winner.choice.at = std::time(nullptr);
@@ -177,26 +250,25 @@ ProblemRun::Binary ProblemRun::binary_of(const Trial& trial) const {
   return {std::move(*build), std::move(bytes)};
 }
 
-void ProblemRun::check_again(Trial trial) {
-  const std::size_t index = index_.at(trial.config.text());
-  const Implementation& implementation = *candidates_[index].implementation;
+void ProblemRun::check_again(const Trial& trial) {
+  const Implementation& implementation = *candidates_[index_.at(trial.config.text())].implementation;
   const Binary binary = binary_of(trial);
-  Phases& phases = trial.phases.emplace();
+  Phases phases;
   phases.began_us = moment_us();
+  TrialStatus status = TrialStatus::ok;
+  std::string reason;
   try {
-    trial.reason = runner_->check_again({&implementation, trial.config, &binary.build, binary.bytes});
-    if (!trial.reason.empty()) trial.status = TrialStatus::wrong_result;
+    reason = runner_->check_again({&implementation, trial.config, &binary.build, binary.bytes});
+    if (!reason.empty()) status = TrialStatus::wrong_result;
+  } catch (const DeviceLost&) {
+    throw;
   } catch (const DeviceError& error) {
-    trial.status = status_of(error);
-    trial.reason = error.what();
+    status = status_of(error);
+    reason = error.what();
   }
-  if (trial.status == TrialStatus::ok) return;
+  if (status == TrialStatus::ok) return;
   phases.verify_us = moment_us() - phases.began_us;
-  trial.timing.reset();
-  store_trial(trial, implementation.hash);
-  search_->tell(index, trial);
-  setting_.note(fmt::format("{} on {}: {}", trial.config.text(), problem_.key(), trial.reason));
-  require_alive(trial);
+  keep_failure(trial, status, reason, phases);
 }
 
 std::optional<Timing> ProblemRun::time_again(const Winner& winner) {

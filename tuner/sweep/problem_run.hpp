@@ -157,8 +157,17 @@ class ProblemRun {
   [[nodiscard]] bool keep_evidence(const std::vector<Winner>& stored, std::vector<Winner>& winners);
   /// False when interrupted.
   [[nodiscard]] bool hold_final();
+  /// In turns, while nothing compiles. Those of whom there are no times; nothing when interrupted.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> time_together(const std::vector<std::size_t>& indices);
+  /// One that could not be timed in turns: memory did not suffice for all, or one of them ended them all. What fails alone
+  /// has failed. False when interrupted.
+  [[nodiscard]] bool time_alone(std::size_t index);
+  void keep_final(std::size_t index, const Timing& timing, const Phases& phases);
+  /// Stores that a config that was good before has failed.
+  void keep_failure(Trial trial, TrialStatus status, const std::string& reason, const Phases& phases);
   /// Times those who may win under load, each alone, while nothing compiles; false when interrupted.
   [[nodiscard]] bool load_leaders();
+  [[nodiscard]] std::set<std::size_t> unloaded_leaders() const;
   /// Makes the runner; false when interrupted.
   [[nodiscard]] bool set_up();
   /// The phases of what the device did first after setting up, if it did, with that before them.
@@ -166,7 +175,8 @@ class ProblemRun {
   /// Throws unless the device still answers after `failed`.
   void require_alive(const Trial& failed) const;
   void store_trial(Trial& trial, const std::string& implementation_hash);
-  void check_again(Trial trial);
+  /// Once more before it is served; one that fails is told of.
+  void check_again(const Trial& trial);
   [[nodiscard]] Binary binary_of(const Trial& trial) const;
 
   const SweepSetting& setting_;

@@ -149,8 +149,10 @@ bool Visitor::suits(Stop& stop) const {
 bool Visitor::meanwhile() {
   const Lane* const before = in_hand_;
   bool busy = false;
-  for (auto lane = std::next(lanes_.begin()); lane != lanes_.end() && !busy && !stopped(); ++lane) {
-    busy = advance(*lane, false);
+  for (auto next = std::next(lanes_.begin()); next != lanes_.end() && !busy && !stopped();) {
+    // One that is done, or left out, is there no more when it has been advanced.
+    Lane& lane = *next++;
+    busy = advance(lane, false);
   }
   busy = busy || (!stopped() && open_another());
   in_hand_ = before;

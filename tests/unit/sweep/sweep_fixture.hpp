@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -26,11 +27,16 @@ class Listener : public SweepListener {
     trials.push_back(trial);
     if (is_best_so_far) best = trial.config.text();
   }
-  void problem_done(const Problem& problem, const std::vector<Winner>&) override { done.push_back(problem.key()); }
+  void problem_done(const Problem& problem, const std::vector<Winner>&) override {
+    done.push_back(problem.key());
+    ++finished;
+  }
   void note(const std::string& line) override { notes.push_back(line); }
 
   std::vector<std::string> started;
   std::vector<std::string> done;
+  /// As many, for other threads.
+  std::atomic<std::size_t> finished = 0;
   std::vector<std::string> notes;
   std::vector<Trial> trials;
   std::string best;
