@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "cache/error.hpp"
@@ -82,6 +83,12 @@ int serve_compiles(Compiler& compiler, int socket) {
     Message answer;
     try {
       answer = to_message(compiler.compile(to_request(message)));
+    } catch (const std::bad_alloc&) {
+      // Of this one kernel, within the bounds that the process has: no fault of the compiler.
+      CompileResult failed;
+      failed.log = "error: memory ran out";
+      failed.compiler = compiler.version();
+      answer = to_message(failed);
     } catch (const std::exception& error) {
       answer = to_message(error);
     }
@@ -93,9 +100,10 @@ int serve_compiles(Compiler& compiler, int socket) {
 CompilerProcesses::CompilerProcesses(Settings settings) : settings_(std::move(settings)) {}
 CompilerProcesses::~CompilerProcesses() = default;
 
-std::unique_ptr<WorkerProcess> CompilerProcesses::borrow() {
+std::unique_ptr<WorkerProcess> CompilerProcesses::borrow(bool& fresh) {
   {
     const std::lock_guard lock(mutex_);
+    fresh = idle_.empty();
     if (!idle_.empty()) {
       std::unique_ptr<WorkerProcess> worker = std::move(idle_.back());
       idle_.pop_back();
@@ -122,11 +130,17 @@ CompileResult CompilerProcesses::compile(const CompileRequest& request) {
 CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& ended) {
   ended = false;
   const auto started = Clock::now();
-  std::unique_ptr<WorkerProcess> worker = borrow();
+  const auto deadline = started + settings_.limit;
+  const Message question = to_message(request);
+  std::unique_ptr<WorkerProcess> worker;
+  Channel::Received got = Channel::Received::end;
+  // One that ended while it had nothing to do says nothing of this kernel.
+  for (bool fresh = false; got == Channel::Received::end && !fresh;) {
+    worker = borrow(fresh);
+    got = worker->channel().send(question, deadline, settings_.interrupted);
+  }
   Message answer;
-  const auto got = worker->channel().send(to_message(request))
-                       ? worker->channel().receive(answer, started + settings_.limit, settings_.interrupted)
-                       : Channel::Received::end;
+  if (got == Channel::Received::message) got = worker->channel().receive(answer, deadline, settings_.interrupted);
   CompileResult result;
   result.compiler = settings_.version;
   switch (got) {

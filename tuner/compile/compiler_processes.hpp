@@ -55,7 +55,7 @@ class CompilerProcesses : public Compiler {
   [[nodiscard]] std::vector<pid_t> workers() const;
 
  private:
-  [[nodiscard]] std::unique_ptr<WorkerProcess> borrow();
+  [[nodiscard]] std::unique_ptr<WorkerProcess> borrow(bool& fresh);
   /// Sets `ended` when the worker came to its end meanwhile.
   [[nodiscard]] CompileResult attempt(const CompileRequest& request, bool& ended);
 

@@ -167,8 +167,8 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request, std::string&
     }
     result.ok = true;
   } else if (status == NvrtcResult::compilation || status == NvrtcResult::name_expression_not_valid ||
-             status == NvrtcResult::internal_error) {
-    // An internal error is a mistake of NVRTC with this one kernel: others go on.
+             status == NvrtcResult::internal_error || status == NvrtcResult::out_of_memory) {
+    // An internal error is a mistake of NVRTC with this one kernel, and so is the memory that it took: others go on.
     if (const std::string fault = installation_fault(result.log, report); !fault.empty()) {
       fail(table, report, request.name, status, result.log + fault);
     }

@@ -18,23 +18,48 @@ constexpr std::chrono::milliseconds kPatience{50};
 
 Channel::~Channel() { ::close(socket_); }
 
-bool Channel::send(const Message& message) const {
+bool Channel::send(const Message& message) const { return send(message, std::nullopt) == Received::message; }
+
+Channel::Received Channel::send(const Message& message, std::optional<Clock::time_point> deadline,
+                                const std::function<bool()>& interrupted) const {
   std::string bytes;
   Message::to_cbor(message, bytes);
   const std::uint64_t length = bytes.size();
-  return send(&length, sizeof length) && send(bytes.data(), bytes.size());
+  const Received sent = send(&length, sizeof length, deadline, interrupted);
+  return sent == Received::message ? send(bytes.data(), bytes.size(), deadline, interrupted) : sent;
 }
 
-bool Channel::send(const void* bytes, std::size_t count) const {
+Channel::Received Channel::send(const void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
+                                const std::function<bool()>& interrupted) const {
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t sent = ::send(socket_, next, count, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(socket_, next, count, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (const Received ready = await(POLLOUT, deadline, interrupted); ready != Received::message) return ready;
+      continue;
+    }
+    if (sent <= 0) return Received::end;
     next += sent;
     count -= static_cast<std::size_t>(sent);
   }
-  return true;
+  return Received::message;
+}
+
+Channel::Received Channel::await(short events, std::optional<Clock::time_point> deadline,
+                                 const std::function<bool()>& interrupted) const {
+  for (;;) {
+    if (interrupted && interrupted()) return Received::interrupted;
+    std::chrono::milliseconds patience = interrupted ? kPatience : std::chrono::milliseconds(-1);
+    if (deadline) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+      if (left.count() <= 0) return Received::late;
+      patience = interrupted ? std::min(patience, left) : left;
+    }
+    pollfd socket{socket_, events, 0};
+    const int ready = ::poll(&socket, 1, static_cast<int>(patience.count()));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return Received::message;
+  }
 }
 
 Channel::Received Channel::receive(Message& message, std::optional<Clock::time_point> deadline,
@@ -51,16 +76,7 @@ Channel::Received Channel::receive(void* bytes, std::size_t count, std::optional
                                    const std::function<bool()>& interrupted) const {
   char* next = static_cast<char*>(bytes);
   while (count > 0) {
-    if (interrupted && interrupted()) return Received::interrupted;
-    std::chrono::milliseconds patience = interrupted ? kPatience : std::chrono::milliseconds(-1);
-    if (deadline) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
-      if (left.count() <= 0) return Received::late;
-      patience = interrupted ? std::min(patience, left) : left;
-    }
-    pollfd readable{socket_, POLLIN, 0};
-    const int ready = ::poll(&readable, 1, static_cast<int>(patience.count()));
-    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    if (const Received ready = await(POLLIN, deadline, interrupted); ready != Received::message) return ready;
     const ssize_t got = ::recv(socket_, next, count, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Received::end;

@@ -27,18 +27,27 @@ class Channel {
   /// False when the other end is gone.
   [[nodiscard]] bool send(const Message& message) const;
 
+  /// What became of a message, either way.
   enum class Received : std::uint8_t {
-    message,
+    message,      ///< it has passed
     end,          ///< the other end is gone
     late,         ///< the deadline came first
     interrupted,  ///< so did the interrupt
   };
-  /// Waits for a message. `interrupted` (may be empty) is asked twenty times a second.
+  /// Sends to one that may be too busy to listen. A message that did not pass may have done so in part: nothing can be sent
+  /// after it. `interrupted` (may be empty) is asked twenty times a second.
+  [[nodiscard]] Received send(const Message& message, std::optional<Clock::time_point> deadline,
+                              const std::function<bool()>& interrupted = {}) const;
+  /// Waits for a message.
   [[nodiscard]] Received receive(Message& message, std::optional<Clock::time_point> deadline = std::nullopt,
                                  const std::function<bool()>& interrupted = {}) const;
 
  private:
-  [[nodiscard]] bool send(const void* bytes, std::size_t count) const;
+  [[nodiscard]] Received send(const void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
+                              const std::function<bool()>& interrupted) const;
+  /// Waits until the socket is ready for `events`.
+  [[nodiscard]] Received await(short events, std::optional<Clock::time_point> deadline,
+                               const std::function<bool()>& interrupted) const;
   [[nodiscard]] Received receive(void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
                                  const std::function<bool()>& interrupted) const;
 

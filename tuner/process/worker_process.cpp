@@ -47,18 +47,24 @@ WorkerProcess::~WorkerProcess() {
   channel_.reset();
   if (process_ <= 0) return;
   constexpr std::chrono::seconds kGrace{1};
-  if (wait_for_process(process_, kGrace)) return;
+  if (wait_for_process(process_, kGrace) || killed_) return;
   kill();
   (void)wait_for_process(process_, kGrace);
 }
 
-void WorkerProcess::kill() const noexcept {
-  if (process_ > 0) ::kill(-process_, SIGKILL);
+void WorkerProcess::kill() noexcept {
+  if (process_ <= 0) return;
+  ::kill(-process_, SIGKILL);
+  killed_ = true;
 }
 
-std::string WorkerProcess::end() {
-  const std::optional<int> status = wait_for_process(process_, kPatience);
-  if (!status) return fmt::format("no end in {} s", kPatience.count());
+std::string WorkerProcess::end(const std::function<bool()>& interrupted) {
+  constexpr std::chrono::milliseconds kSlice{50};
+  std::optional<int> status = wait_for_process(process_, kSlice);
+  for (auto waited = kSlice; !status && waited < kPatience && !(interrupted && interrupted()); waited += kSlice) {
+    status = wait_for_process(process_, kSlice);
+  }
+  if (!status) return "no end yet";
   process_ = 0;
   if (WIFSIGNALED(*status)) return fmt::format("signal {} ({})", WTERMSIG(*status), strsignal(WTERMSIG(*status)));
   return fmt::format("exit code {}", WEXITSTATUS(*status));

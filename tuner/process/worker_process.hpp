@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,11 +30,12 @@ class WorkerProcess {
 
   [[nodiscard]] const Channel& channel() const noexcept { return *channel_; }
   [[nodiscard]] pid_t process() const noexcept { return process_; }
-  /// It, and all that it started.
-  void kill() const noexcept;
+  /// It, and what it started that has no process group of its own.
+  void kill() noexcept;
   /// Waits for the end of a process that ended the conversation or was killed, and says how that came: "signal 11
-  /// (Segmentation fault)", "exit code 1".
-  [[nodiscard]] std::string end();
+  /// (Segmentation fault)", "exit code 1". One that a driver does not let go of is waited for no longer once `interrupted`
+  /// (may be empty).
+  [[nodiscard]] std::string end(const std::function<bool()>& interrupted = {});
 
  private:
   WorkerProcess(const std::vector<std::string>& command, std::array<int, 2> sockets, const ProcessLimits& limits,
@@ -41,6 +43,7 @@ class WorkerProcess {
 
   std::optional<Channel> channel_;
   pid_t process_ = 0;
+  bool killed_ = false;
 };
 
 /// For the worker: from now on it ends, with all that it started, as soon as the other end of its socket is closed,

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <thread>
 
 #include "cache/error.hpp"
@@ -19,6 +20,7 @@ class Scripted : public Compiler {
     if (request.source == "crash") std::abort();
     if (request.source == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
     if (request.source == "nap") std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (request.source == "greed") throw std::bad_alloc();
     if (request.source == "usage") throw UsageError("no such architecture");
     if (request.source == "broken") throw Error("headers are missing");
     CompileResult result;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <csignal>
@@ -107,6 +108,31 @@ TEST(CompilerProcesses, lose_one_kernel_with_a_worker_that_crashes) {
             std::string::npos)
       << result.log;
   EXPECT_TRUE(compiler.workers().empty());
+  EXPECT_TRUE(compiler.compile(request("echo")).ok);
+}
+
+TEST(CompilerProcesses, that_ended_while_they_had_nothing_to_do_cost_no_kernel_its_compile) {
+  CompilerProcesses compiler(scripted());
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { (void)compiler.compile(request("nap")); });
+  }
+  for (const pid_t worker : compiler.workers()) {
+    ASSERT_EQ(kill(worker, SIGKILL), 0);
+    siginfo_t ended{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(worker), &ended, WEXITED | WNOWAIT), 0);
+  }
+  const CompileResult result = compiler.compile(request("echo"));
+  EXPECT_TRUE(result.ok) << result.log;
+  EXPECT_EQ(compiler.workers().size(), 1U);
+}
+
+TEST(CompilerProcesses, lose_one_kernel_whose_compile_takes_all_memory) {
+  CompilerProcesses compiler(scripted());
+  const CompileResult result = compiler.compile(request("greed"));
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.log, "error: memory ran out");
+  EXPECT_EQ(result.compiler, "scripted 1");
   EXPECT_TRUE(compiler.compile(request("echo")).ok);
 }
 

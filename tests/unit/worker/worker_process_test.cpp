@@ -68,6 +68,22 @@ TEST(WorkerProcess, is_killed_where_it_does_not_end_by_itself) {
   EXPECT_NE(::kill(process, 0), 0);
 }
 
+TEST(WorkerProcess, that_does_not_go_is_not_waited_for_after_an_interrupt) {
+  WorkerProcess deaf({"sleep", "1000"});
+  EXPECT_EQ(deaf.end([] { return true; }), "no end yet");
+  deaf.kill();
+  EXPECT_EQ(deaf.end(), "signal 9 (Killed)");
+}
+
+TEST(Channel, gives_up_sending_to_who_does_not_listen) {
+  const auto ends = sockets();
+  const Channel one(ends[0]);
+  const Channel other(ends[1]);
+  const Message large(std::string(std::size_t{8} << 20, 'x'));
+  EXPECT_EQ(one.send(large, Channel::Clock::now() + milliseconds(20)), Channel::Received::late);
+  EXPECT_EQ(one.send(large, std::nullopt, [] { return true; }), Channel::Received::interrupted);
+}
+
 TEST(EndWith, ends_a_busy_process_with_its_parent) {
   const auto ends = sockets();
   const pid_t child = ::fork();
