@@ -15,7 +15,7 @@ def missing_module(modules):
     """What to say of the first of these Python modules that is not there; empty when all are."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            return f"the Python module {module} is missing; scripts/setup brings it"
+            return f"the Python module {module} is missing; scripts/setup --tests brings it"
     return ""
 
 

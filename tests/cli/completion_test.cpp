@@ -176,7 +176,7 @@ complete -p tilewright
 }
 
 TEST_F(Completion, works_at_the_prompt_of_bash) {
-  if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup brings it";
+  if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup --tests brings it";
   const Terminal terminal(folder, 100, 20);
   const std::string bin = std::filesystem::path(TILEWRIGHT_PROGRAM).parent_path().string();
   terminal.type(fmt::format("PATH={}:$PATH; source <(tilewright completion bash); clear; echo ready", bin));
@@ -195,8 +195,8 @@ TEST_F(Completion, works_at_the_prompt_of_bash) {
 }
 
 TEST_F(Completion, works_in_zsh) {
-  if (!is_there("zsh")) GTEST_SKIP() << "there is no zsh: scripts/setup brings it";
-  if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup brings it";
+  if (!is_there("zsh")) GTEST_SKIP() << "there is no zsh: scripts/setup --tests brings it";
+  if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup --tests brings it";
   const Terminal terminal(folder, 100, 20);
   const std::string bin = std::filesystem::path(TILEWRIGHT_PROGRAM).parent_path().string();
   terminal.type(fmt::format("cd {}; HOME={} PS1='z> ' zsh -f", quoted(folder.string()), quoted(folder.string())));
@@ -223,7 +223,7 @@ TEST_F(Completion, works_in_zsh) {
 }
 
 TEST_F(Completion, works_in_fish) {
-  if (!is_there("fish")) GTEST_SKIP() << "there is no fish: scripts/setup brings it";
+  if (!is_there("fish")) GTEST_SKIP() << "there is no fish: scripts/setup --tests brings it";
   const std::string told = in_shell("fish", R"sh(
 tilewright completion fish | source
 touch some.db; mkdir things

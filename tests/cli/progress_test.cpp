@@ -40,7 +40,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 class InTerminal : public ProgressTest {
  protected:
   void SetUp() override {
-    if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup brings it";
+    if (!Terminal::is_there()) GTEST_SKIP() << "there is no tmux: scripts/setup --tests brings it";
   }
 };
 

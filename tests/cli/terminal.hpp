@@ -17,7 +17,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  /// False where there is no tmux; scripts/setup brings it.
+  /// False where there is no tmux; scripts/setup --tests brings it.
   [[nodiscard]] static bool is_there();
 
   /// Types text and Enter.

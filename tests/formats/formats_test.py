@@ -24,7 +24,7 @@ def lacking(modules, files=()):
         return missing
     for file in files:
         if not file.exists():
-            return f"{file} is missing; scripts/setup installs it"
+            return f"{file} is missing; scripts/setup --tests installs it"
     return ""
 
 

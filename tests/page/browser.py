@@ -12,7 +12,7 @@ from real_records import missing_module
 def missing():
     """What is not there that a browser test needs; empty when all is."""
     if shutil.which("chromium") is None:
-        return "chromium is missing; scripts/setup installs it"
+        return "chromium is missing; scripts/setup --tests installs it"
     return missing_module(("axe_playwright_python", "playwright"))
 
 
