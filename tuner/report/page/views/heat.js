@@ -2,7 +2,7 @@
 // Winners over the grid of shapes: a figure or a parameter of each, as colour. Two axes; what is left is a slice, chosen.
 
 const kHeatFigures = [
-  ["time_ns", "time"], ["share_of_ceiling", "share of ceiling"], ["gb_per_s", "GB/s"], ["gflop_per_s", "GFLOP/s"],
+  ["time_ns", "time"], ["share_of_ceiling", "share of ceiling"], ["gb_per_s", "GB/s"], ["gflop_per_s", "FLOP/s"],
   ["speedup_over_base", "speed-up over base"], ["bound", "bound"], ["implementation", "implementation"],
 ];
 const kOthers = "(others)";
@@ -75,9 +75,10 @@ function heatFigureOf(all, state) {
   const of = (row) => {
     if (name === "implementation") return row.config.implementation;
     if (name.startsWith("parameter.")) return row.config.parameters.get(name.slice("parameter.".length)) ?? null;
-    return row.get(name);
+    return name === "gflop_per_s" && row.get(name) !== null ? row.get(name) * 1e9 : row.get(name);
   };
-  return {name, title, options, of, unit: column ? column.unit : "none", byKind: !column || column.unit === "none"};
+  const unit = name === "gflop_per_s" ? "count" : column ? column.unit : "none";
+  return {name, title, options, of, unit, byKind: unit === "none"};
 }
 
 function heatCells(rows, axes, figure) {
@@ -112,7 +113,7 @@ function heatColors(figure, cells) {
     return {visualMap, numberOf: (value) => kinds.indexOf(value), labelColor};
   }
   const numbers = cells.map((cell) => cell.value);
-  const log = figure.unit === "nanoseconds" || figure.unit === "rate" || figure.unit === "ratio";
+  const log = figure.unit === "nanoseconds" || figure.unit === "rate" || figure.unit === "ratio" || figure.unit === "count";
   const numberOf = (value) => (log ? Math.log10(value) : value);
   const visualMap = {...style, type: "continuous", dimension: 2, calculable: true, itemHeight: isNarrow() ? 120 : 240,
     min: numberOf(Math.min(...numbers)), max: numberOf(Math.max(...numbers)),

@@ -39,7 +39,7 @@ function problemChoices(state, candidates) {
   const offered = found.slice(0, kMostProblems);
   if (problem !== null && !offered.includes(problem)) offered.unshift(problem);
   const rest = found.length > kMostProblems ? `, the first ${kMostProblems} offered` : "";
-  const search = element("input", {type: "search", name: "find", value: state.find || "", placeholder: "rows=4096",
+  const search = element("input", {type: "search", name: "find", value: state.find || "", placeholder: candidates.length > 0 ? problemText(candidates[0]).split(" ")[0] : "",
     change: (event) => go({find: event.target.value})});
   const node = element("div", {class: "choices"}, [
     chooser(`Problem (${found.length} found${rest})`, "problem", offered.map((one) => [one, problemText(one)]), problem),
