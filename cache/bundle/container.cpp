@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "cache/error.hpp"
+#include "cache/store/first_bytes.hpp"
 
 namespace tilewright {
 namespace {
@@ -128,14 +129,7 @@ void ContainerReader::Close::operator()(int* descriptor) const noexcept {
 }
 
 bool ContainerReader::is_one(const std::filesystem::path& file) noexcept {
-  // Never wait for the other end of a pipe.
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return false;
-  std::array<char, 8> magic{};
-  const bool is =
-      ::pread(descriptor, magic.data(), magic.size(), 0) == static_cast<ssize_t>(magic.size()) && magic == kMagic;
-  ::close(descriptor);
-  return is;
+  return first_bytes(file, kMagic.size()) == std::string_view(kMagic.data(), kMagic.size());
 }
 
 ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(file)), identity_(identity_of(file_)) {

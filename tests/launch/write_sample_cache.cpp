@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // write_sample_cache FILE: a new cache with `scale`, `strided` and `reduce`, for tests that are no C++.
+// write_sample_cache FILE PROBLEM CONFIG: adds a winner of `scale` to such a cache, as a tuner in another process does.
 #include <filesystem>
 #include <iostream>
 
 #include "tests/launch/sample_cache.hpp"
 
 int main(int argc, char** argv) try {
-  if (argc != 2) {
-    std::cerr << "write_sample_cache FILE\n";
+  if (argc != 2 && argc != 4) {
+    std::cerr << "write_sample_cache FILE [PROBLEM CONFIG]\n";
     return 2;
   }
   const std::filesystem::path path = argv[1];
+  if (argc == 4) {
+    tilewright::testing::SampleCache(path).add_winner(tilewright::testing::scale_interface(), argv[2], argv[3]);
+    return 0;
+  }
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path.string() + suffix);
   tilewright::testing::SampleCache cache(path);
   cache.add_scale();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+/// What a file begins with, read through SQLite: a file that turns out to be a cache may be open in this process, and closing
+/// any other descriptor of it would drop the locks that SQLite holds on it (cache/store/file_facts.hpp). From any thread.
+namespace tilewright {
+
+/// The first bytes, `count` at most; empty where there are fewer, or no file that can be read.
+[[nodiscard]] std::string first_bytes(const std::filesystem::path& path, std::size_t count) noexcept;
+
+}  // namespace tilewright
