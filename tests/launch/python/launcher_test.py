@@ -6,6 +6,8 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
+import time
 import unittest
 import unittest.mock
 
@@ -41,6 +43,28 @@ class Launcher(LaunchTest):
         self.assertRegex(tilewright.__version__, r"\A\d+\.\d+\.\d+\Z")
         with self.assertRaises(AttributeError):
             tilewright.nothing
+
+    def test_threads_that_ask_for_an_op_together_get_the_same(self):
+        launcher = tilewright.Launcher(SAMPLE_CACHE)
+        self.addCleanup(launcher.close)
+        made, begun = [], threading.Event()
+
+        def slow(*words):
+            made.append(words)
+            begun.set()
+            time.sleep(0.1)  # for the other thread to come here, where nothing keeps it
+            return tilewright.Op(*words)
+
+        with unittest.mock.patch.object(_launcher, "Op", slow):
+            ops = []
+            first, second = (threading.Thread(target=lambda: ops.append(launcher.op("scale", dtype="f16"))) for _ in range(2))
+            first.start()
+            begun.wait()
+            second.start()
+            first.join()
+            second.join()
+        self.assertEqual(len(made), 1)
+        self.assertIs(ops[0], ops[1])
 
     def test_a_missing_cache_is_a_cache_error(self):
         with self.assertRaisesRegex(tilewright.CacheError, "/nonexistent/cache.db") as caught:

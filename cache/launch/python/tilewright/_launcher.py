@@ -64,7 +64,9 @@ class Launcher:
         op = self._ops.get(key)
         if op is None:
             with self._lock:
-                op = self._ops[key] = Op(self, spec_of(name, interface, attributes))
+                op = self._ops.get(key)  # another thread may have been faster
+                if op is None:
+                    op = self._ops[key] = Op(self, spec_of(name, interface, attributes))
         return op
 
     def refresh(self) -> None:
