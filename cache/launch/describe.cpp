@@ -37,6 +37,9 @@ void add_choice(Json& json, const Choice& choice) {
   json["tilewright"] = trial.versions.tilewright;
 }
 
+/// A file's name need not be UTF-8, as JSON must be.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 /// As the definition writes them.
 std::vector<std::string> extents_of(const OpInterface& interface, const std::string& argument) {
   const auto declared = std::find_if(interface.args.begin(), interface.args.end(),
@@ -72,7 +75,7 @@ std::string Op::query(std::span<const std::int64_t> dims) {
     if (answer.chosen.wanted) json["wanted"] = answer.chosen.wanted->row.winner.trial.config.text();
     if (!answer.compile_error.empty()) json["compile_error"] = answer.compile_error;
   }
-  return json.dump();
+  return text_of(json);
 }
 
 std::string Op::describe() const {
@@ -93,7 +96,7 @@ std::string Op::describe() const {
     if (arg.pitch) described["pitch"] = args_[*arg.pitch].name;
     json["args"].push_back(std::move(described));
   }
-  return json.dump();
+  return text_of(json);
 }
 
 std::vector<std::int64_t> Op::dims_of(std::span<const std::int64_t* const> shapes,

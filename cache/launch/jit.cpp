@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <cstdlib>
 #include <exception>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/launch/own_thread.hpp"
 #include "cache/store/codecs.hpp"
 #include "cache/version.hpp"
 
@@ -53,13 +52,7 @@ Jit::Jit(std::string ops) : ops_(std::move(ops)), library_(library_file()) {
   }
   // NVRTC, which it opens, may not be unloaded.
   library_.keep_loaded();
-  // The application's signals are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { work(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = own_thread([this] { work(); });
 }
 
 Jit::~Jit() {
@@ -74,7 +67,7 @@ Jit::~Jit() {
 bool Jit::submit(Job job, Done done) {
   {
     const std::lock_guard lock(mutex_);
-    if (tasks_.size() >= kMostWaiting) return false;
+    if (is_ended_ || tasks_.size() >= kMostWaiting) return false;
     tasks_.push_back({std::move(job), std::move(done)});
   }
   changed_.notify_all();

@@ -43,7 +43,7 @@ class Jit {
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;
 
-  /// From any thread. False when so many wait that this one is not taken.
+  /// From any thread. False when so many wait that this one is not taken, or when this object is ending.
   bool submit(Job job, Done done);
   /// Returns when nothing waits and nothing is being compiled.
   void drain();

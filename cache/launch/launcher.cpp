@@ -50,16 +50,14 @@ std::uint64_t current_context(const cuda::Driver& driver) {
 }
 
 Launcher::Launcher(LauncherOptions options)
-    : options_(std::move(options)),
-      resolver_(options_.cache, options_.allow_shared_cache),
-      misses_(options_.misses),
-      watch_(options_.watch, [this] { refresh_quietly(); }) {
+    : options_(std::move(options)), resolver_(options_.cache, options_.allow_shared_cache), misses_(options_.misses) {
   // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
   if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
   if (options_.jit) {
     jit_ = std::make_unique<Jit>(options_.ops);
     resolver_.allow_compiles();
   }
+  watch_ = std::make_unique<Watch>(options_.watch, [this] { refresh_quietly(); });
 }
 
 Op& Launcher::op(const std::string& spec) {
@@ -76,7 +74,7 @@ void Launcher::refresh() {
   process_.require_own_process();
   const std::lock_guard lock(mutex_);
   if (!resolver_.refresh()) return;
-  for (const auto& [key, op] : ops_) op->forget();
+  for (const auto& [key, op] : ops_) op->table().forget();
 }
 
 void Launcher::refresh_quietly() noexcept {
@@ -114,8 +112,8 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   const DeviceFacts& device_facts = facts(driver, device);
   // The first launch of a shape may be one that is being captured.
   const cuda::CaptureRelaxed relaxed(driver);
-  const auto [chosen, plan] =
-      resolver_.resolve(driver, op.identity(), problem, device_facts, versions_here(&driver), alignments);
+  const auto [chosen, plan] = resolver_.resolve(driver, op.identity(), problem, device_facts, versions_here(&driver),
+                                                alignments, op.table().last(key));
   if (chosen.wanted) {
     cuda::Context context = nullptr;
     driver.call("asking for the current context", driver.table().ctx_get_current, &context);
@@ -125,41 +123,46 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
       chosen.choice && chosen.choice->match.fit == Fit::exact && chosen.choice->match.device == DeviceFit::same_device;
   if (!is_exact) misses_.record(problem.key(), device_facts.fingerprint());
   if (!chosen.choice) throw NoMatchError(chosen.why);
-  op.table().insert(key, plan);
+  op.table().put(key, plan);
   return *plan;
 }
 
 void Launcher::compile(const Serving& wanted, Place place) {
   const std::string key = Resolver::compile_key(wanted, place.problem, place.device);
-  if (asked_.size() >= kMostCompiled || !asked_.insert(key).second) return;
+  if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second.push_back(std::move(place));
+  if (compiles_ >= kMostCompiled) return;
   Jit::Job job{place.problem.key(), wanted.row.winner.trial.config.text(), place.op->identity().interface_hash,
                wanted.row.implementation_hash, to_json(place.device).dump()};
-  const auto done = [this, key, place = std::move(place)](Jit::Compiled* binary, const std::string& why) {
-    compiled(key, place, binary, why);
-  };
-  if (!jit_->submit(std::move(job), done)) asked_.erase(key);
+  const auto done = [this, key](Jit::Compiled* binary, const std::string& why) { compiled(key, binary, why); };
+  asked_[key].push_back(std::move(place));
+  if (jit_->submit(std::move(job), done)) {
+    ++compiles_;
+  } else {
+    asked_.erase(key);
+  }
 }
 
-void Launcher::compiled(const std::string& key, const Place& place, Jit::Compiled* binary,
-                        const std::string& why) noexcept {
+void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept {
   try {
     const std::lock_guard lock(mutex_);
+    const std::vector<Place> places = std::move(asked_.extract(key).mapped());
     if (binary == nullptr) {
-      compile_errors_[place.problem.key()] = why;
+      for (const Place& place : places) compile_errors_[place.problem.key()] = why;
       // Another is not asked for at once: what keeps one from compiling may keep all.
       resolver_.keep(key, {}, {});
     } else {
       resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));
-      replan(place);
+      for (const Place& place : places) replan(place);
     }
   } catch (const std::exception&) {
     // What served before goes on serving.
   }
 }
 
-void Launcher::replan(const Place& place) {
-  // A refresh has emptied the table: who asks next finds what was compiled.
-  if (place.op->table().find(place.key) == nullptr) return;
+void Launcher::replan(const Place& place) noexcept try {
+  PlanTable& table = place.op->table();
+  // A refresh has come between: who asks next finds what was compiled.
+  if (table.find(place.key) == nullptr) return;
   const cuda::Driver& driver = cuda::Driver::get();
   // The context may have ended meanwhile, and another may have its handle.
   driver.call("making a launch's context current", driver.table().ctx_set_current, place.context);
@@ -171,9 +174,11 @@ void Launcher::replan(const Place& place) {
   // Launches of other threads may be being captured.
   const cuda::CaptureRelaxed relaxed(driver);
   auto [chosen, plan] = resolver_.resolve(driver, place.op->identity(), place.problem, place.device,
-                                          versions_here(&driver), place.alignments);
-  if (chosen.choice) place.op->table().replace(place.key, std::move(plan));
+                                          versions_here(&driver), place.alignments, table.last(place.key));
+  if (chosen.choice) table.put(place.key, std::move(plan));
   if (chosen.wanted) compile(*chosen.wanted, place);
+} catch (const std::exception&) {
+  // This one goes on as before; others may wait for the same config.
 }
 
 std::string Launcher::stored_devices_text() const {

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -79,11 +78,11 @@ class Launcher {
     cuda::Context context;
     DeviceFacts device;
   };
-  /// Asks for a config, once.
+  /// Asks for a config, once, and for the place to be served by it.
   void compile(const Serving& wanted, Place place);
-  /// On the compiling thread: keeps what came of it, and gives the shape its plan.
-  void compiled(const std::string& key, const Place& place, Jit::Compiled* binary, const std::string& why) noexcept;
-  void replan(const Place& place);
+  /// On the compiling thread: keeps what came of it, and gives the shapes that wait for it their plans.
+  void compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept;
+  void replan(const Place& place) noexcept;
   [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text) const;
   [[nodiscard]] std::string stored_devices_text() const;
 
@@ -95,13 +94,15 @@ class Launcher {
   std::map<int, DeviceFacts> facts_;
   std::map<std::string, std::unique_ptr<Op>> ops_;
   Workspaces workspaces_;
-  /// What was asked to be compiled, by Resolver::compile_key.
-  std::set<std::string> asked_;
+  /// What is to be compiled, by Resolver::compile_key, and who waits for it.
+  std::map<std::string, std::vector<Place>> asked_;
+  /// How many were asked for so far.
+  std::size_t compiles_ = 0;
   /// Why a config could not be compiled, by problem.
   std::map<std::string, std::string> compile_errors_;
-  // Last, so that they end before what they change.
-  Watch watch_;
+  // Last, so that they end before what they change; begun when all else is there.
   std::unique_ptr<Jit> jit_;
+  std::unique_ptr<Watch> watch_;
 };
 
 /// The current context's id. Throws DeviceError when none is current on the calling thread.

@@ -43,7 +43,10 @@ std::uint64_t alignment_class(std::uint64_t number) noexcept {
 }  // namespace
 
 Op::Op(Launcher& launcher, OpIdentity identity)
-    : launcher_(&launcher), identity_(std::move(identity)), args_(args_of(identity_)) {
+    : launcher_(&launcher),
+      identity_(std::move(identity)),
+      args_(args_of(identity_)),
+      table_(identity_.interface.dims.size()) {
   const std::size_t dims = identity_.interface.dims.size();
   if (dims > PlanKey::kMostDims || args_.size() > kMostArgs) {
     throw UsageError(fmt::format("{} has {} dims and {} arguments; at most {} and {} can be launched",
@@ -53,7 +56,6 @@ Op::Op(Launcher& launcher, OpIdentity identity)
     if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint32_t{1} << i;
   }
   find_pitches();
-  forget();
 }
 
 void Op::find_pitches() {
@@ -73,11 +75,6 @@ void Op::find_pitches() {
       }
     }
   }
-}
-
-void Op::forget() {
-  tables_.push_back(std::make_unique<PlanTable>(identity_.interface.dims.size()));
-  table_.store(tables_.back().get(), std::memory_order_release);
 }
 
 std::uint64_t Op::alignment_of(std::span<void* const> args) const {
@@ -144,18 +141,11 @@ void Op::refuse_args(std::span<void* const> args) const {
     throw UsageError(fmt::format("{} takes {} arguments ({}); the launch passes {}", identity_.spec.text(),
                                  names.size(), fmt::join(names, ", "), args.size()));
   }
-  const auto null_value = std::find(args.begin(), args.end(), nullptr);
-  const bool is_value = null_value != args.end();
-  const std::size_t index =
-      static_cast<std::size_t>((is_value ? null_value
-                                         : std::find_if(args.begin(), args.end(),
-                                                        [](void* value) {
-                                                          static constexpr std::uint64_t kNull = 0;
-                                                          return std::memcmp(value, &kNull, sizeof kNull) == 0;
-                                                        })) -
-                               args.begin());
+  const auto is_address = [&](std::size_t i) { return (scalars_ >> i & 1) == 0; };
+  std::size_t at = 0;
+  while (args[at] != nullptr && !(is_address(at) && read<std::uint64_t>(args[at]) == 0)) ++at;
   throw UsageError(fmt::format("{}: the {} of the argument '{}' is null", identity_.spec.text(),
-                               is_value ? "pointer to the value" : "address", names.at(index)));
+                               args[at] == nullptr ? "pointer to the value" : "address", names.at(at)));
 }
 
 Problem Op::problem_of(std::span<const std::int64_t> dims) const {
@@ -172,7 +162,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   const bool is_complete = dims.size() == identity_.interface.dims.size();
   if (is_complete) std::copy(dims.begin(), dims.end(), key.dims.begin());
 
-  const ReadyPlan* plan = is_complete ? table_.load(std::memory_order_acquire)->find(key) : nullptr;
+  const ReadyPlan* plan = is_complete ? table_.find(key) : nullptr;
   if (plan == nullptr) plan = &launcher_->resolve(*this, key, problem_of(dims), alignments_of(key.alignment));
   if (!pitched_.empty()) check_pitches(*plan, args);
 
@@ -193,9 +183,9 @@ void Op::preload(std::span<const std::int64_t> dims) {
   for (std::size_t i = 0; i < args_.size(); ++i) key.alignment |= kFullAlignment << (kBitsPerArg * i);
   const Problem problem = problem_of(dims);
   std::copy(dims.begin(), dims.end(), key.dims.begin());
-  if (table_.load(std::memory_order_acquire)->find(key) == nullptr) {
-    launcher_->resolve(*this, key, problem, alignments_of(key.alignment));
-  }
+  const ReadyPlan* plan = table_.find(key);
+  if (plan == nullptr) plan = &launcher_->resolve(*this, key, problem, alignments_of(key.alignment));
+  if (!plan->placements.empty()) launcher_->workspaces().reserve(driver, key.context, *plan);
 }
 
 std::size_t Op::workspace_bytes(std::span<const std::int64_t> dims) {

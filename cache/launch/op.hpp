@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +35,7 @@ class Op {
 
   [[nodiscard]] const OpIdentity& identity() const noexcept { return identity_; }
   /// For the launcher, which holds its lock.
-  [[nodiscard]] PlanTable& table() noexcept { return *table_.load(std::memory_order_acquire); }
-  /// Forgets all plans; those that launches hold stay alive.
-  void forget();
+  [[nodiscard]] PlanTable& table() noexcept { return table_; }
 
  private:
   /// An argument whose rows have a pitch, which is the value of the argument `scalar`, in elements.
@@ -63,6 +59,7 @@ class Op {
   [[noreturn]] void refuse_pair(const PitchedPair& pair, std::span<void* const> args) const;
   [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
   [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
+  /// For as many as there must not be, or for the first that is null.
   [[noreturn]] void refuse_args(std::span<void* const> args) const;
 
   Launcher* launcher_;
@@ -76,9 +73,7 @@ class Op {
   /// In call order.
   std::vector<Pitched> pitched_;
   std::vector<PitchedPair> pairs_;
-  std::atomic<PlanTable*> table_;
-  /// The one in use is the last; a launch may be reading an older one.
-  std::vector<std::unique_ptr<PlanTable>> tables_;
+  PlanTable table_;
 };
 
 }  // namespace tilewright::launch

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/launch/plan_table.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "cache/launch/ready_plan.hpp"
@@ -29,13 +28,15 @@ std::uint64_t PlanKey::hash(std::size_t count) const noexcept {
 struct PlanTable::Entry {
   PlanKey key;
   std::uint64_t hash;
+  /// PlanTable::round_ when it was put last.
+  mutable std::atomic<std::uint64_t> round;
   std::shared_ptr<const ReadyPlan> plan;
 };
 
 struct PlanTable::Slots {
-  explicit Slots(std::size_t capacity) : mask(capacity - 1), slots(new std::atomic<const Entry*>[capacity]()) {}
+  explicit Slots(std::size_t capacity) : mask(capacity - 1), slots(new Slot[capacity]()) {}
   std::size_t mask;
-  std::unique_ptr<std::atomic<const Entry*>[]> slots;
+  std::unique_ptr<Slot[]> slots;
 };
 
 PlanTable::PlanTable(std::size_t dims) : dims_(dims) {
@@ -45,46 +46,48 @@ PlanTable::PlanTable(std::size_t dims) : dims_(dims) {
 
 PlanTable::~PlanTable() = default;
 
-const ReadyPlan* PlanTable::find(const PlanKey& key) const noexcept {
-  const Slots& slots = *current_.load(std::memory_order_acquire);
-  const std::uint64_t hash = key.hash(dims_);
+PlanTable::Slot& PlanTable::slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash) noexcept {
   // At most half of the slots are taken, so a search ends.
   for (std::size_t at = hash & slots.mask;; at = (at + 1) & slots.mask) {
     const Entry* entry = slots.slots[at].load(std::memory_order_acquire);
-    if (entry == nullptr) return nullptr;
-    if (entry->hash == hash && entry->key == key) return entry->plan.get();
+    if (entry == nullptr || (entry->hash == hash && entry->key == key)) return slots.slots[at];
   }
 }
 
-void PlanTable::place(const Slots& slots, const Entry& entry) noexcept {
-  std::size_t at = entry.hash & slots.mask;
-  while (slots.slots[at].load(std::memory_order_relaxed) != nullptr) at = (at + 1) & slots.mask;
-  slots.slots[at].store(&entry, std::memory_order_release);
+const ReadyPlan* PlanTable::find(const PlanKey& key) const noexcept {
+  const std::uint64_t round = round_.load(std::memory_order_acquire);
+  const Slot& slot = slot_of(*current_.load(std::memory_order_acquire), key, key.hash(dims_));
+  const Entry* entry = slot.load(std::memory_order_acquire);
+  return entry != nullptr && entry->round.load(std::memory_order_relaxed) >= round ? entry->plan.get() : nullptr;
+}
+
+std::shared_ptr<const ReadyPlan> PlanTable::last(const PlanKey& key) const noexcept {
+  const Entry* entry = slot_of(*all_slots_.back(), key, key.hash(dims_)).load(std::memory_order_acquire);
+  return entry != nullptr ? entry->plan : nullptr;
 }
 
 void PlanTable::grow() {
-  const std::size_t capacity = 2 * (all_slots_.back()->mask + 1);
-  all_slots_.push_back(std::make_unique<const Slots>(capacity));
-  for (const auto& entry : entries_) place(*all_slots_.back(), *entry);
-  current_.store(all_slots_.back().get(), std::memory_order_release);
-}
-
-void PlanTable::insert(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
-  if (2 * (entries_.size() + 1) > all_slots_.back()->mask + 1) grow();
-  entries_.push_back(std::make_unique<const Entry>(Entry{key, key.hash(dims_), std::move(plan)}));
-  place(*all_slots_.back(), *entries_.back());
-}
-
-bool PlanTable::replace(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
-  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->key == key; });
-  if (found == entries_.end()) return false;
+  const Slots& old = *all_slots_.back();
+  all_slots_.push_back(std::make_unique<const Slots>(2 * (old.mask + 1)));
   const Slots& slots = *all_slots_.back();
-  std::size_t at = (*found)->hash & slots.mask;
-  while (slots.slots[at].load(std::memory_order_relaxed) != found->get()) at = (at + 1) & slots.mask;
-  replaced_.push_back(std::move(*found));
-  *found = std::make_unique<const Entry>(Entry{key, replaced_.back()->hash, std::move(plan)});
-  slots.slots[at].store(found->get(), std::memory_order_release);
-  return true;
+  for (std::size_t i = 0; i <= old.mask; ++i) {
+    const Entry* entry = old.slots[i].load(std::memory_order_relaxed);
+    if (entry != nullptr) slot_of(slots, entry->key, entry->hash).store(entry, std::memory_order_relaxed);
+  }
+  current_.store(&slots, std::memory_order_release);
+}
+
+void PlanTable::put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
+  const std::uint64_t hash = key.hash(dims_);
+  const Entry* before = slot_of(*all_slots_.back(), key, hash).load(std::memory_order_relaxed);
+  if (before != nullptr && before->plan == plan) {
+    before->round.store(round_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return;
+  }
+  if (before == nullptr && 2 * (keys_ + 1) > all_slots_.back()->mask + 1) grow();
+  entries_.emplace_back(new Entry{key, hash, {round_.load(std::memory_order_relaxed)}, std::move(plan)});
+  slot_of(*all_slots_.back(), key, hash).store(entries_.back().get(), std::memory_order_release);
+  if (before == nullptr) ++keys_;
 }
 
 }  // namespace tilewright::launch

@@ -10,7 +10,8 @@
 
 /// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in which a
 /// better one may take a plan's place. Any number of threads may look up while one changes it (the callers see to it that it
-/// is one); neither waits for the other, and nothing that a reader may hold is freed before the table.
+/// is one); neither waits for the other, and nothing that a reader may hold is freed before the table. Forgetting costs no
+/// memory: a plan that is put again is found again, and only another plan is kept beside it.
 namespace tilewright::launch {
 
 struct ReadyPlan;
@@ -38,28 +39,34 @@ class PlanTable {
   PlanTable(const PlanTable&) = delete;
   PlanTable& operator=(const PlanTable&) = delete;
 
-  /// Null when there is none. Takes no lock and allocates nothing.
+  /// Null when there is none, or when it was forgotten. Takes no lock and allocates nothing.
   [[nodiscard]] const ReadyPlan* find(const PlanKey& key) const noexcept;
-  /// Adds a plan for a key that has none. One thread at a time.
-  void insert(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
-  /// Puts a plan in the place of the one that a key has; false when it has none. One thread at a time.
-  bool replace(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
-  /// One thread at a time.
+  /// What a key had last, though it was forgotten.
+  [[nodiscard]] std::shared_ptr<const ReadyPlan> last(const PlanKey& key) const noexcept;
+  /// Puts a plan under a key, in the place of the one that it has. One thread at a time.
+  void put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
+  /// From now on nothing is found that is not put again. One thread at a time.
+  void forget() noexcept { ++round_; }
+  /// Plans that are kept, those whose place another took too. One thread at a time.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
  private:
   struct Entry;
   struct Slots;
+  using Slot = std::atomic<const Entry*>;
   void grow();
-  static void place(const Slots& slots, const Entry& entry) noexcept;
+  /// The slot that a key has, or would have.
+  static Slot& slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash) noexcept;
 
   std::size_t dims_;
   std::atomic<const Slots*> current_;
+  /// How often all was forgotten; an entry counts when it was put since.
+  std::atomic<std::uint64_t> round_ = 0;
+  /// Keys that have an entry.
+  std::size_t keys_ = 0;
   /// All that ever were: a reader may still be in an older one. Together they are twice the newest.
   std::vector<std::unique_ptr<const Slots>> all_slots_;
   std::vector<std::unique_ptr<const Entry>> entries_;
-  /// Those whose place another took.
-  std::vector<std::unique_ptr<const Entry>> replaced_;
 };
 
 }  // namespace tilewright::launch

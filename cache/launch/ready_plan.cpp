@@ -15,7 +15,8 @@ std::size_t aligned(std::size_t bytes) noexcept { return (bytes + kAlignment - 1
 
 }  // namespace
 
-ReadyPlan::ReadyPlan(cuda::Executable loaded) : executable(std::move(loaded)) {
+ReadyPlan::ReadyPlan(cuda::Executable loaded, std::string what)
+    : executable(std::move(loaded)), origin(std::move(what)) {
   const std::vector<PlannedWorkspace>& workspaces = executable.plan().workspaces;
   if (workspaces.size() > kMostWorkspaces) {
     throw DeviceError(fmt::format("a config with {} workspaces cannot be launched; at most {} can", workspaces.size(),

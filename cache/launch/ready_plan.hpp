@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cache/driver/executable.hpp"
@@ -19,10 +20,12 @@ struct ReadyPlan {
     std::size_t offset = 0;
   };
 
-  /// Throws DeviceError when the plan has more workspaces than can be launched.
-  explicit ReadyPlan(cuda::Executable loaded);
+  /// `what`: see `origin`. Throws DeviceError when the plan has more workspaces than can be launched.
+  ReadyPlan(cuda::Executable loaded, std::string what);
 
   cuda::Executable executable;
+  /// What it was made of: two plans of one shape in one context with the same origin are the same.
+  std::string origin;
   std::vector<Placement> placements;
   /// Elements of a row of each pitched argument, in call order: the least that its pitch may be.
   std::vector<std::int64_t> row_elements;

@@ -63,8 +63,12 @@ Resolver::Resolver(std::filesystem::path path, bool allow_shared)
 
 bool Resolver::refresh() {
   if (!source_->changed()) return false;
-  source_ = open_source(path_, allow_shared_);
-  return true;
+  std::unique_ptr<WinnerSource> newer = open_source(path_, allow_shared_);
+  const std::uint64_t state = newer->winners_state();
+  const bool differs = state == 0 || state != winners_state_;
+  source_ = std::move(newer);
+  winners_state_ = state;
+  return differs;
 }
 
 OpIdentity Resolver::identify(const std::string& text) const {
@@ -110,13 +114,13 @@ Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const Devi
 }
 
 Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
-                                     const DeviceFacts& device, const Versions& versions,
-                                     const Alignments& alignments) {
+                                     const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
+                                     const std::shared_ptr<const ReadyPlan>& last) {
   std::shared_ptr<const ReadyPlan> plan;
   std::exception_ptr first_error;
   const auto obstacle = [&](const Serving& serving) -> std::string {
     try {
-      plan = load(driver, op, problem, device, serving);
+      plan = load(driver, op, problem, device, serving, last);
       return {};
     } catch (const UsageError&) {
       throw;
@@ -164,15 +168,18 @@ CompiledHere Resolver::compiled_here(const Problem& problem, const DeviceFacts& 
 }
 
 std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, const OpIdentity& op,
-                                                const Problem& problem, const DeviceFacts& device,
-                                                const Choice& choice) {
+                                                const Problem& problem, const DeviceFacts& device, const Choice& choice,
+                                                const std::shared_ptr<const ReadyPlan>& last) {
   const Trial& trial = choice.row.winner.trial;
   const std::string what = fmt::format("{} of {}", trial.config.text(), problem.spec.text());
   const auto ready = [&](const std::string& content, const std::vector<KernelFacts>& kernels, const auto& bytes) {
+    std::string origin = fmt::format("{} {} {}", content, choice.row.implementation_hash, trial.config.text());
+    if (last && last->origin == origin) return last;
     std::shared_ptr<const cuda::Module>& module = modules_[content];
     if (!module) module = std::make_shared<const cuda::Module>(driver, bytes(), what);
     return std::make_shared<const ReadyPlan>(
-        cuda::Executable(driver, module, kernels, op.interface, choice.recipe, trial.config, problem, device));
+        cuda::Executable(driver, module, kernels, op.interface, choice.recipe, trial.config, problem, device),
+        std::move(origin));
   };
   if (const auto here = compiled_.find(trial.build_key); here != compiled_.end()) {
     return ready(

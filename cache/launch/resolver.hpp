@@ -48,9 +48,11 @@ class Resolver {
   };
   /// As choose(), and loads it. What cannot be loaded (its binary is missing or damaged, the driver rejects it, it turns out
   /// illegal only then) gives way to the next, as what is illegal does; where nothing is left, the first such error is
-  /// thrown. Throws DeviceError for a driver that fails in any other way.
+  /// thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same served before in
+  /// this context, if it would be the same again.
   [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
-                                 const DeviceFacts& device, const Versions& versions, const Alignments& alignments);
+                                 const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
+                                 const std::shared_ptr<const ReadyPlan>& last);
 
   // What was compiled at run time, for launchers that do so. It stays when the cache changes: whatever its content, an
   // implementation of the same hash is the same source.
@@ -63,7 +65,8 @@ class Resolver {
   /// Keeps a binary; without one, that the config does not compile.
   void keep(const std::string& compile_key, std::vector<std::byte> binary, std::vector<KernelFacts> kernels);
 
-  /// Reopens the cache if it has changed since it was last looked at; true if so. When it throws, nothing has changed.
+  /// Reopens the cache if it has changed since it was last looked at; true if what is served may have, too. A tuner writes
+  /// all the time, and winners seldom. When it throws, nothing has changed.
   bool refresh();
 
   [[nodiscard]] const WinnerSource& source() const noexcept { return *source_; }
@@ -72,7 +75,8 @@ class Resolver {
   /// Throws CacheError when the binary is missing or damaged, DeviceError when the driver rejects it.
   [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const cuda::Driver& driver, const OpIdentity& op,
                                                       const Problem& problem, const DeviceFacts& device,
-                                                      const Choice& choice);
+                                                      const Choice& choice,
+                                                      const std::shared_ptr<const ReadyPlan>& last);
   static Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& problem, const DeviceFacts& device);
 
   struct Compiled {
@@ -87,6 +91,8 @@ class Resolver {
   /// By compile_key; no bytes where it does not compile.
   std::map<std::string, Compiled> compiled_;
   std::unique_ptr<WinnerSource> source_;
+  /// Of `source_`; 0: not known, as at first, since that would cost every start the reading of all winners.
+  std::uint64_t winners_state_ = 0;
   /// By content; kept until the end, since functions of them may be in captured graphs.
   std::map<std::string, std::shared_ptr<const cuda::Module>> modules_;
 };

@@ -38,8 +38,26 @@ void clear(const cuda::Driver& driver, const cuda::Buffer& buffer) {
 Workspaces::Memory& Workspaces::memory_at(const Key& key) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Memory>& memory = memories_[key];
+  if (!memory && std::get<Owner>(key) != Owner::caller) {
+    const auto spare = spares_.find(std::get<1>(key));
+    if (spare != spares_.end()) memory = std::move(spare->second);
+  }
   if (!memory) memory = std::make_unique<Memory>();
   return *memory;
+}
+
+void Workspaces::reserve(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan) {
+  const std::lock_guard one_at_a_time(reserving_);
+  std::unique_ptr<Memory> memory;
+  {
+    const std::lock_guard lock(mutex_);
+    memory = std::move(spares_[context]);
+  }
+  if (!memory) memory = std::make_unique<Memory>();
+  // Launches that find no spare meanwhile allocate for themselves.
+  provide(driver, plan, *memory);
+  const std::lock_guard lock(mutex_);
+  spares_[context] = std::move(memory);
 }
 
 Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream) {
@@ -62,20 +80,23 @@ Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint6
   return memory_at({Owner::stream, context, id, 0});
 }
 
+void Workspaces::provide(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory) {
+  if (is_enough(memory.scratch, plan.scratch_bytes) && is_enough(memory.zeroed, plan.zeroed_bytes)) return;
+  const cuda::CaptureRelaxed relaxed(driver);
+  if (!is_enough(memory.scratch, plan.scratch_bytes)) {
+    memory.scratch.emplace_back(driver, next_size(memory.scratch, plan.scratch_bytes), "a workspace");
+  }
+  if (!is_enough(memory.zeroed, plan.zeroed_bytes)) {
+    cuda::Buffer buffer(driver, next_size(memory.zeroed, plan.zeroed_bytes), "a workspace");
+    clear(driver, buffer);
+    memory.zeroed.push_back(std::move(buffer));
+    memory.zeros_are_spoilt = false;
+  }
+}
+
 Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory,
                                                 cuda::Stream stream) {
-  if (!is_enough(memory.scratch, plan.scratch_bytes) || !is_enough(memory.zeroed, plan.zeroed_bytes)) {
-    const cuda::CaptureRelaxed relaxed(driver);
-    if (!is_enough(memory.scratch, plan.scratch_bytes)) {
-      memory.scratch.emplace_back(driver, next_size(memory.scratch, plan.scratch_bytes), "a workspace");
-    }
-    if (!is_enough(memory.zeroed, plan.zeroed_bytes)) {
-      cuda::Buffer buffer(driver, next_size(memory.zeroed, plan.zeroed_bytes), "a workspace");
-      clear(driver, buffer);
-      memory.zeroed.push_back(std::move(buffer));
-      memory.zeros_are_spoilt = false;
-    }
-  }
+  provide(driver, plan, memory);
   if (plan.zeroed_bytes > 0 && memory.zeros_are_spoilt) {
     // In the stream, behind what the failed launch has begun.
     const cuda::Buffer& buffer = memory.zeroed.back();

@@ -15,7 +15,8 @@
 
 /// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a captured
 /// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once.
-/// Memory that kernels find and leave zero is shared by all plans of a stream.
+/// Memory that kernels find and leave zero is shared by all plans of a stream. A launch takes a lock to find its stream's
+/// memory, and the memory's own while it enqueues.
 /// Any thread may launch at any time; launches on one stream are enqueued one after the other, so that what one of them
 /// keeps in its workspace between its kernels is not overwritten by another.
 namespace tilewright::launch {
@@ -26,6 +27,10 @@ class Workspaces {
   /// UsageError when the caller's own is too small. `context` is the id of the current one.
   int launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
              std::span<void* const> args);
+
+  /// Sees to it that the next stream or graph of the context that needs memory finds as much as a plan needs. Throws
+  /// DeviceError when it cannot be had.
+  void reserve(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan);
 
   /// Uses the caller's memory on a stream from now on; an address of 0: memory of our own.
   void give(std::uint64_t context, cuda::Stream stream, cuda::Address address, std::size_t bytes);
@@ -52,6 +57,8 @@ class Workspaces {
   using Addresses = std::array<cuda::Address, ReadyPlan::kMostWorkspaces>;
 
   Memory& memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream);
+  /// Allocates and clears what a plan needs beyond what there is.
+  static void provide(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory);
   static Addresses own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory,
                                  cuda::Stream stream);
   static Addresses given_addresses(const cuda::Driver& driver, const ReadyPlan& plan, const Memory& memory,
@@ -61,6 +68,10 @@ class Workspaces {
 
   std::mutex mutex_;
   std::map<Key, std::unique_ptr<Memory>> memories_;
+  /// What was reserved and nobody has yet, by context.
+  std::map<std::uint64_t, std::unique_ptr<Memory>> spares_;
+  /// Held by who reserves, so that there is one spare a context.
+  std::mutex reserving_;
 };
 
 }  // namespace tilewright::launch

@@ -2,12 +2,15 @@
 #include "cache/store/store.hpp"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "cache/content_hash.hpp"
 #include "cache/store/binaries.hpp"
+#include "cache/store/file_facts.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
 
@@ -212,6 +215,28 @@ std::int64_t Store::data_version() const {
 bool Store::outdated() const noexcept { return impl_->database.outdated(); }
 
 std::string Store::title() const { return "the cache " + path().string(); }
+
+std::uint64_t Store::winners_state() const {
+  return impl_->reading("look for new winners", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    const FileIdentity file = identity_of(path()).value_or(FileIdentity{});
+    std::vector<std::uint64_t> state{file.device, file.inode};
+    const auto add = [&](Query&& query) {
+      while (query.next()) state.push_back(static_cast<std::uint64_t>(query.integer(0)));
+    };
+    // The trials of a sweep that goes on play no part.
+    add(database.query("SELECT count(ended_at) FROM sweeps"));
+    add(database.query("SELECT iif(sweep IS NULL, id, 0) FROM trials ORDER BY id DESC LIMIT 1"));
+    // A trial is of one problem, device and mode. All of this is in the index.
+    Query rows = database.query(
+        "SELECT trial, position, role = 'best', role = 'base' FROM winners INDEXED BY winners_by_spec");
+    while (rows.next()) {
+      state.push_back(static_cast<std::uint64_t>(rows.integer(0)));
+      state.push_back(static_cast<std::uint64_t>(4 * rows.integer(1) + 2 * rows.integer(2) + rows.integer(3)));
+    }
+    return XXH3_64bits(state.data(), state.size() * sizeof(std::uint64_t));
+  });
+}
 
 bool Store::changed() const { return outdated() || data_version() != impl_->version_at_opening; }
 

@@ -137,6 +137,8 @@ class Store final : public WinnerSource {
   // For matching, by index alone: see WinnerSource.
   [[nodiscard]] std::string title() const override;
   [[nodiscard]] bool changed() const override;
+  /// Other, too, when a sweep has ended, or trials came in another way (an import, spares): they count for shapes around.
+  [[nodiscard]] std::uint64_t winners_state() const override;
   [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
                                                    WinnerRole role) const override;
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,

@@ -81,6 +81,23 @@ TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
   recording_.set_fast(false);
 }
 
+TEST_F(AllocationTest, a_launch_allocates_nothing_while_a_tuner_writes_trials) {
+  const Op scale = launcher_.op("scale[dtype=f16]");
+  SampleCache tuner(cache_path());
+  const auto launch = [&] { scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0); };
+  launch();
+  tuner.add_trial_of_a_sweep();
+  launcher_.refresh();
+  launch();
+  recording_.set_fast(true);
+  for (int i = 0; i < 20; ++i) {
+    tuner.add_trial_of_a_sweep();
+    launcher_.refresh();
+    EXPECT_EQ(counted(launch), 0) << "the plan was not forgotten";
+  }
+  recording_.set_fast(false);
+}
+
 TEST_F(AllocationTest, a_launch_with_pitches_allocates_nothing) {
   const Op strided = launcher_.op("strided[dtype=f16,pitch=strided]");
   const auto launch = [&] { strided(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0, 72, 72); };

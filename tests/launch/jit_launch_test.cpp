@@ -2,7 +2,9 @@
 // Launches of shapes never tuned, with configs that are compiled meanwhile.
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "cache/store/codecs.hpp"
@@ -12,6 +14,7 @@ namespace tilewright {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace tilewright::testing;
@@ -31,10 +34,17 @@ class JitLaunchTest : public LaunchFixture {
     ::setenv("FAKE_JIT_KERNELS", encode_kernels({kernel}).c_str(), 1);
   }
   ~JitLaunchTest() override {
-    for (const char* name : {"TILEWRIGHT_LIBJIT", "FAKE_JIT_BINARY", "FAKE_JIT_KERNELS", "FAKE_JIT_REFUSES"}) {
+    for (const char* name :
+         {"TILEWRIGHT_LIBJIT", "FAKE_JIT_BINARY", "FAKE_JIT_KERNELS", "FAKE_JIT_REFUSES", "FAKE_JIT_GATE"}) {
       ::unsetenv(name);
     }
   }
+  /// Nothing is compiled before open_gate().
+  void shut_gate() const {
+    std::ofstream(gate_) << "shut";
+    ::setenv("FAKE_JIT_GATE", gate_.c_str(), 1);
+  }
+  void open_gate() const { std::filesystem::remove(gate_); }
 
   [[nodiscard]] Launcher open(bool jit = true) const {
     return Launcher(LaunchOptions{.cache = filled_cache(), .device = {}, .misses = "off", .jit = jit});
@@ -45,6 +55,7 @@ class JitLaunchTest : public LaunchFixture {
     scale(nullptr, dims, fake_address(256), fake_address(256), 1.0);
     return recording_.launches().at(0).symbol;
   }
+  const std::string gate_ = (folder_.path() / "gate").string();
   /// What is told of a shape once that has `words` in it.
   static std::string wait_for(const Op& scale, const Shape& dims, const std::string& words) {
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -79,6 +90,38 @@ TEST_F(JitLaunchTest, a_binary_serves_all_shapes_with_the_same_specialised_dims)
   wait_for(scale, {8, 128}, "\"compiled\":true");
   EXPECT_EQ(launch(scale, {16, 128}), "fresh_symbol") << "at its first launch";
   EXPECT_EQ(launch(scale, {8, 256}), "wide_symbol") << "of other cols";
+}
+
+TEST_F(JitLaunchTest, a_compiled_config_serves_all_that_asked_for_it_meanwhile) {
+  const Launcher launcher = open();
+  const Op scale = launcher.op("scale[dtype=f16]");
+  const auto symbols = [&] {
+    recording_.reset();
+    for (const std::int64_t rows : {8, 16, 24}) {
+      for (const std::uintptr_t alignment : {256, 16}) {
+        scale(nullptr, {rows, 128}, fake_address(alignment), fake_address(256), 1.0);
+      }
+    }
+    std::set<std::string> seen;
+    for (const auto& launch : recording_.launches()) seen.insert(launch.symbol);
+    return seen;
+  };
+  shut_gate();
+  EXPECT_THAT(symbols(), ElementsAre("wide_symbol"));
+  open_gate();
+  wait_for(scale, {8, 128}, "\"compiled\":true");
+  EXPECT_THAT(symbols(), ElementsAre("fresh_symbol"));
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U) << "their plans were made when it was compiled";
+}
+
+TEST_F(JitLaunchTest, a_config_that_does_not_compile_is_told_of_all_that_asked_for_it) {
+  ::setenv("FAKE_JIT_REFUSES", "static_dims=1", 1);
+  const Launcher launcher = open();
+  const Op scale = launcher.op("scale[dtype=f16]");
+  shut_gate();
+  for (const std::int64_t rows : {8, 16}) launch(scale, {rows, 128});
+  open_gate();
+  for (const std::int64_t rows : {8, 16}) wait_for(scale, {rows, 128}, "as it was planted");
 }
 
 TEST_F(JitLaunchTest, nothing_is_compiled_where_it_is_not_asked_for_or_not_needed) {
@@ -141,9 +184,14 @@ TEST_F(JitLaunchTest, what_was_compiled_stays_when_the_cache_changes) {
 TEST_F(JitLaunchTest, a_context_that_has_ended_gets_no_plan) {
   const Launcher launcher = open();
   const Op scale = launcher.op("scale[dtype=f16]");
-  for (int cols = 1; cols <= 20; ++cols) launch(scale, {8, 128 * cols});
+  shut_gate();
+  for (int cols = 2; cols <= 20; ++cols) launch(scale, {8, 64 * cols});
+  recording_.reset();
   recording_.reset_context(0);
-  wait_for(scale, {8, 128 * 20}, "\"compiled\":true");
+  open_gate();
+  for (int cols = 2; cols <= 20; ++cols) wait_for(scale, {8, 64 * cols}, "\"compiled\":true");
+  EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 0U);
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U);
 }
 
 TEST_F(JitLaunchTest, a_launcher_can_be_closed_while_configs_wait) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which config is launched, with what.
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "tests/launch/launch_fixture.hpp"
@@ -130,6 +132,26 @@ TEST_F(LaunchTest, a_launch_on_a_capturing_stream_becomes_part_of_the_graph) {
   const auto launches = recording_.launches();
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_EQ(param<float>(launches[1], 2), 3.0F);
+}
+
+TEST_F(LaunchTest, a_scalar_of_zero_is_no_null_address) {
+  OpInterface interface = scale_interface();
+  interface.op = "scalar_first";
+  std::rotate(interface.args.begin(), interface.args.begin() + 2, interface.args.end());
+  SampleCache(cache_path()).add_op(interface, scale_plain(), scale_kernels(), scale_binary());
+  tw_op* op = nullptr;
+  ASSERT_EQ(tw_op_get(launcher_.get(), "scalar_first[dtype=f16]", &op), TW_OK) << tw_last_error();
+  const auto refused = [&](const std::array<void*, 3>& args) {
+    const std::array<std::int64_t, 2> dims{8, 64};
+    EXPECT_EQ(tw_launch(op, nullptr, dims.data(), 2, args.data(), 3), TW_ERROR_USAGE);
+    return std::string(tw_last_error());
+  };
+  void* null = nullptr;
+  // The last of its page, as it were: no more than its own bytes may be read.
+  const auto zero = std::make_unique<float>(0.0F);
+  EXPECT_THAT(refused({zero.get(), &x_, &null}), HasSubstr("the address of the argument 'y' is null"));
+  EXPECT_THAT(refused({zero.get(), &null, &null}), HasSubstr("the address of the argument 'x' is null"));
+  EXPECT_THAT(refused({nullptr, &x_, &null}), HasSubstr("the pointer to the value of the argument 'factor' is null"));
 }
 
 TEST_F(LaunchTest, wrong_arguments_are_named) {

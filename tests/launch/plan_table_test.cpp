@@ -28,7 +28,7 @@ PlanKey key_of(std::int64_t rows, std::int64_t cols = 64, std::uint64_t context 
 TEST(PlanTable, finds_what_was_added_and_nothing_else) {
   PlanTable table(2);
   EXPECT_EQ(table.find(key_of(1)), nullptr);
-  table.insert(key_of(1), fake_plan(8));
+  table.put(key_of(1), fake_plan(8));
   EXPECT_EQ(table.find(key_of(1)), fake_plan(8).get());
   EXPECT_EQ(table.find(key_of(2)), nullptr);
   EXPECT_EQ(table.find(key_of(1, 65)), nullptr);
@@ -39,7 +39,7 @@ TEST(PlanTable, finds_what_was_added_and_nothing_else) {
 TEST(PlanTable, keeps_everything_as_it_grows) {
   PlanTable table(2);
   constexpr std::int64_t kMany = 10'000;
-  for (std::int64_t i = 1; i <= kMany; ++i) table.insert(key_of(i * 256, i), fake_plan(static_cast<std::uintptr_t>(i)));
+  for (std::int64_t i = 1; i <= kMany; ++i) table.put(key_of(i * 256, i), fake_plan(static_cast<std::uintptr_t>(i)));
   EXPECT_EQ(table.size(), static_cast<std::size_t>(kMany));
   for (std::int64_t i = 1; i <= kMany; ++i) {
     ASSERT_EQ(table.find(key_of(i * 256, i)), fake_plan(static_cast<std::uintptr_t>(i)).get()) << i;
@@ -50,15 +50,43 @@ TEST(PlanTable, keeps_everything_as_it_grows) {
 TEST(PlanTable, puts_a_better_plan_in_the_place_of_another) {
   PlanTable table(2);
   constexpr std::int64_t kMany = 1000;
-  for (std::int64_t i = 1; i <= kMany; ++i) table.insert(key_of(i), fake_plan(8));
-  EXPECT_TRUE(table.replace(key_of(17), fake_plan(16)));
-  EXPECT_FALSE(table.replace(key_of(kMany + 1), fake_plan(16)));
+  for (std::int64_t i = 1; i <= kMany; ++i) table.put(key_of(i), fake_plan(8));
+  table.put(key_of(17), fake_plan(16));
   EXPECT_EQ(table.find(key_of(kMany + 1)), nullptr);
   // Also where the table grows afterwards.
-  for (std::int64_t i = kMany + 1; i <= 3 * kMany; ++i) table.insert(key_of(i), fake_plan(8));
+  for (std::int64_t i = kMany + 1; i <= 3 * kMany; ++i) table.put(key_of(i), fake_plan(8));
   for (std::int64_t i = 1; i <= 3 * kMany; ++i) {
     ASSERT_EQ(table.find(key_of(i)), fake_plan(i == 17 ? 16 : 8).get()) << i;
   }
+}
+
+TEST(PlanTable, forgets_all_until_it_is_put_again) {
+  PlanTable table(2);
+  constexpr std::int64_t kMany = 100;
+  for (std::int64_t i = 1; i <= kMany; ++i) table.put(key_of(i), fake_plan(8));
+  table.forget();
+  EXPECT_EQ(table.last(key_of(kMany + 1)), nullptr);
+  for (std::int64_t i = 1; i <= kMany; ++i) {
+    ASSERT_EQ(table.find(key_of(i)), nullptr) << i;
+    ASSERT_EQ(table.last(key_of(i)).get(), fake_plan(8).get()) << i;
+  }
+  table.put(key_of(1), table.last(key_of(1)));
+  table.put(key_of(2), fake_plan(16));
+  EXPECT_EQ(table.find(key_of(1)), fake_plan(8).get());
+  EXPECT_EQ(table.find(key_of(2)), fake_plan(16).get());
+  EXPECT_EQ(table.find(key_of(3)), nullptr);
+}
+
+TEST(PlanTable, costs_no_memory_where_the_same_plans_are_put_again) {
+  PlanTable table(2);
+  constexpr std::int64_t kMany = 100;
+  for (int round = 0; round < 1000; ++round) {
+    for (std::int64_t i = 1; i <= kMany; ++i) table.put(key_of(i), fake_plan(8));
+    table.forget();
+  }
+  EXPECT_EQ(table.size(), static_cast<std::size_t>(kMany));
+  table.put(key_of(1), fake_plan(16));
+  EXPECT_EQ(table.size(), static_cast<std::size_t>(kMany) + 1) << "a launch may hold the one before";
 }
 
 TEST(PlanTable, hashes_regular_shapes_apart) {
@@ -83,7 +111,7 @@ TEST(PlanTable, readers_need_not_wait_for_a_writer) {
     }
   });
   for (std::int64_t i = 1; i <= kMany; ++i) {
-    table.insert(key_of(i), fake_plan(static_cast<std::uintptr_t>(i)));
+    table.put(key_of(i), fake_plan(static_cast<std::uintptr_t>(i)));
     added = i;
   }
   reader.join();

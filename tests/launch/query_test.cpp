@@ -41,6 +41,14 @@ TEST_F(QueryTest, a_tuned_shape_is_exact_with_its_evidence) {
   EXPECT_EQ(json["compiler"], "NVRTC 13.0");
 }
 
+TEST_F(QueryTest, tells_of_a_cache_whose_name_is_no_text) {
+  const std::string odd = (folder_.path() / "caf\xe9.db").string();
+  SampleCache(odd).add_scale();
+  const ServedConfig served = Launcher(odd).op("scale[dtype=f16]").match({8, 64});
+  EXPECT_EQ(served.fit, "exact");
+  EXPECT_THAT(served.cache, HasSubstr("/caf\xef\xbf\xbd.db")) << "as JSON writes what is no UTF-8";
+}
+
 TEST_F(QueryTest, a_shape_never_tuned_is_served_the_base_of_another) {
   const ServedConfig served = scale().match({5, 7});
   EXPECT_EQ(served.config, "plain{num_warps=8}");

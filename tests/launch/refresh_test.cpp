@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -15,14 +16,22 @@ using namespace tilewright::testing;
 
 class RefreshTest : public LaunchFixture {
  protected:
-  unsigned threads() const {
+  unsigned threads(std::int64_t rows = 16) const {
     recording_.reset();
-    scale_(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+    scale_(nullptr, {rows, 64}, fake_address(256), fake_address(256), 1.0);
     return recording_.launches().at(0).block[0];
   }
   void tune_with_16_warps(const std::string& path) const {
     SampleCache(path).add_winner(scale_interface(), "scale[dtype=f16]{rows=16,cols=64}",
                                  "wide{num_warps=16,vec=8,static_dims=1}");
+  }
+
+  /// By a process of its own, which is the last to write: it would take the log with it if it thought itself alone.
+  void tune_elsewhere(std::int64_t rows) const {
+    const std::string command = "'" TILEWRIGHT_WRITE_SAMPLE_CACHE "' '" + cache_path() +
+                                "' 'scale[dtype=f16]{rows=" + std::to_string(rows) +
+                                ",cols=64}' 'wide{num_warps=16,vec=8,static_dims=1}'";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
 
   const Launcher launcher_{filled_cache()};
@@ -42,6 +51,28 @@ TEST_F(RefreshTest, an_unchanged_cache_is_not_read_again) {
   launcher_.refresh();
   EXPECT_EQ(threads(), 64U);
   EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U) << "the plan was kept";
+}
+
+TEST_F(RefreshTest, plans_that_new_winners_leave_as_they_are_are_kept) {
+  EXPECT_EQ(threads(8), 64U);
+  for (std::int64_t rows = 100; rows < 120; ++rows) {
+    SampleCache(cache_path())
+        .add_winner(scale_interface(), "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=64}",
+                    "wide{num_warps=16,vec=8,static_dims=1}");
+    launcher_.refresh();
+    EXPECT_EQ(threads(8), 64U);
+    EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U) << "the plan was not made anew";
+  }
+}
+
+TEST_F(RefreshTest, every_refresh_sees_what_a_tuner_of_another_process_wrote) {
+  // Whoever loses the locks of the cache at one refresh loses sight of it when the next tuner ends.
+  for (std::int64_t rows = 16; rows <= 20; ++rows) {
+    tune_elsewhere(rows);
+    launcher_.refresh();
+    EXPECT_EQ(threads(rows), 512U) << rows;
+    EXPECT_TRUE(std::filesystem::exists(cache_path() + "-wal")) << "taken from under the reader";
+  }
 }
 
 TEST_F(RefreshTest, a_file_renamed_over_the_cache_is_picked_up) {

@@ -87,6 +87,14 @@ void SampleCache::add_winner(const OpInterface& interface, const std::string& pr
   store_.put_winners(key, MeasureMode::cold, winners);
 }
 
+void SampleCache::add_trial_of_a_sweep() {
+  const WinnerRow row = store_.list_winners({}).at(0);
+  if (sweep_ == 0) sweep_ = store_.begin_sweep("sweep", row.device.fingerprint());
+  Trial trial = store_.trial(row.winner.trial.id).value();
+  trial.sweep = sweep_;
+  store_.put_trial({row.problem, row.interface_hash, row.device.fingerprint()}, row.implementation_hash, trial);
+}
+
 void SampleCache::add_scale() {
   const OpInterface op = scale_interface();
   add_op(op, scale_wide(), scale_kernels(), scale_binary());

@@ -48,6 +48,9 @@ class SampleCache {
   void add_winner(const OpInterface& interface, const std::string& problem, const std::string& config,
                   const SampleWinner& winner = {});
 
+  /// As a tuner does all the time: one more trial of a config that has won, of a sweep that goes on.
+  void add_trial_of_a_sweep();
+
   /// `scale` with its two implementations, and for rows=8, cols=64 in fp16: a specialised best that needs 16 bytes of
   /// alignment, a dynamic one that needs 8, and a base.
   void add_scale();
@@ -64,6 +67,7 @@ class SampleCache {
 
  private:
   Store store_;
+  std::int64_t sweep_ = 0;
 };
 
 }  // namespace tilewright::testing

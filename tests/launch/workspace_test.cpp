@@ -154,6 +154,35 @@ TEST_F(WorkspaceTest, of_two_captured_graphs_is_not_shared) {
   EXPECT_EQ(used().partial, first.partial);
 }
 
+TEST_F(WorkspaceTest, that_was_preloaded_is_there_when_a_graph_is_captured) {
+  const cuda::OwnedStream stream(driver_);
+  for (const std::int64_t m : {64, 128, 64}) reduce_.preload({m, 256});
+  recording_.reset();
+  const cuda::CapturedGraph graph(driver_, stream.get(), [&](cuda::Stream capturing) {
+    reduce_(capturing, {128, 256}, fake_address(256), fake_address(256));
+    for (const char* work : {"cuMemAlloc_v2", "cuStreamCreate", "cuStreamSynchronize"}) {
+      EXPECT_EQ(recording_.calls(work), 0U) << work;
+    }
+  });
+  graph.launch(stream.get());
+  const Used captured = used();
+  EXPECT_EQ(byte_at(captured.counter), 0);
+  EXPECT_NE(launch(stream.get(), 64).counter, captured.counter);
+}
+
+TEST_F(WorkspaceTest, that_was_preloaded_is_no_more_than_one_stream_needs) {
+  reduce_.preload({64, 256});
+  const std::size_t live = recording_.live_allocations();
+  for (int i = 0; i < 10; ++i) reduce_.preload({64, 256});
+  EXPECT_EQ(recording_.live_allocations(), live);
+  const cuda::OwnedStream one(driver_);
+  const cuda::OwnedStream two(driver_);
+  const Used first = launch(one.get(), 64);
+  EXPECT_EQ(recording_.live_allocations(), live);
+  EXPECT_NE(launch(two.get(), 64).partial, first.partial) << "the spare is one stream's by now";
+  EXPECT_GT(recording_.live_allocations(), live);
+}
+
 TEST_F(WorkspaceTest, of_the_caller_is_used_and_cleared) {
   const cuda::OwnedStream stream(driver_);
   const std::size_t bytes = reduce_.workspace_bytes({64, 256});

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers at once. Configs of an implementation "wrong" do not compile, nor do those that FAKE_JIT_REFUSES names; those of
 // "odd" have kernels that nobody can read. The binary is the file FAKE_JIT_BINARY with the kernels of FAKE_JIT_KERNELS, else
-// the request's texts, a line each.
+// the request's texts, a line each. While there is a file FAKE_JIT_GATE it does not answer.
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "cache/launch/jit_abi.hpp"
 
@@ -17,6 +20,9 @@ extern "C" __attribute__((visibility("default"))) const char* tilewright_jit_ver
 extern "C" __attribute__((visibility("default"))) void tilewright_jit_compile(const tilewright::jit::Request& request,
                                                                               const tilewright::jit::Sink& sink) {
   const std::string_view config = request.config;
+  if (const char* gate = std::getenv("FAKE_JIT_GATE"); gate != nullptr) {
+    while (std::filesystem::exists(gate)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   const char* refused = std::getenv("FAKE_JIT_REFUSES");
   if (config.starts_with("wrong") || (refused != nullptr && config.find(refused) != config.npos))
     return sink.failed(sink.context, "error: as it was planted");
