@@ -232,7 +232,10 @@ TILEWRIGHT_EXPORT int tw_refresh(tw_launcher* launcher) {
 }
 
 TILEWRIGHT_EXPORT int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out) {
-  return guarded([&] { *require(out, "out") = op_of(op).workspace_bytes(dims_of(dims, n_dims)); });
+  return guarded([&] {
+    *require(out, "out") = 0;
+    *out = op_of(op).workspace_bytes(dims_of(dims, n_dims));
+  });
 }
 
 TILEWRIGHT_EXPORT int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes) {

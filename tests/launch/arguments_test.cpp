@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <cstdint>
 #include <limits>
+#include <locale>
 #include <tilewright/launch.hpp>
 #include <vector>
 
@@ -132,6 +134,22 @@ TEST(FlatJson, reads_text_numbers_words_and_what_is_nested) {
   EXPECT_EQ(FlatJson(items[1]).text("e"), "]");
   EXPECT_EQ(FlatJson("").text("a"), "");
   EXPECT_EQ(FlatJson("{\"a\":\"b").text("a"), "");
+}
+
+TEST(FlatJson, reads_numbers_with_a_point_whatever_the_locale) {
+  /// What std::setlocale would choose on a machine that has such a locale.
+  class Comma : public std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+  };
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));
+  const std::string c_before = std::setlocale(LC_NUMERIC, nullptr);
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8"}) {
+    if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
+  }
+  EXPECT_EQ(FlatJson(R"({"a":1234.5})").number("a"), 1234.5);
+  EXPECT_EQ(FlatJson(R"({"a":-2.5e-3})").number("a"), -0.0025);
+  std::setlocale(LC_NUMERIC, c_before.c_str());
+  std::locale::global(before);
 }
 
 }  // namespace

@@ -199,7 +199,10 @@ static void takes_workspace(tw_launcher* launcher) {
   EXPECT(tw_workspace_bytes(reduce, kReduceDims, 2, &bytes) == TW_OK && bytes > 0);
   EXPECT_ERROR(tw_workspace_bytes(reduce, kReduceDims, 2, NULL), TW_ERROR_USAGE, "out is null");
   EXPECT_ERROR(tw_workspace_bytes(reduce, NULL, 2, &bytes), TW_ERROR_USAGE, "dims is null");
+  EXPECT(bytes == 0);
+  bytes = 1;
   EXPECT_ERROR(tw_workspace_bytes(reduce, kReduceDims, 0, &bytes), TW_ERROR_USAGE, "takes 2 dims");
+  EXPECT(bytes == 0);
   EXPECT_ERROR(tw_workspace_bytes(NULL, kReduceDims, 2, &bytes), TW_ERROR_USAGE, "the op is null");
 
   EXPECT(tw_workspace_bytes(reduce, kReduceDims, 2, &bytes) == TW_OK);

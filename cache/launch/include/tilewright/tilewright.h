@@ -11,11 +11,11 @@
  *
  * A launcher reads one cache. An op of it (softmax in bf16, say) launches on streams of the CUDA context that is current on
  * the calling thread. The first launch of a shape reads the cache and loads the kernel; every later one takes no lock,
- * allocates nothing and reads no file.
+ * allocates nothing and reads no file, except that ops with workspace (tw_workspace_bytes) take a lock of their stream's.
  *
  * Errors: every function that returns int returns TW_OK (0) or one of the codes below; tw_last_error() then says what was
  * being done, to what, and why it failed. Nothing is ever thrown across this interface. A null pointer where none is allowed is
- * TW_ERROR_USAGE; what a function gives through a pointer is null after a failure.
+ * TW_ERROR_USAGE; what a function gives through `out` or `json` is null, or 0, after a failure.
  *
  * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and devices,
  * tw_refresh included. Only tw_close must wait until no other call is running.
@@ -124,7 +124,8 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
  *
  * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong dims or
  * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context or when the driver fails,
- * TW_ERROR_CACHE when the binary is missing or damaged. A launch that failed has changed nothing. */
+ * TW_ERROR_CACHE when the binary is missing or damaged. A launch that failed has begun nothing on the device, unless the driver
+ * failed between the kernels of a config of several: then the outputs are undefined. It may be tried again in either case. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
 /* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "cache" (the
@@ -139,11 +140,13 @@ int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, vo
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 
 /* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first launch is
- * as quick as any other. From any thread; takes a lock. Fails as tw_launch does. */
+ * as quick as any other; the workspace, if any, is there for one more stream or captured graph that has none. From any thread;
+ * takes a lock. Fails as tw_launch does. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
-/* Forgets how shapes are served if the cache has changed since it was opened or another file has taken its place, so that
- * each is looked up again; without this call only shapes never launched before are. From any thread; launches go on meanwhile:
+/* Forgets how shapes are served if winners of the cache have changed, a sweep into it has ended, or another file has taken its
+ * place, so that each is looked up again; without this call only shapes never launched before are. What is served as before
+ * stays loaded, and costs no memory again. From any thread; launches go on meanwhile:
  * each is served wholly from the old state or wholly from the new. When the new file cannot be used (TW_ERROR_CACHE), the
  * launcher keeps the old state and the error says why. Kernels already loaded stay loaded until tw_close. */
 int tw_refresh(tw_launcher* launcher);
@@ -152,8 +155,9 @@ int tw_refresh(tw_launcher* launcher);
  * device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any thread. */
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
-/* Workspace is allocated for each stream when first needed and kept until tw_close; a captured graph has its own. With this
- * call the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
+/* Workspace is allocated for each stream when first needed and kept until tw_close, and so is that of each captured graph:
+ * a program that makes streams or captures graphs without end needs ever more of it, unless it gives its own. With this call
+ * the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
  * context instead, graphs captured on it included, and a launch that needs more fails. The memory stays the caller's, and
  * must live until those launches and graphs are done. `ptr` NULL: as before the call; do that before destroying the stream,
  * whose handle may come back as another's. From any thread, while launches go on: each uses the one or the other.

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
+#include <locale>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,14 @@ class FlatJson {
     return {};
   }
   /// 0 when the field is absent or null.
-  [[nodiscard]] double number(std::string_view key) const { return std::strtod(text(key).c_str(), nullptr); }
+  [[nodiscard]] double number(std::string_view key) const {
+    std::istringstream digits(text(key));
+    // The application's own locale may have a comma where JSON has a point.
+    digits.imbue(std::locale::classic());
+    double value = 0;
+    digits >> value;
+    return value;
+  }
 
   /// The items of "[…, …]", each as its text.
   [[nodiscard]] static std::vector<std::string> items(std::string_view json) {
