@@ -130,6 +130,7 @@ std::string encode_choice(const Choice& choice) {
             {"tie_broken_by", choice.tie_broken_by},
             {"pruned", choice.pruned},
             {"at", choice.at}};
+  if (!choice.forbidden.empty()) item["forbidden"] = choice.forbidden;
   if (choice.recheck) item["recheck"] = {choice.recheck->at, choice.recheck->leaders, choice.recheck->why};
   return item.dump();
 }
@@ -152,6 +153,7 @@ Choice decode_choice(std::string_view text) {
     choice.tie_broken_by = item.at("tie_broken_by");
     choice.pruned = item.at("pruned").get<std::map<std::string, int>>();
     choice.at = item.at("at");
+    choice.forbidden = item.value("forbidden", choice.forbidden);
     if (const auto found = item.find("recheck"); found != item.end()) {
       choice.recheck = Choice::Recheck{found->at(0), found->at(1), found->at(2)};
     }

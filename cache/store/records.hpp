@@ -219,6 +219,9 @@ struct Choice {
   std::string tie_broken_by;
   /// Configs that were not looked at, or not to the end, by reason.
   std::map<std::string, int> pruned;
+  /// What of the space is no config for the problem on the device, and none of those considered, by the rule that forbids it: a
+  /// constraint of the definition, or a limit of the device.
+  std::map<std::string, std::int64_t> forbidden{};
   /// Seconds since 1970; 0: before this was recorded.
   std::int64_t at = 0;
   /// Something had changed since, and those that led were timed again, no others: it is the fastest of them. All that is not of
@@ -265,16 +268,29 @@ struct WinnerRow {
   Winner winner;
 };
 
-/// The time of one config on one shape, in short.
+/// What is known of one config on one shape, in short.
 struct KnownConfig {
   std::string implementation_hash;
   Config config;
+  /// 0: nobody timed it here; then it is a spare.
   double median_ns = 0;
   /// The role in which it is a winner here; nothing: it is none.
   std::optional<WinnerRole> role;
-  /// What was timed is kept as a binary, though it is no winner.
+  /// Its binary is kept, though it is no winner.
   bool has_binary = false;
+  /// Its binary is kept for shapes around that were not tuned.
+  bool is_spare = false;
+
+  [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
 };
+
+/// The reason of a trial of the status `pruned` that keeps a spare: a config without specialised dims, compiled for shapes
+/// around that were not tuned.
+inline constexpr std::string_view kSpare = "compiled for shapes around that were not tuned";
+[[nodiscard]] bool is_spare(const Trial& trial) noexcept;
+/// Such a trial of a config. Where the config was timed at this shape, of the versions of that: it does not count as newer.
+/// Where it was not, of none, so that no sweep takes it for something tried.
+[[nodiscard]] Trial spare_mark(const Trial& of);
 
 /// What is known of a tuned shape, for those near it.
 struct KnownShape {

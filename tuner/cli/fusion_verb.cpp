@@ -67,7 +67,7 @@ Measured measure(const Arguments& arguments, const std::vector<ToTune>& all, Cat
     check_sizes(*each.definition, {each.problem});
     request.definition = each.definition;
     request.problems = {each.problem};
-    const SweepSummary summary = run_sweep(request, catalogue, place->devices->all(), store, progress, interrupted);
+    const SweepSummary summary = run_sweep(request, catalogue, *place->devices, store, progress, interrupted);
     progress.end();
     if (!quiet) console.say(fmt::format("{}: {}", each.problem.key(), summary_text(summary, store)));
     for (const std::string& refusal : summary.refusals) console.say(refusal);
@@ -120,9 +120,11 @@ ExitCode run(const Arguments& arguments, Console& console) {
   }
   // Bytes need no cache, so that an op's account can be read before anything was tuned.
   std::vector<DeviceFacts> devices;
-  std::optional<Store> store;
-  if (arguments.has("cache") || std::filesystem::exists(cache_path(arguments))) {
-    store.emplace(open_to_read(arguments));
+  std::string unusable;
+  const std::optional<Store> store =
+      arguments.has("cache") ? std::optional<Store>(open_to_read(arguments)) : cache_if_usable(arguments, unusable);
+  if (!unusable.empty()) console.say(fmt::format("By bytes alone: {}", unusable));
+  if (store) {
     devices = devices_for(*store, arguments, all, measured.devices, mode);
   } else if (arguments.has("device")) {
     devices = {facts_of_arch(arguments.text("device"))};

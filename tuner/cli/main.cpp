@@ -63,7 +63,8 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
   if (words.front() == kDeviceWorker && words.size() == 2) {
     end_with(STDIN_FILENO);
     const auto open = [&](std::string* said) { return open_device(words.back(), said); };
-    return serve_device(open, STDIN_FILENO) == 0 ? ExitCode::done : ExitCode::failed;
+    const auto see = [&] { return see_device(words.back()); };
+    return serve_device(open, STDIN_FILENO, see) == 0 ? ExitCode::done : ExitCode::failed;
   }
   if (words.front() == kCompleteWords) {
     console.print(completion_text(complete({words.begin() + 1, words.end()})));

@@ -19,6 +19,7 @@
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/workplaces.hpp"
+#include "tuner/process/temporary_folder.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/sweep/forecast.hpp"
@@ -33,6 +34,8 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 struct Place {
   DeviceFacts facts;
   std::optional<int> driver;
+  /// So many of the model share the problems.
+  std::size_t chips = 1;
 };
 
 /// One problem on one device.
@@ -63,7 +66,7 @@ class Glance {
  private:
   static std::filesystem::path empty_path(const std::filesystem::path& path) {
     if (std::filesystem::exists(path)) return {};
-    return std::filesystem::temp_directory_path() / fmt::format("tilewright-dry-run-{}.db", ::getpid());
+    return temporary_folder("plan without a cache") / fmt::format("tilewright-dry-run-{}.db", ::getpid());
   }
   [[nodiscard]] Store open(const std::filesystem::path& path) const {
     return empty_.empty() ? Store(path, {.access = StoreAccess::copy}) : Store(empty_);
@@ -83,14 +86,20 @@ std::vector<Place> places_of(const Arguments& arguments, const Store& store, Con
     for (const DeviceFacts& facts : choose_devices(store, arguments.text("device"))) places.push_back({facts, {}});
     return places;
   }
-  if (device_names(arguments).front() == "cpu") return {{emulator_facts(), 0}};
+  const std::vector<std::string> names = device_names(arguments);
+  if (names.front() == "cpu") return {{emulator_facts(), 0, names.size()}};
   const auto devices = open_workplaces(arguments, [&](const std::string& line) { console.say(line); });
   if (!devices) return places;
-  for (const Workplace* each : devices->all()) {
-    const bool told = std::any_of(places.begin(), places.end(), [&](const Place& place) {
+  devices->wait_for_all();
+  for (const Workplace* each : devices->standing().open) {
+    const auto told = std::find_if(places.begin(), places.end(), [&](const Place& place) {
       return place.facts.fingerprint() == each->facts().fingerprint();
     });
-    if (!told) places.push_back({each->facts(), each->driver_version()});
+    if (told == places.end()) {
+      places.push_back({each->facts(), each->driver_version()});
+    } else {
+      ++told->chips;
+    }
   }
   return places;
 }
@@ -146,16 +155,18 @@ Table lines_table(const std::vector<Line>& lines) {
        std::vector<Source<Line>>{
            {column("problem", "problem"), [](const Line& line) { return Cell(line.forecast.problem.key()); }},
            {column("state", "cache"), [](const Line& line) { return Cell(std::string(name(line.forecast.state))); }},
-           {column("space", "space"), [](const Line& line) { return count(line.forecast.total); }},
-           {column("forbidden", "forbidden"), [](const Line& line) { return count(sum_of(line.forecast.forbidden)); }},
-           {column("legal", "legal"), [](const Line& line) { return count(line.forecast.legal); }},
-           {spare_column("considered", "considered"), [](const Line& line) { return count(line.forecast.considered); }},
+           {spare_column("space", "space"), [](const Line& line) { return count(line.forecast.total); }},
+           {spare_column("forbidden", "forbidden"),
+            [](const Line& line) { return count(sum_of(line.forecast.forbidden)); }},
+           {spare_column("legal", "legal"), [](const Line& line) { return count(line.forecast.legal); }},
+           // Those behind it add up to it.
+           {column("considered", "considered"), [](const Line& line) { return count(line.forecast.considered); }},
            {column("pruned", "pruned"), [](const Line& line) { return count(sum_of(line.forecast.pruned)); }},
            {column("known", "known"), [](const Line& line) { return count(line.forecast.known); }},
            {column("to_try", "to try"), [](const Line& line) { return count(line.forecast.to_try); }},
-           {column("binaries_in_cache", "binaries here"),
+           {spare_column("binaries_in_cache", "binaries here"),
             [&](const Line& line) { return if_known(line, line.in_cache); }},
-           {column("binaries_to_compile", "to compile"),
+           {spare_column("binaries_to_compile", "to compile"),
             [&](const Line& line) { return if_known(line, line.to_compile); }},
            {column("time_s", "time", Unit::none, Shown::programs),
             [](const Line& line) { return line.seconds ? Cell(*line.seconds) : Cell(); }},
@@ -170,19 +181,28 @@ Table lines_table(const std::vector<Line>& lines) {
   return table;
 }
 
-/// How long all of it takes, in words.
-std::string time_note(const std::vector<Line>& lines, const SweepRequest& request, bool of_other_ops) {
-  double seconds = 0;
-  for (const Line& line : lines) {
-    if (!line.seconds) {
-      return "How long it would take cannot be judged: the cache has no sweep of the device to judge by.";
+/// How long all of it takes: devices of one model share its problems, and the models are at it side by side. Nothing where it
+/// cannot be judged.
+std::optional<double> seconds_of(const std::vector<Line>& lines, const std::vector<Place>& places) {
+  double longest = 0;
+  for (const Place& place : places) {
+    double sum = 0;
+    for (const Line& line : lines) {
+      if (line.device != place.facts.fingerprint()) continue;
+      if (!line.seconds) return std::nullopt;
+      sum += *line.seconds;
     }
-    seconds += *line.seconds;
+    longest = std::max(longest, sum / static_cast<double>(place.chips));
   }
+  return longest;
+}
+
+std::string time_note(std::optional<double> seconds, const SweepRequest& request, bool of_other_ops) {
+  if (!seconds) return "How long it would take cannot be judged: the cache has no sweep of the device to judge by.";
   std::string note = fmt::format("It would take about {}, judged by the cache's earlier trials{} and builds",
-                                 show_duration(seconds), of_other_ops ? " of other ops" : "");
+                                 show_duration(*seconds), of_other_ops ? " of other ops" : "");
   const double budget = std::chrono::duration<double>(request.budget).count();
-  if (budget > 0 && budget < seconds) note += fmt::format("; --budget ends it after {}", show_duration(budget));
+  if (budget > 0 && budget < *seconds) note += fmt::format("; --budget ends it after {}", show_duration(budget));
   return note + ".";
 }
 
@@ -197,8 +217,14 @@ void add_notes(Table& table, const std::vector<Line>& lines) {
     to_try += line.forecast.to_try;
     to_compile += line.to_compile;
   }
-  table.notes.push_back(fmt::format("{} problems, {} configs to try, {} binaries to compile, and the references.",
-                                    lines.size(), to_try, to_compile));
+  const auto amount = [](std::size_t number, const char* one, const char* many) {
+    return fmt::format("{} {}", number, number == 1 ? one : many);
+  };
+  table.notes.push_back(fmt::format("{}, {} to try, {} to compile, and the references.",
+                                    amount(lines.size(), "problem", "problems"), amount(to_try, "config", "configs"),
+                                    amount(to_compile, "binary", "binaries")));
+  table.summary = {
+      {"problems", count(lines.size())}, {"configs_to_try", count(to_try)}, {"binaries_to_compile", count(to_compile)}};
   if (!forbidden.empty()) table.notes.push_back("Forbidden by " + counts_text(forbidden, kRulesTold) + ".");
   if (!pruned.empty()) {
     table.notes.push_back("Pruned by " + counts_text(pruned, kAll) + ": they cannot win; --no-prune tries them.");
@@ -284,7 +310,9 @@ ExitCode run_sweep_dry(const Arguments& arguments, Console& console, SweepReques
   }
   Table table = lines_table(lines);
   add_notes(table, lines);
-  table.notes.push_back(time_note(lines, request, of_other_ops));
+  const std::optional<double> seconds = seconds_of(lines, places);
+  table.summary.emplace_back("time_s", seconds ? Cell(*seconds) : Cell());
+  table.notes.push_back(time_note(seconds, request, of_other_ops));
   table.notes.emplace_back("Nothing was compiled, measured or written.");
   console.print(table, format);
   return ExitCode::done;

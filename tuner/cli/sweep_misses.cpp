@@ -119,14 +119,13 @@ ExitCode run_sweep_misses(const Arguments& arguments, Console& console) {
   Progress progress(console, quiet);
   const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
   if (!place) return ExitCode::partly;
-  const Workplaces* const devices = place->devices.get();
+  DevicePool* const devices = place->devices.get();
   const std::vector<Group> groups = groups_of(misses, catalogue, op, devices->fingerprints(), console);
   std::size_t problems_left = 0;
   for (const Group& group : groups) problems_left += group.problems.size();
   Store store(cache_path(arguments));
 
-  bool partly = !devices->lost().empty();
-  for (const std::string& lost : devices->lost()) console.say(lost);
+  bool partly = false;
   std::chrono::nanoseconds budget = request.budget;
   for (const Group& group : groups) {
     request.definition = group.definition;
@@ -135,18 +134,23 @@ ExitCode run_sweep_misses(const Arguments& arguments, Console& console) {
     request.budget =
         budget * static_cast<std::int64_t>(group.problems.size()) / static_cast<std::int64_t>(problems_left);
     const auto start = std::chrono::steady_clock::now();
-    const SweepSummary summary = run_sweep(request, catalogue, devices->all(), store, progress, interrupted);
+    const SweepSummary summary = run_sweep(request, catalogue, *devices, store, progress, interrupted);
     if (budget.count() > 0) {
       budget = std::max<std::chrono::nanoseconds>(budget - (std::chrono::steady_clock::now() - start),
                                                   std::chrono::nanoseconds(1));
     }
     problems_left -= group.problems.size();
     progress.end();
-    if (!quiet) console.say(summary_text(summary, store));
+    if (!quiet) tell_summary(summary, store, console);
     for (const std::string& refusal : summary.refusals) console.say(refusal);
     for (const std::string& lost : summary.lost) console.say(lost);
     partly = partly || summary.interrupted || summary.without_winner > 0 || !summary.lost.empty();
     if (summary.interrupted) break;
+  }
+  // Without --quiet it was said when it came.
+  for (const std::string& lost : devices->lost()) {
+    partly = true;
+    if (quiet) console.say(lost);
   }
   console.print(tuned_table(store, groups, request, file), format);
   return partly ? ExitCode::partly : ExitCode::done;

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -19,6 +20,8 @@
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/definition/space.hpp"
+#include "tuner/process/temporary_folder.hpp"
+#include "tuner/report/render.hpp"
 #include "tuner/report/units.hpp"
 
 namespace tilewright::cli {
@@ -40,6 +43,13 @@ std::set<TrialStatus> retries_of(const Arguments& arguments) {
     }
   }
   return statuses;
+}
+
+/// Why it ended, by the worst.
+std::string outcome_of(const SweepSummary& summary) {
+  if (summary.interrupted) return "interrupted";
+  if (!summary.lost.empty()) return "device_lost";
+  return summary.without_winner > 0 ? "without_winner" : "done";
 }
 
 }  // namespace
@@ -112,7 +122,7 @@ std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& r
   place.compiler = open_compiler(arguments, place.emulator);
   request.compiler = place.compiler.get();
   request.max_configs = max_configs_of(arguments, place.emulator);
-  request.locks = std::filesystem::temp_directory_path();
+  request.locks = temporary_folder("have the device alone");
   return place;
 }
 
@@ -120,11 +130,43 @@ std::string summary_text(const SweepSummary& summary, const Store& store) {
   std::string text = fmt::format("{} problem{} in {:.3f} s: {} configs measured", summary.problems,
                                  summary.problems == 1 ? "" : "s", summary.wall_seconds.count(), summary.measured);
   if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
+  if (summary.forbidden > 0) text += fmt::format(", {} forbidden for their problems", summary.forbidden);
   if (summary.pruned > 0) text += fmt::format(", {} left out since they cannot win", summary.pruned);
   text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
                       summary.compiled, show_duration(summary.compile_seconds.count()));
   text += fmt::format("; devices waited {:.3f} s for compilers", summary.waited_seconds.count());
   return text + fmt::format("; cache {}", store.path().string());
+}
+
+std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& summary) {
+  const auto count = [](std::size_t number) { return static_cast<std::int64_t>(number); };
+  const auto ms = [](std::chrono::duration<double, std::milli> time) { return time.count(); };
+  return {{"outcome", outcome_of(summary)},
+          {"wall_ms", ms(summary.wall_seconds)},
+          {"measure_ms", ms(summary.measure_seconds)},
+          {"compile_ms", ms(summary.compile_seconds)},
+          {"waited_ms", ms(summary.waited_seconds)},
+          {"problems", count(summary.problems)},
+          {"measured", count(summary.measured)},
+          {"failed", count(summary.failed)},
+          {"forbidden", count(summary.forbidden)},
+          {"pruned", count(summary.pruned)},
+          {"known", count(summary.reused)},
+          {"compiled", count(summary.compiled)},
+          {"ceilings", count(summary.ceilings)},
+          {"without_winner", count(summary.without_winner)},
+          {"left", count(summary.left)},
+          {"lost_devices", count(summary.lost.size())},
+          {"interrupted", summary.interrupted}};
+}
+
+void tell_summary(const SweepSummary& summary, const Store& store, Console& console) {
+  console.say(summary_text(summary, store));
+  if (!console.logs_json()) return;
+  nlohmann::ordered_json told{{"event", "sweep_done"}};
+  for (const auto& [name, cell] : summary_figures(summary)) told[name] = json_of(cell);
+  told["cache"] = store.path().string();
+  console.log(told);
 }
 
 }  // namespace tilewright::cli

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/store/store.hpp"
@@ -12,6 +13,7 @@
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/workplaces.hpp"
 #include "tuner/compile/compiler.hpp"
+#include "tuner/report/table.hpp"
 #include "tuner/sweep/sweep.hpp"
 
 /// What sweeps of one op, of misses and of stale winners have in common: from options to what a sweep needs.
@@ -28,7 +30,7 @@ void consider_one(const Arguments& arguments, SweepRequest& request);
 
 /// Where a sweep runs: what measures, and what compiles.
 struct SweepPlace {
-  std::unique_ptr<Workplaces> devices;
+  std::unique_ptr<DevicePool> devices;
   /// In processes, each of which may use so much memory, and all of which end with an interrupt.
   std::unique_ptr<Compiler> compiler;
   bool emulator = false;
@@ -47,5 +49,9 @@ void check_sizes(const OpDefinition& definition, const std::vector<Problem>& pro
 
 /// A line for people.
 [[nodiscard]] std::string summary_text(const SweepSummary& summary, const Store& store);
+/// The same for programs, with times in milliseconds.
+[[nodiscard]] std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& summary);
+/// Says it on stderr; where the log is JSON, as the event "sweep_done", too.
+void tell_summary(const SweepSummary& summary, const Store& store, Console& console);
 
 }  // namespace tilewright::cli

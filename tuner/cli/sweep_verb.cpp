@@ -161,13 +161,15 @@ ExitCode run(const Arguments& arguments, Console& console) {
   check_sizes(*request.definition, request.problems);
   if (arguments.has("config")) consider_one(arguments, request);
 
-  const Workplaces* const devices = place->devices.get();
+  DevicePool* const devices = place->devices.get();
   Store store(cache_path(arguments));
-  SweepSummary summary = run_sweep(request, catalogue, devices->all(), store, progress, interrupted);
-  summary.lost.insert(summary.lost.begin(), devices->lost().begin(), devices->lost().end());
+  SweepSummary summary = run_sweep(request, catalogue, *devices, store, progress, interrupted);
+  const std::vector<std::string> unopened = devices->lost();
+  summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
   progress.end();
-  if (!quiet) console.say(summary_text(summary, store));
+  if (!quiet) tell_summary(summary, store, console);
   Table table = table_of(store, request, devices->fingerprints());
+  table.summary = summary_figures(summary);
   if (request.max_configs > 0) {
     table.notes.push_back(fmt::format("Of each problem's configs {} were considered; --max-configs 0 takes them all.",
                                       request.max_configs));

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/holds.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -25,60 +25,6 @@
 
 namespace tilewright::cli {
 namespace {
-
-template <class Value>
-bool holds(const std::vector<Value>& values, const Value& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
-std::vector<DType> dtypes_of(const Arguments& arguments, const ProblemWords& words, const OpInterface& interface) {
-  std::vector<std::string> typed;
-  if (arguments.has("dtype")) typed = split_list(arguments.text("dtype"));
-  for (const auto& [name, values] : words.named) {
-    if (name != "dtype") continue;
-    for (std::string& value : split_list(values)) typed.push_back(std::move(value));
-  }
-  std::vector<DType> dtypes;
-  for (const std::string& each : typed) {
-    dtypes.push_back(parse_spec(fmt::format("{}[dtype={}]", interface.op, each), interface).dtype);
-  }
-  return dtypes;
-}
-
-/// Problems that agree with all that was said of them; what was not said may be anything.
-using Wanted = std::function<bool(const Problem&)>;
-Wanted wanted_problems(const Arguments& arguments, const ProblemWords& words, const OpInterface& interface) {
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> dims;
-  std::vector<std::pair<std::string, std::vector<std::string>>> attributes;
-  for (const auto& [name, values] : words.named) {
-    switch (kind_of_name(name, interface)) {
-      case NameKind::dtype:
-        break;
-      case NameKind::dim:
-        dims.emplace_back(name, std::vector<std::int64_t>());
-        for (const std::string& value : split_list(values)) dims.back().second.push_back(parse_dim(name, value));
-        break;
-      case NameKind::attribute:
-        attributes.emplace_back(name, split_list(values));
-        // A value that the attribute does not have is told from one that nobody tuned.
-        for (const std::string& value : attributes.back().second) {
-          static_cast<void>(parse_spec(fmt::format("{}[{}={}]", interface.op, name, value), interface));
-        }
-        break;
-    }
-  }
-  return [dims, attributes, dtypes = dtypes_of(arguments, words, interface)](const Problem& problem) {
-    if (!dtypes.empty() && !holds(dtypes, problem.spec.dtype)) return false;
-    for (const auto& [name, values] : dims) {
-      if (!holds(values, problem.dim(name))) return false;
-    }
-    for (const auto& [name, values] : attributes) {
-      const std::string* value = problem.spec.attribute(name);
-      if (value == nullptr || !holds(values, *value)) return false;
-    }
-    return true;
-  };
-}
 
 TableQuery query_of(const Arguments& arguments) {
   TableQuery query;
@@ -98,7 +44,7 @@ struct Asked {
   const OpDefinition* definition = nullptr;
   OpInterface interface {};
   std::vector<std::string> devices{};
-  Wanted wanted{};
+  WantedProblems wanted{};
 };
 
 Table winners(const Asked& asked, const Store& store) {
@@ -126,8 +72,24 @@ std::string nothing_tried(const Asked& asked) {
       op, op);
 }
 
+/// Of the problems' spaces, what is no row: stored with the winners. Empty where nothing is.
+std::string forbidden_note(const Store& store, const std::vector<TriedProblem>& problems) {
+  std::int64_t sum = 0;
+  for (const TriedProblem& each : problems) {
+    const auto row = store.winner_of(each.key, each.mode, WinnerRole::best);
+    if (!row) continue;
+    for (const auto& [rule, count] : row->winner.choice.forbidden) sum += count;
+  }
+  if (sum == 0) return "";
+  return fmt::format(
+      "{} more of the {} no configs there, by constraints of the definition and limits of the device; `tilewright show "
+      "OP NAME=VALUE...` tells by which.",
+      sum, problems.size() == 1 ? "space are" : "spaces are");
+}
+
 Table all_configs(const Asked& asked, const Store& store) {
   std::vector<TriedProblem> problems = tried(asked, store);
+  const std::string forbidden = forbidden_note(store, problems);
   std::string of = asked.words.op;
   const bool one = std::all_of(problems.begin(), problems.end(), [&](const TriedProblem& each) {
     return each.key.problem == problems.front().key.problem;
@@ -136,6 +98,7 @@ Table all_configs(const Asked& asked, const Store& store) {
   Table table =
       configs_table(fmt::format("Configs of {}", of), config_lines(store, asked.definition, std::move(problems)));
   if (table.rows.empty()) table.notes.push_back(nothing_tried(asked));
+  if (!forbidden.empty()) table.notes.push_back(forbidden);
   return table;
 }
 
@@ -201,7 +164,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   asked.definition = definition_of(asked.words.op, catalogue, store);
   const auto stored = store.interface_of(asked.words.op);
   asked.interface = stored ? *stored : asked.definition->interface;
-  asked.wanted = wanted_problems(arguments, asked.words, asked.interface);
+  if (arguments.has("dtype")) asked.words.named.emplace_back("dtype", arguments.text("dtype"));
+  asked.wanted = wanted_problems(asked.words, asked.interface);
   if (!sides) {
     for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
       asked.devices.push_back(device.fingerprint());

@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "tuner/bench/watch.hpp"
+#include "tuner/report/evidence_table.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
@@ -28,6 +33,22 @@ std::string tie_text(const Choice& choice) {
                                    choice.tie_broken_by));
 }
 
+/// What of the space was never considered, by the rules that forbid most.
+std::string forbidden_text(const Choice& choice) {
+  constexpr std::size_t kRulesTold = 3;
+  std::vector<std::pair<std::string, std::int64_t>> rules(choice.forbidden.begin(), choice.forbidden.end());
+  if (rules.empty()) return "";
+  std::stable_sort(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::int64_t sum = 0;
+  std::string told;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    sum += rules[i].second;
+    if (i < kRulesTold) told += fmt::format("{}{} {}", i == 0 ? "" : ", ", rules[i].second, rules[i].first);
+  }
+  if (rules.size() > kRulesTold) told += fmt::format(", and {} more rules", rules.size() - kRulesTold);
+  return fmt::format("  {} more of the space are no configs for this problem here: {}\n", sum, told);
+}
+
 std::string choice_text(const Problem& problem, const Served& served) {
   const Store::WinnerRow& row = *served.row;
   const Winner& winner = row.winner;
@@ -39,6 +60,7 @@ std::string choice_text(const Problem& problem, const Served& served) {
   text +=
       fmt::format("  chosen by {} among {} configs, {} of which failed{}\n", winner.strategy, winner.configs_considered,
                   winner.configs_failed, winner.choice.at > 0 ? ", " + show_moment(winner.choice.at) : "");
+  text += forbidden_text(winner.choice);
   if (const auto& recheck = winner.choice.recheck) {
     text += fmt::format("  the {} that led were timed again {}, since {}\n", recheck->leaders, show_moment(recheck->at),
                         recheck->why);
@@ -146,6 +168,39 @@ std::string evidence_text(const Store& store, const Problem& problem, const Serv
   text += build_text(store, row.winner.trial) + machine_text(row);
   if (row.device.is_cpu()) text += "  " + emulator_note() + "\n";
   return text;
+}
+
+Table evidence_records(const Store& store, const Problem& problem, const std::vector<ServedLine>& lines) {
+  struct Proof {
+    Winner winner;
+    History::TrialOf trial;
+    std::optional<History::BuildOf> build;
+  };
+  std::vector<Proof> proofs;
+  for (const ServedLine& line : lines) {
+    Proof& proof = proofs.emplace_back();
+    if (!line.served.row) continue;
+    proof.winner = line.served.row->winner;
+    // What was measured elsewhere was not chosen here.
+    if (line.served.match.fit != Fit::exact) proof.winner.choice = {};
+    const auto trial = store.trial(proof.winner.trial.id);
+    if (trial && trial->timing) proof.trial.rounds = static_cast<std::int32_t>(trial->timing->rounds_ns.size());
+    if (const auto build = store.build(proof.winner.trial.build_key)) proof.build = build_of(*build);
+  }
+  std::vector<EvidenceLine> evidence;
+  for (const Proof& proof : proofs) {
+    evidence.push_back({&proof.winner, &proof.trial, proof.build ? &*proof.build : nullptr});
+  }
+  Table table = served_table(problem, lines);
+  const Table more = evidence_table(evidence);
+  const std::vector<Column> known = table.columns;
+  for (std::size_t i = 0; i < more.columns.size(); ++i) {
+    const auto is_it = [&](const Column& column) { return column.name == more.columns[i].name; };
+    if (std::any_of(known.begin(), known.end(), is_it)) continue;
+    table.columns.push_back(more.columns[i]);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) table.rows[row].push_back(more.rows[row][i]);
+  }
+  return table;
 }
 
 }  // namespace tilewright::cli

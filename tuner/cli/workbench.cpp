@@ -16,6 +16,7 @@
 #include "cache/version.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/sweep_setup.hpp"
+#include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path make_folder() {
-  std::string text = (fs::temp_directory_path() / "tilewright-XXXXXX").string();
+  std::string text = (temporary_folder("keep binaries") / "tilewright-XXXXXX").string();
   if (::mkdtemp(text.data()) == nullptr) {
     throw Error(fmt::format("cannot make a folder for binaries, {}: {}", text, std::strerror(errno)));
   }
@@ -52,7 +53,7 @@ std::unique_ptr<Workbench> Workbench::open(const Arguments& arguments, Console& 
 }
 
 Workbench::Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-                     std::unique_ptr<Workplaces> devices)
+                     std::unique_ptr<DevicePool> devices)
     : console_(console),
       devices_(std::move(devices)),
       compiler_(open_compiler(arguments, devices_->first().facts().is_cpu())),
@@ -116,15 +117,15 @@ Trials* Workbench::set_up(const OpDefinition& definition, const Problem& problem
   setting.mode = mode;
   setting.versions = {device().driver_version(), compiler_->version(), std::string(version())};
   setting.interrupted = interrupted;
-  trials_ = devices_->all().front()->set_up(definition, problem,
-                                            to_compile_result(*build, scratch_->binary(build->binary_hash)), setting);
+  trials_ = devices_->first().set_up(definition, problem,
+                                     to_compile_result(*build, scratch_->binary(build->binary_hash)), setting);
   problem_ = wanted;
   return trials_.get();
 }
 
 void Workbench::lock() {
   if (lock_) return;
-  lock_.emplace(device().gpu_uuid(), fs::temp_directory_path(), interrupted,
+  lock_.emplace(device().gpu_uuid(), temporary_folder("have the device alone"), interrupted,
                 [this](const std::string& line) { console_.say(line); });
 }
 

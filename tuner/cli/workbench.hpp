@@ -60,11 +60,11 @@ class Workbench {
 
  private:
   Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-            std::unique_ptr<Workplaces> devices);
+            std::unique_ptr<DevicePool> devices);
   std::string request(const GeneratedSource& source, const std::string& hash);
 
   Console& console_;
-  std::unique_ptr<Workplaces> devices_;
+  std::unique_ptr<DevicePool> devices_;
   std::unique_ptr<Compiler> compiler_;
   const Store* cache_ = nullptr;
   /// A cache of its own for what is compiled here, gone at the end.

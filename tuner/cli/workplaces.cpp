@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
-#include <thread>
 #include <utility>
 
 #include "cache/error.hpp"
@@ -22,7 +20,10 @@ bool is_emulator(const std::string& name) { return name == "cpu"; }
 }  // namespace
 
 std::vector<std::string> device_names(const Arguments& arguments) {
-  if (!arguments.has("devices")) return {arguments.text("device", "auto")};
+  if (!arguments.has("devices")) {
+    check_device_name(arguments.text("device", "auto"));
+    return {arguments.text("device", "auto")};
+  }
   if (arguments.has("device")) throw UsageError("--device and --devices: one of them says where to measure");
   if (arguments.text("devices").empty()) throw UsageError("--devices takes all, or a list such as cuda:0,cuda:1");
   std::vector<std::string> names = split_list(arguments.text("devices"));
@@ -41,6 +42,7 @@ std::vector<std::string> device_names(const Arguments& arguments) {
     if ((*name == kAll || *name == "auto") && names.size() > 1) {
       throw UsageError(fmt::format("--devices: {} stands alone, or a list names each device", *name));
     }
+    if (*name != kAll) check_device_name(*name);
     // Emulators are as many as are asked for; a GPU is one.
     if (!is_emulator(*name) && std::find(names.begin(), name, *name) != name) {
       throw UsageError(fmt::format("--devices names {} twice", *name));
@@ -49,59 +51,7 @@ std::vector<std::string> device_names(const Arguments& arguments) {
   return names;
 }
 
-Workplaces::Workplaces(const std::vector<std::string>& names, const DeviceProcess::Settings& settings) {
-  if (names.front() != kAll) {
-    open(names, settings);
-    return;
-  }
-  // The first one tells how many there are.
-  open({"auto"}, settings);
-  std::vector<std::string> others;
-  for (int i = 1; i < first().gpus(); ++i) others.push_back(fmt::format("cuda:{}", i));
-  open(others, settings);
-}
-
-void Workplaces::open(const std::vector<std::string>& names, const DeviceProcess::Settings& settings) {
-  std::vector<std::future<std::unique_ptr<DeviceProcess>>> opening;
-  for (const std::string& name : names) {
-    opening.push_back(std::async(std::launch::async, [own = settings, name]() mutable {
-      own.device = name;
-      return std::make_unique<DeviceProcess>(std::move(own));
-    }));
-  }
-  std::exception_ptr first_failure;
-  for (std::size_t i = 0; i < opening.size(); ++i) {
-    try {
-      processes_.push_back(opening[i].get());
-    } catch (const DeviceError& error) {
-      if (!first_failure) first_failure = std::current_exception();
-      lost_.push_back(fmt::format("{} could not be opened: {}", names[i], error.what()));
-    }
-  }
-  if (processes_.empty() && first_failure) std::rethrow_exception(first_failure);
-}
-
-Workplaces::~Workplaces() {
-  std::vector<std::jthread> closing;
-  for (auto& process : processes_) closing.emplace_back([&process] { process.reset(); });
-}
-
-std::vector<Workplace*> Workplaces::all() const {
-  std::vector<Workplace*> workplaces;
-  for (const auto& process : processes_) workplaces.push_back(process.get());
-  return workplaces;
-}
-
-std::vector<std::string> Workplaces::fingerprints() const {
-  std::vector<std::string> found;
-  for (const auto& process : processes_) {
-    std::string fingerprint = process->facts().fingerprint();
-    if (std::find(found.begin(), found.end(), fingerprint) == found.end()) found.push_back(std::move(fingerprint));
-  }
-  return found;
-}
-
-std::unique_ptr<Workplaces> open_workplaces(const Arguments& arguments, std::function<void(const std::string&)> note) {
+std::unique_ptr<DevicePool> open_workplaces(const Arguments& arguments, std::function<void(const std::string&)> note) {
   const std::vector<std::string> names = device_names(arguments);
   DeviceProcess::Settings settings;
   settings.command = device_worker_command();
@@ -109,7 +59,7 @@ std::unique_ptr<Workplaces> open_workplaces(const Arguments& arguments, std::fun
   settings.interrupted = interrupted;
   settings.note = std::move(note);
   try {
-    auto workplaces = std::make_unique<Workplaces>(names, settings);
+    auto workplaces = std::make_unique<DevicePool>(names, settings);
     if (!interrupted()) return workplaces;
   } catch (const DeviceError&) {
     if (!interrupted()) throw;

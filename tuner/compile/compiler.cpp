@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/compile/compiler.hpp"
 
+#include <fmt/format.h>
+
 namespace tilewright {
+
+ProfilerRange compile_range(const CompileRequest& request) {
+  return ProfilerRange([&] {
+    return fmt::format("compile {} for {}", request.label.empty() ? request.name : request.label, request.arch);
+  });
+}
 
 std::vector<KernelFacts> kernel_facts(const CompileResult& result) {
   std::vector<KernelFacts> facts;

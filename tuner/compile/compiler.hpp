@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/driver/profiler.hpp"
 #include "cache/store/records.hpp"
 
 /// From generated source to a binary: NVRTC for a GPU (nvrtc_compiler.hpp), the host's C++ compiler for the emulator
@@ -26,6 +27,8 @@ struct CompileRequest {
   std::vector<std::filesystem::path> include_dirs;
   /// Appended to the compiler's own, one flag each.
   std::vector<std::string> options;
+  /// What it is compiled for, on a profiler's timeline; empty: its name tells.
+  std::string label = {};
 };
 
 /// What the compiler says of one kernel; all 0 on the emulator but max_threads.
@@ -69,6 +72,9 @@ class Compiler {
   /// "NVRTC 13.0", "g++ 12.2.0": part of a binary's identity.
   [[nodiscard]] virtual std::string version() const = 0;
 };
+
+/// The range of a compile on a profiler's timeline, while it lives.
+[[nodiscard]] ProfilerRange compile_range(const CompileRequest& request);
 
 /// A result's kernels as the store and the devices take them.
 [[nodiscard]] std::vector<KernelFacts> kernel_facts(const CompileResult& result);

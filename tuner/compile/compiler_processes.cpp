@@ -18,14 +18,16 @@ using Clock = std::chrono::steady_clock;
 Message to_message(const CompileRequest& request) {
   std::vector<std::string> include_dirs;
   for (const auto& dir : request.include_dirs) include_dirs.push_back(dir.native());
-  return {{"source", request.source}, {"name", request.name},         {"entries", request.entries},
-          {"arch", request.arch},     {"include_dirs", include_dirs}, {"options", request.options}};
+  return {{"source", request.source},   {"name", request.name}, {"label", request.label},
+          {"entries", request.entries}, {"arch", request.arch}, {"include_dirs", include_dirs},
+          {"options", request.options}};
 }
 
 CompileRequest to_request(const Message& json) {
   CompileRequest request;
   json.at("source").get_to(request.source);
   json.at("name").get_to(request.name);
+  json.at("label").get_to(request.label);
   json.at("entries").get_to(request.entries);
   json.at("arch").get_to(request.arch);
   for (const std::string dir : json.at("include_dirs")) request.include_dirs.emplace_back(dir);

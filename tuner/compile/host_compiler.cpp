@@ -15,6 +15,7 @@
 #include "kernels/emulator/abi.h"
 #include "tuner/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"
+#include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -73,7 +74,7 @@ std::vector<std::string> find_compiler() {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "tilewright-compile-XXXXXX").string();
+    std::string pattern = (temporary_folder("compile for the emulator") / "tilewright-compile-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) {
       throw Error(fmt::format("Making the temporary folder {} failed: {}. Set TMPDIR to a folder that can be written.",
                               pattern, std::strerror(errno)));
@@ -193,6 +194,7 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
     throw Error(fmt::format("Compiling {} for the emulator failed: its architecture is cpu, not {}", request.name,
                             request.arch));
   }
+  const ProfilerRange range = compile_range(request);
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder folder;
   // Named relative to the folder that the compiler runs in: an absolute name would stand in the module's bytes.

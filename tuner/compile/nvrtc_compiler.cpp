@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/compile/nvrtc_compiler.hpp"
 
-#include "cache/driver/profiler.hpp"
 #include "cache/error.hpp"
 #include "tuner/compile/nvrtc_table.hpp"
 #include "tuner/compile/ptxas_log.hpp"
@@ -128,7 +127,7 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request) {
 }
 
 CompileResult NvrtcCompiler::compile(const CompileRequest& request, std::string& ptx) {
-  const ProfilerRange range([&] { return fmt::format("compile {} for {}", request.name, request.arch); });
+  const ProfilerRange range = compile_range(request);
   const auto started = std::chrono::steady_clock::now();
   const NvrtcTable& table = library_->table();
   const NvrtcReport& report = library_->report();

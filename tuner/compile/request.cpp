@@ -28,6 +28,7 @@ CompileRequest compile_request(const GeneratedSource& source, const std::string&
   CompileRequest request;
   request.source = source.text;
   request.name = source.name;
+  request.label = source.label;
   request.entries = source.entries;
   request.arch = arch;
   request.include_dirs = include_dirs(builtin_dir, arch);

@@ -92,6 +92,7 @@ GeneratedSource generate_source(const OpDefinition& definition, const Implementa
   GeneratedSource generated;
   generated.text = text.finish(implementation.source);
   generated.name = fmt::format("{}_{}.cu", definition.interface.op, config.implementation);
+  generated.label = fmt::format("{} {}", problem.key(), config.text());
   for (const KernelRecipe& kernel : implementation.recipe.kernels) {
     const bool is_planned = std::ranges::find(plan.kernels, kernel.entry, &PlannedKernel::entry) != plan.kernels.end();
     if (!is_planned && !depends_on_run_time(kernel, definition.interface, constant_dims)) continue;
@@ -106,7 +107,8 @@ GeneratedSource generate_reference(const OpDefinition& definition, const Problem
   for (const std::string& dim : definition.interface.dims) text.dim(dim, 0);
   return {text.finish(definition.reference.source),
           fmt::format("{}_reference.cu", definition.interface.op),
-          {definition.reference.entry}};
+          {definition.reference.entry},
+          problem.key() + " reference"};
 }
 
 std::string source_key(const GeneratedSource& source, const std::string& implementation_hash) {

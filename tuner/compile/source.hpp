@@ -17,6 +17,9 @@ struct GeneratedSource {
   std::string name;
   /// Kernel templates to instantiate with `tilewright_generated::Config`, each once.
   std::vector<std::string> entries;
+  /// For a profiler's timeline: problem and config, or "reference". The binary does not depend on it; where several problems
+  /// share that, it is the one that asked first.
+  std::string label = {};
 };
 
 /// The kernels of `plan` for one config, and those that the config may launch for another shape or device: a binary

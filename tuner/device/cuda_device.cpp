@@ -281,6 +281,13 @@ std::unique_ptr<Device> open_cuda_device(int index) {
   return std::make_unique<CudaDevice>(driver, index);
 }
 
+std::optional<DeviceSight> see_cuda_device(int index) {
+  const cuda::Driver* driver = cuda::Driver::find();
+  const int count = driver == nullptr ? 0 : driver->device_count();
+  if (index < 0 || index >= count) return std::nullopt;
+  return DeviceSight{driver->facts(index), driver->uuid(index), count};
+}
+
 int count_cuda_devices() {
   const cuda::Driver* driver = cuda::Driver::find();
   return driver == nullptr ? 0 : driver->device_count();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "tuner/device/device.hpp"
 
@@ -12,6 +13,9 @@ namespace tilewright {
 /// Retains the primary context of GPU `index`. Throws DeviceError when there is no driver or no such GPU, with those that
 /// there are.
 [[nodiscard]] std::unique_ptr<Device> open_cuda_device(int index);
+
+/// Nothing where there is none of this index. Makes no context.
+[[nodiscard]] std::optional<DeviceSight> see_cuda_device(int index);
 
 /// How many GPUs the driver sees; 0 without one.
 [[nodiscard]] int count_cuda_devices();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -124,6 +125,21 @@ class Device {
  private:
   std::unique_ptr<TensorTools> host_tools_;
 };
+
+/// Throws UsageError for a word that open_device does not know.
+void check_device_name(std::string_view name);
+
+/// What a driver tells of a GPU that is not open.
+struct DeviceSight {
+  DeviceFacts facts;
+  std::string uuid;
+  /// GPUs that are there in all.
+  int gpus = 0;
+};
+
+/// Of the device that open_device would open by this name, if that is a GPU that is there: it is not opened, so this takes
+/// little time whatever the GPU is at.
+[[nodiscard]] std::optional<DeviceSight> see_device(std::string_view name);
 
 /// "auto" (the first GPU, else the emulator), "cpu", "cuda" or "cuda:N". Throws UsageError for another word and
 /// DeviceError when the GPU asked for is not there. `said` receives one line about what "auto" chose.

@@ -16,10 +16,28 @@ int gpu_index(std::string_view text) {
   return failed == std::errc() && end == text.data() + text.size() && index >= 0 ? index : -1;
 }
 
+constexpr std::string_view kCuda = "cuda:";
+
 }  // namespace
 
+void check_device_name(std::string_view name) {
+  if (name == "auto" || name == "cpu" || name == "cuda") return;
+  if (!name.starts_with(kCuda)) {
+    throw UsageError(fmt::format("'{}' is not a device{}", name,
+                                 suggestion(std::string(name), {"auto", "cpu", "cuda", "cuda:0", "cuda:1"})));
+  }
+  if (gpu_index(name.substr(kCuda.size())) < 0) {
+    throw UsageError(fmt::format("'{}' is not a device: after cuda: stands the GPU's number, as in cuda:0", name));
+  }
+}
+
+std::optional<DeviceSight> see_device(std::string_view name) {
+  if (name == "auto" || name == "cuda") return see_cuda_device(0);
+  if (name.starts_with(kCuda)) return see_cuda_device(gpu_index(name.substr(kCuda.size())));
+  return std::nullopt;
+}
+
 std::unique_ptr<Device> open_device(std::string_view name, std::string* said) {
-  static constexpr std::string_view kCuda = "cuda:";
   if (name == "cpu") return open_cpu_device();
   if (name == "cuda") return open_cuda_device(0);
   if (name == "auto") {
@@ -32,13 +50,8 @@ std::unique_ptr<Device> open_device(std::string_view name, std::string* said) {
     }
     return device;
   }
-  if (name.starts_with(kCuda)) {
-    const int index = gpu_index(name.substr(kCuda.size()));
-    if (index >= 0) return open_cuda_device(index);
-    throw UsageError(fmt::format("'{}' is not a device: after cuda: stands the GPU's number, as in cuda:0", name));
-  }
-  throw UsageError(fmt::format("'{}' is not a device{}", name,
-                               suggestion(std::string(name), {"auto", "cpu", "cuda", "cuda:0", "cuda:1"})));
+  check_device_name(name);
+  return open_cuda_device(gpu_index(name.substr(kCuda.size())));
 }
 
 }  // namespace tilewright

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
 
@@ -37,11 +40,11 @@ Cell tied_cell(const EvidenceLine& line) {
   return text_cell(text);
 }
 
-Cell pruned_cell(const EvidenceLine& line) {
+/// A line a reason.
+template <class Count>
+Cell counts_cell(const std::map<std::string, Count>& counts) {
   std::string text;
-  for (const auto& [reason, count] : line.winner->choice.pruned) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : "\n", count, reason);
-  }
+  for (const auto& [reason, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : "\n", count, reason);
   return text_cell(text);
 }
 
@@ -52,7 +55,10 @@ void add_choice(Sources& sources) {
                      [](const EvidenceLine& line) { return count_cell(line.winner->configs_considered); }});
   sources.push_back({column("configs_failed", "configs failed"),
                      [](const EvidenceLine& line) { return count_cell(line.winner->configs_failed); }});
-  sources.push_back({column("pruned", "not looked at to the end"), pruned_cell});
+  sources.push_back({column("pruned", "not looked at to the end"),
+                     [](const EvidenceLine& line) { return counts_cell(line.winner->choice.pruned); }});
+  sources.push_back({column("forbidden", "of the space, no configs here"),
+                     [](const EvidenceLine& line) { return counts_cell(line.winner->choice.forbidden); }});
   sources.push_back({column("finalists", "timed in turns at the end"), [](const EvidenceLine& line) {
                        const int finalists = line.winner->choice.finalists;
                        return finalists > 0 ? count_cell(finalists) : Cell();

@@ -50,6 +50,10 @@ std::string render_json(const Table& table) {
   all["title"] = table.title;
   all["rows"] = std::move(rows);
   all["notes"] = table.notes;
+  for (const Advice& advice : table.advice) {
+    all["advice"].push_back({{"says", advice.says}, {"commands", advice.commands}});
+  }
+  for (const auto& [name, cell] : table.summary) all["summary"][name] = json_of(cell);
   return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

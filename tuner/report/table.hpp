@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,7 +21,7 @@ enum class Format : std::uint8_t { text, json, csv, markdown };
 
 /// What the numbers of a column are, and so how text shows them.
 enum class Unit : std::uint8_t {
-  none,         ///< as it is
+  none,         ///< as it is; of a fraction, such as an error, three digits that matter: 1.19e-07
   nanoseconds,  ///< 3.912 µs
   bytes,        ///< 64 MiB
   rate,         ///< four digits that matter: 4312, 39.12; the heading has the unit
@@ -53,6 +54,13 @@ struct Column {
 
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
 
+/// What may be done about something, with commands to copy: each is printed on a line of its own, however long.
+struct Advice {
+  /// A whole sentence, or one that ends with a colon.
+  std::string says;
+  std::vector<std::string> commands;
+};
+
 struct Table {
   std::string title;
   std::vector<Column> columns;
@@ -60,6 +68,10 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
   /// Whole sentences below the table; in JSON beside it. CSV has rows alone.
   std::vector<std::string> notes;
+  /// Below the notes; in JSON as "advice".
+  std::vector<Advice> advice{};
+  /// Of the whole, not of a row; JSON alone has them, as an object "summary".
+  std::vector<std::pair<std::string, Cell>> summary{};
   /// Text: a row is a block of "heading  value" lines, for few rows with much to say. Cells not known are left out.
   bool as_records = false;
 };

@@ -41,11 +41,9 @@ SweepRow::~SweepRow() {
   }
 }
 
-Party::Party(Journey& journey, const Workplace& device, std::vector<std::string> members)
+Party::Party(Journey& journey, const Workplace& device)
     : journey_(journey),
       fingerprint_(device.facts().fingerprint()),
-      members_(std::move(members)),
-      devices_(members_.size()),
       row_(introduce(device), journey.request.command, fingerprint_) {
   make_settings(device);
   make_stops();
@@ -178,6 +176,15 @@ bool Party::give_back(Errand errand, std::size_t at, bool guilty) {
   }
   if (is_tuned(stops_[at])) ++journey_.summary.without_winner;
   return false;
+}
+
+void Party::expect(const std::string& uuid) {
+  if (std::find(members_.begin(), members_.end(), uuid) == members_.end()) members_.push_back(uuid);
+}
+
+void Party::join(const std::string& uuid) {
+  ++devices_;
+  expect(uuid);
 }
 
 void Party::leave(const std::string& uuid) {

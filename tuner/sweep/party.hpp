@@ -65,8 +65,8 @@ class SweepRow {
 
 class Party {
  public:
-  /// For devices like `device`, the UUIDs of which are `members`. Stores it, and the definitions that it measures.
-  Party(Journey& journey, const Workplace& device, std::vector<std::string> members);
+  /// For devices like `device`. Stores it, and the definitions that it measures.
+  Party(Journey& journey, const Workplace& device);
 
   /// Some stops that belong on one device: a problem and its ceiling, or the device's rate.
   struct Errand {
@@ -85,7 +85,11 @@ class Party {
   void done() noexcept { --under_way_; }
   /// From a GPU that was lost, at stop `at`. `guilty`: over it; false when it is not handed out again, since it was the second time.
   bool give_back(Errand errand, std::size_t at, bool guilty);
-  /// A GPU that was lost.
+  /// A GPU that may come: what was begun there is left to it as long as there is other work.
+  void expect(const std::string& uuid);
+  /// A GPU that takes part from now on.
+  void join(const std::string& uuid);
+  /// One that was lost.
   void leave(const std::string& uuid);
   /// Nothing is left and nothing is under way.
   [[nodiscard]] bool over() const noexcept { return errands_.empty() && under_way_ == 0; }
@@ -129,7 +133,7 @@ class Party {
   Journey& journey_;
   std::string fingerprint_;
   std::vector<std::string> members_;
-  std::size_t devices_;
+  std::size_t devices_ = 0;
   SweepRow row_;
   SweepSetting tuning_;
   /// Of rechecks, before they must be widened.

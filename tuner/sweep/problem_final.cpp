@@ -186,6 +186,7 @@ bool ProblemRun::keep_evidence(const std::vector<Winner>& stored, std::vector<Wi
     winner.configs_considered = before->configs_considered;
     winner.configs_failed = before->configs_failed;
     winner.choice.pruned = before->choice.pruned;
+    winner.choice.forbidden = before->choice.forbidden;
     winner.choice.at = before->choice.at;
   }
   return true;
@@ -233,7 +234,10 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
       if (setting_.trial.interrupted() || !hold_final()) return std::nullopt;
       continue;
     }
-    for (Winner& winner : winners) winner.choice.at = std::time(nullptr);
+    for (Winner& winner : winners) {
+      winner.choice.at = std::time(nullptr);
+      winner.choice.forbidden = forbidden_;
+    }
     if (setting_.leading && !keep_evidence(stored, winners)) {
       must_widen_ = true;
       return winners;

@@ -30,6 +30,14 @@ constexpr std::size_t kRequestsAtOnce = 32;
 // Looks among which one with a binary is looked for.
 constexpr std::size_t kWindow = 256;
 
+/// The same winners, and the same trials by their rows.
+bool same(const Knowledge& a, const Knowledge& b) {
+  return std::ranges::equal(a, b, [](const KnownProblem& one, const KnownProblem& other) {
+    return one.problem == other.problem && one.winner == other.winner &&
+           std::ranges::equal(one.trials, other.trials, {}, &Trial::id, &Trial::id);
+  });
+}
+
 }  // namespace
 
 ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definition, Problem problem)
@@ -37,7 +45,9 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
       definition_(definition),
       problem_(std::move(problem)),
       key_{problem_, definition.interface.hash(), setting.facts.fingerprint()} {
-  std::vector<Candidate> legal = expand(definition_, problem_, setting_.facts).legal;
+  Expansion expansion = expand(definition_, problem_, setting_.facts);
+  for (const auto& [rule, count] : expansion.forbidden) forbidden_.emplace(rule, static_cast<std::int64_t>(count));
+  std::vector<Candidate>& legal = expansion.legal;
   if (setting_.only != nullptr) {
     if (const auto named = setting_.only->find(problem_.key()); named != setting_.only->end()) {
       std::erase_if(legal, [&](const Candidate& each) { return named->second.count(each.config.text()) == 0; });
@@ -64,6 +74,12 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   prune();
   make_search(neighbours());
   count_known();
+}
+
+std::size_t ProblemRun::forbidden() const noexcept {
+  std::size_t sum = 0;
+  for (const auto& [rule, count] : forbidden_) sum += static_cast<std::size_t>(count);
+  return sum;
 }
 
 void ProblemRun::count_known() {
@@ -123,13 +139,19 @@ void ProblemRun::make_search(Knowledge known) {
 void ProblemRun::begin(Workplace& workplace, std::chrono::steady_clock::time_point deadline) {
   workplace_ = &workplace;
   deadline_ = deadline;
+  bool changed = false;
   if (has_work() || !search_->finalists().empty()) {
     for (auto& known : known_) {
-      if (known && is_foreign(*known)) known.reset();
+      if (!known || !is_foreign(*known)) continue;
+      known.reset();
+      changed = true;
     }
   }
   store_pruned();
-  make_search(neighbours());
+  // What was learned stands where nothing is new: to learn it costs the more, the more is known.
+  Knowledge now = neighbours();
+  if (!changed && same(now, search_->space().known)) return;
+  make_search(std::move(now));
   count_known();
 }
 

@@ -111,6 +111,8 @@ class ProblemRun {
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] std::size_t candidates() const noexcept { return candidates_.size(); }
+  /// Of the space, those that are none.
+  [[nodiscard]] std::size_t forbidden() const noexcept;
   /// Of its candidates, those that are left out since they cannot win.
   [[nodiscard]] std::size_t pruned() const;
   [[nodiscard]] std::size_t known_before() const noexcept { return known_before_; }
@@ -185,6 +187,8 @@ class ProblemRun {
   ProblemKey key_;
   Workplace* workplace_ = nullptr;
   std::vector<Candidate> candidates_;
+  /// What of the space is none, by the rule that forbids it.
+  std::map<std::string, std::int64_t> forbidden_;
   /// Candidates by their text.
   std::map<std::string, std::size_t> index_;
   /// By candidate: what the cache knew, keys of builds as far as they were needed, and which were requested.

@@ -16,6 +16,7 @@
 #include "tuner/bench/bench.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/devices.hpp"
 #include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/trials.hpp"
 
@@ -86,6 +87,8 @@ struct SweepSummary {
   /// Configs tried, failures included, and of these the failures. Those of copy ceilings do not count.
   std::size_t measured = 0;
   std::size_t failed = 0;
+  /// What of the spaces is no config for its problem and device.
+  std::size_t forbidden = 0;
   /// Configs left out since they cannot win, now or by a sweep before.
   std::size_t pruned = 0;
   /// Trials that the cache had.
@@ -112,6 +115,9 @@ struct SweepSummary {
 /// fingerprint, whatever became of it. Problems asked for twice are tuned once. The sweep's and the problems' rows are
 /// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
 ///
+/// It begins with the devices that are open and goes on with those that come (devices.hpp); it ends when nothing is left to do,
+/// without those that are still being opened, unless they may be of a model that nobody has served.
+///
 /// Devices of one fingerprint share the problems; each problem is measured wholly on one of them. Devices that differ have
 /// all problems each. A device that is lost costs nothing but itself: what it was at is begun anew by another one like it.
 /// The store, the listener and the summary are of one thread at a time (turn.hpp), which is the caller's where there is one
@@ -120,6 +126,8 @@ struct SweepSummary {
 /// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost when the cache or
 /// every device itself is lost; on a device of this process a config that crashes on a GPU does that, so its trial is stored
 /// and the sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
+[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store,
+                                     SweepListener& listener, const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue,
                                      std::span<Workplace* const> workplaces, Store& store, SweepListener& listener,
                                      const std::function<bool()>& interrupted);

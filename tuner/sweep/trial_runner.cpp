@@ -74,6 +74,7 @@ void TrialRunner::count_held(std::size_t free_before) {
 }
 
 void TrialRunner::make_verifier() {
+  const ProfilerRange range([this] { return "reference " + problem_.key(); });
   const std::size_t free_before = device_.free_bytes();
   verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
   count_held(free_before);
@@ -219,6 +220,7 @@ Timing TrialRunner::time(Loaded& loaded, const StopRule& rule) {
 }
 
 Timing TrialRunner::time(const Finalist& config, const StopRule& rule) {
+  const ProfilerRange range = range_of("measure", problem_, config.config);
   Loaded loaded = load(config);
   return time(loaded, rule);
 }
@@ -325,9 +327,13 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
   return trial;
 }
 
-Verdict TrialRunner::verify(const Finalist& config) { return check(load(config)); }
+Verdict TrialRunner::verify(const Finalist& config) {
+  const ProfilerRange range = range_of("verify", problem_, config.config);
+  return check(load(config));
+}
 
 std::string TrialRunner::check_again(const Finalist& config) {
+  const ProfilerRange range = range_of("verify", problem_, config.config);
   Verdict verdict;
   in_room([&] {
     const Loaded loaded = load(config);

@@ -49,7 +49,7 @@ void Visitor::work() {
   if (!journey_.start) journey_.start = Clock::now();
   carry_out();
   // Other devices may go on for long, and another tuner have this one.
-  if (lock && workplaces_ > 1) plain_.leave();
+  if (lock && !alone_) plain_.leave();
 }
 
 void Visitor::carry_out() {
@@ -243,6 +243,7 @@ void Visitor::finish_problem(Stop& stop) {
     return;
   }
   ++summary.problems;
+  summary.forbidden += stop.run->forbidden();
   summary.pruned += stop.run->pruned();
   if (winners->empty()) ++summary.without_winner;
   if (stop.run->candidates() == 0) {

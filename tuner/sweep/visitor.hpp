@@ -13,14 +13,14 @@ namespace tilewright {
 
 class Visitor {
  public:
-  /// All must outlive it; `listener` is told of this device, of which there are `workplaces`.
-  Visitor(Journey& journey, Party& party, Workplace& workplace, SweepListener& listener, std::size_t workplaces)
+  /// All must outlive it; `listener` is told of this device, which is the sweep's only one where it is `alone`.
+  Visitor(Journey& journey, Party& party, Workplace& workplace, SweepListener& listener, bool alone)
       : journey_(journey),
         party_(party),
         plain_(workplace),
         workplace_(workplace, journey.turn),
         listener_(listener),
-        workplaces_(workplaces) {}
+        alone_(alone) {}
 
   /// Whoever calls has the turn. Waits for the device's lock first. Throws DeviceLost when the device answers no more; then what
   /// it was at is its party's again.
@@ -70,7 +70,7 @@ class Visitor {
   Workplace& plain_;
   AwayWorkplace workplace_;
   SweepListener& listener_;
-  std::size_t workplaces_;
+  bool alone_;
   /// In the order in which they were taken. A list: one may be added while another is worked at.
   std::list<Lane> lanes_;
   /// What the device was asked for last is of this one.

@@ -35,11 +35,23 @@ DeviceProcess::DeviceProcess(Settings settings) : settings_(std::move(settings))
 
 DeviceProcess::~DeviceProcess() = default;
 
-DeviceProcess::Greeting DeviceProcess::greeted() {
+DeviceProcess::Answer DeviceProcess::begin() {
   std::vector<std::string> command = settings_.command;
   command.push_back(settings_.device);
   process_ = std::make_unique<WorkerProcess>(command);
-  const Answer answer = wait(kPatienceToOpen);
+  Answer answer = wait(kPatienceToOpen);
+  if (answer.kind == Answer::Kind::message && answer.message.contains("sight")) {
+    const Message& sight = answer.message.at("sight");
+    if (settings_.seen) settings_.seen({device_facts_from_json(sight.at("facts")), sight.at("uuid"), sight.at("gpus")});
+    answer = wait(kPatienceToOpen);
+  }
+  return answer;
+}
+
+DeviceProcess::Greeting DeviceProcess::greeted() {
+  Answer answer = begin();
+  // Something may have killed it that was no fault of the device.
+  if (answer.kind == Answer::Kind::lost) answer = begin();
   if (answer.kind != Answer::Kind::message) {
     throw DeviceError(fmt::format("opening {} failed: {}", settings_.device, answer.reason));
   }
@@ -81,14 +93,14 @@ bool DeviceProcess::start() {
 void DeviceProcess::discard() {
   if (!process_) return;
   process_->kill();
-  (void)process_->end();
+  (void)process_->end(settings_.interrupted);
   process_.reset();
 }
 
 DeviceProcess::Answer DeviceProcess::ask(const Message& question, std::chrono::milliseconds patience) {
   if (is_interrupted() || (!process_ && !start())) return {Answer::Kind::interrupted, {}, "it was interrupted"};
-  if (!process_->channel().send(question)) return wait(std::chrono::milliseconds(1));
-  Answer answer = wait(patience);
+  const auto sent = process_->channel().send(question, Channel::Clock::now() + patience, settings_.interrupted);
+  Answer answer = sent == Channel::Received::message ? wait(patience) : end(sent, patience);
   if (answer.kind == Answer::Kind::message && answer.message.value("lost", false)) {
     answer.kind = Answer::Kind::lost;
     answer.reason = answer.message.contains("text") ? answer.message.at("text") : answer.message.at("reason");
@@ -100,31 +112,36 @@ DeviceProcess::Answer DeviceProcess::ask(const Message& question, std::chrono::m
 DeviceProcess::Answer DeviceProcess::wait(std::chrono::milliseconds patience) {
   for (;;) {
     Answer answer;
-    const auto deadline = Channel::Clock::now() + patience;
-    switch (process_->channel().receive(answer.message, deadline, settings_.interrupted)) {
-      case Channel::Received::message:
-        if (answer.message.contains("beat")) continue;
-        return answer;
-      case Channel::Received::end:
-        answer.kind = Answer::Kind::lost;
-        answer.reason = fmt::format("its process came to its end with {}", process_->end());
-        break;
-      case Channel::Received::late:
-        answer.kind = Answer::Kind::late;
-        answer.reason = fmt::format("it did not get on for {:.3g} s, and was stopped",
-                                    std::chrono::duration<double>(patience).count());
-        process_->kill();
-        (void)process_->end();
-        break;
-      case Channel::Received::interrupted:
-        answer.kind = Answer::Kind::interrupted;
-        answer.reason = "it was interrupted";
-        process_->kill();
-        break;
-    }
-    process_.reset();
-    return answer;
+    const auto got =
+        process_->channel().receive(answer.message, Channel::Clock::now() + patience, settings_.interrupted);
+    if (got != Channel::Received::message) return end(got, patience);
+    if (!answer.message.contains("beat")) return answer;
   }
+}
+
+DeviceProcess::Answer DeviceProcess::end(Channel::Received why, std::chrono::milliseconds patience) {
+  Answer answer;
+  switch (why) {
+    case Channel::Received::message:
+    case Channel::Received::end:
+      answer.kind = Answer::Kind::lost;
+      answer.reason = fmt::format("its process came to its end with {}", process_->end(settings_.interrupted));
+      break;
+    case Channel::Received::late:
+      answer.kind = Answer::Kind::late;
+      answer.reason = fmt::format("it did not get on for {:.3g} s, and was stopped",
+                                  std::chrono::duration<double>(patience).count());
+      process_->kill();
+      (void)process_->end(settings_.interrupted);
+      break;
+    case Channel::Received::interrupted:
+      answer.kind = Answer::Kind::interrupted;
+      answer.reason = "it was interrupted";
+      process_->kill();
+      break;
+  }
+  process_.reset();
+  return answer;
 }
 
 std::unique_ptr<Trials> DeviceProcess::set_up(const OpDefinition& definition, const Problem& problem,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/device/device.hpp"
 #include "tuner/process/worker_process.hpp"
 #include "tuner/sweep/trials.hpp"
 #include "tuner/worker/messages.hpp"
@@ -30,6 +31,8 @@ class DeviceProcess : public Workplace {
     /// True ends whatever is under way.
     std::function<bool()> interrupted;
     std::function<void(const std::string&)> note;
+    /// Told of a GPU while it is opened, by the constructor.
+    std::function<void(const DeviceSight&)> seen;
   };
 
   /// Starts the process and opens the device. Throws what opening it throws, DeviceError when the process ends or when
@@ -95,8 +98,12 @@ class DeviceProcess : public Workplace {
   /// False when interrupted.
   [[nodiscard]] bool start();
   [[nodiscard]] bool is_interrupted() const { return settings_.interrupted && settings_.interrupted(); }
+  /// Starts a process and waits for what it has to say first.
+  [[nodiscard]] Answer begin();
   [[nodiscard]] Greeting greeted();
   [[nodiscard]] Answer wait(std::chrono::milliseconds patience);
+  /// Ends the process, which did not listen or did not answer.
+  [[nodiscard]] Answer end(Channel::Received why, std::chrono::milliseconds patience);
 
   Settings settings_;
   std::unique_ptr<WorkerProcess> process_;

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kBeat{100};
 
 class Server {
  public:
-  Server(const OpenDevice& open, int socket) : parent_(socket), open_(open) {}
+  Server(const OpenDevice& open, int socket, const SeeDevice& see) : parent_(socket), open_(open), see_(see) {}
 
   int serve() {
     if (!greet()) return 1;
@@ -41,6 +41,11 @@ class Server {
 
   bool greet() {
     try {
+      if (const auto sight = see_ ? see_() : std::nullopt) {
+        if (!parent_.send(
+                {{"sight", {{"facts", to_json(sight->facts)}, {"uuid", sight->uuid}, {"gpus", sight->gpus}}}}))
+          return false;
+      }
       std::string said;
       device_ = open_(&said);
       workplace_.emplace(*device_);
@@ -152,6 +157,7 @@ class Server {
 
   Channel parent_;
   const OpenDevice& open_;
+  const SeeDevice& see_;
   std::unique_ptr<Device> device_;
   std::optional<LocalWorkplace> workplace_;
   std::map<std::int64_t, Place> places_;
@@ -160,6 +166,6 @@ class Server {
 
 }  // namespace
 
-int serve_device(const OpenDevice& open, int socket) { return Server(open, socket).serve(); }
+int serve_device(const OpenDevice& open, int socket, const SeeDevice& see) { return Server(open, socket, see).serve(); }
 
 }  // namespace tilewright

@@ -54,6 +54,40 @@ class SweepDevices : public SweepFixture {
     return counts;
   }
 
+  /// Of which the last are still being opened until they `come`, or cannot be opened where they `fail`.
+  class Late : public Devices {
+   public:
+    Late(const std::vector<FakeDevice*>& devices, std::size_t late) : there_(devices.size() - late) {
+      for (FakeDevice* device : devices) owned_.push_back(std::make_unique<LocalWorkplace>(*device));
+    }
+    Standing standing() override {
+      Standing now;
+      if (come && come()) there_ = owned_.size();
+      for (std::size_t i = 0; i < owned_.size(); ++i) {
+        LocalWorkplace& each = *owned_[i];
+        if (i < there_) {
+          now.open.push_back(&each);
+        } else if (!fail || !fail()) {
+          now.awaited.push_back(
+              {each.name(), unknown ? "" : each.facts().fingerprint(), unknown ? "" : each.gpu_uuid()});
+        }
+      }
+      return now;
+    }
+    std::function<bool()> come, fail;
+    /// Of what is being opened nothing is known.
+    bool unknown = false;
+
+   private:
+    std::size_t there_;
+    std::vector<std::unique_ptr<LocalWorkplace>> owned_;
+  };
+
+  SweepSummary sweep_on(Devices& devices) {
+    Store store = open();
+    return run_sweep(request, catalogue, devices, store, listener, {});
+  }
+
   FakeCompiler compiler;
   FakeDevice first{{.index = 0, .gpu = true}};
   FakeDevice second{{.index = 1, .gpu = true}};
@@ -145,6 +179,74 @@ TEST_F(SweepDevices, lose_no_third_one_over_one_problem) {
   const SweepSummary summary = sweep_on({&first, &second, &third});
   EXPECT_EQ(summary.lost.size(), 2U);
   EXPECT_EQ(summary.without_winner, 1U);
+}
+
+TEST_F(SweepDevices, that_come_late_take_a_share) {
+  without_crashes(request, compiler);
+  std::atomic<bool> begun = false;
+  first.before_timing = [&] {
+    begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  Late devices({&first, &second}, 1);
+  devices.come = [&] { return begun.load(); };
+  const SweepSummary summary = sweep_on(devices);
+  EXPECT_EQ(summary.problems, request.problems.size());
+  EXPECT_EQ(summary.measured, request.problems.size() * kTried);
+  const auto counts = shares();
+  EXPECT_GT(counts.at("GPU-0000"), 0U);
+  EXPECT_GT(counts.at("GPU-0001"), 0U);
+}
+
+TEST_F(SweepDevices, that_never_open_hold_no_other_up) {
+  without_crashes(request, compiler);
+  Late devices({&first, &second}, 1);
+  EXPECT_EQ(sweep_on(devices).problems, request.problems.size());
+  EXPECT_EQ(shares().at("GPU-0000"), request.problems.size());
+  ASSERT_FALSE(listener.notes.empty());
+  EXPECT_EQ(listener.notes.back(), "cuda:1 was not open yet when nothing was left for it");
+}
+
+TEST_F(SweepDevices, of_an_unknown_model_are_waited_for) {
+  without_crashes(request, compiler);
+  use_shapes("n=100,200");
+  FakeDevice other{{.index = 1, .model = "Another GPU", .gpu = true}};
+  Late devices({&first, &other}, 1);
+  devices.unknown = true;
+  devices.come = [&] { return winners(first, 1).size() == 3; };
+  EXPECT_EQ(sweep_on(devices).problems, 4U);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(winners(other, i).at(0).trial.gpu_uuid, "GPU-0001");
+}
+
+TEST_F(SweepDevices, of_an_unknown_model_are_waited_for_until_they_fail) {
+  without_crashes(request, compiler);
+  use_shapes("n=100");
+  Late devices({&first, &second}, 1);
+  devices.unknown = true;
+  devices.fail = [&] { return winners(first, 0).size() == 3; };
+  EXPECT_EQ(sweep_on(devices).problems, 1U);
+  for (const std::string& note : listener.notes) EXPECT_EQ(note.find("was not open"), std::string::npos) << note;
+}
+
+TEST_F(SweepDevices, that_come_late_go_on_when_all_before_them_are_lost) {
+  without_crashes(request, compiler);
+  std::atomic<bool> lost = false;
+  first.before_timing = [&] { lost = first.poisoned = true; };
+  Late devices({&first, &second}, 1);
+  devices.come = [&] { return lost.load(); };
+  const SweepSummary summary = sweep_on(devices);
+  EXPECT_EQ(summary.lost.size(), 1U);
+  EXPECT_EQ(summary.problems, request.problems.size());
+  EXPECT_EQ(shares().at("GPU-0001"), request.problems.size());
+}
+
+TEST_F(SweepDevices, that_are_lost_end_the_sweep_where_the_others_cannot_be_opened) {
+  without_crashes(request, compiler);
+  std::atomic<bool> lost = false;
+  first.before_timing = [&] { lost = first.poisoned = true; };
+  Late devices({&first, &second}, 1);
+  devices.fail = [&] { return lost.load(); };
+  EXPECT_THROW((void)sweep_on(devices), DeviceLost);
 }
 
 TEST_F(SweepDevices, that_are_slow_hold_no_other_up) {

@@ -2,9 +2,11 @@
 // The worker process of device_process_test.cpp: a fictional GPU, and what goes wrong with its process, by its name.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,12 +26,32 @@ bool first_time(const std::string& path) {
   return true;
 }
 
-std::unique_ptr<Device> open(const std::string& name, const std::string& marker) {
+/// Of "cuda:0=gpu,cuda:1=closed" what stands for the device; else all of it. "auto" is cuda:0.
+std::string behaviour(const std::string& names, const std::string& device) {
+  const std::string key = (device == "auto" ? "cuda:0" : device) + "=";
+  const std::size_t at = names.find(key);
+  if (at == std::string::npos) return names;
+  const std::size_t begin = at + key.size();
+  return names.substr(begin, names.find(',', begin) - begin);
+}
+
+int index_of(const std::string& device) { return device.starts_with("cuda:") ? std::stoi(device.substr(5)) : 0; }
+
+/// What a driver would tell of one of several.
+std::optional<DeviceSight> see(const std::string& names, const std::string& device) {
+  if (behaviour(names, device) == names) return std::nullopt;
+  const FakeDevice fake({.index = index_of(device), .gpu = true});
+  return DeviceSight{fake.facts(), fake.gpu_uuid(), static_cast<int>(std::count(names.begin(), names.end(), '='))};
+}
+
+std::unique_ptr<Device> open(const std::string& name, const std::string& marker, int index) {
+  while (name == "slow" && !std::ifstream(marker).good()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (name == "hung") std::this_thread::sleep_for(std::chrono::hours(1));
   if (name == "closed") throw DeviceError("there is no such GPU");
   if (name == "dead") std::abort();
   if (name == "doomed" && std::ifstream(marker).good()) throw DeviceError("the GPU has fallen off the bus");
   // What is doomed has a number of its own, since it is one of two.
-  auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : 0, .gpu = true});
+  auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : index, .gpu = true});
   FakeDevice* const fake = device.get();
   fake->before_timing = [=] {
     if (name == "doomed" && fake->timed == 2 && first_time(marker)) std::abort();
@@ -44,5 +66,11 @@ std::unique_ptr<Device> open(const std::string& name, const std::string& marker)
 // device_worker MARKER NAME DEVICE: a restart is asked for the device by the name that it gave itself.
 int main(int, char** arguments) {
   end_with(STDIN_FILENO);
-  return serve_device([&](std::string*) { return open(arguments[2], arguments[1]); }, STDIN_FILENO);
+  const std::string names = arguments[2];
+  const std::string device = arguments[3];
+  const auto open_it = [&](std::string*) {
+    const std::string name = behaviour(names, device);
+    return open(name, arguments[1], name == names ? 0 : index_of(device));
+  };
+  return serve_device(open_it, STDIN_FILENO, [&] { return see(names, device); });
 }
