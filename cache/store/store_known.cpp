@@ -34,12 +34,12 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
     known.role = decode_role(winner.text(1));
     known.median_ns = winner.real(2);
   }
-  // The columns beside max() are of the row that has it.
+  // The columns beside max() are of the row that has it: a time counts until a later try goes wrong.
   Query timed = database.query(
       "SELECT t.config, max(t.id), t.median_ns, t.build IS NOT NULL, c.text, m.hash FROM trials t "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
-      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status = 'ok' AND t.median_ns IS NOT NULL "
-      "GROUP BY t.config",
+      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status <> 'pruned' GROUP BY t.config "
+      "HAVING t.status = 'ok' AND t.median_ns IS NOT NULL",
       problem, device, name(mode));
   while (timed.next()) {
     if (winners.contains(timed.integer(0))) continue;
