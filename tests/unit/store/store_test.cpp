@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <set>
 #include <type_traits>
 
 #include "cache/content_hash.hpp"
@@ -229,6 +230,44 @@ TEST(Store, the_data_version_changes_when_another_commits_and_only_then) {
   EXPECT_EQ(reader.data_version(), first);
   (void)writer.begin_sweep("sweep softmax", h200().fingerprint());
   EXPECT_NE(reader.data_version(), first);
+}
+
+TEST(Store, its_winners_state_changes_with_winners_and_not_with_the_trials_of_a_running_sweep) {
+  const TemporaryFolder folder;
+  Store writer = prepared_store(folder / "c.db");
+  const Store reader(folder / "c.db", {StoreAccess::read});
+  const std::int64_t sweep = writer.begin_sweep("sweep softmax", h200().fingerprint());
+  const auto put_trial = [&](std::int64_t num_warps, std::int64_t of_sweep) {
+    Trial trial = full_trial(onchip_config(num_warps));
+    trial.build_key.clear();
+    trial.sweep = of_sweep;
+    return writer.put_trial(softmax_key(8, 64), onchip().hash, trial);
+  };
+  std::set<std::uint64_t> states{reader.winners_state()};
+  const std::int64_t one = put_trial(1, sweep);
+  const std::int64_t two = put_trial(2, sweep);
+  EXPECT_TRUE(reader.changed());
+  EXPECT_FALSE(states.insert(reader.winners_state()).second) << "trials alone";
+  const auto is_new = [&] { return states.insert(reader.winners_state()).second; };
+  const auto choose = [&](const std::vector<Winner>& winners) {
+    writer.put_winners(softmax_key(8, 64), MeasureMode::cold, winners);
+  };
+  choose({winner_of(one)});
+  EXPECT_TRUE(is_new());
+  choose({winner_of(two)});
+  EXPECT_TRUE(is_new());
+  choose({winner_of(one), winner_of(two)});
+  EXPECT_TRUE(is_new());
+  choose({winner_of(two), winner_of(one)});
+  EXPECT_TRUE(is_new()) << "another order";
+  choose({winner_of(two), winner_of(one, WinnerRole::dynamic)});
+  EXPECT_TRUE(is_new()) << "another role";
+  choose({winner_of(two), winner_of(one, WinnerRole::dynamic)});
+  EXPECT_FALSE(is_new()) << "the same again";
+  writer.end_sweep(sweep, "done");
+  EXPECT_TRUE(is_new()) << "its times count for shapes around";
+  put_trial(4, 0);
+  EXPECT_TRUE(is_new()) << "of no sweep: an import, say";
 }
 
 TEST(Store, sweeps_are_kept_with_command_device_and_outcome) {
