@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/search/board.hpp"
@@ -13,12 +14,12 @@ namespace tilewright {
 namespace {
 
 // Of the candidates, how many a walk may look at, and never fewer than so many.
-constexpr double kShare = 0.135;
+constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
 // Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates drawn by the seed.
 constexpr std::size_t kStarts = 3;
 constexpr std::size_t kDrawnStarts = 3;
-// A step of the walk changes one parameter; where no such step is left, as many as this.
+// A step of the walk changes so many parameters at most.
 constexpr std::size_t kLongestStep = 2;
 
 class Local final : public Strategy {
@@ -41,7 +42,7 @@ class Local final : public Strategy {
   void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
 
   [[nodiscard]] std::size_t still_to_try() const override {
-    return ask(1).empty() ? 0 : std::min(most_ - board_.count_tried(), board_.count_unknown());
+    return std::min(most_ - std::min(most_, board_.count_tried()), board_.count_unknown());
   }
 
   [[nodiscard]] std::string why_left_out() const override {
@@ -78,18 +79,21 @@ class Local final : public Strategy {
     return nearest;
   }
 
-  /// Where to go from here: what is one step away from one of those that lead, the most promising first.
+  /// Where to go from here: what is a step away from one of those that lead, the most promising first. Where all of that is known,
+  /// what is left of the walk's share goes to the most promising of all.
   [[nodiscard]] std::vector<std::size_t> moves() const {
     const std::vector<std::size_t> from = leaders(board_.trials()).best;
+    std::vector<std::size_t> unknown;
     std::vector<std::size_t> around;
-    for (std::size_t step = 1; step <= kLongestStep && around.empty(); ++step) {
-      for (std::size_t i = 0; i < space_.candidates.size(); ++i) {
-        const auto near = [&](std::size_t leader) {
-          return differing(space_.candidates[i], space_.candidates[leader]) <= step;
-        };
-        if (!board_.known(i) && std::any_of(from.begin(), from.end(), near)) around.push_back(i);
-      }
+    for (std::size_t i = 0; i < space_.candidates.size(); ++i) {
+      if (board_.known(i)) continue;
+      unknown.push_back(i);
+      const auto near = [&](std::size_t leader) {
+        return differing(space_.candidates[i], space_.candidates[leader]) <= kLongestStep;
+      };
+      if (std::any_of(from.begin(), from.end(), near)) around.push_back(i);
     }
+    if (around.empty()) around = std::move(unknown);
     const std::vector<double>& promise = promises();
     std::stable_sort(around.begin(), around.end(),
                      [&](std::size_t a, std::size_t b) { return promise[a] < promise[b]; });

@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 // Of the candidates, how many are measured, and never fewer than so many.
-constexpr double kShare = 0.135;
+constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
 // So many are chosen at a time: what they tell changes the ranking of the rest.
 constexpr std::size_t kBatch = 3;

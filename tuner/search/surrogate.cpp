@@ -15,7 +15,7 @@ namespace {
 
 // Of a neighbour so many of its fastest trials count, and so many of the others, evenly drawn from fast to slow.
 constexpr std::size_t kFastest = 8;
-constexpr std::size_t kOthers = 56;
+constexpr std::size_t kOthers = 40;
 // A slowness beyond a factor of e is a slowness like any other.
 constexpr double kSlowest = 1;
 // Variances: of a config on a shape, of a config on all shapes, of an implementation on a shape, of a shape; and of a round.
@@ -28,14 +28,14 @@ constexpr double kOfMeasuring = 1e-4;
 constexpr double kOfProblem = 1;
 // Steps in the space, and doublings of dims, over which likeness falls to 1/e.
 constexpr double kReach = 3;
-constexpr double kReachEverywhere = 6;
+constexpr double kReachEverywhere = 2 * kReach;
 constexpr double kReachOfShapes = 3;
 // How much of a deviation makes up for a slowness that is expected.
 constexpr double kCuriosity = 0.5;
 
 /// A config on a problem, in numbers.
 struct Point {
-  std::string implementation;
+  std::size_t implementation = 0;
   std::vector<double> place;
   std::size_t problem = 0;
 };
@@ -52,7 +52,7 @@ class Places {
 
   [[nodiscard]] Point of(const Config& config, const Problem& problem, std::size_t index) const {
     // One below that of zero: what has no such parameter is unlike what has it.
-    Point point{config.implementation, std::vector<double>(indices_.size() + 1, -2.0), index};
+    Point point{implementations_.at(config.implementation), std::vector<double>(indices_.size() + 1, -2.0), index};
     for (const auto& [name, value] : config.values) {
       point.place[indices_.at(name)] = value > 0 ? std::log2(static_cast<double>(value)) : -1.0;
     }
@@ -62,11 +62,13 @@ class Places {
 
  private:
   void add(const Config& config) {
+    implementations_.emplace(config.implementation, implementations_.size());
     for (const auto& [name, value] : config.values) indices_.emplace(name, indices_.size());
   }
 
   const SearchSpace& space_;
   std::map<std::string, std::size_t> indices_;
+  std::map<std::string, std::size_t> implementations_;
 };
 
 /// How alike two problems are, by their indices; the last is the problem at hand.
@@ -88,8 +90,10 @@ double covariance(const Point& a, const Point& b, const Matrix& shapes) {
   if (a.implementation != b.implementation) return kOfShape * alike;
   double apart = 0;
   for (std::size_t i = 0; i < a.place.size(); ++i) apart += std::abs(a.place[i] - b.place[i]);
-  return alike * (kOfConfig * std::exp(-apart / kReach) + kOfImplementation + kOfShape) +
-         kOfConfigEverywhere * std::exp(-apart / kReachEverywhere);
+  // The one is the other's square, and an exponential is most of what a pair costs.
+  const double everywhere = std::exp(-apart / kReachEverywhere);
+  return alike * (kOfConfig * everywhere * everywhere + kOfImplementation + kOfShape) +
+         kOfConfigEverywhere * everywhere;
 }
 
 /// The trials of a neighbour that count, fastest first.

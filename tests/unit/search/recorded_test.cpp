@@ -68,13 +68,13 @@ TEST(Recorded, race_is_within_one_per_cent_of_exhaustive_on_every_op_at_a_third_
 }
 
 /// How many problems of an op a strategy that tries a seventh of the configs finds a winner of within 3 %: what is reached,
-/// op by op. `local` falls short on gemm, `model` on rmsnorm (docs/tuning.md).
+/// op by op. `model` falls short on rmsnorm (docs/tuning.md).
 struct Reached {
   const char* strategy;
   const char* op;
   std::size_t within_three;
 };
-constexpr Reached kReached[] = {{"local", "softmax", 14}, {"local", "rmsnorm", 14}, {"local", "gemm", 10},
+constexpr Reached kReached[] = {{"local", "softmax", 14}, {"local", "rmsnorm", 14}, {"local", "gemm", 12},
                                 {"model", "softmax", 14}, {"model", "rmsnorm", 13}, {"model", "gemm", 12}};
 
 TEST(Recorded, local_and_model_are_within_three_per_cent_on_held_out_shapes_at_a_seventh_of_the_trials) {
