@@ -24,11 +24,6 @@ bool differs(const Versions& now, const Versions& then) {
          (!now.tilewright.empty() && now.tilewright != then.tilewright);
 }
 
-Freshness judge(const WinnerRow& row, const Versions& versions, const std::vector<std::string>& current) {
-  const bool retired = !current.empty() && std::ranges::find(current, row.implementation_hash) == current.end();
-  return retired || differs(versions, row.winner.trial.versions) ? Freshness::stale : Freshness::fresh;
-}
-
 /// Offers the candidates of a problem, device by device.
 class Offer {
  public:
@@ -155,7 +150,7 @@ class Offer {
 
   bool offer(Fit fit, DeviceFit device, std::optional<WinnerRow> row, bool needs_compile = false) {
     if (!row) return false;
-    const Freshness freshness = judge(*row, versions_, current_);
+    const Freshness freshness = freshness_of(*row, versions_, current_);
     MatchCandidate candidate{Match{fit, freshness, device}, std::move(*row), needs_compile};
     return take_(candidate);
   }
@@ -199,6 +194,11 @@ std::string_view name(Fit fit) noexcept {
       break;
   }
   return "none";
+}
+
+Freshness freshness_of(const WinnerRow& row, const Versions& versions, const std::vector<std::string>& current) {
+  const bool retired = !current.empty() && std::ranges::find(current, row.implementation_hash) == current.end();
+  return retired || differs(versions, row.winner.trial.versions) ? Freshness::stale : Freshness::fresh;
 }
 
 std::string_view name(Freshness freshness) noexcept { return freshness == Freshness::fresh ? "fresh" : "stale"; }

@@ -34,6 +34,11 @@ struct Match {
 [[nodiscard]] std::string_view name(Freshness freshness) noexcept;
 [[nodiscard]] std::string_view name(DeviceFit fit) noexcept;
 
+/// The one judge: stale when `versions` differ from those it was measured with (a driver of 0 and empty texts are unknown: not
+/// judged), or when its implementation hash is not among the current ones (`current_implementations` empty: not judged).
+[[nodiscard]] Freshness freshness_of(const WinnerRow& row, const Versions& versions,
+                                     const std::vector<std::string>& current_implementations);
+
 /// What may serve a problem, and how it fits.
 struct MatchCandidate {
   Match match;
@@ -50,9 +55,7 @@ struct MatchCandidate {
 ///      values of the dims that it specialises, or was never timed (cache/combinations.hpp) is offered only `with_compiles`;
 ///   3. the base kept for this spec: default.
 /// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
-/// nearest on any. A winner is stale when `versions` differ from those it was measured with (a driver of 0 and empty texts
-/// are unknown: not judged), or when its implementation hash is not among the current ones (`current_implementations`
-/// empty: not judged).
+/// nearest on any. Each is judged by freshness_of().
 void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                       const DeviceFacts& device, const Versions& versions,
                       const std::vector<std::string>& current_implementations,

@@ -90,4 +90,7 @@ struct History {
   std::vector<TrialOf> trials;
 };
 
+/// A build as the history has it.
+[[nodiscard]] History::BuildOf build_of(const Build& build);
+
 }  // namespace tilewright

@@ -90,12 +90,14 @@ void read_trials(Database& database, History& history) {
 }
 
 History::BuildOf build_of(const Query& row) {
-  History::BuildOf build{row.integer(1) != 0, 0, 0, row.real(2), row.integer(4), row.small(5), row.integer(6)};
-  for (const KernelFacts& kernel : decode_kernels(row.text(3))) {
-    build.registers = std::max(build.registers, kernel.registers);
-    build.spill_bytes += kernel.spill_store_bytes + kernel.spill_load_bytes;
-  }
-  return build;
+  Build build;
+  build.ok = row.integer(1) != 0;
+  build.milliseconds = row.real(2);
+  build.kernels = decode_kernels(row.text(3));
+  build.sweep = row.integer(4);
+  build.worker = row.small(5);
+  build.began_us = row.integer(6);
+  return tilewright::build_of(build);
 }
 
 /// Only what some trial names, and what else its sweep built.
@@ -126,6 +128,16 @@ void read_what_was_tried(Database& database, History& history) {
 }
 
 }  // namespace
+
+History::BuildOf build_of(const Build& build) {
+  History::BuildOf short_form{
+      build.ok, 0, 0, build.milliseconds, build.sweep, build.worker.value_or(0), build.began_us.value_or(0)};
+  for (const KernelFacts& kernel : build.kernels) {
+    short_form.registers = std::max(short_form.registers, kernel.registers);
+    short_form.spill_bytes += kernel.spill_store_bytes + kernel.spill_load_bytes;
+  }
+  return short_form;
+}
 
 History Store::history(const std::string& op) const {
   return impl_->reading("read what was tried", [&, &database = impl_->database] {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
@@ -99,6 +101,27 @@ TEST_F(QueryVerb, without_a_cache_says_how_to_make_one) {
   const Outcome outcome = run({"query", "demo", "rows=2", "cols=64", "--cache", (folder / "none.db").string()});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "tilewright sweep")) << outcome.err;
+}
+
+TEST_F(QueryVerb, judges_freshness_as_tables_reports_and_the_evidence_do) {
+  use_swept_cache();
+  const std::vector<std::string> problem{"shift", "rows=2", "cols=33"};
+  const auto ask = [&](const std::string& verb, const std::string& ops) {
+    std::vector<std::string> words{verb};
+    words.insert(words.end(), problem.begin(), problem.end());
+    words.insert(words.end(), {"--ops", ops, "--cache", cache(), "--format", "json"});
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out, nullptr, false)["rows"][0]["match"];
+  };
+  // The op as it was when it was tuned, and with another line in its source.
+  const std::filesystem::path edited = folder / "ops";
+  std::filesystem::copy(TILEWRIGHT_TEST_OPS, edited, std::filesystem::copy_options::recursive);
+  std::ofstream(edited / "shift" / "shift.cu", std::ios::app) << "\nnamespace other {}\n";
+  for (const char* verb : {"query", "show", "table"}) {
+    EXPECT_EQ(ask(verb, TILEWRIGHT_TEST_OPS), "exact, fresh, same device") << verb;
+    EXPECT_EQ(ask(verb, edited.string()), "exact, stale, same device") << verb;
+  }
 }
 
 TEST_F(QueryVerb, needs_neither_ops_nor_compilers_nor_a_driver) {

@@ -76,6 +76,26 @@ TEST_F(ShowVerb, tells_the_evidence_of_a_winner_in_words) {
   }
 }
 
+TEST_F(ShowVerb, has_the_evidence_for_programs_too) {
+  use_swept_cache();
+  const auto row = json_of({"show", "shift", "rows=2", "cols=33"})["rows"][0];
+  EXPECT_EQ(row["match"], "exact, fresh, same device");
+  EXPECT_EQ(row["strategy"], "race");
+  for (const char* column : {"rounds", "launches_per_round", "input_sets", "fastest_round_ns", "finalists", "compile_ns"}) {
+    EXPECT_GT(row[column].get<double>(), 0) << column;
+  }
+  EXPECT_GE(row["largest_error"].get<double>(), 0);
+  for (const char* column : {"compiler", "tilewright", "measured", "chosen_at"}) {
+    EXPECT_NE(row[column].get<std::string>(), "") << column;
+  }
+  for (const char* column : {"pruned", "tied", "tie_broken_by", "margin_low", "margin_high", "sm_clock_mhz", "temperature_c",
+                             "power_mw", "throttle_reasons", "driver"}) {
+    EXPECT_TRUE(row.contains(column)) << column;
+  }
+  const Outcome csv = run_on_ops({"show", "shift", "rows=2", "cols=33", "--format", "csv"});
+  EXPECT_TRUE(contains(csv.out, ",strategy,")) << csv.out;
+}
+
 TEST_F(ShowVerb, says_when_the_evidence_is_of_another_shape) {
   fill_demo_cache(cache(), 3);
   const Outcome outcome = run_on_ops({"show", "demo{rows=9,cols=9}"});

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cache/match.hpp"
-#include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -33,13 +32,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const Store store = open_to_read(arguments);
   const OpInterface interface = interface_for(words.op, store, arguments);
   const Problem problem = to_problem(words, interface);
-  // Driver and compiler are unknown here, since neither is opened; only Tilewright's own version is judged.
-  const Versions versions{0, "", version()};
+  const std::vector<std::string> current = current_implementations(words.op, arguments);
   std::vector<ServedLine> lines;
   std::vector<std::string> obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
-    Servable found = find_servable(store, interface, problem, device, versions);
+    Servable found = find_servable(store, interface, problem, device, current);
     lines.push_back({asked, std::move(found.served)});
     if (!found.obstacle.empty()) obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
   }
@@ -69,7 +67,9 @@ Verb query_verb() {
       "is not given takes its first value. Without --device there is an answer for each device of the cache.",
       "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for one around it), "
       "default "
-      "(the op's base), none; fresh or stale; same device or same architecture.",
+      "(the op's base), none; fresh, or stale where Tilewright's version or the op's sources have changed since; same "
+      "device "
+      "or same architecture.",
   };
   verb.options = {
       {.name = "device",

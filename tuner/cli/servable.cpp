@@ -6,15 +6,33 @@
 #include <utility>
 
 #include "cache/choose.hpp"
+#include "cache/error.hpp"
+#include "cache/version.hpp"
+#include "tuner/cli/setup.hpp"
 
 namespace tilewright::cli {
 
+std::vector<std::string> current_implementations(const std::string& op, const Arguments& arguments) {
+  try {
+    return open_catalogue(arguments).hashes(op);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error&) {
+    return {};  // a machine that asks a cache needs no ops, and no whole ones
+  }
+}
+
+Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations) {
+  return freshness_of(row, {0, "", version()}, current_implementations);
+}
+
 Servable find_servable(const Store& store, const OpInterface& interface, const Problem& problem,
-                       const DeviceFacts& device, const Versions& versions) {
-  Chosen chosen = choose(store, interface, problem, device, versions);
+                       const DeviceFacts& device, const std::vector<std::string>& current_implementations) {
+  Chosen chosen = choose(store, interface, problem, device, {});
   if (!chosen.choice) {
     return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why)};
   }
+  chosen.choice->match.freshness = freshness_here(chosen.choice->row, current_implementations);
   return {{chosen.choice->match, std::move(chosen.choice->row)}, {}};
 }
 

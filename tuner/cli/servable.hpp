@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cache/match.hpp"
 #include "cache/store/store.hpp"
+#include "tuner/cli/arguments.hpp"
 
 /// What a cache serves for a problem, by the launch library's own rule (cache/choose.hpp), for addresses that are aligned to
 /// anything.
@@ -17,8 +19,17 @@ struct Servable {
   std::string obstacle;
 };
 
+/// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be read.
+/// Throws UsageError for a wrong --ops.
+[[nodiscard]] std::vector<std::string> current_implementations(const std::string& op, const Arguments& arguments);
+
+/// How the command line judges what it only reads: neither driver nor compiler is opened for it, so Tilewright's version and
+/// the sources decide.
+[[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);
+
 /// Throws UsageError when the problem itself is beyond 2^63 bytes.
 [[nodiscard]] Servable find_servable(const Store& store, const OpInterface& interface, const Problem& problem,
-                                     const DeviceFacts& device, const Versions& versions);
+                                     const DeviceFacts& device,
+                                     const std::vector<std::string>& current_implementations);
 
 }  // namespace tilewright::cli

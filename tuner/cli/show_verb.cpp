@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cache/error.hpp"
-#include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -164,11 +163,11 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
   const auto stored = store.interface_of(words.op);
   const OpInterface interface = stored ? *stored : open_catalogue(arguments).find(words.op).interface;
   const Problem problem = to_problem(words, interface);
-  const Versions versions{0, "", version()};
+  const std::vector<std::string> current = current_implementations(words.op, arguments);
   std::vector<ServedLine> lines;
   std::string obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    Servable found = find_servable(store, interface, problem, device, versions);
+    Servable found = find_servable(store, interface, problem, device, current);
     if (found.served.row) lines.push_back({device.fingerprint(), std::move(found.served)});
     if (!found.obstacle.empty()) obstacles += fmt::format("\n{}: {}", device.fingerprint(), found.obstacle);
   }
@@ -179,7 +178,7 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
     throw Error(fmt::format("nothing is known for {}; tune it: tilewright sweep \"{}\"", problem.key(), problem.key()));
   }
   if (format != Format::text) {
-    console.print(served_table(problem, lines), format);
+    console.print(evidence_records(store, problem, lines), format);
     return ExitCode::done;
   }
   for (const ServedLine& line : lines) console.print(evidence_text(store, problem, line.served));
@@ -233,7 +232,8 @@ Verb show_verb() {
       "With --config: compiles that config for an architecture, with no GPU, and prints what is asked for; by default "
       "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
       "definition's grid that the config is legal for.",
-      "With a problem and no --config: tells in words why its winner is the winner. With an op alone: its arguments in "
+      "With a problem and no --config: tells in words why its winner is the winner, and with --format json or csv as "
+      "columns. With an op alone: its arguments in "
       "the "
       "order of a call, its implementations and their parameters.",
   };

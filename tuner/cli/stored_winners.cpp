@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cache/version.hpp"
+#include "tuner/cli/servable.hpp"
 #include "tuner/report/winner_lines.hpp"
 
 namespace tilewright::cli {
@@ -17,12 +17,6 @@ const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, c
   const std::vector<std::string> stored = store.ops();
   if (std::find(stored.begin(), stored.end(), op) != stored.end()) return nullptr;
   return &catalogue.find(op);  // throws, and says what is near
-}
-
-Freshness judge(const Store::WinnerRow& row, const std::vector<std::string>& current_hashes) {
-  const bool retired = !current_hashes.empty() && std::find(current_hashes.begin(), current_hashes.end(),
-                                                            row.implementation_hash) == current_hashes.end();
-  return retired || row.winner.trial.versions.tilewright != version() ? Freshness::stale : Freshness::fresh;
 }
 
 StoredWinners stored_winners(const Store& store, const OpInterface& interface, const OpDefinition* definition,
@@ -37,7 +31,7 @@ StoredWinners stored_winners(const Store& store, const OpInterface& interface, c
       ++winners.retired;
       continue;
     }
-    const Match match{Fit::exact, judge(row, current), DeviceFit::same_device};
+    const Match match{Fit::exact, freshness_here(row, current), DeviceFit::same_device};
     winners.lines.push_back(winner_line(store, definition, std::move(row), match));
   }
   return winners;

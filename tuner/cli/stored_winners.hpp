@@ -15,9 +15,6 @@ namespace tilewright::cli {
 /// nearest right name for an op that neither knows.
 [[nodiscard]] const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, const Store& store);
 
-/// Fresh when its implementation is as in the definition now and it was measured by this version.
-[[nodiscard]] Freshness judge(const Store::WinnerRow& row, const std::vector<std::string>& current_hashes);
-
 struct StoredWinners {
   /// The best of each problem, in the order of a table.
   std::vector<WinnerLine> lines;

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cache/match.hpp"
 #include "cache/store/store.hpp"
+#include "tuner/report/served_table.hpp"
 
 /// Why a winner is the winner, in words: `tilewright show` without --config.
 namespace tilewright::cli {
 
 /// Several lines of text: the choice, the time and how sure it is, correctness, the binary, the machine's state.
 [[nodiscard]] std::string evidence_text(const Store& store, const Problem& problem, const Served& served);
+
+/// The same as a record for each device: what served_table() says, and behind it every column of evidence_table().
+[[nodiscard]] Table evidence_records(const Store& store, const Problem& problem, const std::vector<ServedLine>& lines);
 
 }  // namespace tilewright::cli

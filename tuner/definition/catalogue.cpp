@@ -74,6 +74,12 @@ const OpDefinition& Catalogue::find(const std::string& op) {
   return loaded_.emplace(op, load_definition(file->second, {builtin_dir_})).first->second;
 }
 
+std::vector<std::string> Catalogue::hashes(const std::string& op) const {
+  const auto file = files_.find(op);
+  if (file == files_.end()) return {};
+  return implementation_hashes(file->second, {builtin_dir_});
+}
+
 std::vector<std::string> Catalogue::names() const {
   std::vector<std::string> result;
   for (const auto& [name, file] : files_) result.push_back(name);

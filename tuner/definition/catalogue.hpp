@@ -22,6 +22,8 @@ class Catalogue {
 
   /// Throws UsageError with the nearest right name, or DefinitionError with every mistake.
   [[nodiscard]] const OpDefinition& find(const std::string& op);
+  /// As of its implementations now (implementation_hashes); empty for an op that is not here. It is not loaded.
+  [[nodiscard]] std::vector<std::string> hashes(const std::string& op) const;
   /// Names of all ops, sorted; nothing is loaded.
   [[nodiscard]] std::vector<std::string> names() const;
   /// Folders that kernel sources include from, the folder of `device/` among them.

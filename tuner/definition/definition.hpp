@@ -101,6 +101,12 @@ struct OpDefinition {
   [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output) const;
 };
 
+/// The hashes of its implementations and nothing else: what tells whether something was measured with the sources of today, in
+/// a fraction of the time. The rest is not validated; an implementation whose files cannot be read has none. Throws
+/// DefinitionError for what is not TOML.
+[[nodiscard]] std::vector<std::string> implementation_hashes(const std::filesystem::path& toml_file,
+                                                             const std::vector<std::filesystem::path>& kernel_dirs);
+
 /// Reads and validates one definition: every mistake at once, each with file, line and column (DefinitionError).
 /// `kernel_dirs` are searched for the headers of the include closure (`device/…`).
 [[nodiscard]] OpDefinition load_definition(const std::filesystem::path& toml_file,

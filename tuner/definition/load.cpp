@@ -32,6 +32,21 @@ std::vector<bool> read_implementations(const Node& list, OpPart& op, Sources& so
 
 }  // namespace
 
+std::vector<std::string> implementation_hashes(const std::filesystem::path& toml_file,
+                                               const std::vector<std::filesystem::path>& kernel_dirs) {
+  const std::filesystem::path file = std::filesystem::absolute(toml_file).lexically_normal();
+  Mistakes mistakes(toml_file.string());
+  const Node root = parse_toml(read_file(file), mistakes.file());
+  Sources sources(file.parent_path(), kernel_dirs);
+  std::vector<std::string> hashes;
+  const Member* list = root.member("implementation");
+  if (list == nullptr) return hashes;
+  for (const Node& table : list->value.items) {
+    if (auto hash = read_hash(table, sources, mistakes)) hashes.push_back(*std::move(hash));
+  }
+  return hashes;
+}
+
 OpDefinition load_definition(const std::filesystem::path& toml_file,
                              const std::vector<std::filesystem::path>& kernel_dirs) {
   const std::filesystem::path file = std::filesystem::absolute(toml_file).lexically_normal();

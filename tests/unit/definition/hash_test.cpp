@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 
 #include "helpers.hpp"
+#include "tuner/definition/catalogue.hpp"
 
 namespace tilewright::test {
 namespace {
@@ -175,6 +177,18 @@ TEST_F(Hashes, of_the_interface_cover_what_callers_see_and_nothing_else) {
   EXPECT_NE(
       interface_hash(replaced(toml, "shape = [\"rows\", \"cols\"] }", "shape = [\"rows\", \"cols\"], align = 2 }")),
       before);
+}
+
+TEST(ImplementationHashes, are_those_of_the_whole_definition) {
+  const std::filesystem::path kernels = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "kernels";
+  Catalogue catalogue({}, kernels);
+  for (const std::string& op : catalogue.names()) {
+    std::vector<std::string> whole;
+    for (const Implementation& implementation : catalogue.find(op).implementations)
+      whole.push_back(implementation.hash);
+    EXPECT_EQ(catalogue.hashes(op), whole) << op;
+  }
+  EXPECT_TRUE(catalogue.hashes("sofmax").empty());
 }
 
 }  // namespace

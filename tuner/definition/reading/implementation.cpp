@@ -186,6 +186,15 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
 
 }  // namespace
 
+std::optional<std::string> read_hash(const Node& own, Sources& sources, Mistakes& mistakes) {
+  const std::optional<Node> table = extended(own, sources, mistakes);
+  const Member* source = table ? table->member("source") : nullptr;
+  if (source == nullptr || source->value.kind != Node::Kind::text) return std::nullopt;
+  const SourceClosure* closure = sources.find(source->value, mistakes);
+  if (closure == nullptr) return std::nullopt;
+  return hash_of(*table, *closure, sources.prelude());
+}
+
 ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources, Mistakes& mistakes) {
   ImplementationPart part;
   const std::size_t before = mistakes.unusable();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "tuner/definition/definition.hpp"
@@ -15,6 +16,9 @@ struct ImplementationPart {
   /// Nothing in it is missing or wrong, so that its configs can be planned.
   bool sound = false;
 };
+
+/// The hash alone, for a fraction of the time. Nothing, and a mistake, where it or its files cannot be read.
+[[nodiscard]] std::optional<std::string> read_hash(const Node& own, Sources& sources, Mistakes& mistakes);
 
 [[nodiscard]] ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources,
                                                      Mistakes& mistakes);
