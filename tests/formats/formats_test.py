@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -114,6 +115,21 @@ class Formats(unittest.TestCase):
                     "--benchmark_min_time=0.002", "--benchmark_repetitions=3", f"--benchmark_out={file}")
         out = self.compare("--no-color", "benchmarks", *files)
         self.assertIn("shift/f32/act:none/rows:2/cols:33/cold/base/manual_time_pvalue", out)
+
+    def test_compare_sets_a_run_of_bench_against_an_export(self):
+        cache, before, after = (self.folder / name for name in ("swept.db", "exported.json", "run.json"))
+        on_ops = ["--ops", OPS, "--cache", cache]
+        program("sweep", "shift", "rows=2", "cols=33", "--device", "cpu", "--config", "rowwise{variant=0,width=32}", "--budget-ms", "5",
+                "--no-ceilings", *on_ops)
+        program("export", "--google-benchmark", before, "shift", *on_ops)
+        program("bench", "shift", "--device", "cpu", "--benchmark_min_time=0.002", f"--benchmark_out={after}", *on_ops)
+        for file in (before, after):
+            for entry in json.loads(file.read_text())["benchmarks"]:
+                self.assertEqual(entry["cpu_time"], entry["real_time"], "both are the device's")
+        out = self.compare("--no-color", "benchmarks", before, after)
+        changes = re.search(r"cold/winner/manual_time +(\S+) +(\S+)", out)
+        self.assertIsNotNone(changes, out)
+        self.assertEqual(changes[1], changes[2], "of time and CPU")
 
 
 if __name__ == "__main__":

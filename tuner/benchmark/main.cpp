@@ -4,12 +4,15 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
+#include "tuner/benchmark/reporter.hpp"
 #include "tuner/process/channel.hpp"
 #include "tuner/process/worker_process.hpp"
 
@@ -20,6 +23,18 @@ namespace {
 [[noreturn]] void refuse_flags() {
   benchmark::PrintDefaultHelp();
   std::exit(2);
+}
+
+/// The value of one of Google Benchmark's flags, which the environment may have instead, as it reads them.
+std::string flag(const std::vector<std::string>& words, const std::string& name) {
+  const std::string start = "--" + name + "=";
+  for (auto word = words.rbegin(); word != words.rend(); ++word) {
+    if (word->starts_with(start)) return word->substr(start.size());
+  }
+  std::string variable = name;
+  for (char& letter : variable) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  const char* value = std::getenv(variable.c_str());
+  return value != nullptr ? value : "";
 }
 
 /// Asks for as many rounds as make the iterations, and tells their times. `launches` of a round are kept from call to call.
@@ -56,6 +71,8 @@ int serve(const Channel& parent) {
   Message begin;
   if (parent.receive(begin) != Channel::Received::message) return 1;
   auto words = begin.at("arguments").get<std::vector<std::string>>();
+  const bool to_file = !flag(words, "benchmark_out").empty();
+  const auto in_file = file_reporter(flag(words, "benchmark_out_format"));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   int count = static_cast<int>(arguments.size());
@@ -74,9 +91,15 @@ int serve(const Channel& parent) {
     })->UseManualTime();
     ++index;
   }
-  benchmark::RunSpecifiedBenchmarks();
+  DeviceTimes shown(*benchmark::CreateDefaultDisplayReporter());
+  DeviceTimes kept(*in_file);
+  // It has said why there are none: no name matches, or the expression is wrong.
+  if (benchmark::RunSpecifiedBenchmarks(&shown, to_file ? &kept : nullptr) == 0) return 2;
   benchmark::Shutdown();
-  (void)parent.send({{"done", true}});
+  std::string lost;
+  if (!shown.written() || !std::cout.flush()) lost = "standard output";
+  if (!kept.written()) lost = flag(words, "benchmark_out");
+  (void)parent.send({{"done", true}, {"lost", lost}});
   return 0;
 }
 

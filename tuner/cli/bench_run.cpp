@@ -28,23 +28,13 @@ StopRule exactly(std::int64_t rounds) {
   return rule;
 }
 
-History::BuildOf figures_of(const Build& build) {
-  History::BuildOf figures;
-  figures.ok = build.ok;
-  for (const KernelFacts& kernel : build.kernels) {
-    figures.registers = std::max(figures.registers, kernel.registers);
-    figures.spill_bytes += kernel.spill_store_bytes + kernel.spill_load_bytes;
-  }
-  return figures;
-}
-
 }  // namespace
 
 std::string BenchRun::prepare(const Timed& timed, Known& known) {
   known.ready = bench_.ready(*timed.definition, timed.problem, timed.candidate);
   if (!known.ready) return kInterrupted;
   if (!known.ready->build.ok) return "compile_failed: " + first_error(known.ready->build.log);
-  known.build = figures_of(known.ready->build);
+  known.build = build_of(known.ready->build);
   Trials* const trials = bench_.set_up(*timed.definition, timed.problem, timed.mode);
   if (trials == nullptr) return kInterrupted;
   const Verdict verdict = trials->verify(known.ready->view());
@@ -60,10 +50,9 @@ Message BenchRun::time(const Timed& timed, Known& known, std::int64_t iterations
   if (timing.rounds_ns.empty()) return {{"error", kInterrupted}};
   // The first round's, from then on: Google Benchmark wants as many iterations of each repetition.
   if (known.launches == 0) known.launches = timing.launches_per_round;
-  BenchmarkFacts facts = timed.facts;
-  facts.build = &known.build;
-  return {
-      {"rounds_ns", timing.rounds_ns}, {"launches", known.launches}, {"counters", benchmark_counters(facts, timing)}};
+  return {{"rounds_ns", timing.rounds_ns},
+          {"launches", known.launches},
+          {"counters", benchmark_counters(timed.roofline, &known.build, timing)}};
 }
 
 Message BenchRun::answer(std::size_t index, std::int64_t iterations) {

@@ -22,7 +22,7 @@ struct Timed {
   Problem problem;
   MeasureMode mode = MeasureMode::cold;
   Candidate candidate;
-  BenchmarkFacts facts;
+  Roofline roofline;
 };
 
 class BenchRun {

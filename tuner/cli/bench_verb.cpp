@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cache/error.hpp"
-#include "cache/traffic.hpp"
 #include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/bench_run.hpp"
@@ -46,14 +45,12 @@ std::vector<std::string> flags_of(const Arguments& arguments) {
   return flags;
 }
 
-BenchmarkFacts facts_of(const OpDefinition& definition, const Problem& problem, MeasureMode mode, const Store* cache,
-                        const std::string& fingerprint) {
-  BenchmarkFacts facts{definition.bytes_of(problem), definition.flops_of(problem), std::nullopt, nullptr};
+Roofline roofline_here(const OpDefinition& definition, const Problem& problem, MeasureMode mode, const Store* cache,
+                       const std::string& fingerprint) {
   if (cache != nullptr) {
-    const int reads = nearest_reads(traffic_of(definition.interface, problem));
-    facts.ceiling = cache->ceiling(fingerprint, *facts.bytes, reads, mode);
+    return roofline_of(*cache, &definition, definition.interface.hash(), problem, fingerprint, mode);
   }
-  return facts;
+  return {.bytes = definition.bytes_of(problem), .flops = definition.flops_of(problem)};
 }
 
 /// Winner, base and those to compare with, of every problem.
@@ -63,10 +60,10 @@ std::vector<Timed> benchmarks_of(const Arguments& arguments, const std::vector<C
   for (const ChosenProblem& chosen : problems) {
     const OpDefinition& definition = *chosen.definition;
     check_sizes(definition, {chosen.problem});
-    const BenchmarkFacts facts = facts_of(definition, chosen.problem, mode, cache, fingerprint);
+    const Roofline roofline = roofline_here(definition, chosen.problem, mode, cache, fingerprint);
     const auto add = [&](const std::string& role, const Config& config) {
       all.push_back({benchmark_name(chosen.problem, mode, role), &definition, chosen.problem, mode,
-                     resolve_config(definition, config), facts});
+                     resolve_config(definition, config), roofline});
     };
     if (chosen.winner) add(benchmark_role(WinnerRole::best), chosen.winner->winner.trial.config);
     add(benchmark_role(WinnerRole::base), definition.base);
@@ -91,19 +88,34 @@ Message context_of(const Workbench& bench, const Store* cache) {
   return context;
 }
 
-/// Answers the reporter until it is done; how it ended.
-std::string serve(WorkerProcess& reporter, BenchRun& run, bool& done) {
+/// What came of the report.
+struct Reported {
+  bool done = false;
+  /// Where it could not be written to; empty: it could.
+  std::string lost;
+  /// How the reporter ended.
+  std::string end;
+};
+
+/// Answers the reporter until it is done.
+Reported serve(WorkerProcess& reporter, BenchRun& run) {
+  Reported reported;
   for (Message message;;) {
     // After an interrupt the rest is answered as interrupted, so that what was timed is reported.
     switch (reporter.channel().receive(message)) {
       case Channel::Received::message:
         break;
       default:
-        return reporter.end();
+        reported.end = reporter.end();
+        return reported;
     }
-    done = done || message.contains("done");
+    if (message.contains("done")) {
+      reported.done = true;
+      reported.lost = message.at("lost").get<std::string>();
+    }
     if (!message.contains("run")) continue;
-    if (!reporter.channel().send(run.answer(message.at("run"), message.at("iterations")))) return reporter.end();
+    // One that has gone is noticed by the next message, which does not come.
+    (void)reporter.channel().send(run.answer(message.at("run"), message.at("iterations")));
   }
 }
 
@@ -132,13 +144,13 @@ ExitCode run(const Arguments& arguments, Console& console) {
   WorkerProcess process({program.string()}, {}, WorkerProcess::Output::standard_output);
   (void)process.channel().send(
       {{"arguments", flags_of(arguments)}, {"context", context_of(*bench, cache)}, {"benchmarks", std::move(list)}});
-  bool done = false;
-  const std::string end = serve(process, benchmarks, done);
+  const Reported reported = serve(process, benchmarks);
   if (interrupted()) return ExitCode::partly;
-  if (!done) {
-    if (end == "exit code 2") return ExitCode::usage;
-    throw Error(fmt::format("{} ended with {} before it was done", program.string(), end));
+  if (!reported.done) {
+    if (reported.end == "exit code 2") return ExitCode::usage;
+    throw Error(fmt::format("{} ended with {} before it was done", program.string(), reported.end));
   }
+  if (!reported.lost.empty()) throw Error(fmt::format("writing the report to {} failed", reported.lost));
   const auto failures = benchmarks.failures();
   for (const auto& [name, reason] : failures) console.say(fmt::format("{}: {}", name, reason));
   return failures.empty() ? ExitCode::done : ExitCode::failed;
@@ -195,11 +207,12 @@ Verb bench_verb() {
       "that have one of the values given; without OP, all. Each config is checked against the reference before. "
       "Nothing is "
       "written to the cache.",
-      "The report is Google Benchmark's, with all of its flags; compare.py reads its JSON. A benchmark's name is "
+      "The report is Google Benchmark's, with all of its flags; its compare.py reads the JSON (on Debian "
+      "/usr/share/benchmark/compare.py, of libbenchmark-tools; it needs numpy and scipy). A benchmark's name is "
       "OP/DTYPE/ATTRIBUTE:VALUE/DIM:VALUE/MODE/ROLE, its label the config. An iteration is a launch; its time is the "
-      "device's. Counters: GB/s, TFLOP/s, the share of the ceiling that the cache has, registers and spilled bytes, "
-      "the time "
-      "of an empty launch, half the 95 % interval of the median, SM clock and power.",
+      "device's, in the column CPU, too. Counters: GB/s, TFLOP/s, the share of the ceiling that bounds the time, as "
+      "tables have it, registers and spilled bytes, the time of an empty launch, half the 95 % interval of the median "
+      "as a share of it, SM clock and power.",
   };
   verb.options = {
       {"against", "CONFIG", "Time this config, too: as against, against_2, ….", true},
@@ -223,10 +236,12 @@ Verb bench_verb() {
        "\"onchip{num_warps=8,vec=8,rows_per_block=1,static_dims=0}\"",
        "One shape, tuned or not, and a config to compare with."},
       {"tilewright bench --benchmark_repetitions=9 --benchmark_out=after.json",
-       "For compare.py benchmarks before.json after.json; before.json may be an export."},
+       "For python3 /usr/share/benchmark/compare.py benchmarks before.json after.json; before.json may be an "
+       "export."},
   };
   verb.exit_codes =
-      "0 all were timed, 1 some could not be, 2 the command line or a definition is wrong, 3 interrupted.";
+      "0 all were timed, 1 some could not be, or the report could not be written, 2 the command line or a definition "
+      "is wrong, or no benchmark has such a name, 3 interrupted.";
   verb.run = run;
   return verb;
 }

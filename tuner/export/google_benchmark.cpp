@@ -34,7 +34,7 @@ Json benchmark_of(const BenchmarkLine& of, std::size_t index) {
              {"cpu_time", timing.median_ns},
              {"time_unit", "ns"},
              {"label", winner.trial.config.text()}};
-  for (const auto& [counter, value] : benchmark_counters({line.bytes, line.flops, line.ceiling, of.build}, timing)) {
+  for (const auto& [counter, value] : benchmark_counters(line, of.build, timing)) {
     entry[counter] = value;
   }
   return entry;

@@ -24,8 +24,8 @@ struct BenchmarkLine {
   const History::BuildOf* build = nullptr;
 };
 
-/// The whole document. The times are the medians of the trials that the winners rest on, for the processor's time as well,
-/// which nobody measured.
+/// The whole document. The times are the medians of the trials that the winners rest on, for the processor's time as well, as in
+/// a report of `bench`.
 [[nodiscard]] std::string google_benchmark_text(const Store& store, const std::vector<BenchmarkLine>& lines);
 
 }  // namespace tilewright

@@ -15,13 +15,25 @@ Timing thousand_ns() {
 }
 
 TEST(BenchmarkCounters, are_rates_and_the_share_of_the_ceiling) {
-  BenchmarkFacts facts{2'000'000, 5'000'000, Ceiling{}, nullptr};
-  facts.ceiling->copy_op_ns = 800;
-  const auto counters = benchmark_counters(facts, thousand_ns());
+  Roofline roofline{2'000'000, 5'000'000, Ceiling{}, {}};
+  roofline.ceiling->copy_op_ns = 800;
+  const auto counters = benchmark_counters(roofline, nullptr, thousand_ns());
   EXPECT_DOUBLE_EQ(counters.at("GB/s"), 2000);
   EXPECT_DOUBLE_EQ(counters.at("TFLOP/s"), 5);
-  EXPECT_DOUBLE_EQ(counters.at("of_ceiling"), 0.8);
-  EXPECT_DOUBLE_EQ(counters.at("half_interval"), 0.01);
+  EXPECT_DOUBLE_EQ(counters.at("share_of_ceiling"), 0.8);
+  EXPECT_DOUBLE_EQ(counters.at("half_interval_share"), 0.01);
+}
+
+TEST(BenchmarkCounters, have_the_share_of_what_bounds_the_time_as_tables_do) {
+  Roofline roofline{1'000'000, 50'000'000, Ceiling{}, ComputeRate{}};
+  roofline.ceiling->bytes = 1'000'000;
+  roofline.ceiling->copy_op_ns = 100;
+  roofline.rate->flops_per_second = 60e12;
+  // 50 operations a byte, and so far more than memory could be waited for: half of the time it computes at the rate.
+  const Timing timing = thousand_ns();
+  const auto counters = benchmark_counters(roofline, nullptr, timing);
+  EXPECT_DOUBLE_EQ(counters.at("share_of_ceiling"), *share_of_ceiling(roofline, &timing));
+  EXPECT_NEAR(counters.at("share_of_ceiling"), 50.0 / 60, 1e-12);
 }
 
 TEST(BenchmarkCounters, have_the_binarys_figures_and_the_readings) {
@@ -32,7 +44,7 @@ TEST(BenchmarkCounters, have_the_binarys_figures_and_the_readings) {
   timing.floor_ns = 700;
   timing.readings.sm_clock_mhz = 1980;
   timing.readings.power_mw = 350'000;
-  const auto counters = benchmark_counters({{}, {}, {}, &build}, timing);
+  const auto counters = benchmark_counters({}, &build, timing);
   EXPECT_DOUBLE_EQ(counters.at("registers"), 64);
   EXPECT_DOUBLE_EQ(counters.at("spill_bytes"), 16);
   EXPECT_DOUBLE_EQ(counters.at("floor_ns"), 700);
@@ -41,10 +53,10 @@ TEST(BenchmarkCounters, have_the_binarys_figures_and_the_readings) {
 }
 
 TEST(BenchmarkCounters, are_left_out_where_they_are_not_known) {
-  const auto counters = benchmark_counters({}, thousand_ns());
+  const auto counters = benchmark_counters({}, nullptr, thousand_ns());
   EXPECT_EQ(counters.size(), 1U);
-  EXPECT_EQ(counters.count("half_interval"), 1U);
-  EXPECT_TRUE(benchmark_counters({1, 1, {}, nullptr}, Timing()).empty()) << "without a time there are none";
+  EXPECT_EQ(counters.count("half_interval_share"), 1U);
+  EXPECT_TRUE(benchmark_counters({1, 1, {}, {}}, nullptr, Timing()).empty()) << "without a time there are none";
 }
 
 }  // namespace
