@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cache/store/store.hpp"
+#include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
 namespace tilewright::testing {
@@ -54,6 +56,23 @@ TEST_F(FusionVerb, of_a_cache_that_is_named_and_not_there_fails) {
   const Outcome outcome = run_on_ops({"fusion", "swiglu", "rows=2", "cols=2"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "does not exist")) << outcome.err;
+}
+
+TEST_F(FusionVerb, predicts_by_the_copy_that_reads_and_writes_as_a_step_does) {
+  const std::string device = demo_device().fingerprint();
+  {
+    Store store{std::filesystem::path(cache())};
+    store.put_device(demo_device());
+    constexpr std::int64_t kBytes = 3 * 64 * 128 * 4;
+    for (const auto& [reads, ns] : {std::pair(1, 9000.0), std::pair(2, 6000.0), std::pair(3, 4000.0)}) {
+      store.put_ceiling(device, {.bytes = kBytes, .reads = reads, .copy_op_ns = ns});
+    }
+  }
+  const auto rows = json_of({"fusion", "swiglu", "rows=64", "cols=128", "dtype=f32", "--device", "H999"})["rows"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_DOUBLE_EQ(rows[0]["predicted_ns"], 9000.0 * 2 / 3) << "silu reads one byte for each that it writes";
+  EXPECT_DOUBLE_EQ(rows[1]["predicted_ns"], 6000.0) << "mul reads two";
+  EXPECT_DOUBLE_EQ(rows[3]["predicted_ns"], 6000.0) << "and so does what is fused";
 }
 
 TEST_F(FusionVerb, tunes_a_users_op_and_its_steps_and_compares_them) {

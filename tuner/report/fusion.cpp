@@ -11,6 +11,7 @@
 
 #include "cache/error.hpp"
 #include "cache/plan.hpp"
+#include "cache/traffic.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/search/leaders.hpp"
 
@@ -25,11 +26,14 @@ struct Ceilings {
   std::vector<Ceiling> copies;
   std::optional<ComputeRate> rate;
 
-  /// Moving so many bytes, by the measured copy of the nearest size.
-  [[nodiscard]] std::optional<double> moving_ns(std::int64_t bytes) const {
+  /// Moving the bytes of a line, by the measured copy of the nearest size among those that read and write in its ratio, or
+  /// among all where none does.
+  [[nodiscard]] std::optional<double> moving_ns(const FusionLine& line) const {
     const Ceiling* nearest = nullptr;
+    const std::int64_t bytes = line.bytes;
     const auto distance = [&](const Ceiling& copy) {
-      return std::abs(std::log(static_cast<double>(copy.bytes) / static_cast<double>(bytes)));
+      return std::pair(line.reads && copy.reads != *line.reads,
+                       std::abs(std::log(static_cast<double>(copy.bytes) / static_cast<double>(bytes))));
     };
     for (const Ceiling& copy : copies) {
       if (copy.best_ns() <= 0 || copy.bytes <= 0) continue;
@@ -59,6 +63,7 @@ const Timing* timing_of(const FusionLine& line) {
 void look_up(FusionLine& line, const Store& store, const OpDefinition& definition, const std::string& fingerprint,
              MeasureMode mode) {
   const std::string hash = definition.interface.hash();
+  line.reads = nearest_reads(traffic_of(definition.interface, *line.problem));
   line.roofline = roofline_of(store, &definition, hash, *line.problem, fingerprint, mode);
   auto row = store.winner_of({*line.problem, hash, fingerprint}, mode, WinnerRole::best);
   if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
@@ -77,7 +82,7 @@ void predict(FusionAccount& account, const Ceilings& ceilings) {
     if (timing_of(line) != nullptr) floor = std::max(floor, timing_of(line)->floor_ns);
   }
   const auto at_least = [&](FusionLine& line) {
-    const auto moving = ceilings.moving_ns(line.bytes);
+    const auto moving = ceilings.moving_ns(line);
     if (!moving) return;
     line.predicted_ns = std::max({*moving, line.computing_ns.value_or(0), floor});
   };

@@ -24,6 +24,8 @@ struct FusionLine {
   std::int64_t bytes = 0;
   std::int64_t flops = 0;
   std::vector<std::string> parallel;
+  /// Bytes that it reads for each one that it writes, as ceilings count them; nothing where no op does it.
+  std::optional<int> reads{};
   /// Of its op, when there is one.
   Roofline roofline;
   /// The winner's trial for exactly this problem on the device; nothing when there is none.

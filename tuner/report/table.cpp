@@ -26,7 +26,7 @@ std::string show_number(double value, Unit unit) {
     case Unit::none:
       break;
   }
-  return fmt::format("{}", value);
+  return fmt::format("{:.3g}", value);
 }
 
 struct CellText {

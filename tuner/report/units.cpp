@@ -63,7 +63,11 @@ std::string show_count(double count) {
 
 std::string show_share(double fraction) { return significant(fraction * 100, 3) + " %"; }
 
-std::string show_ratio(double ratio) { return significant(ratio, 3) + "x"; }
+std::string show_ratio(double ratio) {
+  // What two sides nearly agree in shows in the fourth.
+  const bool near_one = ratio > 0.9 && ratio < 1.1;
+  return significant(ratio, near_one ? 4 : 3) + "x";
+}
 
 std::string show_duration(double seconds) {
   const auto whole = static_cast<long long>(std::llround(std::max(seconds, 0.0)));

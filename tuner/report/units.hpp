@@ -18,7 +18,7 @@ namespace tilewright {
 [[nodiscard]] std::string show_count(double count);
 /// "92.4 %", "0.31 %".
 [[nodiscard]] std::string show_share(double fraction);
-/// "1.84x", "132x".
+/// "1.84x", "132x"; near 1 with a digit more: "0.9974x", "1.002x".
 [[nodiscard]] std::string show_ratio(double ratio);
 /// "45 s", "2 min 05 s", "3 h 20 min": how long people wait.
 [[nodiscard]] std::string show_duration(double seconds);

@@ -60,7 +60,7 @@ TEST(CompareTable, sums_up_below) {
   const Table table = compare_table("t", "old", "new", {compared(1, 200, 100), compared(2, 100, 200)});
   EXPECT_EQ(
       table.notes.front(),
-      "B (new) against A (old) over 2 problems: 1.00x on geometric mean; faster in 1, slower in 1, not told apart "
+      "B (new) against A (old) over 2 problems: 1.000x on geometric mean; faster in 1, slower in 1, not told apart "
       "in 0.");
 }
 

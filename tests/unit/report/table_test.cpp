@@ -21,6 +21,12 @@ TEST(ShowCell, shows_plain_values_as_they_are) {
   EXPECT_EQ(show_cell(Cell(false), Unit::none), "no");
 }
 
+TEST(ShowCell, shows_three_digits_of_what_has_no_unit) {
+  EXPECT_EQ(show_cell(Cell(1.1920928955078125e-07), Unit::none), "1.19e-07");
+  EXPECT_EQ(show_cell(Cell(0.0078125), Unit::none), "0.00781");
+  EXPECT_EQ(show_cell(Cell(0.0), Unit::none), "0");
+}
+
 TEST(ShowCell, shows_a_dash_for_what_is_not_known) { EXPECT_EQ(show_cell(Cell(), Unit::nanoseconds), "-"); }
 
 TEST(Format, is_known_by_four_names) {

@@ -61,6 +61,9 @@ TEST(ShowShare, is_in_percent) {
 TEST(ShowRatio, ends_with_x) {
   EXPECT_EQ(show_ratio(1.843), "1.84x");
   EXPECT_EQ(show_ratio(132.4), "132x");
+  EXPECT_EQ(show_ratio(0.9837), "0.9837x") << "near 1 two digits would say nothing";
+  EXPECT_EQ(show_ratio(1.0021), "1.002x");
+  EXPECT_EQ(show_ratio(1.2), "1.20x");
 }
 
 TEST(ShowDuration, grows_coarser_with_length) {
