@@ -54,11 +54,43 @@ std::filesystem::path this_library() {
 class Workshop {
  public:
   CompileResult compile(const Request& request) {
-    Catalogue& catalogue = catalogue_of(request.ops);
+    const Config config = Config::parse(request.config);
+    const auto [catalogue, definition_found, implementation_found] = sources_of(request, config);
+    const OpDefinition& definition = *definition_found;
+    const Implementation& implementation = *implementation_found;
+    const Problem problem = parse_problem(request.problem, definition.interface);
+    const DeviceFacts device = device_facts_from_json(nlohmann::json::parse(request.device));
+    const auto planned = make_plan(definition.interface, implementation.recipe, config, problem, device);
+    if (const auto* illegal = std::get_if<Illegal>(&planned)) throw Error(illegal->reason);
+    const GeneratedSource source =
+        generate_source(definition, implementation, config, problem, std::get<LaunchPlan>(planned));
+    CompileResult result = compiler().compile(compile_request(source, device.arch(), catalogue->builtin_dir()));
+    if (!result.ok) throw Error(first_error(result.log));
+    return result;
+  }
+
+ private:
+  struct Sources {
+    const Catalogue* catalogue;
+    const OpDefinition* definition;
+    const Implementation* implementation;
+  };
+  /// Those that the cache was tuned with; throws when they are not there.
+  Sources sources_of(const Request& request, const Config& config) {
+    const bool was_read_before = catalogues_.count(request.ops) != 0;
+    try {
+      return sources_in(catalogue_of(request.ops), request, config);
+    } catch (const Error&) {
+      if (!was_read_before) throw;
+    }
+    // The ops may have been replaced since, and the cache with them.
+    catalogues_.erase(request.ops);
+    return sources_in(catalogue_of(request.ops), request, config);
+  }
+
+  static Sources sources_in(Catalogue& catalogue, const Request& request, const Config& config) {
     const std::string_view key = request.problem;
     const OpDefinition& definition = catalogue.find(op_name_of(std::string(key.substr(0, key.find('{')))));
-    const Problem problem = parse_problem(request.problem, definition.interface);
-    const Config config = Config::parse(request.config);
     const Implementation& implementation = definition.implementation(config.implementation);
     if (definition.interface.hash() != request.interface_hash || implementation.hash != request.implementation_hash) {
       throw Error(
@@ -66,17 +98,9 @@ class Workshop {
                       "of the ops that it was, or sweep again",
                       config.implementation, definition.file.parent_path().string()));
     }
-    const DeviceFacts device = device_facts_from_json(nlohmann::json::parse(request.device));
-    const auto planned = make_plan(definition.interface, implementation.recipe, config, problem, device);
-    if (const auto* illegal = std::get_if<Illegal>(&planned)) throw Error(illegal->reason);
-    const GeneratedSource source =
-        generate_source(definition, implementation, config, problem, std::get<LaunchPlan>(planned));
-    CompileResult result = compiler().compile(compile_request(source, device.arch(), catalogue.builtin_dir()));
-    if (!result.ok) throw Error(first_error(result.log));
-    return result;
+    return {&catalogue, &definition, &implementation};
   }
 
- private:
   Catalogue& catalogue_of(const std::string& ops) {
     std::unique_ptr<Catalogue>& catalogue = catalogues_[ops];
     if (!catalogue) catalogue = std::make_unique<Catalogue>(folders_of(ops), kernels_dir_beside(this_library()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -52,7 +53,9 @@ class JitLibrary : public ::testing::Test {
 
   /// The config with the hashes of the definition at hand, unless others are given.
   Answer compile(const std::string& problem, const std::string& config, std::string implementation_hash = {}) {
-    Catalogue catalogue({}, TILEWRIGHT_KERNELS);
+    Catalogue catalogue(ops_.empty() || !std::filesystem::exists(ops_) ? std::vector<std::filesystem::path>()
+                                                                       : std::vector<std::filesystem::path>{ops_},
+                        TILEWRIGHT_KERNELS);
     const OpDefinition& softmax = catalogue.find("softmax");
     if (implementation_hash.empty()) {
       implementation_hash = softmax.implementation(config.substr(0, config.find('{'))).hash;
@@ -110,6 +113,25 @@ TEST_F(JitLibrary, says_where_it_looked_for_ops) {
   ops_ = "/nowhere/ops";
   EXPECT_THAT(compile("softmax[dtype=bf16]{rows=7,cols=1000}", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}").why,
               HasSubstr("/nowhere/ops"));
+}
+
+TEST_F(JitLibrary, reads_ops_again_that_were_replaced) {
+  std::string folder = (std::filesystem::temp_directory_path() / "tilewright-jit-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const struct Removed {
+    std::string path;
+    ~Removed() { std::filesystem::remove_all(path); }
+  } removed{folder};
+  std::filesystem::copy(std::filesystem::path(TILEWRIGHT_KERNELS) / "softmax",
+                        std::filesystem::path(folder) / "softmax", std::filesystem::copy_options::recursive);
+  ops_ = folder;
+  const std::string config = "streaming{num_warps=8,vec=4,ragged=1,unroll=1}";
+  const std::string problem = "softmax[dtype=bf16]{rows=7,cols=1000}";
+  EXPECT_THAT(compile(problem, config).why, IsEmpty());
+  std::ofstream(std::filesystem::path(folder) / "softmax" / "softmax.cu", std::ios::app)
+      << "constexpr int kNewer = 1;\n";
+  EXPECT_THAT(compile(problem, config).why, IsEmpty());
+  EXPECT_THAT(compile(problem, config, std::string(32, '0')).why, HasSubstr("is not the one that"));
 }
 
 }  // namespace
