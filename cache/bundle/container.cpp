@@ -11,7 +11,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
+#include "cache/draft.hpp"
 #include "cache/error.hpp"
 #include "cache/store/first_bytes.hpp"
 
@@ -102,25 +104,23 @@ void ContainerWriter::write(const std::filesystem::path& file) const {
   header.index_hash = hash_of(index_bytes);
   header.hash = header_hash(header);
 
-  std::filesystem::path draft = file;
-  draft += ".new";
-  const auto fail = [&] {
-    const std::string why = std::strerror(errno);
-    ::unlink(draft.c_str());
-    throw CacheError(fmt::format("cannot write the bundle: {} ({}). Nothing was written.", file.string(), why));
+  Draft draft(file);
+  const auto fail = [&](std::error_code error) {
+    throw CacheError(fmt::format("cannot write the bundle {}: {} Nothing was written.", file.string(),
+                                 why_not_written(file, error)));
   };
+  const auto refused = [] { return std::error_code(errno, std::generic_category()); };
   constexpr mode_t kMode = 0644;
-  const int descriptor = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-  if (descriptor < 0) fail();
+  const int descriptor = ::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+  if (descriptor < 0) fail(refused());
   bool whole = write_all(descriptor, bytes_of(header));
   for (const auto& [key, value] : values_) whole = whole && write_all(descriptor, value);
   whole = whole && write_all(descriptor, index_bytes) && ::fsync(descriptor) == 0;
-  const int cause = errno;
+  const std::error_code cause = refused();
   ::close(descriptor);
-  errno = cause;
-  if (!whole) fail();
-  ContainerReader(draft).check();
-  if (::rename(draft.c_str(), file.c_str()) != 0) fail();
+  if (!whole) fail(cause);
+  ContainerReader(draft.path()).check();
+  if (const std::error_code error = draft.put_in_place()) fail(error);
 }
 
 void ContainerReader::Close::operator()(int* descriptor) const noexcept {

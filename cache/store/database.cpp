@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOpening = "open the cache";
 
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
-
 /// Immutable files are asked for through a URI; every byte that could mean something in one is escaped.
 std::string immutable_uri(const fs::path& path) {
   std::string uri = "file:";

@@ -34,10 +34,6 @@ bool open_to_others(const struct stat& facts) noexcept {
   return (facts.st_mode & S_IWOTH) != 0 || ((facts.st_mode & S_IWGRP) != 0 && !private_group);
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
 }  // namespace
 
 std::optional<std::string_view> network_filesystem(std::int64_t magic) noexcept {
@@ -88,6 +84,10 @@ std::optional<FileIdentity> identity_of(const std::filesystem::path& path) noexc
   return FileIdentity{static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino),
                       static_cast<std::int64_t>(facts.st_size),
                       static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec};
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
 std::filesystem::path wal_of(const std::filesystem::path& path) {

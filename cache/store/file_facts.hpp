@@ -43,6 +43,9 @@ struct FileIdentity {
 /// Nothing when there is no such file.
 [[nodiscard]] std::optional<FileIdentity> identity_of(const std::filesystem::path& path) noexcept;
 
+/// The folder that a file stands in; "." where its name has none.
+[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& path);
+
 /// The file's write-ahead log, `PATH-wal`.
 [[nodiscard]] std::filesystem::path wal_of(const std::filesystem::path& path);
 

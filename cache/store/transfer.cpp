@@ -11,8 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "cache/store/faults.hpp"
-#include "cache/store/file_facts.hpp"
+#include "cache/draft.hpp"
+#include "cache/error.hpp"
 
 namespace tilewright {
 namespace {
@@ -137,41 +137,6 @@ class Transfer {
   std::set<std::string> builds_;
 };
 
-/// A file that is being made: gone with its companions unless it was put in its place.
-class Draft {
- public:
-  explicit Draft(const std::filesystem::path& file) : file_(file), path_(file) {
-    path_ += ".new";
-    remove();
-  }
-  ~Draft() { remove(); }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
-  void put_in_place() {
-    std::error_code error;
-    std::filesystem::rename(path_, file_, error);
-    if (error) {
-      throw fault("export winners", file_, fmt::format("cannot be put in its place ({})", error.message()),
-                  "Nothing was written. Check the rights of its folder, or name another file");
-    }
-  }
-
- private:
-  void remove() noexcept {
-    for (const char* companion : {"", "-wal", "-shm", "-journal"}) {
-      std::filesystem::path each = path_;
-      each += companion;
-      std::error_code ignored;
-      std::filesystem::remove(each, ignored);
-    }
-  }
-
-  std::filesystem::path file_;
-  std::filesystem::path path_;
-};
-
 /// The trials of one problem, small: what a replay does not need stays behind.
 void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
   for (const std::string& hash : tried.implementation_hashes) {
@@ -236,7 +201,10 @@ std::vector<Transferred> export_as(const std::filesystem::path& file, Fill fill)
     to.seal();
   }
   Store(draft.path(), {.access = StoreAccess::read}).check();
-  draft.put_in_place();
+  if (const std::error_code error = draft.put_in_place()) {
+    throw CacheError(
+        fmt::format("cannot write {}: {} Nothing was written.", file.string(), why_not_written(file, error)));
+  }
   return done;
 }
 

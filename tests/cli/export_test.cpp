@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -21,6 +23,13 @@ class ExportVerb : public CliTest {
     return nlohmann::json::parse(outcome.out, nullptr, false);
   }
   ExportVerb() { fill_demo_cache(cache(), 5); }
+  /// A draft that was left behind.
+  [[nodiscard]] std::string left_over() const {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".new") return entry.path().string();
+    }
+    return "";
+  }
   [[nodiscard]] std::string out() const { return (folder / "winners.db").string(); }
 };
 
@@ -33,7 +42,7 @@ TEST_F(ExportVerb, writes_a_cache_of_the_winners_alone) {
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_TRUE(contains(table.out, "plain{vec=4}"));
   EXPECT_FALSE(fs::exists(out() + "-wal"));
-  EXPECT_FALSE(fs::exists(out() + ".new"));
+  EXPECT_EQ(left_over(), "");
 }
 
 TEST_F(ExportVerb, replaces_a_file_only_when_told_to) {
@@ -99,6 +108,43 @@ TEST_F(ExportVerb, names_what_is_missing) {
   EXPECT_TRUE(contains(outcome.err, "-o winners.db")) << outcome.err;
   const Outcome folderless = run_here({"export", "-o", (folder / "no/such/folder/x.db").string()});
   EXPECT_EQ(folderless.code, 0) << folderless.err;  // made, as a cache's is
+}
+
+TEST_F(ExportVerb, never_replaces_the_cache_that_it_reads_by_whatever_name) {
+  const std::string link = (folder / "link.db").string();
+  const std::string twin = (folder / "twin.db").string();
+  fs::create_symlink(cache(), link);
+  fs::create_hard_link(cache(), twin);
+  const std::string before = read_file(cache());
+  for (const char* option : {"--output", "--bundle", "--header", "--csv", "--jsonl", "--t4", "--google-benchmark"}) {
+    for (const std::string& file : {cache(), link, twin, cache() + "-wal"}) {
+      const Outcome outcome = run_here({"export", option, file, "--force"});
+      EXPECT_EQ(outcome.code, 2) << option << outcome.err;
+      EXPECT_TRUE(contains(outcome.err, "would be lost; name another file")) << outcome.err;
+    }
+  }
+  EXPECT_EQ(run_here({"export", "--trials", "-o", link, "--force"}).code, 2);
+  EXPECT_EQ(read_file(cache()), before);
+}
+
+TEST_F(ExportVerb, of_a_cache_makes_a_regular_file_alone_and_follows_links) {
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& target : {pipe, folder.string()}) {
+    for (const char* option : {"--output", "--bundle"}) {
+      const Outcome outcome = run_here({"export", option, target, "--force"});
+      EXPECT_EQ(outcome.code, 2);
+      EXPECT_TRUE(contains(outcome.err, "makes a regular file")) << outcome.err;
+    }
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  const fs::path link = folder / "link.db";
+  fs::create_symlink("winners.db", link);
+  for (const char* option : {"--output", "--bundle"}) {
+    EXPECT_EQ(run_here({"export", option, link.string(), "--force"}).code, 0);
+    EXPECT_TRUE(fs::is_symlink(link)) << option;
+    EXPECT_TRUE(fs::is_regular_file(out())) << option;
+  }
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -77,10 +81,44 @@ TEST_F(ExportTexts, replace_a_file_only_when_told_to) {
 TEST_F(ExportTexts, leave_nothing_behind_that_could_not_be_written) {
   const Outcome folderless = export_to("csv", (folder / "no/such/x.csv").string());
   EXPECT_EQ(folderless.code, 1);
+  EXPECT_TRUE(contains(folderless.err, "its folder " + (folder / "no/such").string() + " does not exist. Make it"))
+      << folderless.err;
   EXPECT_TRUE(contains(folderless.err, "Nothing was written")) << folderless.err;
+  const Outcome a_folder = export_to("csv", folder.string());
+  EXPECT_EQ(a_folder.code, 1);
+  EXPECT_TRUE(contains(a_folder.err, "it is a folder")) << a_folder.err;
   const Outcome full = run({"export", "--csv", out(), "--cache", cache()}, {.most_file_bytes = 100});
   EXPECT_NE(full.code, 0);
   EXPECT_FALSE(std::filesystem::exists(out()));
+}
+
+TEST_F(ExportTexts, say_of_a_folder_that_may_not_be_written_which_it_is) {
+  if (!nobody_can_run_the_program()) GTEST_SKIP() << "the user nobody cannot reach the program";
+  const std::filesystem::path closed = folder / "closed";
+  std::filesystem::create_directory(closed);
+  std::filesystem::permissions(closed, std::filesystem::perms(0555));
+  std::filesystem::permissions(cache(), std::filesystem::perms(0644));
+  const Outcome outcome =
+      run({"export", "--csv", (closed / "x.csv").string(), "--cache", cache()}, {.as_nobody = true});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "this user may not write in the folder " + closed.string())) << outcome.err;
+}
+
+TEST_F(ExportTexts, are_written_into_a_pipe_which_stays_one) {
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  // Held open from both ends, so that neither waits for the other.
+  const int end = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(end, 0);
+  const Outcome outcome = export_to("csv", pipe);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::string got(1U << 16U, '\0');
+  const ssize_t count = ::read(end, got.data(), got.size());
+  ::close(end);
+  ASSERT_GT(count, 0);
+  got.resize(static_cast<std::size_t>(count));
+  EXPECT_EQ(got, export_to("csv", "-").out);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(ExportTexts, stand_alone) {

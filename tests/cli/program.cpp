@@ -14,6 +14,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <thread>
+#include <fstream>
+#include <iterator>
 
 namespace tilewright::testing {
 namespace {
@@ -175,3 +177,19 @@ bool nobody_can_run_the_program() {
 }
 
 }  // namespace tilewright::testing
+std::string read_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::chrono::duration<double> under_load(std::chrono::duration<double> idle) {
+  double load = 0;
+  double other = 0;
+  double running = 0;
+  char slash = 0;
+  // "0.20 0.18 0.12 1/80 11206": means over 1, 5 and 15 minutes, and those that run at this moment.
+  std::ifstream("/proc/loadavg") >> load >> other >> other >> running >> slash;
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  return idle * std::max({1.0, load / cores, running / cores});
+}
+

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
-#include <iterator>
-
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -15,8 +12,7 @@ class ReportVerb : public CliTest {
   [[nodiscard]] std::string file() const { return (folder / "report.html").string(); }
   /// The data of the page.
   [[nodiscard]] nlohmann::json data() const {
-    std::ifstream stream(file());
-    const std::string page{std::istreambuf_iterator<char>(stream), {}};
+    const std::string page = read_file(file());
     const std::string begin = R"(<script type="application/json" id="data">)";
     const std::size_t from = page.find(begin) + begin.size();
     return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
@@ -56,9 +52,37 @@ TEST_F(ReportVerb, leaves_what_was_there_when_the_disk_is_full) {
   std::ofstream(file()) << "older";
   const Outcome outcome = run_on_ops({"report", "-o", file()}, {.most_file_bytes = 100'000});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_TRUE(contains(outcome.err, "cannot write the report")) << outcome.err;
-  std::ifstream stream(file());
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "older");
+  EXPECT_TRUE(contains(outcome.err, "cannot write " + file() + ": there is no room for it in " + folder.string()))
+      << outcome.err;
+  EXPECT_EQ(read_file(file()), "older");
+}
+
+TEST_F(ReportVerb, replaces_no_cache) {
+  const std::string before = read_file(cache());
+  const Outcome own = run_on_ops({"report", "-o", cache()});
+  EXPECT_EQ(own.code, 2);
+  EXPECT_TRUE(contains(own.err, "is the cache that is read")) << own.err;
+  EXPECT_EQ(read_file(cache()), before);
+  const std::string other = (folder / "other.db").string();
+  std::filesystem::copy_file(cache(), other);
+  const Outcome another = run_on_ops({"report", "-o", other});
+  EXPECT_EQ(another.code, 2);
+  EXPECT_TRUE(contains(another.err, "is an SQLite database")) << another.err;
+  EXPECT_EQ(read_file(other), before);
+}
+
+TEST_F(ReportVerb, goes_to_standard_output_and_where_links_lead) {
+  const Outcome shown = run_on_ops({"report", "-o", "-"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_TRUE(contains(shown.out.substr(0, 15), "<!")) << shown.out.substr(0, 15);
+  EXPECT_TRUE(contains(shown.err, "3 winners and 3 trials")) << shown.err;
+  EXPECT_FALSE(std::filesystem::exists("-"));
+
+  const std::filesystem::path link = folder / "link.html";
+  std::filesystem::create_symlink("report.html", link);
+  EXPECT_EQ(run_on_ops({"report", "-o", link.string()}).code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_regular_file(file()));
 }
 
 TEST_F(ReportVerb, of_a_cache_that_is_not_there_writes_nothing) {

@@ -13,6 +13,7 @@
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/output_file.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
@@ -122,6 +123,9 @@ Reported serve(WorkerProcess& reporter, BenchRun& run) {
 ExitCode run(const Arguments& arguments, Console& console) {
   const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
   const fs::path program = reporter();
+  if (arguments.has("benchmark_out")) {
+    OutputFile::refuse_cache(arguments.text("benchmark_out"), cache_path(arguments));
+  }
   watch_interrupts();
   Catalogue catalogue = open_catalogue(arguments);
   const std::optional<Store> stored = open_if_there(arguments);

@@ -37,12 +37,6 @@ FindDefinition finder(Catalogue& catalogue) {
   };
 }
 
-Error nothing_of(const Store& store, const char* what) {
-  return Error(fmt::format(
-      "the cache {} has no such {} to export, and nothing was written; make some with `tilewright sweep OP`",
-      store.path().string(), what));
-}
-
 /// What was done, in numbers and words.
 struct Done {
   std::vector<Transferred> lines;
@@ -118,6 +112,12 @@ Done write_winners(const Store& store, const std::vector<BenchmarkLine>& lines, 
 
 }  // namespace
 
+Error nothing_to_export(const Store& store, const char* what) {
+  return Error(fmt::format(
+      "the cache {} has no such {} to export, and nothing was written; make some with `tilewright sweep OP`",
+      store.path().string(), what));
+}
+
 const std::vector<std::string>& text_exports() {
   static const std::vector<std::string> kOptions{"csv", "jsonl", "t4", kGoogleBenchmark};
   return kOptions;
@@ -129,19 +129,22 @@ ExitCode export_text(const Arguments& arguments, Console& console, const Store& 
   Catalogue catalogue = open_catalogue(arguments);
   const FindDefinition find = finder(catalogue);
   Done done;
+  std::size_t bytes = 0;
+  const auto write_with = [&](const auto& writer) {
+    OutputFile output(file, console);
+    done = writer([&](std::string_view text) { output.write(text); });
+    output.commit();
+    bytes = output.bytes();
+  };
   if (option == kGoogleBenchmark) {
     const History history = store.history();
     const std::vector<BenchmarkLine> lines = winners_of(store, filter, arguments, history, find);
-    if (lines.empty()) throw nothing_of(store, "winner");
-    OutputFile output(file, console);
-    done = write_winners(store, lines, [&](std::string_view text) { output.write(text); });
-    output.commit();
+    if (lines.empty()) throw nothing_to_export(store, "winner");
+    write_with([&](const Write& write) { return write_winners(store, lines, write); });
   } else {
     const TrialRecords records(store, {filter.ops, filter.devices, dtypes_of(arguments), mode_of(arguments)}, find);
-    if (records.size() == 0) throw nothing_of(store, "trial");
-    OutputFile output(file, console);
-    done = write_trials(records, option, [&](std::string_view text) { output.write(text); });
-    output.commit();
+    if (records.size() == 0) throw nothing_to_export(store, "trial");
+    write_with([&](const Write& write) { return write_trials(records, option, write); });
   }
   if (OutputFile::is_standard_output(file)) {
     for (const std::string& note : done.notes) console.say(note);
@@ -150,8 +153,7 @@ ExitCode export_text(const Arguments& arguments, Console& console, const Store& 
   Table table =
       transfer_table(fmt::format("Exported from {}", store.path().string()), done.lines, TransferColumns::exported);
   done.notes.front() =
-      fmt::format("{} has {}. {}", file.string(), show_bytes(static_cast<double>(std::filesystem::file_size(file))),
-                  done.notes.front());
+      fmt::format("{} has {}. {}", file.string(), show_bytes(static_cast<double>(bytes)), done.notes.front());
   table.notes.insert(table.notes.end(), done.notes.begin(), done.notes.end());
   console.print(table, format);
   return ExitCode::done;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/error.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
@@ -14,6 +15,9 @@ namespace tilewright::cli {
 
 /// The options that make such exports.
 [[nodiscard]] const std::vector<std::string>& text_exports();
+
+/// That the cache has none of `what` ("trial").
+[[nodiscard]] Error nothing_to_export(const Store& store, const char* what);
 
 /// Writes the trials, or of google-benchmark the winners, that `filter`, --dtype and --mode take, in the form of `option`. The
 /// table of what was done goes to standard output, or, where that is the file, a line to standard error.

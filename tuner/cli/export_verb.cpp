@@ -57,6 +57,21 @@ bool is_text_export(const std::string& option) {
   return std::find(text_exports().begin(), text_exports().end(), option) != text_exports().end();
 }
 
+/// Nothing that may be missed stands where the target goes.
+void require_free(const Target& target, const Arguments& arguments) {
+  const std::string file = target.file.string();
+  OutputFile::refuse_cache(target.file, cache_path(arguments));
+  if (OutputFile::replaces(target.file)) {
+    if (arguments.has("force")) return;
+    throw UsageError(fmt::format("{} is there already; name another file, or replace it with --force", file));
+  }
+  // Both are read again before they are put in their place.
+  const bool read_again = target.option == "output" || target.option == "bundle";
+  if (read_again && fs::exists(target.file)) {
+    throw UsageError(fmt::format("--{} makes a regular file, and {} is none; name another", target.option, file));
+  }
+}
+
 std::optional<Target> target_of(const Arguments& arguments) {
   std::optional<Target> target;
   std::vector<std::string> options{"output", "bundle", "header"};
@@ -87,10 +102,7 @@ std::optional<Target> target_of(const Arguments& arguments) {
     if (is_text_export(target->option)) return target;
     throw UsageError(fmt::format("--{} writes a file, not to standard output", target->option));
   }
-  if (target && fs::exists(target->file) && !arguments.has("force")) {
-    throw UsageError(
-        fmt::format("{} is there already; name another file, or replace it with --force", target->file.string()));
-  }
+  if (target) require_free(*target, arguments);
   return target;
 }
 
@@ -169,21 +181,14 @@ std::vector<std::string> write_rows(const Store& store, const Target& target, co
   OutputFile output(target.file, console);
   output.write(text);
   output.commit();
-  notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", target.file.string(), size_text(target.file),
-                              counts.shapes, counts.binaries));
+  notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", target.file.string(),
+                              show_bytes(static_cast<double>(output.bytes())), counts.shapes, counts.binaries));
   constexpr std::size_t kTold = 5;
   for (std::size_t i = 0; i < std::min(kTold, counts.left_out.size()); ++i) {
     notes.push_back(fmt::format("Left out: {}.", counts.left_out[i]));
   }
   if (counts.left_out.size() > kTold) notes.push_back(fmt::format("{} were left out.", counts.left_out.size()));
   return notes;
-}
-
-Error nothing_to_export(const Store& store, const char* what) {
-  return Error(
-      fmt::format("the cache {} has no such {} to export, and nothing was written; make some with "
-                  "`tilewright sweep OP`",
-                  store.path().string(), what));
 }
 
 ExitCode export_cover(const Arguments& arguments, Console& console, const std::optional<Target>& target) {

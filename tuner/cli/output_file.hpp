@@ -1,35 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
+#include "cache/draft.hpp"
 #include "tuner/cli/console.hpp"
 
-/// A file that is written whole or not at all, or standard output.
+/// Where a verb writes what it was asked for: a file, which is written whole or not at all; what is no regular file (a pipe,
+/// a device), which is written in its place; or standard output.
 namespace tilewright::cli {
 
 class OutputFile {
  public:
-  /// "-" is standard output. `console` must outlive it.
+  /// "-" is standard output. `console` must outlive it. What cannot be opened is told by commit().
   OutputFile(std::filesystem::path file, Console& console);
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  /// What was not committed is gone.
-  ~OutputFile();
 
   void write(std::string_view text);
-  /// Puts the file in its place. Throws Error when it cannot be written; then nothing was.
+  /// Puts the file in its place. Throws Error when it cannot be written; then what stood there still does.
   void commit();
+  /// So much was written.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
   [[nodiscard]] static bool is_standard_output(const std::filesystem::path& file) { return file == "-"; }
+  /// Whether writing takes something away that may be missed: a pipe or a device stays what it is.
+  [[nodiscard]] static bool replaces(const std::filesystem::path& file);
+  /// Throws UsageError where `file` is the cache at hand, by whatever name, or what SQLite keeps beside it.
+  static void refuse_cache(const std::filesystem::path& file, const std::filesystem::path& cache);
 
  private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+  };
+  /// The first failure counts: those that follow come of it.
+  void check(bool done);
+
   std::filesystem::path file_;
-  std::filesystem::path draft_;
+  std::optional<Draft> draft_;
   Console& console_;
-  std::ofstream out_;
+  std::unique_ptr<std::FILE, Close> out_;
+  std::error_code error_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace tilewright::cli

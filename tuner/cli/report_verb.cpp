@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/store/first_bytes.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/output_file.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/stored_winners.hpp"
@@ -76,28 +78,24 @@ PageInput gather(const Arguments& arguments, const Store& store) {
   return input;
 }
 
-/// Beside its place first, so that a full disk leaves what was there as it was.
-void write_file(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::path fresh = file;
-  fresh += ".new";
-  std::ofstream stream(fresh, std::ios::binary);
-  stream << text << std::flush;
-  const bool written = stream.good();
-  stream.close();
-  std::error_code error;
-  if (written) std::filesystem::rename(fresh, file, error);
-  if (written && !error) return;
-  std::filesystem::remove(fresh, error);
-  throw Error(
-      fmt::format("cannot write the report {}: its folder is missing, full or not for this user; name another "
-                  "file with -o",
-                  file.string()));
+/// Of a database there is mostly one, and of a page as many as one likes.
+void refuse_database(const std::filesystem::path& file) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  if (OutputFile::replaces(file) && first_bytes(file, kMagic.size()) == kMagic) {
+    throw UsageError(
+        fmt::format("{} is an SQLite database, which the page would replace; name another file", file.string()));
+  }
 }
 
 ExitCode run(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   if (!arguments.has("output")) throw UsageError("report needs a file to write: tilewright report -o report.html");
   const std::filesystem::path file = arguments.text("output");
+  const bool to_standard_output = OutputFile::is_standard_output(file);
+  if (!to_standard_output) {
+    OutputFile::refuse_cache(file, cache_path(arguments));
+    refuse_database(file);
+  }
   // As the cache is at one moment: a sweep may be adding to it. The file may be of an older schema, too.
   const Store store(cache_path(arguments), {.access = StoreAccess::copy});
   const PageInput input = gather(arguments, store);
@@ -110,9 +108,16 @@ ExitCode run(const Arguments& arguments, Console& console) {
                     store.path().string()));
   }
   const std::string page = report_page(page_data(input));
-  write_file(file, page);
-  console.print(fmt::format("{}: {} winners and {} trials in {}; open it in a browser.\n", file.string(), winners,
-                            input.history.trials.size(), show_bytes(static_cast<double>(page.size()))));
+  OutputFile output(file, console);
+  output.write(page);
+  output.commit();
+  const std::string said = fmt::format("{} winners and {} trials in {}; open it in a browser.", winners,
+                                       input.history.trials.size(), show_bytes(static_cast<double>(page.size())));
+  if (to_standard_output) {
+    console.say(said);
+  } else {
+    console.print(fmt::format("{}: {}\n", file.string(), said));
+  }
   return ExitCode::done;
 }
 
@@ -130,7 +135,7 @@ Verb report_verb() {
       "and each figure is a table, too. The cache is read as it is at one moment, also while a sweep writes it.",
   };
   verb.options = {
-      {"output", "FILE", "The file to write; it is replaced if it is there.", false, 'o'},
+      {"output", "FILE", "The file to write, or - for standard output; it is replaced if it is there.", false, 'o'},
       kDevice,
       kOps,
       kCache,
