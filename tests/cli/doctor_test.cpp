@@ -97,13 +97,13 @@ TEST_F(DoctorVerb, tells_a_cache_that_others_can_write_and_one_that_this_user_ca
 TEST_F(DoctorVerb, tells_stale_winners_and_how_to_judge_them_anew) {
   use_swept_cache();
   const auto fresh = json_of({"doctor"});
-  EXPECT_EQ(part(fresh, "winners of cpu")["what"], "1, 0 of them stale") << fresh;
+  EXPECT_EQ(part(fresh, "winners of cpu")["what"], "problems served: 1, by stale winners: 0") << fresh;
   {
     SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
     database.exec("UPDATE versions SET compiler = 'g++ 1.0'");
   }
   const auto stale = json_of({"doctor"});
-  EXPECT_EQ(part(stale, "winners of cpu")["what"], "1, 1 of them stale") << stale;
+  EXPECT_EQ(part(stale, "winners of cpu")["what"], "problems served: 1, by stale winners: 1") << stale;
   EXPECT_EQ(part(stale, "winners of cpu")["type"], "tilewright sweep --revalidate --device cpu --cache " + cache());
   expect_commands(stale);
 }

@@ -39,7 +39,7 @@ TEST_F(ListVerb, lists_the_devices_of_the_cache) {
   ASSERT_EQ(json["rows"].size(), 1U);
   EXPECT_EQ(json["rows"][0]["name"], "Fictional H999");
   EXPECT_EQ(json["rows"][0]["compute_capability"], 90);
-  EXPECT_EQ(json["rows"][0]["winners"], 2);
+  EXPECT_EQ(json["rows"][0]["problems_tuned"], 2) << "each has a winner and a base";
 }
 
 TEST_F(ListVerb, of_devices_needs_a_cache) {

@@ -100,7 +100,7 @@ void look_at_winners(const Store& store, const Arguments& arguments, Catalogue& 
     } catch (const DefinitionError&) {  // The finding of the ops tells.
     }
   }
-  Finding finding{part, true, fmt::format("{}, {} of them stale", rows.size(), stale), device.fingerprint};
+  Finding finding{part, true, fmt::format("problems served: {}, by stale winners: {}", rows.size(), stale), device.fingerprint};
   if (stale > 0) {
     finding.wrong = fmt::format(
         "{} winners were chosen under other versions ({}): they are served, and may no longer be the fastest.", stale,
@@ -114,7 +114,7 @@ void look_at_winners(const Store& store, const Arguments& arguments, Catalogue& 
 Finding look_at_store(const Store& store, const fs::path& path) {
   const Store::Counts counts = store.counts();
   return {"cache", true,
-          fmt::format("schema {}; {} ops, {} devices, {} problems, {} trials, {} winners, {} binaries ({})",
+          fmt::format("schema {}; {} ops, {} devices, {} problems, {} trials, {} configs kept to serve them, {} binaries ({})",
                       counts.schema, store.ops().size(), counts.devices, counts.problems, counts.trials, counts.winners,
                       counts.binaries, show_bytes(static_cast<double>(counts.binary_bytes))),
           path.string()};

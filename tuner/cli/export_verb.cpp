@@ -165,10 +165,14 @@ std::vector<std::string> write_rows(const Store& store, const Target& target, co
   std::vector<std::string> notes;
   if (target.option == "bundle") {
     const BundleCounts counts = write_bundle(store, rows, target.file);
-    notes.push_back(fmt::format("{} has {} with {} winners and {} binaries.", target.file.string(),
-                                size_text(target.file), counts.winners, counts.binaries));
+    std::size_t problems = 0;
+    for (const Transferred& line : count(rows)) problems += line.added;
+    notes.push_back(fmt::format("{} has {}: {} problems served, {} configs kept for them, {} binaries.",
+                                target.file.string(), size_text(target.file), problems, counts.winners,
+                                counts.binaries));
     if (counts.without_binary > 0) {
-      notes.push_back(fmt::format("{} winners have no stored binary and cannot be launched.", counts.without_binary));
+      notes.push_back(fmt::format("{} of the configs kept have no stored binary and cannot be launched.",
+                                  counts.without_binary));
     }
     return notes;
   }

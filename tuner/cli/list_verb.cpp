@@ -90,10 +90,10 @@ ExitCode list_ops(const Arguments& arguments, Console& console) {
 
 ExitCode list_devices(const Arguments& arguments, Console& console) {
   const Store store = open_to_read(arguments);
-  std::map<std::string, std::int64_t> winners;
+  std::map<std::string, std::set<std::string>> served;
   for (const Store::WinnerRow& row :
        store.list_winners({.op = {}, .fingerprint = {}, .mode = {}, .role = WinnerRole::best})) {
-    ++winners[row.device.fingerprint()];
+    served[row.device.fingerprint()].insert(row.problem.key());
   }
   Table table;
   table.title = "Devices of the cache";
@@ -102,16 +102,16 @@ ExitCode list_devices(const Arguments& arguments, Console& console) {
                    {"sm_count", "SMs"},
                    {"memory_bytes", "memory", Unit::bytes},
                    {"l2_bytes", "L2", Unit::bytes},
-                   {"winners", "winners"},
+                   {"problems_tuned", "tuned"},
                    {"fingerprint", "", Unit::none, Shown::programs}};
   for (const DeviceFacts& device : store.devices()) {
+    const auto tuned = static_cast<std::int64_t>(served[device.fingerprint()].size());
     if (device.is_cpu()) {
-      table.rows.push_back(
-          {device.name, Cell(), Cell(), Cell(), Cell(), winners[device.fingerprint()], device.fingerprint()});
+      table.rows.push_back({device.name, Cell(), Cell(), Cell(), Cell(), tuned, device.fingerprint()});
       continue;
     }
     table.rows.push_back({device.name, std::int64_t{device.compute_capability}, std::int64_t{device.sm_count},
-                          device.memory_bytes, device.l2_bytes, winners[device.fingerprint()], device.fingerprint()});
+                          device.memory_bytes, device.l2_bytes, tuned, device.fingerprint()});
   }
   if (table.rows.empty()) table.notes.push_back("There is none yet; tune something: tilewright sweep OP");
   console.print(table, format_of(arguments));
