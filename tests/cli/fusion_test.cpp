@@ -96,5 +96,11 @@ TEST_F(FusionVerb, tunes_a_users_op_and_its_steps_and_compares_them) {
   EXPECT_TRUE(contains(text.out, "emulator")) << text.out;
 }
 
+TEST_F(FusionVerb, is_of_one_problem) {
+  const Outcome outcome = run_without_cache({"fusion", "swiglu", "rows=5,6", "cols=64"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "rows takes one value here, and was given 5,6")) << outcome.err;
+}
+
 }  // namespace
 }  // namespace tilewright::testing

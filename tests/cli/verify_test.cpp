@@ -90,5 +90,41 @@ TEST_F(VerifyVerb, says_what_is_missing_or_wrong) {
   }
 }
 
+TEST_F(VerifyVerb, and_bench_and_table_judge_words_alike) {
+  use_swept_cache();
+  const std::pair<std::vector<std::string>, std::string> mistakes[] = {
+      {{"dtype=f64"}, "f64"},
+      {{"act=rleu"}, "did you mean 'relu'?"},
+      {{"rows=abc"}, "rows"},
+      {{"rows=0"}, "rows"},
+      {{"rows=2", "rows=4"}, "'rows' is given twice"},
+      {{"dtype=f32", "dtype=bf16", "cols=33"}, "'dtype' is given twice"},
+  };
+  for (const char* verb : {"verify", "bench", "table"}) {
+    for (const auto& [typed, expected] : mistakes) {
+      std::vector<std::string> words{verb, "shift"};
+      words.insert(words.end(), typed.begin(), typed.end());
+      if (std::string(verb) != "table") words.insert(words.end(), {"--device", "cpu"});
+      const Outcome outcome = run_on_ops(words);
+      EXPECT_EQ(outcome.code, 2) << verb << outcome.err;
+      EXPECT_TRUE(contains(outcome.err, expected)) << verb << outcome.err;
+    }
+  }
+  const Outcome both = run_on_ops({"table", "shift", "dtype=f32", "--dtype", "bf16"});
+  EXPECT_TRUE(contains(both.err, "'dtype' is given twice")) << both.err;
+}
+
+TEST_F(VerifyVerb, says_of_a_folder_for_temporary_files_that_it_is_not_there) {
+  const RunOptions nowhere{.environment = {{"TMPDIR", "/nonexistent"}}};
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"verify", "shift", "rows=2", "cols=33", "--device", "cpu"},
+        {"sweep", "shift", "--dry-run", "--device", "cpu"}}) {
+    const Outcome outcome = run_on_ops(words, nowhere);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(contains(outcome.err, "there is no folder /nonexistent")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "Type: unset TMPDIR")) << outcome.err;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::testing

@@ -8,15 +8,12 @@
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/holds.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
 
 namespace tilewright::cli {
 namespace {
-
-bool holds(const std::vector<std::string>& values, const std::string& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
 
 /// All dims, each with one value.
 bool names_one(const ProblemWords& words, const OpInterface& interface) {
@@ -26,21 +23,6 @@ bool names_one(const ProblemWords& words, const OpInterface& interface) {
     if (split_list(values).size() != 1) return false;
   }
   return dims == interface.dims.size();
-}
-
-bool fits(const Problem& problem, const ProblemWords& words, const OpInterface& interface) {
-  return std::all_of(words.named.begin(), words.named.end(), [&](const auto& pair) {
-    const std::vector<std::string> values = split_list(pair.second);
-    switch (kind_of_name(pair.first, interface)) {
-      case NameKind::dtype:
-        return holds(values, std::string(name(problem.spec.dtype)));
-      case NameKind::attribute:
-        return holds(values, *problem.spec.attribute(pair.first));
-      case NameKind::dim:
-        break;
-    }
-    return holds(values, std::to_string(problem.dim(pair.first)));
-  });
 }
 
 /// True when the config is still one of the definition.
@@ -53,14 +35,14 @@ bool is_known(const OpDefinition& definition, const Config& config) {
   }
 }
 
-void add_winners(const Store& cache, const OpDefinition& definition, const ProblemWords& words,
+void add_winners(const Store& cache, const OpDefinition& definition, const WantedProblems& wanted,
                  const std::string& fingerprint, MeasureMode mode, std::vector<ChosenProblem>& chosen,
                  std::vector<std::string>& notes) {
   const OpInterface& interface = definition.interface;
   const std::string hash = interface.hash();
   for (WinnerRow& row :
        cache.list_winners({.op = interface.op, .fingerprint = fingerprint, .mode = mode, .role = WinnerRole::best})) {
-    if (row.interface_hash != hash || !fits(row.problem, words, interface)) continue;
+    if (row.interface_hash != hash || !wanted(row.problem)) continue;
     if (!is_known(definition, row.winner.trial.config)) {
       notes.push_back(fmt::format("{}: its winner {} is no config of the op any more.", row.problem.key(),
                                   row.winner.trial.config.text()));
@@ -106,15 +88,17 @@ std::vector<ChosenProblem> choose_problems(const Arguments& arguments, Catalogue
         notes.push_back(fmt::format("{} is left out: its definition is not on this machine (--ops DIR).", op));
         continue;
       }
-      add_winners(*cache, catalogue.find(op), {op, {}}, fingerprint, mode, chosen, notes);
+      add_winners(
+          *cache, catalogue.find(op), [](const Problem&) { return true; }, fingerprint, mode, chosen, notes);
     }
   } else {
     const ProblemWords words = read_problem_words(arguments);
     const OpDefinition& definition = catalogue.find(words.op);
+    const WantedProblems wanted = wanted_problems(words, definition.interface);
     if (names_one(words, definition.interface)) {
       return {named_problem(definition, words, cache, fingerprint, mode, notes)};
     }
-    if (cache != nullptr) add_winners(*cache, definition, words, fingerprint, mode, chosen, notes);
+    if (cache != nullptr) add_winners(*cache, definition, wanted, fingerprint, mode, chosen, notes);
   }
   if (chosen.empty()) throw no_winner(cache, arguments, device);
   return chosen;

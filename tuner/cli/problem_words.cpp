@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 
 #include "cache/error.hpp"
+#include "cache/holds.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -43,20 +46,51 @@ std::string between(const std::string& text, char open, char close) {
   return text.substr(start + 1, end - start - 1);
 }
 
+void require_one_value(const std::string& name, const std::string& value) {
+  if (split_list(value).size() == 1) return;
+  throw UsageError(fmt::format("{} takes one value here, and was given {}", name, value));
+}
+
+/// What was said of a problem, checked.
+struct Said {
+  std::vector<DType> dtypes;
+  std::vector<std::pair<std::string, std::vector<std::string>>> attributes;
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> dims;
+};
+
+Said check(const ProblemWords& words, const OpInterface& interface) {
+  Said said;
+  std::set<std::string> names;
+  for (const auto& [name, values] : words.named) {
+    const NameKind kind = kind_of_name(name, interface);
+    if (!names.insert(name).second) throw UsageError(fmt::format("'{}' is given twice", name));
+    const std::vector<std::string> each = split_list(values);
+    if (kind == NameKind::dim) {
+      said.dims.emplace_back(name, std::vector<std::int64_t>());
+      for (const std::string& value : each) said.dims.back().second.push_back(parse_dim(name, value));
+      continue;
+    }
+    // A value that the op does not have is told from one that nobody tuned.
+    for (const std::string& value : each) {
+      const OpSpec spec = parse_spec(fmt::format("{}[{}={}]", interface.op, name, value), interface);
+      if (kind == NameKind::dtype) said.dtypes.push_back(spec.dtype);
+    }
+    if (kind == NameKind::attribute) said.attributes.emplace_back(name, each);
+  }
+  return said;
+}
+
 std::string spec_text(const ProblemWords& words, const OpInterface& interface) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : words.named) {
-    if (kind_of_name(name, interface) != NameKind::dim) parts.push_back(fmt::format("{}={}", name, value));
+    if (kind_of_name(name, interface) == NameKind::dim) continue;
+    require_one_value(name, value);
+    parts.push_back(fmt::format("{}={}", name, value));
   }
   return parts.empty() ? words.op : fmt::format("{}[{}]", words.op, fmt::join(parts, ","));
 }
 
 }  // namespace
-
-bool ProblemWords::has_dims(const OpInterface& interface) const {
-  return std::any_of(named.begin(), named.end(),
-                     [&](const auto& pair) { return kind_of_name(pair.first, interface) == NameKind::dim; });
-}
 
 ProblemWords read_problem_words(const Arguments& arguments) {
   static_cast<void>(arguments.word(0, "the name of an op"));
@@ -92,6 +126,19 @@ NameKind kind_of_name(const std::string& name, const OpInterface& interface) {
   throw UsageError(fmt::format("{} has no dim or attribute '{}'{}", interface.op, name, suggestion(name, known)));
 }
 
+WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& interface) {
+  return [said = check(words, interface)](const Problem& problem) {
+    const auto agrees = [&](const auto& attribute) {
+      const std::string* value = problem.spec.attribute(attribute.first);
+      return value != nullptr && holds(attribute.second, *value);
+    };
+    return (said.dtypes.empty() || holds(said.dtypes, problem.spec.dtype)) &&
+           std::all_of(said.attributes.begin(), said.attributes.end(), agrees) &&
+           std::all_of(said.dims.begin(), said.dims.end(),
+                       [&](const auto& dim) { return holds(dim.second, problem.dim(dim.first)); });
+  };
+}
+
 OpSpec to_spec(const ProblemWords& words, const OpInterface& interface) {
   return parse_spec(spec_text(words, interface), interface);
 }
@@ -99,7 +146,9 @@ OpSpec to_spec(const ProblemWords& words, const OpInterface& interface) {
 Problem to_problem(const ProblemWords& words, const OpInterface& interface) {
   std::vector<std::string> dims;
   for (const auto& [name, value] : words.named) {
-    if (kind_of_name(name, interface) == NameKind::dim) dims.push_back(fmt::format("{}={}", name, value));
+    if (kind_of_name(name, interface) != NameKind::dim) continue;
+    require_one_value(name, value);
+    dims.push_back(fmt::format("{}={}", name, value));
   }
   return parse_problem(fmt::format("{}{{{}}}", spec_text(words, interface), fmt::join(dims, ",")), interface);
 }

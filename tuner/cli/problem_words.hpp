@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,6 @@ struct ProblemWords {
   std::string op;
   /// dtype, attributes and dims as written, in order; values may be lists and ranges where the verb takes many.
   std::vector<std::pair<std::string, std::string>> named;
-
-  [[nodiscard]] bool has_dims(const OpInterface& interface) const;
 };
 
 /// Reads OP and the words behind it. Throws UsageError for what is neither.
@@ -25,10 +24,16 @@ struct ProblemWords {
 /// The same of words that are left when a verb took its own; there is one at least.
 [[nodiscard]] ProblemWords read_problem_words(const std::vector<std::string>& words);
 
+/// Problems that agree with all that was said of them; what was not said may be anything. Values may be lists. Throws
+/// UsageError for names and values that the op does not have, and for a name that is given twice.
+using WantedProblems = std::function<bool(const Problem&)>;
+[[nodiscard]] WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& interface);
+
 /// Adds "name=value,name=value": what --shape takes.
 void add_named(ProblemWords& words, const std::string& text);
 
-/// One problem. Throws UsageError for names that are unknown (with the nearest right one), doubled or missing.
+/// One problem. Throws UsageError for names that are unknown (with the nearest right one), doubled or missing, and for a
+/// list of values.
 [[nodiscard]] Problem to_problem(const ProblemWords& words, const OpInterface& interface);
 
 /// What the words fix besides dims; the rest takes its defaults. Throws as to_problem.

@@ -8,7 +8,7 @@
 namespace tilewright::cli {
 namespace {
 
-Source<Transferred> counted(const char* name, const char* heading, std::size_t Transferred::*member) {
+Source<Transferred> count_source(const char* name, const char* heading, std::size_t Transferred::*member) {
   return {column(name, heading),
           [member](const Transferred& line) { return Cell(static_cast<std::int64_t>(line.*member)); }};
 }
@@ -20,12 +20,12 @@ Table transfer_table(std::string title, const std::vector<Transferred>& done, Tr
   table.title = std::move(title);
   std::vector<Source<Transferred>> sources{{column("op", "op"), [](const Transferred& line) { return Cell(line.op); }}};
   if (columns == TransferColumns::exported) {
-    sources.push_back(counted("problems", "problems", &Transferred::added));
+    sources.push_back(count_source("problems", "problems", &Transferred::added));
   } else {
-    sources.push_back(counted("added", "new", &Transferred::added));
-    sources.push_back(counted("replaced", "replaced", &Transferred::replaced));
-    sources.push_back(counted("kept", "kept", &Transferred::kept));
-    sources.push_back(counted("same", "same", &Transferred::same));
+    sources.push_back(count_source("added", "new", &Transferred::added));
+    sources.push_back(count_source("replaced", "replaced", &Transferred::replaced));
+    sources.push_back(count_source("kept", "kept", &Transferred::kept));
+    sources.push_back(count_source("same", "same", &Transferred::same));
     if (std::any_of(done.begin(), done.end(), [](const Transferred& line) { return line.kept > 0; })) {
       table.notes.emplace_back("Kept: the cache's own winners have the better evidence.");
     }

@@ -69,10 +69,6 @@ void add_speed_up(Sources& sources) {
                      [](const CompareLine& line) { return Cell(line.a->trial.config == line.b->trial.config); }});
 }
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string summary(const std::vector<CompareLine>& both, const std::string& a, const std::string& b) {
   double logs = 0;
   std::size_t faster = 0;

@@ -116,10 +116,6 @@ std::optional<std::int64_t> shared_used(const OpDefinition& definition, const Fu
   }
 }
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 FusionReason bound_reason(const FusionAccount& account) {
   const auto bound = account.bound();
   if (!bound) return {"bound by", "not known", std::nullopt};

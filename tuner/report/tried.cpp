@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cache/holds.hpp"
 #include "cache/store/history.hpp"
 
 namespace tilewright {
@@ -38,11 +39,6 @@ std::optional<Config> best_config(const Store& store, const Store::Tried& tried)
   auto row = store.winner_of(tried.key, tried.mode, WinnerRole::best);
   if (!row) return std::nullopt;
   return std::move(row->winner.trial.config);
-}
-
-template <class Value>
-bool holds(const std::vector<Value>& values, const Value& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 void sort_for_table(std::vector<TriedProblem>& problems) {

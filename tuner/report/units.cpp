@@ -55,8 +55,8 @@ std::string show_bytes(double bytes) {
 }
 
 std::string show_count(double count) {
-  static constexpr std::array<std::pair<double, const char*>, 5> kSteps{
-      {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}}};
+  static constexpr std::array<std::pair<double, const char*>, 6> kSteps{
+      {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
   if (count < 999.5 && count == std::floor(count)) return fmt::format("{:.0f}", count);
   return scaled(count, kSteps, 4);
 }
@@ -106,6 +106,10 @@ bool is_in(char32_t character, const Range (&ranges)[N]) noexcept {
 }
 
 }  // namespace
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::size_t display_width(std::string_view text) noexcept {
   std::size_t columns = 0;

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cache/error.hpp"
+#include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -36,7 +37,7 @@ class Unpacked {
  public:
   explicit Unpacked(const std::filesystem::path& packed) {
     const std::string content = unpack(packed);
-    std::string name = (std::filesystem::temp_directory_path() / "tilewright-recording-XXXXXX").string();
+    std::string name = (temporary_folder("unpack the recording") / "tilewright-recording-XXXXXX").string();
     const int made = ::mkstemp(name.data());
     if (made < 0) throw Error(fmt::format("cannot make a temporary file {} to unpack {}", name, packed.string()));
     ::close(made);

@@ -85,5 +85,11 @@ TEST(DisplayWidth, counts_characters_not_bytes) {
   EXPECT_EQ(display_width(""), 0U);
 }
 
+TEST(Counted, takes_an_s_where_there_is_not_one) {
+  EXPECT_EQ(counted(0, "step"), "0 steps");
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(5, "problem"), "5 problems");
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -11,6 +11,7 @@
 #include "cache/error.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/device/cpu/runtime.hpp"
+#include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -34,7 +35,7 @@ int read_thread_local(dl_phdr_info* object, std::size_t, void* found) {
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::span<const std::byte> content) {
-    path_ = (std::filesystem::temp_directory_path() / "tilewright-module-XXXXXX").string();
+    path_ = (temporary_folder("load a kernel of the emulator") / "tilewright-module-XXXXXX").string();
     const int file = mkstemp(path_.data());
     if (file < 0) fail();
     while (!content.empty()) {

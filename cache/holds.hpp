@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+
+/// Whether a list has a value: said in one word, since nearly every choice of a user's is looked up in one.
+namespace tilewright {
+
+template <class Values, class Value>
+[[nodiscard]] bool holds(const Values& values, const Value& value) {
+  return std::find(std::begin(values), std::end(values), value) != std::end(values);
+}
+
+}  // namespace tilewright
