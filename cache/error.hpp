@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,15 +23,35 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+/// What is wrong with a cache, as far as what helps differs.
+enum class CacheFault : std::uint8_t {
+  other,
+  unnamed,      ///< nothing says where it is
+  missing,      ///< there is no such file
+  older,        ///< of an older schema, where only this one will do
+  newer,        ///< of a schema that this program does not know
+  empty,        ///< a file without a byte, or a database without a table
+  damaged,      ///< bytes are lost or changed
+  foreign,      ///< a database of another program, or no database
+  locked,       ///< another process has it
+  full,         ///< the disk is
+  denied,       ///< this user may not read it
+  not_written,  ///< this user may not write it
+  no_file,      ///< a folder, a pipe, a device
+};
+
 /// The cache file cannot be opened, read or written. Never thrown after a partial write: every write is one transaction.
 class CacheError : public Error {
  public:
   /// `code` is SQLite's extended result code, or 0 when SQLite was not the one to refuse.
-  explicit CacheError(const std::string& text, int code = 0) : Error(text), code_(code) {}
+  explicit CacheError(const std::string& text, int code = 0, CacheFault kind = CacheFault::other)
+      : Error(text), code_(code), kind_(kind) {}
   [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] CacheFault kind() const noexcept { return kind_; }
 
  private:
   int code_;
+  CacheFault kind_;
 };
 
 /// A call into the CUDA driver, NVML or the emulator failed, or the library is not there.

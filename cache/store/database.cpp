@@ -37,21 +37,25 @@ std::string immutable_uri(const fs::path& path) {
 /// Refuses what is there and is no file. Returns whether there is one.
 bool file_is_there(const fs::path& path) {
   if (path.empty()) {
-    throw CacheError("cannot open the cache: its name is empty. Name a file with TILEWRIGHT_CACHE=FILE.");
+    throw CacheError("cannot open the cache: its name is empty. Name a file with TILEWRIGHT_CACHE=FILE.", 0,
+                     CacheFault::unnamed);
   }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return false;
   if (error) {
     throw fault(kOpening, path, fmt::format("cannot be reached ({})", error.message()),
-                "Check the rights of the folders above it, or name another file with TILEWRIGHT_CACHE=FILE");
+                "Check the rights of the folders above it, or name another file with TILEWRIGHT_CACHE=FILE", 0,
+                CacheFault::denied);
   }
   if (fs::is_directory(status)) {
     throw fault(kOpening, path, "is a folder",
-                fmt::format("Name a file, such as TILEWRIGHT_CACHE={}", (path / "cache.db").string()));
+                fmt::format("Name a file, such as TILEWRIGHT_CACHE={}", (path / "cache.db").string()), 0,
+                CacheFault::no_file);
   }
   if (!fs::is_regular_file(status)) {
-    throw fault(kOpening, path, "is not a regular file", "Name another file with TILEWRIGHT_CACHE=FILE");
+    throw fault(kOpening, path, "is not a regular file", "Name another file with TILEWRIGHT_CACHE=FILE", 0,
+                CacheFault::no_file);
   }
   return true;
 }
@@ -99,12 +103,13 @@ void require_readable(SQLite::Database& database, const fs::path& path, std::spa
   if (recognise(database, path, steps) == FileKind::empty) {
     throw fault(kOpening, path, "is empty",
                 "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
-                "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"");
+                "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"",
+                0, CacheFault::empty);
   }
   if (const int schema = stored_schema(database); !older_too && schema < steps.back().version) {
-    throw fault(kOpening, path,
-                fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
-                "Bring it forward by opening it once for writing: run `tilewright sweep` with it");
+    throw fault(
+        kOpening, path, fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
+        "Bring it forward by opening it once for writing: run `tilewright sweep` with it", 0, CacheFault::older);
   }
 }
 
@@ -158,7 +163,8 @@ void Database::reopen() {
 void Database::open_for_reading() {
   if (!file_is_there(path_)) {
     throw fault(kOpening, path_, "does not exist",
-                "Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE");
+                "Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE", 0,
+                CacheFault::missing);
   }
   // Before the plan: a change after this moment is a change of what is about to be opened.
   identity_ = identity_of(path_);

@@ -16,8 +16,8 @@ std::string seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 CacheError fault(std::string_view doing, const std::filesystem::path& path, std::string_view reason,
-                 std::string_view advice, int code) {
-  return CacheError(fmt::format("cannot {}: the cache {} {}. {}.", doing, path.string(), reason, advice), code);
+                 std::string_view advice, int code, CacheFault kind) {
+  return CacheError(fmt::format("cannot {}: the cache {} {}. {}.", doing, path.string(), reason, advice), code, kind);
 }
 
 CacheError damage(std::string_view doing, const std::filesystem::path& path, std::string_view what, int code) {
@@ -25,7 +25,7 @@ CacheError damage(std::string_view doing, const std::filesystem::path& path, std
                fmt::format("It was left as it is. Put a backup in its place, or move it away (mv {0} {0}.damaged) and "
                            "sweep again; `sqlite3 {0} .recover` may save rows",
                            path.string()),
-               code);
+               code, CacheFault::damaged);
 }
 
 CacheError not_writable(std::string_view doing, const std::filesystem::path& path, int code) {
@@ -34,7 +34,8 @@ CacheError not_writable(std::string_view doing, const std::filesystem::path& pat
                file_refuses ? "may not be written by this user"
                             : fmt::format("stands in the folder {}, which may not be written by this user",
                                           folder_of(path).string()),
-               "Give this user the right (chmod u+w), or name a cache elsewhere with TILEWRIGHT_CACHE=FILE", code);
+               "Give this user the right (chmod u+w), or name a cache elsewhere with TILEWRIGHT_CACHE=FILE", code,
+               CacheFault::not_written);
 }
 
 std::string name_another_file(const std::filesystem::path& path) {
@@ -49,7 +50,8 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
   const int code = refusal.getExtendedErrorCode();
   switch (refusal.getErrorCode()) {
     case SQLITE_NOTADB:
-      return fault(doing, path, "is not a cache of Tilewright, nor any SQLite database", name_another_file(path), code);
+      return fault(doing, path, "is not a cache of Tilewright, nor any SQLite database", name_another_file(path), code,
+                   CacheFault::foreign);
     case SQLITE_CORRUPT:
       return damage(doing, path, refusal.what(), code);
     case SQLITE_BUSY:
@@ -57,13 +59,13 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
       return fault(doing, path, fmt::format("has been locked by another process for {}", seconds(busy_timeout)),
                    fmt::format("Wait for it to end, or see which one it is (fuser -v {}), then run the same again",
                                path.string()),
-                   code);
+                   code, CacheFault::locked);
     case SQLITE_FULL:
       return fault(doing, path, "cannot grow: the disk is full",
                    fmt::format("Nothing of this write was kept, all that was stored before is. Free space on the disk "
                                "of {} (df -h shows it), then run the same again",
                                folder_of(path).string()),
-                   code);
+                   code, CacheFault::full);
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return not_writable(doing, path, code);
@@ -73,7 +75,7 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
                    fmt::format("Check the rights of the file and of its folder (ls -la {}), or name another cache with "
                                "TILEWRIGHT_CACHE=FILE",
                                folder_of(path).string()),
-                   code);
+                   code, CacheFault::denied);
     case SQLITE_IOERR:
       return fault(doing, path, fmt::format("could not be read or written by the system ({})", refusal.what()),
                    fmt::format("Nothing of this write was kept. Check the disk of {} (df -h, dmesg), then run the same "
@@ -82,7 +84,7 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
                    code);
     default:
       return fault(doing, path, fmt::format("was refused by SQLite ({}, code {})", refusal.what(), code),
-                   "Check the file with `tilewright doctor`", code);
+                   "Check the file with `tilewright doctor`", code, CacheFault::damaged);
   }
 }
 

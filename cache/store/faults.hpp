@@ -16,7 +16,7 @@ namespace tilewright {
 
 /// "cannot DOING: the cache PATH REASON. ADVICE". `code` is SQLite's extended code, 0 when SQLite was not asked.
 [[nodiscard]] CacheError fault(std::string_view doing, const std::filesystem::path& path, std::string_view reason,
-                               std::string_view advice, int code = 0);
+                               std::string_view advice, int code = 0, CacheFault kind = CacheFault::other);
 
 /// The same for a refusal by SQLite, whose code decides reason and advice. `busy_timeout` is how long was waited.
 [[nodiscard]] CacheError fault(std::string_view doing, const std::filesystem::path& path,

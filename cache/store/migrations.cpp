@@ -62,14 +62,15 @@ FileKind recognise(SQLite::Database& database, const std::filesystem::path& path
                     : fmt::format("is an SQLite database of another program (application_id 0x{:08x}, Tilewright's is "
                                   "0x{:08x})",
                                   static_cast<unsigned>(application), static_cast<unsigned>(kApplicationId)),
-                name_another_file(path));
+                name_another_file(path), 0, CacheFault::foreign);
   }
   if (schema > steps.back().version) {
     throw fault(kOpening, path,
                 fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(),
                             steps.back().version),
                 "It was left as it is. Use the Tilewright that wrote it or a newer one, or name another file with "
-                "TILEWRIGHT_CACHE=FILE");
+                "TILEWRIGHT_CACHE=FILE",
+                0, CacheFault::newer);
   }
   return FileKind::ours;
 }

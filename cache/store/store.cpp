@@ -45,7 +45,8 @@ std::filesystem::path default_cache_path() {
   }
   throw CacheError(
       "cannot tell where the cache is: neither TILEWRIGHT_CACHE nor XDG_CACHE_HOME nor HOME is set. Name the file with "
-      "TILEWRIGHT_CACHE=FILE.");
+      "TILEWRIGHT_CACHE=FILE.",
+      0, CacheFault::unnamed);
 }
 
 Store::Store(const std::filesystem::path& path, StoreOptions options) : impl_(std::make_unique<Impl>(path, options)) {

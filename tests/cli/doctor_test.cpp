@@ -57,7 +57,7 @@ TEST_F(DoctorVerb, ends_whatever_is_wrong_with_a_command) {
   EXPECT_EQ(part(json, "CUDA driver")["type"], "unset TILEWRIGHT_LIBCUDA");
   EXPECT_EQ(part(json, "NVRTC")["type"], "unset TILEWRIGHT_NVRTC");
   EXPECT_EQ(part(json, "C++ compiler")["type"], "unset CXX");
-  EXPECT_TRUE(contains(run_on_ops({"doctor"}, kBare).out, "Type: unset CXX"));
+  EXPECT_TRUE(contains(run_on_ops({"doctor"}, kBare).out, "Type:\n  unset CXX\n"));
 }
 
 TEST_F(DoctorVerb, tells_a_library_that_is_no_driver_and_one_that_is_no_nvrtc) {
@@ -122,6 +122,69 @@ TEST_F(DoctorVerb, takes_a_cache_that_is_not_there_yet_for_no_fault) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(contains(outcome.out, "the first sweep makes it")) << outcome.out;
   EXPECT_FALSE(std::filesystem::exists(cache()));
+}
+
+/// What doctor says to type about the cache, which it calls unsound.
+std::string command_for_cache(const Outcome& outcome) {
+  const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
+  EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
+  EXPECT_FALSE(contains(json["advice"].dump(), "Ready to tune")) << json;
+  return part(json, "cache")["type"];
+}
+
+TEST_F(DoctorVerb, has_a_command_for_each_way_in_which_a_cache_is_no_good) {
+  const std::string file = cache();
+  const auto told = [&] { return command_for_cache(run_on_ops({"doctor", "--format", "json"})); };
+  const auto set_schema = [&](const char* schema) {
+    fill_demo_cache(file, 2);
+    SQLite::Database database(file, SQLite::OPEN_READWRITE);
+    database.exec(schema);
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  };
+  set_schema("PRAGMA user_version = 99");
+  EXPECT_EQ(told(), "mv " + file + " " + file + ".newer");
+  std::filesystem::remove(file);
+  set_schema("PRAGMA user_version = 3");
+  EXPECT_EQ(told(), "tilewright import " + file + " --cache " + file);
+  std::filesystem::remove(file);
+  fill_demo_cache(file, 200);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  EXPECT_EQ(told(), "mv " + file + " " + file + ".damaged");
+  std::ofstream(file, std::ios::trunc).flush();
+  EXPECT_EQ(told(), "tilewright sweep softmax --cache " + file);
+  std::filesystem::remove(file);
+  { SQLite::Database(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE things (id INTEGER)"); }
+  EXPECT_EQ(told(), "mv " + file + " " + file + ".old");
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_EQ(told(), "tilewright doctor --cache " + file + "/cache.db");
+}
+
+TEST_F(DoctorVerb, without_a_home_tells_of_all_else) {
+  const Outcome outcome = run({"doctor", "--format", "json"}, {.environment = {{"XDG_CACHE_HOME", ""}, {"HOME", ""}}});
+  EXPECT_TRUE(contains(command_for_cache(outcome), "export TILEWRIGHT_CACHE=/")) << outcome.out;
+  EXPECT_EQ(part(nlohmann::json::parse(outcome.out), "C++ compiler")["found"], true);
+}
+
+TEST_F(DoctorVerb, of_a_cache_that_is_read_only_has_a_command_that_can_be_typed) {
+  if (!nobody_can_run_the_program()) GTEST_SKIP() << "the user nobody cannot reach the program";
+  fill_demo_cache(cache(), 2);
+  std::filesystem::permissions(folder, std::filesystem::perms(0755));
+  std::filesystem::permissions(cache(), std::filesystem::perms(0444));
+  const Outcome outcome = run_on_ops({"doctor", "--format", "json"}, {.as_nobody = true});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(part(nlohmann::json::parse(outcome.out), "cache")["type"],
+            "tilewright import " + cache() + " --cache tilewright.db");
+}
+
+TEST_F(DoctorVerb, answers_a_missing_driver_with_no_program_of_the_driver) {
+  const RunOptions options{.environment = {{"TILEWRIGHT_LIBCUDA", ""}, {"LD_LIBRARY_PATH", ""}}};
+  const auto json = nlohmann::json::parse(run_on_ops({"doctor", "--format", "json"}, options).out, nullptr, false);
+  const auto driver = part(json, "CUDA driver");
+  if (driver["found"] == true) GTEST_SKIP() << "there is a driver";
+  const std::string command = driver["type"];
+  EXPECT_TRUE(command == "sudo apt-get install cuda-drivers" || command == "tilewright sweep softmax --device cpu")
+      << command;
 }
 
 TEST_F(DoctorVerb, finds_a_damaged_cache) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -46,6 +48,29 @@ TEST_F(ListVerb, of_devices_needs_a_cache) {
   const Outcome outcome = run_on_ops({"list", "devices"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, cache())) << outcome.err;
+}
+
+/// Environments in which the default cache cannot be used: it is damaged; nothing says where it is.
+std::vector<RunOptions> without_a_usable_cache(const std::filesystem::path& folder) {
+  const std::filesystem::path damaged = folder / "damaged.db";
+  std::ofstream(damaged) << "this is no cache, and it is longer than the header of one would be: so many bytes of text";
+  return {{.environment = {{"TILEWRIGHT_CACHE", damaged.string()}}},
+          {.environment = {{"XDG_CACHE_HOME", ""}, {"HOME", ""}}}};
+}
+
+TEST_F(ListVerb, of_ops_needs_no_cache_that_can_be_used) {
+  for (const RunOptions& options : without_a_usable_cache(folder)) {
+    const Outcome outcome = run({"list", "--format", "json"}, options);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
+    EXPECT_TRUE(row_of(json, "softmax")["problems_tuned"].is_null()) << json;
+    EXPECT_TRUE(contains(json["notes"].dump(), "What is tuned is not known")) << json["notes"];
+    const Outcome fusion = run({"fusion", "swiglu", "rows=5", "cols=64"}, options);
+    EXPECT_EQ(fusion.code, 0) << fusion.err;
+    EXPECT_TRUE(contains(fusion.err, "By bytes alone: ")) << fusion.err;
+  }
+  std::ofstream(cache()) << "this is no cache\n";
+  EXPECT_EQ(run_on_ops({"list"}).code, 1) << "one that was named is meant";
 }
 
 }  // namespace

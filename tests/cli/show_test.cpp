@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -42,6 +44,9 @@ TEST_F(ShowVerb, tells_in_one_line_how_a_config_is_profiled) {
                "tilewright sweep \"shift[dtype=f32,act=none]{rows=4,cols=7}\" --config "
                "\"rowwise{variant=0,width=32}\" "))
       << outcome.out;
+  const std::string ops = std::filesystem::path(TILEWRIGHT_TEST_OPS).lexically_normal().string();
+  EXPECT_TRUE(contains(outcome.out, " --cache profiled.db --ops ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, ops)) << outcome.out;
 }
 
 TEST_F(ShowVerb, compiles_for_a_gpu_with_no_gpu) {
@@ -81,15 +86,16 @@ TEST_F(ShowVerb, has_the_evidence_for_programs_too) {
   const auto row = json_of({"show", "shift", "rows=2", "cols=33"})["rows"][0];
   EXPECT_EQ(row["match"], "exact, fresh, same device");
   EXPECT_EQ(row["strategy"], "race");
-  for (const char* column : {"rounds", "launches_per_round", "input_sets", "fastest_round_ns", "finalists", "compile_ns"}) {
+  for (const char* column :
+       {"rounds", "launches_per_round", "input_sets", "fastest_round_ns", "finalists", "compile_ns"}) {
     EXPECT_GT(row[column].get<double>(), 0) << column;
   }
   EXPECT_GE(row["largest_error"].get<double>(), 0);
   for (const char* column : {"compiler", "tilewright", "measured", "chosen_at"}) {
     EXPECT_NE(row[column].get<std::string>(), "") << column;
   }
-  for (const char* column : {"pruned", "tied", "tie_broken_by", "margin_low", "margin_high", "sm_clock_mhz", "temperature_c",
-                             "power_mw", "throttle_reasons", "driver"}) {
+  for (const char* column : {"pruned", "tied", "tie_broken_by", "margin_low", "margin_high", "sm_clock_mhz",
+                             "temperature_c", "power_mw", "throttle_reasons", "driver"}) {
     EXPECT_TRUE(row.contains(column)) << column;
   }
   const Outcome csv = run_on_ops({"show", "shift", "rows=2", "cols=33", "--format", "csv"});
@@ -134,6 +140,33 @@ TEST_F(ShowVerb, explains_what_it_cannot_show) {
     EXPECT_EQ(outcome.code, 2) << outcome.err;
     EXPECT_TRUE(contains(outcome.err, expected)) << outcome.err;
   }
+}
+
+TEST_F(ShowVerb, takes_dims_that_are_left_out_from_the_grid) {
+  const Outcome outcome = run_on_ops({"show", "shift", "rows=7", "--config", kConfig, "--arch", "cpu"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "{rows=7,cols=33}")) << outcome.out;
+}
+
+TEST_F(ShowVerb, advises_a_shape_that_does_when_it_is_typed) {
+  const std::string config = "rowwise{width=32}";
+  const Outcome refused = run_on_ops({"show", "picky", "rows=2", "cols=77", "--config", config, "--arch", "cpu"});
+  EXPECT_EQ(refused.code, 2);
+  const std::string advice = "Name a shape that it can, such as ";
+  const std::size_t at = refused.err.find(advice);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  std::istringstream typed(refused.err.substr(at + advice.size()));
+  std::vector<std::string> words{"show", "picky"};
+  for (std::string word; typed >> word;) words.push_back(word);
+  ASSERT_EQ(words.size(), 4U) << "all dims";
+  words.insert(words.end(), {"--config", config, "--arch", "cpu", "--source"});
+  EXPECT_EQ(run_on_ops(words).code, 0);
+}
+
+TEST_F(ShowVerb, is_of_one_problem) {
+  const Outcome outcome = run_on_ops({"show", "shift", "rows=4,8", "cols=7", "--config", kConfig});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "rows takes one value here, and was given 4,8")) << outcome.err;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "cache/store/file_facts.hpp"
 #include "tuner/cli/finding.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/shell.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/sweep/revalidate.hpp"
 
@@ -18,54 +18,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// For a shell: as it is where nothing in it means anything there.
-std::string shell_word(const fs::path& path) {
-  std::string text = path.string();
-  const auto plain = [](unsigned char letter) {
-    return std::isalnum(letter) != 0 || letter >= 0x80 ||
-           std::string_view("/._-+:@%,=").find(static_cast<char>(letter)) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string result = "'";
-  for (const char letter : text) result += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return result + "'";
+/// A cache where one is typed, for who has none that can be used.
+constexpr const char* kOwn = "tilewright.db";
+
+/// Names another cache, in the way that this one was named.
+std::string name_another(const Arguments& arguments, const fs::path& file) {
+  if (arguments.has("cache")) return "tilewright doctor --cache " + shell_word(file.string());
+  // For whatever folder is next.
+  return "export TILEWRIGHT_CACHE=" + shell_word(fs::absolute(file).string());
 }
 
-/// " --cache FILE" where the default is not meant.
-std::string cache_option(const Arguments& arguments) {
-  return arguments.has("cache") ? " --cache " + shell_word(arguments.text("cache")) : "";
-}
-
-/// What to type when a cache cannot be used, by SQLite's result code (its lowest byte; 0 when it was not SQLite who refused).
-std::string remedy(const fs::path& path, const CacheError& error) {
-  constexpr int kBusy = 5;
-  constexpr int kDamaged = 11;
-  constexpr int kNoCache = 26;
-  const std::string file = shell_word(path);
-  switch (error.code() & 0xFF) {
-    case kBusy:
-      return "fuser -v " + file;
-    case kDamaged:
+/// What to type when a cache cannot be used. Nothing of what is in it is lost by that.
+std::string remedy(const Arguments& arguments, const fs::path& path, CacheFault fault) {
+  const std::string file = shell_word(path.string());
+  switch (fault) {
+    case CacheFault::older:
+      // Opening it for writing brings it forward; its own winners are no news to it.
+      return fmt::format("tilewright import {0} --cache {0}", file);
+    case CacheFault::newer:
+      return fmt::format("mv {0} {0}.newer", file);
+    case CacheFault::damaged:
       return fmt::format("mv {0} {0}.damaged", file);
-    case kNoCache:
+    case CacheFault::foreign:
       return fmt::format("mv {0} {0}.old", file);
-    default:
+    case CacheFault::missing:
+    case CacheFault::empty:
+      return "tilewright sweep softmax" + cache_option(arguments);
+    case CacheFault::locked:
+      return "fuser -v " + file;
+    case CacheFault::full:
+      return "df -h " + shell_word(folder_of(path).string());
+    case CacheFault::denied:
+      return fmt::format("sudo chmod a+r {} && sudo chmod a+rx {}", file, shell_word(folder_of(path).string()));
+    case CacheFault::not_written:
+      return fmt::format("tilewright import {} --cache {}", file, kOwn);
+    case CacheFault::no_file:
+      return name_another(arguments, fs::is_directory(path) ? path / "cache.db" : fs::path(kOwn));
+    case CacheFault::unnamed:
+      return name_another(arguments, kOwn);
+    case CacheFault::other:
       break;
   }
-  if (fs::is_directory(path)) return "export TILEWRIGHT_CACHE=" + shell_word(path / "cache.db");
-  if (fs::is_regular_file(path) && !can_read(path)) return "chmod u+r " + file;
-  return "ls -la " + shell_word(path.has_parent_path() ? path.parent_path() : fs::path("."));
+  return "ls -la " + shell_word(folder_of(path).string());
 }
 
 std::optional<Finding> judge_safety(const fs::path& path) {
   if (!writable_by_others(path)) return std::nullopt;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   return Finding{"cache rights",
                  false,
                  "",
                  path.string(),
                  "Others can write it or its folder. It holds code, so applications refuse to launch from it.",
-                 fmt::format("chmod go-w {} {}", shell_word(path), shell_word(folder))};
+                 fmt::format("chmod go-w {} {}", shell_word(path.string()), shell_word(folder_of(path).string()))};
 }
 
 /// Winners of this device: whether there are any, and whether they are of the versions at hand.
@@ -100,7 +104,8 @@ void look_at_winners(const Store& store, const Arguments& arguments, Catalogue& 
     } catch (const DefinitionError&) {  // The finding of the ops tells.
     }
   }
-  Finding finding{part, true, fmt::format("problems served: {}, by stale winners: {}", rows.size(), stale), device.fingerprint};
+  Finding finding{part, true, fmt::format("problems served: {}, by stale winners: {}", rows.size(), stale),
+                  device.fingerprint};
   if (stale > 0) {
     finding.wrong = fmt::format(
         "{} winners were chosen under other versions ({}): they are served, and may no longer be the fastest.", stale,
@@ -114,19 +119,30 @@ void look_at_winners(const Store& store, const Arguments& arguments, Catalogue& 
 Finding look_at_store(const Store& store, const fs::path& path) {
   const Store::Counts counts = store.counts();
   return {"cache", true,
-          fmt::format("schema {}; {} ops, {} devices, {} problems, {} trials, {} configs kept to serve them, {} binaries ({})",
-                      counts.schema, store.ops().size(), counts.devices, counts.problems, counts.trials, counts.winners,
-                      counts.binaries, show_bytes(static_cast<double>(counts.binary_bytes))),
+          fmt::format(
+              "schema {}; {} ops, {} devices, {} problems, {} trials, {} configs kept to serve them, {} binaries ({})",
+              counts.schema, store.ops().size(), counts.devices, counts.problems, counts.trials, counts.winners,
+              counts.binaries, show_bytes(static_cast<double>(counts.binary_bytes))),
           path.string()};
 }
 
 }  // namespace
 
 CacheFindings look_at_cache(const Arguments& arguments, const std::vector<Tunable>& devices) {
-  const fs::path path = cache_path(arguments);
-  std::error_code ignored;
   CacheFindings result;
   std::vector<Finding>& findings = result.findings;
+  const auto unsound = [&](const fs::path& path, const CacheError& error) {
+    result.sound = false;
+    findings.push_back({"cache", false, "", path.string(), error.what(), remedy(arguments, path, error.kind())});
+  };
+  fs::path path;
+  try {
+    path = cache_path(arguments);
+  } catch (const CacheError& error) {
+    unsound(path, error);
+    return result;
+  }
+  std::error_code ignored;
   // Not there yet is no fault; one that cannot be read is.
   if (!fs::exists(path, ignored) && !ignored) {
     findings.push_back({"cache", false, "", path.string(), "There is none yet; the first sweep makes it.",
@@ -139,14 +155,14 @@ CacheFindings look_at_cache(const Arguments& arguments, const std::vector<Tunabl
     findings.push_back(look_at_store(store, path));
     if (!can_write(path)) {
       findings.back().wrong =
-          "This user may read it and not write it: applications launch from it, sweeps need another.";
-      findings.back().type = "tilewright sweep softmax --cache FILE";
+          "This user may read it and not write it: applications launch from it, sweeps need another, such as one that "
+          "begins with its winners.";
+      findings.back().type = remedy(arguments, path, CacheFault::not_written);
     }
     Catalogue catalogue = open_catalogue(arguments);
     for (const Tunable& device : devices) look_at_winners(store, arguments, catalogue, device, findings);
   } catch (const CacheError& error) {
-    result.sound = false;
-    findings.push_back({"cache", false, "", path.string(), error.what(), remedy(path, error)});
+    unsound(path, error);
   } catch (const Error&) {  // Without ops nothing can be told of winners; the finding of the ops tells why.
   }
   if (auto unsafe = judge_safety(path)) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/finding.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/shell.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
@@ -44,6 +47,20 @@ void look_at_gpu(const cuda::Driver& driver, int index, std::vector<Finding>& fi
   }
 }
 
+/// Whether one is plugged in, whatever software there is.
+bool has_nvidia_gpu() {
+  std::error_code ignored;
+  for (const auto& device : std::filesystem::directory_iterator("/sys/bus/pci/devices", ignored)) {
+    std::string vendor;
+    std::string kind;
+    std::ifstream(device.path() / "vendor") >> vendor;
+    std::ifstream(device.path() / "class") >> kind;
+    // 03: displays, which GPUs without an output are, too.
+    if (vendor == "0x10de" && kind.starts_with("0x03")) return true;
+  }
+  return false;
+}
+
 std::vector<Finding> look_at_gpus() {
   std::string why;
   const cuda::Driver* driver = cuda::Driver::find(&why);
@@ -53,7 +70,9 @@ std::vector<Finding> look_at_gpus() {
              why +
                  ". Without it no GPU can be tuned for or launched on; the emulator and all that reads the cache work. "
                  "A container needs its GPUs given to it (docker run --gpus all).",
-             chosen ? "unset TILEWRIGHT_LIBCUDA" : "nvidia-smi"}};
+             chosen             ? "unset TILEWRIGHT_LIBCUDA"
+             : has_nvidia_gpu() ? "sudo apt-get install cuda-drivers"
+                                : "tilewright sweep softmax --device cpu"}};
   }
   const int version = driver->version();
   const int count = driver->device_count();
@@ -131,8 +150,7 @@ Finding look_at_ops(const Arguments& arguments) {
     }
     if (!broken.empty()) {
       ops.wrong = fmt::format("The definition of {} has mistakes, so it cannot be tuned.", fmt::join(broken, ", "));
-      ops.type = "tilewright list";
-      for (const std::string& folder : arguments.texts("ops")) ops.type += " --ops " + folder;
+      ops.type = "tilewright list" + ops_options(arguments);
     }
     return ops;
   } catch (const Error& error) {
@@ -202,16 +220,21 @@ ExitCode run(const Arguments& arguments, Console& console) {
   for (const Finding& finding : findings) {
     table.rows.push_back({finding.part, finding.found, finding.what, finding.where, finding.wrong, finding.type});
     if (!finding.wrong.empty()) {
-      table.notes.push_back(fmt::format("{}: {} Type: {}", finding.part, ended(finding.wrong), finding.type));
+      table.advice.push_back({fmt::format("{}: {} Type:", finding.part, ended(finding.wrong)), {finding.type}});
     }
   }
   const bool on_gpu = found(findings, "GPU") && found(findings, "NVRTC") && found(findings, "CUDA headers");
   const bool emulated = found(findings, "C++ compiler");
   const bool tunes = (on_gpu || emulated) && found(findings, "ops");
-  table.notes.push_back(
-      on_gpu  ? "Ready to tune on a GPU: tilewright sweep softmax"
-      : tunes ? "Ready to tune on the emulator: tilewright sweep softmax --device cpu"
-              : "Nothing can be tuned here until what is missing is brought; then type: tilewright doctor");
+  const std::string sweep = on_gpu ? "tilewright sweep softmax" : "tilewright sweep softmax --device cpu";
+  if (tunes && cache.sound) {
+    table.advice.push_back(
+        {on_gpu ? "Ready to tune on a GPU:" : "Ready to tune on the emulator:", {sweep + cache_option(arguments)}});
+  } else {
+    table.advice.push_back({tunes ? "Nothing can be kept until the cache is mended; then type:"
+                                  : "Nothing can be tuned here until what is missing is brought; then type:",
+                            {"tilewright doctor" + cache_option(arguments)}});
+  }
   console.print(table, format);
   return tunes && cache.sound ? ExitCode::done : ExitCode::failed;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "cache/error.hpp"
 #include "tuner/cli/arguments.hpp"
@@ -28,22 +29,17 @@ std::int64_t space_size(const OpDefinition& definition) {
   return total;
 }
 
-/// The cache when there is one: listing ops does not need it.
-std::optional<Store> cache_if_any(const Arguments& arguments) {
-  if (!std::filesystem::exists(cache_path(arguments))) return std::nullopt;
-  return open_to_read(arguments);
-}
-
-std::int64_t tuned_problems(const Store& store, const std::string& op) {
+std::int64_t tuned_problems(const std::optional<Store>& store, const std::string& op) {
+  if (!store) return 0;
   std::set<std::string> keys;
   for (const Store::WinnerRow& row :
-       store.list_winners({.op = op, .fingerprint = {}, .mode = {}, .role = WinnerRole::best})) {
+       store->list_winners({.op = op, .fingerprint = {}, .mode = {}, .role = WinnerRole::best})) {
     keys.insert(row.problem.key());
   }
   return static_cast<std::int64_t>(keys.size());
 }
 
-std::vector<Cell> op_cells(const OpDefinition& definition, std::int64_t tuned) {
+std::vector<Cell> op_cells(const OpDefinition& definition, Cell tuned) {
   std::vector<std::string> implementations;
   for (const Implementation& implementation : definition.implementations) {
     implementations.push_back(implementation.recipe.name);
@@ -54,35 +50,37 @@ std::vector<Cell> op_cells(const OpDefinition& definition, std::int64_t tuned) {
           attributes_text(definition.interface),
           fmt::format("{}", fmt::join(implementations, ", ")),
           space_size(definition),
-          tuned,
+          std::move(tuned),
           definition.summary,
           definition.file.string()};
 }
 
 ExitCode list_ops(const Arguments& arguments, Console& console) {
   Catalogue catalogue = open_catalogue(arguments);
-  const std::optional<Store> store = cache_if_any(arguments);
+  std::string unusable;
+  const std::optional<Store> store = cache_if_usable(arguments, unusable);
   Table table;
   table.title = "Ops";
   table.columns = {{"op", "op"},
                    {"dims", "dims"},
                    {"dtypes", "dtypes"},
-                   {"attributes", "attributes", Unit::none, Shown::everywhere, true},
-                   {"implementations", "implementations"},
-                   {"configs", "configs"},
+                   {.name = "attributes", .heading = "attributes", .common = true, .breakable = true, .spare = true},
+                   {.name = "implementations", .heading = "implementations", .breakable = true, .spare = true},
+                   {.name = "configs", .heading = "configs", .spare = true},
                    {"problems_tuned", "tuned"},
                    {"summary", "summary", Unit::none, Shown::everywhere, false, true},
                    {"file", "", Unit::none, Shown::programs}};
   ExitCode code = ExitCode::done;
   for (const std::string& op : catalogue.names()) {
     try {
-      table.rows.push_back(op_cells(catalogue.find(op), store ? tuned_problems(*store, op) : 0));
+      table.rows.push_back(op_cells(catalogue.find(op), unusable.empty() ? Cell(tuned_problems(store, op)) : Cell()));
     } catch (const UsageError& mistakes) {
       // One op with mistakes does not hide the others.
       console.say(fmt::format("{} is left out:\n{}", op, mistakes.what()));
       code = ExitCode::partly;
     }
   }
+  if (!unusable.empty()) table.notes.push_back(fmt::format("What is tuned is not known: {}", unusable));
   table.notes.push_back("Tune one: tilewright sweep OP. Configs are counted before constraints.");
   console.print(table, format_of(arguments));
   return code;

@@ -12,6 +12,7 @@
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/shell.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/report/served_table.hpp"
@@ -47,8 +48,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (!obstacles.empty()) {
     table.notes.insert(table.notes.end(), obstacles.begin(), obstacles.end());
   } else if (!served) {
-    table.notes.push_back(
-        fmt::format("Nothing is known for this problem; tune it: tilewright sweep \"{}\"", problem.key()));
+    table.advice.push_back({"Nothing is known for this problem; tune it:",
+                            {fmt::format("tilewright sweep \"{}\"{}", problem.key(), cache_option(arguments))}});
   }
   console.print(table, format);
   return served ? ExitCode::done : ExitCode::failed;

@@ -10,6 +10,7 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
+#include "tuner/cli/shell.hpp"
 #include "tuner/search/regret.hpp"
 
 namespace tilewright::cli {
@@ -83,10 +84,12 @@ std::vector<Cell> shape_cells(const Regret& regret, const DeviceFacts& device) {
           regret.best_ns};
 }
 
-std::string sweep_of(const std::vector<Problem>& problems) {
-  std::string text;
-  for (const Problem& problem : problems) text += fmt::format("\n  tilewright sweep \"{}\"", problem.key());
-  return text;
+std::vector<std::string> sweeps_of(const std::vector<Problem>& problems, const Arguments& arguments) {
+  std::vector<std::string> commands;
+  for (const Problem& problem : problems) {
+    commands.push_back(fmt::format("tilewright sweep \"{}\"{}", problem.key(), cache_option(arguments)));
+  }
+  return commands;
 }
 
 ExitCode run(const Arguments& arguments, Console& console) {
@@ -137,7 +140,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
                     summary.untimed));
   }
   if (const std::vector<Problem> next = shapes_to_tune(all, kTolerated, kMostToTune); !next.empty()) {
-    table.notes.push_back(fmt::format("Shapes to tune next, the greatest loss first:{}", sweep_of(next)));
+    table.advice.push_back({"Shapes to tune next, the greatest loss first:", sweeps_of(next, arguments)});
   }
   console.print(table, format);
   return all.empty() ? ExitCode::failed : ExitCode::done;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/cli/setup.hpp"
 
+#include <exception>
+
 #include "tuner/kernels_dir.hpp"
 #include "tuner/process/process.hpp"
 
@@ -21,7 +23,20 @@ std::vector<std::string> compile_worker_command() { return {this_program(), kCom
 
 std::vector<std::string> device_worker_command() { return {this_program(), kDeviceWorker}; }
 
-Store open_to_read(const Arguments& arguments) { return Store(cache_path(arguments), {.access = StoreAccess::read}); }
+Store open_to_read(const Arguments& arguments) {
+  return Store(cache_path(arguments), {.access = StoreAccess::read_older});
+}
+
+std::optional<Store> cache_if_usable(const Arguments& arguments, std::string& why) {
+  try {
+    if (!std::filesystem::exists(cache_path(arguments))) return std::nullopt;
+    return open_to_read(arguments);
+  } catch (const std::exception& refusal) {
+    if (arguments.has("cache")) throw;
+    why = refusal.what();
+    return std::nullopt;
+  }
+}
 
 Catalogue open_catalogue(const Arguments& arguments) {
   const std::vector<std::string> folders = arguments.texts("ops");

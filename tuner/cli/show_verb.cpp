@@ -2,18 +2,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/holds.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/shell.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/cli/winner_evidence.hpp"
@@ -36,25 +39,59 @@ struct Shown {
   LaunchPlan plan;
 };
 
+/// What was asked for: where dims are left out, the shapes of the definition's grid with those that were given.
+std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWords& words, const DeviceFacts& device) {
+  const OpInterface& interface = definition.interface;
+  ProblemWords whole = words;
+  std::vector<std::string> left_out;
+  for (const std::string& dim : interface.dims) {
+    const auto names_it = [&](const auto& pair) { return pair.first == dim; };
+    if (std::any_of(words.named.begin(), words.named.end(), names_it)) continue;
+    left_out.push_back(dim);
+    whole.named.emplace_back(dim, "1");
+  }
+  const Problem asked = to_problem(whole, interface);
+  if (left_out.empty()) return {asked};
+  std::vector<Problem> problems = default_shapes(definition, asked.spec, device.is_cpu());
+  for (Problem& problem : problems) {
+    for (auto& [dim, value] : problem.dims) {
+      if (!holds(left_out, dim)) value = asked.dim(dim);
+    }
+  }
+  return problems;
+}
+
+/// The first of `problems` that the config is legal for; else why not for the first of all.
+std::optional<Shown> find_legal(const OpDefinition& definition, const Candidate& candidate,
+                                const std::vector<Problem>& problems, const DeviceFacts& device, std::string& reason) {
+  for (const Problem& problem : problems) {
+    auto planned = make_plan(definition.interface, candidate.implementation->recipe, candidate.config, problem, device);
+    if (auto* plan = std::get_if<LaunchPlan>(&planned)) return Shown{candidate, problem, std::move(*plan)};
+    if (reason.empty()) reason = std::get<Illegal>(planned).reason;
+  }
+  return std::nullopt;
+}
+
+/// "rows=4096 cols=1024"
+std::string dims_text(const Problem& problem) {
+  std::string text;
+  for (const auto& [name, value] : problem.dims) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
 /// The problem asked for, or the first of the definition's grid that the config is legal for.
 Shown find_shown(const OpDefinition& definition, const Candidate& candidate, const ProblemWords& words,
                  const DeviceFacts& device) {
-  std::vector<Problem> problems;
-  if (words.has_dims(definition.interface)) {
-    problems.push_back(to_problem(words, definition.interface));
-  } else {
-    problems = default_shapes(definition, to_spec(words, definition.interface), device.is_cpu());
-  }
+  const std::vector<Problem> problems = problems_of(definition, words, device);
   std::string reason;
-  for (const Problem& problem : problems) {
-    auto planned = make_plan(definition.interface, candidate.implementation->recipe, candidate.config, problem, device);
-    if (auto* plan = std::get_if<LaunchPlan>(&planned)) return {candidate, problem, std::move(*plan)};
-    if (reason.empty()) reason = std::get<Illegal>(planned).reason;
-  }
-  throw UsageError(fmt::format("{} cannot serve {}: {}\nName a shape that it can, such as --shape {}",
-                               candidate.config.text(),
-                               problems.size() == 1 ? problems.front().key() : "any shape of the definition's grid",
-                               reason, fmt::format("{}=1024", definition.interface.dims.front())));
+  if (auto shown = find_legal(definition, candidate, problems, device, reason)) return std::move(*shown);
+  const std::vector<Problem> grid = default_shapes(definition, to_spec(words, definition.interface), device.is_cpu());
+  std::string ignored;
+  const auto possible = find_legal(definition, candidate, grid, device, ignored);
+  throw UsageError(
+      fmt::format("{} cannot serve {}: {}{}", candidate.config.text(),
+                  problems.size() == 1 ? problems.front().key() : "any such shape of the definition's grid", reason,
+                  possible ? "\nName a shape that it can, such as " + dims_text(possible->problem) : ""));
 }
 
 struct Compiled {
@@ -77,13 +114,14 @@ std::string extent_text(const Extent& extent) { return fmt::format("{}x{}x{}", e
 
 /// What profiles the config's kernels on the problem at hand. Nsight Compute repeats a kernel many times, hence the timeout; the
 /// cache is of its own, since the config is alone there and wins.
-std::string profile_command(const Shown& shown) {
+std::string profile_command(const Shown& shown, const Arguments& arguments) {
   std::set<std::string> entries;
   for (const PlannedKernel& kernel : shown.plan.kernels) entries.insert(kernel.entry);
   return fmt::format(
       "ncu --target-processes all --set full --kernel-name \"regex:^({})$\" --launch-count {} "
-      "tilewright sweep \"{}\" --config \"{}\" --again --no-ceilings --timeout 600 --cache profiled.db",
-      fmt::join(entries, "|"), shown.plan.kernels.size(), shown.problem.key(), shown.candidate.config.text());
+      "tilewright sweep \"{}\" --config \"{}\" --again --no-ceilings --timeout 600 --cache profiled.db{}",
+      fmt::join(entries, "|"), shown.plan.kernels.size(), shown.problem.key(), shown.candidate.config.text(),
+      ops_options(arguments));
 }
 
 Table resources_table(const Shown& shown, const Compiled& compiled, const std::string& arch) {
@@ -146,9 +184,9 @@ ExitCode show_config(const Arguments& arguments, Console& console) {
   } else if (arguments.has("ptx")) {
     console.print(compiled.ptx);
   } else {
-    console.print(resources_table(shown, compiled, arch), format);
-    // No note of the table: those are broken into lines, and this is to be copied.
-    if (format == Format::text && arch != "cpu") console.print("\nProfile it:\n" + profile_command(shown) + "\n");
+    Table table = resources_table(shown, compiled, arch);
+    if (arch != "cpu") table.advice.push_back({"Profile it:", {profile_command(shown, arguments)}});
+    console.print(table, format);
   }
   if (compiled.result.ok) return ExitCode::done;
   throw Error(
@@ -231,7 +269,7 @@ Verb show_verb() {
   verb.description = {
       "With --config: compiles that config for an architecture, with no GPU, and prints what is asked for; by default "
       "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
-      "definition's grid that the config is legal for.",
+      "definition's grid that the config is legal for with those that are.",
       "With a problem and no --config: tells in words why its winner is the winner, and with --format json or csv as "
       "columns. With an op alone: its arguments in "
       "the "

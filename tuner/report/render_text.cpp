@@ -122,7 +122,7 @@ void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-/// Pieces of at most `width` columns, broken after a comma or a blank where there is one.
+/// Pieces of at most `width` columns, broken after a comma, a bar or a blank where there is one.
 std::vector<std::string> break_text(const std::string& text, std::size_t width) {
   std::vector<std::string> pieces(1);
   std::string word;
@@ -136,7 +136,7 @@ std::vector<std::string> break_text(const std::string& text, std::size_t width) 
   };
   for (const char byte : text) {
     word += byte;
-    if (byte == ',' || byte == ' ') flush();
+    if (byte == ',' || byte == '|' || byte == ' ') flush();
   }
   flush();
   return pieces;
@@ -245,9 +245,14 @@ std::string records_text(const Table& table, std::size_t width) {
   return text;
 }
 
-std::string notes_text(const Table& table, std::size_t width) {
+std::string notes_text(const Table& table, std::size_t width, std::string_view before_command) {
   std::string text;
   for (const std::string& note : table.notes) text += wrapped(note, width);
+  for (const Advice& advice : table.advice) {
+    text += wrapped(advice.says, width);
+    // Never broken: these are to be copied.
+    for (const std::string& command : advice.commands) text += fmt::format("{}{}\n", before_command, command);
+  }
   return text;
 }
 
@@ -265,7 +270,7 @@ std::string render_text(const Table& table, std::size_t width, bool colour) {
   if (!text.empty() && !table.rows.empty()) text += "\n";
   if (!table.rows.empty())
     text += table.as_records ? records_text(table, width) : grid_text(columns, table.rows.size(), colour);
-  const std::string notes = notes_text(table, width);
+  const std::string notes = notes_text(table, width, "  ");
   return notes.empty() ? text : text + "\n" + notes;
 }
 
@@ -290,7 +295,7 @@ std::string render_markdown(const Table& table) {
     for (const TextColumn& column : columns) text += fmt::format(" {} |", cell_text(column.cells[row]));
     text += '\n';
   }
-  const std::string notes = notes_text(table, 0);
+  const std::string notes = notes_text(table, 0, "\n    ");
   return notes.empty() ? text : text + "\n" + notes;
 }
 

@@ -114,5 +114,21 @@ TEST(RenderMarkdown, escapes_what_would_end_a_cell) {
   EXPECT_EQ(render_markdown(table), "| formula |\n| --- |\n| a\\|b c |\n\nnote\n");
 }
 
+TEST(RenderText, never_breaks_a_command) {
+  Table table{"", {{"name", "name"}}, {{Cell(std::string("a"))}}, {}};
+  const std::string command = "tilewright sweep \"softmax[dtype=bf16,pitch=dense]{rows=32768,cols=513}\" --cache c.db";
+  table.notes = {"A note."};
+  table.advice = {{"One sentence that is long enough to be broken over lines, and what to type:", {command, "second"}}};
+  const std::string text = render_text(table, 40);
+  EXPECT_NE(text.find("\nA note.\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  " + command + "\n  second\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find(table.advice[0].says), std::string::npos) << "a sentence is";
+  EXPECT_NE(render_markdown(table).find("  " + command + "\n"), std::string::npos);
+  const std::string json = render_json(table);
+  EXPECT_NE(json.find("\"advice\""), std::string::npos) << json;
+  table.advice.clear();
+  EXPECT_EQ(render_json(table).find("\"advice\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -94,6 +94,38 @@ TEST(Fault, a_folder_and_a_pipe_are_no_files) {
   EXPECT_THAT(text, HasSubstr("is not a regular file"));
 }
 
+TEST(Fault, each_is_of_a_kind) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "c.db";
+  const auto kind = [&] {
+    try {
+      const Store store(path, quick(StoreAccess::read));
+      store.check();
+    } catch (const CacheError& error) {
+      return error.kind();
+    }
+    return CacheFault::other;
+  };
+  EXPECT_EQ(kind(), CacheFault::missing);
+  write_file(path, "");
+  EXPECT_EQ(kind(), CacheFault::empty);
+  write_file(path, std::string(10'000, 'x'));
+  EXPECT_EQ(kind(), CacheFault::foreign);
+  fs::remove(path);
+  make_export(path);
+  for (const auto& [schema, expected] : {std::pair("99", CacheFault::newer), {"1", CacheFault::older}}) {
+    SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(std::string("PRAGMA user_version = ") + schema);
+    EXPECT_EQ(kind(), expected) << schema;
+  }
+  fs::remove(path);
+  make_export(path);
+  fs::resize_file(path, fs::file_size(path) - 1);
+  EXPECT_EQ(kind(), CacheFault::damaged);
+  fs::remove(path);
+  fs::create_directory(path);
+  EXPECT_EQ(kind(), CacheFault::no_file);
+}
+
 TEST(Fault, an_empty_name_is_refused) {
   EXPECT_THAT(refusal([] { const Store store(""); }), HasSubstr("its name is empty"));
 }
