@@ -13,9 +13,9 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 namespace tilewright::testing {
 namespace {
@@ -169,14 +169,6 @@ void CliTest::use_swept_cache() const {
   if (fs::exists(log)) fs::copy_file(log, cache() + "-wal", fs::copy_options::overwrite_existing);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-bool nobody_can_run_the_program() {
-  if (geteuid() != 0) return true;
-  return run_command({TILEWRIGHT_PROGRAM, "--version"}, {.environment = {}, .as_nobody = true}).code == 0;
-}
-
-}  // namespace tilewright::testing
 std::string read_file(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -193,3 +185,11 @@ std::chrono::duration<double> under_load(std::chrono::duration<double> idle) {
   return idle * std::max({1.0, load / cores, running / cores});
 }
 
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool nobody_can_run_the_program() {
+  if (geteuid() != 0) return true;
+  return run_command({TILEWRIGHT_PROGRAM, "--version"}, {.environment = {}, .as_nobody = true}).code == 0;
+}
+
+}  // namespace tilewright::testing

@@ -8,9 +8,9 @@
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/shell.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/cli/shell.hpp"
 #include "tuner/search/regret.hpp"
 
 namespace tilewright::cli {
