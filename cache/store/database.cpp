@@ -134,15 +134,15 @@ Database::Database(fs::path path, const StoreOptions& options, const Surrounding
     : path_(std::move(path)),
       busy_timeout_(options.busy_timeout),
       surroundings_(surroundings),
-      older_too_(options.access == StoreAccess::copy) {
+      older_too_(options.access == StoreAccess::copy || options.access == StoreAccess::read_older) {
   try {
-    if (options.access == StoreAccess::read) {
-      open_for_reading();
+    if (options.access == StoreAccess::write) {
+      open_for_writing();
+      identity_ = identity_of(path_);
     } else if (options.access == StoreAccess::copy) {
       open_copy();
     } else {
-      open_for_writing();
-      identity_ = identity_of(path_);
+      open_current();
     }
   } catch (const SQLite::Exception& refusal) {
     throw fault(kOpening, path_, refusal, busy_timeout_);
@@ -154,7 +154,7 @@ void Database::reopen() {
   handle_.reset();
   ++generation_;
   try {
-    open_for_reading();
+    open_current();
   } catch (const SQLite::Exception& refusal) {
     throw fault(kOpening, path_, refusal, busy_timeout_);
   }
@@ -188,6 +188,14 @@ void Database::open_for_reading() {
                 "TILEWRIGHT_CACHE=FILE",
                 refusal.getExtendedErrorCode());
   }
+}
+
+void Database::open_current() {
+  open_for_reading();
+  if (stored_schema(*handle_) == surroundings_.migrations.back().version) return;
+  // Closed first: with its log there, the second would be a follower, and leave the log behind.
+  handle_.reset();
+  open_copy();
 }
 
 void Database::open_copy() {

@@ -79,6 +79,8 @@ class Database {
  private:
   void open_for_reading();
   void open_copy();
+  /// For reading; a copy where the file is of an older schema, which only those get this far with who may read such.
+  void open_current();
   void open_for_writing();
   void switch_to_wal();
 

@@ -26,6 +26,7 @@ enum class StoreAccess : std::uint8_t {
   read,   ///< must exist; never written, works in a read-only folder
   write,  ///< created when absent, migrated forward when older
   copy,   ///< as it is at this moment, in memory: must exist, may be older (the copy is migrated), is never written
+  read_older,  ///< as `read`, and as `copy` where the file is of an older schema
 };
 
 struct StoreOptions {

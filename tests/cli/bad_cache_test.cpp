@@ -58,6 +58,31 @@ TEST_F(BadCache, that_is_newer_than_the_program_is_refused_and_left_alone) {
   expect_refusal("has schema 99");
 }
 
+TEST_F(BadCache, of_an_older_schema_is_read_as_one_of_this_and_left_as_it_is) {
+  fill_demo_cache(cache(), 3);
+  const std::string older = (folder / "older.db").string();
+  make_older_cache(cache(), older, 3);
+  const std::string before = bytes_of(older);
+  for (std::vector<std::string> verb : {std::vector<std::string>{"query", "demo", "rows=2", "cols=64"},
+                                        {"table", "demo"},
+                                        {"table", "demo", "--all"},
+                                        {"table", "demo", "--by", "vec"},
+                                        {"table", "demo", "--compare", "compiler=NVRTC 13.0", "compiler=NVRTC 13.0"},
+                                        {"list"},
+                                        {"export", "--csv", "-"}}) {
+    verb.insert(verb.end(), {"--ops", TILEWRIGHT_TEST_OPS, "--cache"});
+    std::vector<std::string> of_older = verb;
+    verb.push_back(cache());
+    of_older.push_back(older);
+    const Outcome expected = run(verb);
+    const Outcome outcome = run(of_older);
+    EXPECT_EQ(outcome.code, expected.code) << verb[0] << outcome.err;
+    EXPECT_EQ(outcome.out, expected.out) << verb[0];
+    EXPECT_FALSE(contains(outcome.err, "schema")) << outcome.err;
+  }
+  EXPECT_EQ(bytes_of(older), before);
+}
+
 TEST_F(BadCache, of_another_program_is_refused_and_left_alone) {
   {
     SQLite::Database database(cache(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cli/demo_cache.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <array>
 
+#include "cache/store/database.hpp"
+#include "cache/store/migrations.hpp"
 #include "cache/version.hpp"
 
 namespace tilewright::testing {
@@ -80,6 +86,23 @@ void fill_demo_cache(const std::string& path, std::size_t problems) {
     Winner base = best;
     base.role = WinnerRole::base;
     store.put_winners(key, MeasureMode::cold, {best, base});
+  }
+}
+
+void make_older_cache(const std::string& path, const std::string& older, std::size_t schema) {
+  { const Database made(older, {}, Surroundings{migrations().first(schema), {}}); }
+  SQLite::Database database(older, SQLite::OPEN_READWRITE);
+  database.exec("ATTACH '" + path + "' AS newer");
+  std::vector<std::string> tables;
+  SQLite::Statement every(database, "SELECT name FROM sqlite_master WHERE type = 'table'");
+  while (every.executeStep()) tables.push_back(every.getColumn(0));
+  for (const std::string& table : tables) {
+    std::vector<std::string> columns;
+    SQLite::Statement each(database, "SELECT name FROM pragma_table_info(?)");
+    each.bind(1, table);
+    while (each.executeStep()) columns.push_back(each.getColumn(0));
+    const std::string list = fmt::format("{}", fmt::join(columns, ", "));
+    database.exec(fmt::format("INSERT INTO main.{} ({}) SELECT {} FROM newer.{}", table, list, list, table));
   }
 }
 

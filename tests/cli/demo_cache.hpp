@@ -14,5 +14,7 @@ namespace tilewright::testing {
 [[nodiscard]] DeviceFacts demo_device();
 /// The winner of row r takes r µs, the base twice that.
 void fill_demo_cache(const std::string& path, std::size_t problems);
+/// The rows of the cache at `path` in a cache of an older schema at `older`, as a program of that time wrote them.
+void make_older_cache(const std::string& path, const std::string& older, std::size_t schema);
 
 }  // namespace tilewright::testing

@@ -171,8 +171,8 @@ std::vector<std::string> write_rows(const Store& store, const Target& target, co
                                 target.file.string(), size_text(target.file), problems, counts.winners,
                                 counts.binaries));
     if (counts.without_binary > 0) {
-      notes.push_back(fmt::format("{} of the configs kept have no stored binary and cannot be launched.",
-                                  counts.without_binary));
+      notes.push_back(
+          fmt::format("{} of the configs kept have no stored binary and cannot be launched.", counts.without_binary));
     }
     return notes;
   }
@@ -218,9 +218,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const std::optional<Target> target = target_of(arguments);
   if (arguments.has("cover")) return export_cover(arguments, console, target);
   const bool recording = arguments.has("trials");
-  // Of a cache of an older schema as well, except where another cache is made: what was measured once stays worth using.
-  const bool older_too = recording || target->option != "output";
-  const Store store = older_too ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
+  // All of one moment, except where another cache is made: its binaries may be more than memory holds.
+  const bool copied = recording || target->option != "output";
+  const Store store = copied ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
   const TransferFilter filter = filter_of(arguments, store);
   if (is_text_export(target->option)) {
     return export_text(arguments, console, store, filter, target->option, target->file);

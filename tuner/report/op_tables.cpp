@@ -71,8 +71,10 @@ Table arguments_table(const OpDefinition& definition) {
 Table parameters_table(const OpDefinition& definition) {
   Table table;
   table.title = fmt::format("Implementations of {} and their parameters", definition.interface.op);
-  table.columns = {column("implementation", "implementation"), column("requires", "requires"),
-                   column("parameter", "parameter"), column("values", "values")};
+  table.columns = {column("implementation", "implementation"),
+                   column("requires", "requires"),
+                   column("parameter", "parameter"),
+                   {.name = "values", .heading = "values", .breakable = true}};
   for (const Implementation& implementation : definition.implementations) {
     for (const Parameter& parameter : implementation.space) {
       table.rows.push_back({implementation.recipe.name, implementation.recipe.requires_arch, parameter.name,

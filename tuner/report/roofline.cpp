@@ -160,10 +160,10 @@ std::vector<std::string> roofline_notes(const std::vector<Placed>& all) {
   const auto beyond = std::count_if(all.begin(), all.end(),
                                     [](const Placed& placed) { return beyond_fp32(*placed.roofline, placed.timing); });
   if (beyond > 0) {
-    notes.push_back(
-        fmt::format("{} faster than fp32 arithmetic, the one ceiling of computing that is measured: tensor cores "
-                    "have another, so no share is told.",
-                    beyond == 1 ? "1 time is" : fmt::format("{} times are", beyond)));
+    notes.push_back(fmt::format(
+        "No share is told of {} that fp32 arithmetic, the one ceiling of computing that is measured, could not "
+        "reach: tensor cores have another.",
+        beyond == 1 ? "1 time" : fmt::format("{} times", beyond)));
   }
   return notes;
 }

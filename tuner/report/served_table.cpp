@@ -25,6 +25,13 @@ std::function<Cell(const ServedLine&)> exact(std::function<Cell(const Row&)> cel
   };
 }
 
+/// A text that may go on in the next line.
+Column breakable_column(const char* name, const char* heading) {
+  Column made = column(name, heading);
+  made.breakable = true;
+  return made;
+}
+
 std::vector<Source<ServedLine>> match_sources(const Problem& problem) {
   return {
       {column("shape_key", "problem"), [key = problem.key()](const ServedLine&) { return Cell(key); }},
@@ -43,7 +50,8 @@ std::vector<Source<ServedLine>> match_sources(const Problem& problem) {
 
 std::vector<Source<ServedLine>> evidence_sources() {
   return {
-      {column("winner", "winner"), served([](const Row& row) { return Cell(row.winner.trial.config.text()); })},
+      {breakable_column("winner", "winner"),
+       served([](const Row& row) { return Cell(row.winner.trial.config.text()); })},
       {column("time_ns", "time", Unit::nanoseconds),
        served([](const Row& row) { return time_cell(row.winner, &Timing::median_ns); })},
       {people_column("half_interval_share", "±", Unit::share),
@@ -54,7 +62,7 @@ std::vector<Source<ServedLine>> evidence_sources() {
       {column("measured_shape_key", "measured on"), served([](const Row& row) { return Cell(row.problem.key()); })},
       {column("speedup_over_base", "vs base", Unit::ratio),
        exact([](const Row& row) { return speedup_cell(row.winner); })},
-      {column("runner_up", "runner-up"), exact([](const Row& row) { return runner_up_cell(row.winner); })},
+      {breakable_column("runner_up", "runner-up"), exact([](const Row& row) { return runner_up_cell(row.winner); })},
       {column("runner_up_ratio", "its time", Unit::ratio),
        exact([](const Row& row) { return cell_of(row.winner.runner_up_ratio); })},
       {column("configs_considered", "configs"),

@@ -223,5 +223,26 @@ TEST(Migrations, an_older_schema_is_not_changed_by_a_reader_who_says_what_to_do)
   EXPECT_EQ(folder.content(), before);
 }
 
+TEST(Migrations, an_older_schema_is_brought_forward_in_a_copy_for_a_reader_who_takes_it) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  { (void)open_with(path, std::span(kThree).first(2)); }
+  const auto before = folder.content();
+  {
+    Database reader = open_with(path, kThree, StoreAccess::read_older);
+    EXPECT_EQ(reader.handle().execAndGet("SELECT count(*) FROM child").getInt(), 1);
+  }
+  EXPECT_EQ(folder.content(), before);
+}
+
+TEST(Migrations, a_reader_who_takes_older_schemas_sees_what_is_written_to_one_of_this_schema) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  Database writer = open_with(path, kThree);
+  Database reader = open_with(path, kThree, StoreAccess::read_older);
+  writer.handle().exec("UPDATE a SET x = 'changed'");
+  EXPECT_EQ(reader.handle().execAndGet("SELECT x FROM a").getString(), "changed");
+}
+
 }  // namespace
 }  // namespace tilewright
