@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -22,7 +24,7 @@ class ReportVerb : public CliTest {
 TEST_F(ReportVerb, writes_one_page_and_says_what_it_holds) {
   const Outcome outcome = run_on_ops({"report", "-o", file()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.out, "3 winners and 3 trials")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "3 problems served and 3 trials")) << outcome.out;
   const auto page = data();
   EXPECT_EQ(page["winners"][0]["op"], "demo");
   EXPECT_EQ(page["winners"][0]["count"], 3);
@@ -75,7 +77,7 @@ TEST_F(ReportVerb, goes_to_standard_output_and_where_links_lead) {
   const Outcome shown = run_on_ops({"report", "-o", "-"});
   EXPECT_EQ(shown.code, 0);
   EXPECT_TRUE(contains(shown.out.substr(0, 15), "<!")) << shown.out.substr(0, 15);
-  EXPECT_TRUE(contains(shown.err, "3 winners and 3 trials")) << shown.err;
+  EXPECT_TRUE(contains(shown.err, "3 problems served and 3 trials")) << shown.err;
   EXPECT_FALSE(std::filesystem::exists("-"));
 
   const std::filesystem::path link = folder / "link.html";
