@@ -20,9 +20,9 @@
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/process/temporary_folder.hpp"
 #include "tuner/report/render.hpp"
 #include "tuner/report/units.hpp"
+#include "tuner/sweep/device_lock.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -122,7 +122,7 @@ std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& r
   place.compiler = open_compiler(arguments, place.emulator);
   request.compiler = place.compiler.get();
   request.max_configs = max_configs_of(arguments, place.emulator);
-  request.locks = temporary_folder("have the device alone");
+  request.locks = kLockFolder;
   return place;
 }
 

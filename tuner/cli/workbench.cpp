@@ -125,8 +125,7 @@ Trials* Workbench::set_up(const OpDefinition& definition, const Problem& problem
 
 void Workbench::lock() {
   if (lock_) return;
-  lock_.emplace(device().gpu_uuid(), temporary_folder("have the device alone"), interrupted,
-                [this](const std::string& line) { console_.say(line); });
+  lock_.emplace(device().gpu_uuid(), kLockFolder, interrupted, [this](const std::string& line) { console_.say(line); });
 }
 
 }  // namespace tilewright::cli

@@ -43,7 +43,15 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& fol
   }
   held_.reset(new int(descriptor));
   bool told = false;
-  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && !interrupted()) {
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    const int why = errno;
+    if (interrupted()) return;
+    if (why == EINTR) continue;
+    if (why != EWOULDBLOCK) {
+      note(fmt::format("{} cannot be locked ({}): another tuner on this GPU would go unnoticed", path.string(),
+                       std::strerror(why)));
+      return;
+    }
     if (!told) note(fmt::format("waiting for another tuner to be done with {}", uuid));
     told = true;
     std::this_thread::sleep_for(kPoll);

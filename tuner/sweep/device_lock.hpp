@@ -10,6 +10,9 @@
 /// operating system lets go of it when the process ends, however it ends.
 namespace tilewright {
 
+/// The same for all users and jobs of a host, as TMPDIR is not.
+inline constexpr const char* kLockFolder = "/tmp";
+
 class DeviceLock {
  public:
   /// Waits for the GPU until it is free or `interrupted`; `note` is told once that it waits. An empty `uuid` (the

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -99,8 +100,8 @@ TEST(Recorded, all_that_is_shipped_takes_two_mebibytes_at_most) {
 }
 
 TEST(Recorded, what_is_no_packed_cache_is_refused) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "tilewright-recorded-test";
-  std::filesystem::create_directories(folder);
+  std::string made = (std::filesystem::temp_directory_path() / "tilewright-recorded-XXXXXX").string();
+  const std::filesystem::path folder = mkdtemp(made.data());
   std::ofstream(folder / "text.zst") << "no frame at all";
   std::ifstream whole(kRecorded / "softmax.db.zst", std::ios::binary);
   std::string half(20000, '\0');

@@ -17,7 +17,7 @@ class DeviceProcesses : public SweepFixture {
   DeviceProcess::Settings settings(const std::string& name) {
     DeviceProcess::Settings made;
     made.command = {TILEWRIGHT_TEST_DEVICE_WORKER, (folder / "marker").string(), name};
-    made.timeout = std::chrono::milliseconds(500);
+    made.timeout = std::chrono::minutes(2);
     made.note = [this](const std::string& line) { notes.push_back(line); };
     return made;
   }
@@ -84,16 +84,24 @@ TEST_F(DeviceProcesses, that_end_once_cost_no_config_its_trial) {
 }
 
 TEST_F(DeviceProcesses, that_do_not_get_on_are_stopped_and_the_config_has_timed_out) {
-  DeviceProcess process(settings("stuck"));
+  DeviceProcess::Settings impatient = settings("stuck");
+  impatient.timeout = std::chrono::seconds(2);
+  DeviceProcess process(impatient);
   const SweepSummary summary = sweep_in(process);
   EXPECT_EQ(summary.without_winner, 0U);
   int stopped = 0;
   for (const Trial& trial : trials(same)) {
-    if (trial.reason.find("did not get on for 0.5 s") == std::string::npos) continue;
+    if (trial.reason.find("did not get on for 2 s") == std::string::npos) continue;
     EXPECT_EQ(trial.status, TrialStatus::timed_out);
     ++stopped;
   }
   EXPECT_EQ(stopped, 1);
+}
+
+TEST_F(DeviceProcesses, are_started_again_when_one_is_killed_before_it_has_said_a_word) {
+  DeviceProcess process(settings("shot"));
+  EXPECT_EQ(process.facts(), same.facts());
+  EXPECT_TRUE(std::filesystem::exists(folder / "marker")) << "once";
 }
 
 TEST_F(DeviceProcesses, are_replaced_when_something_else_kills_them) {

@@ -49,6 +49,7 @@ std::unique_ptr<Device> open(const std::string& name, const std::string& marker,
   if (name == "hung") std::this_thread::sleep_for(std::chrono::hours(1));
   if (name == "closed") throw DeviceError("there is no such GPU");
   if (name == "dead") std::abort();
+  if (name == "shot" && first_time(marker)) std::abort();
   if (name == "doomed" && std::ifstream(marker).good()) throw DeviceError("the GPU has fallen off the bus");
   // What is doomed has a number of its own, since it is one of two.
   auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : index, .gpu = true});
