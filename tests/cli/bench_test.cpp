@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "tests/cli/program.hpp"
@@ -37,10 +38,57 @@ TEST_F(BenchVerb, times_winners_and_base_with_counters_and_context) {
     EXPECT_EQ(entry["time_unit"], "ns");
     EXPECT_GT(entry["GB/s"].get<double>(), 0);
     EXPECT_EQ(entry["label"].get<std::string>().rfind("rowwise{variant=0,", 0), 0U);
-    // Its bytes over its time, by the same rounds.
-    EXPECT_NEAR(entry["GB/s"].get<double>() * entry["real_time"].get<double>(), 2 * 2 * 33 * 4, 2 * 2 * 33 * 4);
+    EXPECT_EQ(entry["cpu_time"], entry["real_time"]) << "the device's: compare.py sets it against an export's";
   }
   EXPECT_EQ(roles, (std::set<std::string>{"winner/manual_time", "base/manual_time"}));
+}
+
+TEST_F(BenchVerb, counts_bytes_and_operations_by_the_time_that_it_reports) {
+  const Outcome outcome = run_on_ops(
+      {"bench", "shift", "--device", "cpu", "rows=2", "cols=33", "--benchmark_format=json", "--benchmark_min_time=0"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto entry = nlohmann::json::parse(outcome.out, nullptr, false)["benchmarks"][0];
+  // Of one round the median is the mean.
+  EXPECT_NEAR(entry["GB/s"].get<double>() * entry["real_time"].get<double>(), 2 * 2 * 33 * 4, 0.01);
+}
+
+TEST_F(BenchVerb, names_and_columns_are_those_of_an_export) {
+  use_swept_cache();
+  const std::string file = (folder / "export.json").string();
+  const Outcome exported = run_on_ops({"export", "--google-benchmark", file, "shift"});
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  std::ifstream stream(file);
+  std::map<std::string, std::set<std::string>> columns;
+  const auto written = nlohmann::json::parse(stream);
+  for (const auto& entry : written["benchmarks"]) {
+    EXPECT_EQ(entry["cpu_time"], entry["real_time"]);
+    for (const auto& each : entry.items()) columns[entry["name"]].insert(each.key());
+  }
+  EXPECT_GE(columns.size(), 2U) << "winner and base";
+  const auto timed = json({});
+  for (const auto& entry : timed["benchmarks"]) {
+    std::set<std::string> mine;
+    for (const auto& each : entry.items()) mine.insert(each.key());
+    EXPECT_EQ(mine, columns[entry["name"]]) << entry["name"];
+  }
+}
+
+TEST_F(BenchVerb, is_no_success_where_nothing_was_timed_or_the_report_got_lost) {
+  const auto with = [&](std::vector<std::string> flags, const std::string& standard_output = "") {
+    flags.insert(flags.begin(), {"bench", "shift", "--device", "cpu", "--benchmark_min_time=0", "rows=3", "cols=5"});
+    return run_on_ops(flags, {.standard_output = standard_output});
+  };
+  const Outcome none = with({"--benchmark_filter=nothing"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "nothing")) << none.err;
+  EXPECT_EQ(with({"--benchmark_filter=["}).code, 2);
+  const Outcome full = with({}, "/dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_TRUE(contains(full.err, "writing the report to standard output failed")) << full.err;
+  EXPECT_FALSE(contains(full.err, "DEBUG")) << "how the reporter was built plays no part in these times\n" << full.err;
+  const Outcome file_full = with({"--benchmark_out=/dev/full"});
+  EXPECT_EQ(file_full.code, 1);
+  EXPECT_TRUE(contains(file_full.err, "writing the report to /dev/full failed")) << file_full.err;
 }
 
 TEST_F(BenchVerb, times_a_named_problem_against_configs_without_a_cache) {
@@ -103,9 +151,10 @@ TEST_F(BenchVerb, says_what_is_missing_or_wrong) {
 }
 
 TEST_F(BenchVerb, ends_soon_after_an_interrupt_with_a_whole_report) {
-  const Outcome outcome = run_on_ops({"bench", "shift", "--device", "cpu", "rows=3", "cols=5",
-                                      "--benchmark_repetitions=1000", "--benchmark_format=json"},
-                                     {.interrupt_after = std::chrono::milliseconds(8000)});
+  const Outcome outcome =
+      run_on_ops({"bench", "shift", "--device", "cpu", "rows=3", "cols=5", "--against", "rowwise{variant=0,width=64}",
+                  "--benchmark_min_time=1", "--benchmark_format=json"},
+                 {.interrupt = Interrupt{"real_time"}});
   EXPECT_EQ(outcome.code, 3) << outcome.err;
   EXPECT_LT(outcome.after_interrupt, under_load(std::chrono::seconds(2)));
   const auto report = nlohmann::json::parse(outcome.out, nullptr, false);

@@ -55,6 +55,25 @@ TEST_F(DryRun, knows_what_was_swept_and_judges_the_rest_by_it) {
   EXPECT_EQ(std::filesystem::last_write_time(cache()), before);
 }
 
+TEST_F(DryRun, of_several_devices_takes_as_long_as_one_with_its_share) {
+  use_swept_cache();
+  const auto alone = json_of(dry({"rows=2,3,4,5", "cols=40"}));
+  const auto both =
+      json_of({"sweep", "shift", "--devices", "cpu,cpu", "--no-ceilings", "--dry-run", "rows=2,3,4,5", "cols=40"});
+  EXPECT_EQ(both["rows"].size(), 4U);
+  EXPECT_GT(alone["summary"]["time_s"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(both["summary"]["time_s"].get<double>(), alone["summary"]["time_s"].get<double>() / 2);
+}
+
+TEST_F(DryRun, has_columns_that_add_up_where_there_is_little_room) {
+  use_swept_cache();
+  const Outcome outcome =
+      run_on_ops(dry({"rows=2", "cols=40", "--max-configs", "6"}), {.environment = {{"COLUMNS", "80"}}});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "considered  pruned  known  to try")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "1 problem, ")) << outcome.out;
+}
+
 TEST_F(DryRun, does_what_the_sweep_then_does) {
   const auto said = json_of(dry({"rows=2", "cols=33", "--max-configs", "6"}));
   const Outcome swept = run_on_ops({"sweep", "shift", "--device", "cpu", "--no-ceilings", "--budget-ms", "5", "rows=2",

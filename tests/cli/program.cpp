@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -54,8 +55,34 @@ std::chrono::duration<double> to_seconds(const timeval& time) {
   return std::chrono::duration<double>(static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec));
 }
 
+/// Sends Ctrl-C when its time has come.
+class Interrupter {
+ public:
+  Interrupter(pid_t child, const std::optional<Interrupt>& interrupt) : child_(child), interrupt_(interrupt) {}
+  void look_at(const std::string& text) {
+    if (!interrupt_ || thread_.joinable() || text.find(interrupt_->sign) == std::string::npos) return;
+    thread_ = std::thread([this] {
+      std::this_thread::sleep_for(interrupt_->later);
+      sent_ = std::chrono::steady_clock::now();
+      kill(child_, SIGINT);
+    });
+  }
+  /// Once the child is known to have ended, and is not yet forgotten by the system.
+  std::chrono::duration<double> since() {
+    if (!thread_.joinable()) return {};
+    thread_.join();
+    return std::chrono::steady_clock::now() - sent_;
+  }
+
+ private:
+  pid_t child_;
+  std::optional<Interrupt> interrupt_;
+  std::thread thread_;
+  std::chrono::steady_clock::time_point sent_;
+};
+
 /// Reads both pipes to their ends.
-void collect(int out, int err, Outcome& outcome) {
+void collect(int out, int err, Outcome& outcome, Interrupter& interrupter) {
   std::array<pollfd, 2> sources{{{out, POLLIN, 0}, {err, POLLIN, 0}}};
   std::array<std::string*, 2> texts{&outcome.out, &outcome.err};
   std::array<char, 4096> buffer{};
@@ -66,6 +93,7 @@ void collect(int out, int err, Outcome& outcome) {
       const ssize_t count = read(sources[i].fd, buffer.data(), buffer.size());
       if (count > 0) {
         texts[i]->append(buffer.data(), static_cast<std::size_t>(count));
+        interrupter.look_at(*texts[i]);
       } else {
         sources[i].fd = -1;
         --open_ends;
@@ -84,16 +112,13 @@ Outcome run_command(const std::vector<std::string>& command, const RunOptions& o
   close(out[1]);
   close(err[1]);
   Outcome outcome;
-  std::jthread interrupter;
-  if (options.interrupt_after) {
-    interrupter = std::jthread([child, after = *options.interrupt_after] {
-      std::this_thread::sleep_for(after);
-      kill(child, SIGINT);
-    });
-  }
-  collect(out[0], err[0], outcome);
+  Interrupter interrupter(child, options.interrupt);
+  collect(out[0], err[0], outcome, interrupter);
   close(out[0]);
   close(err[0]);
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  outcome.after_interrupt = interrupter.since();
   int status = 0;
   rusage used{};
   wait4(child, &status, 0, &used);

@@ -22,6 +22,14 @@ struct Outcome {
   std::chrono::duration<double> seconds{};
   /// Of the processor, for the program and the system together.
   std::chrono::duration<double> cpu_seconds{};
+  /// From Ctrl-C to the end; 0 where there was none.
+  std::chrono::duration<double> after_interrupt{};
+};
+
+/// Ctrl-C, once the program's output has this text, whatever it took to get there, and so much later.
+struct Interrupt {
+  std::string sign;
+  std::chrono::milliseconds later{0};
 };
 
 struct RunOptions {
@@ -31,8 +39,7 @@ struct RunOptions {
   std::size_t most_file_bytes = 0;
   /// As the user nobody, where the test runs as root: root may write what is read-only.
   bool as_nobody = false;
-  /// Ctrl-C after so long.
-  std::optional<std::chrono::milliseconds> interrupt_after = std::nullopt;
+  std::optional<Interrupt> interrupt = std::nullopt;
   /// Where standard output goes: a file's path, "" to be read, "closed" for none.
   std::string standard_output = {};
 };

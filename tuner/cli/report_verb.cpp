@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -99,8 +101,10 @@ ExitCode run(const Arguments& arguments, Console& console) {
   // As the cache is at one moment: a sweep may be adding to it. The file may be of an older schema, too.
   const Store store(cache_path(arguments), {.access = StoreAccess::copy});
   const PageInput input = gather(arguments, store);
-  std::size_t winners = 0;
-  for (const PageOp& op : input.ops) winners += op.winners.size();
+  std::set<std::pair<std::string, std::string>> served;
+  for (const PageOp& op : input.ops) {
+    for (const WinnerLine& line : op.winners) served.emplace(line.row.problem.key(), line.row.device.fingerprint());
+  }
   if (input.history.trials.empty()) {
     throw Error(
         fmt::format("the cache {} has no such trial to show, and nothing was written; make some with "
@@ -111,7 +115,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   OutputFile output(file, console);
   output.write(page);
   output.commit();
-  const std::string said = fmt::format("{} winners and {} trials in {}; open it in a browser.", winners,
+  const std::string said = fmt::format("{} problems served and {} trials in {}; open it in a browser.", served.size(),
                                        input.history.trials.size(), show_bytes(static_cast<double>(page.size())));
   if (to_standard_output) {
     console.say(said);
