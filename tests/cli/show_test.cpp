@@ -132,7 +132,6 @@ TEST_F(ShowVerb, explains_what_it_cannot_show) {
       {{"show", "shift", "--config", "rowwise{variant=1,width=32}", "--source"}, "variant == 0 or width == 64"},
       {{"show", "shift", "--config", kConfig, "--arch", "sm90"}, "'sm90' is no architecture"},
       {{"show", "shift", "--config", kConfig, "--arch", "cpu", "--ptx"}, "--arch sm_90a"},
-      {{"show", "shift", "--config", kConfig, "--shape", "rows=2"}, "cols"},
       {{"show", "shift", "--ptx"}, "--config"},
   };
   for (const auto& [words, expected] : mistakes) {
