@@ -10,23 +10,37 @@
 namespace tilewright {
 namespace {
 
-/// Parameter by parameter. A constraint is judged as soon as its parameters have values, so that one that is false cuts off
-/// all that begins alike.
-class Combining {
+class Walk {
  public:
-  Combining(const ImplementationRecipe& recipe, const SeenValues& seen, const Problem& problem,
-            const DeviceFacts& device)
-      : recipe_(recipe), seen_(seen), scope_(problem, config_, device), decided_(recipe.parameters.size() + 1) {
+  Walk(const ImplementationRecipe& recipe, const SeenValues& values, const Problem& problem, const DeviceFacts& device,
+       const SpaceVisitor& visitor)
+      : recipe_(recipe),
+        values_(values),
+        visitor_(visitor),
+        scope_(problem, config_, device),
+        decided_(values.size() + 1),
+        below_(values.size() + 1, 1) {
     config_.implementation = recipe.name;
+    for (std::size_t i = values.size(); i-- > 0;) below_[i] = below_[i + 1] * values[i].size();
     for (const Formula& constraint : recipe.constraints) decided_[depth_of(constraint)].push_back(&constraint);
   }
 
-  std::vector<Config> run() {
-    visit(0);
-    return std::move(found_);
+  void visit(std::size_t depth) {
+    if (const Formula* constraint = broken(depth)) {
+      if (visitor_.forbidden) visitor_.forbidden(*constraint, below_[depth]);
+      return;
+    }
+    if (depth == values_.size()) return visitor_.allowed(config_);
+    config_.values.emplace_back(recipe_.parameters[depth], 0);
+    for (const std::int64_t value : values_[depth]) {
+      config_.values.back().second = value;
+      visit(depth + 1);
+    }
+    config_.values.pop_back();
   }
 
  private:
+  /// How many parameters must have values before the constraint can be judged.
   [[nodiscard]] std::size_t depth_of(const Formula& constraint) const {
     std::size_t depth = 0;
     for (const std::string& name : constraint.names()) {
@@ -37,35 +51,27 @@ class Combining {
     return depth;
   }
 
-  /// One that cannot be evaluated may rely on another that is judged later.
-  [[nodiscard]] bool is_broken(std::size_t depth) const {
-    return std::ranges::any_of(decided_[depth], [&](const Formula* constraint) {
+  /// The first constraint that is false now, or null.
+  [[nodiscard]] const Formula* broken(std::size_t depth) const {
+    for (const Formula* constraint : decided_[depth]) {
       try {
-        return !constraint->truth(scope_);
+        if (!constraint->truth(scope_)) return constraint;
       } catch (const DefinitionError&) {
-        return false;
+        continue;
       }
-    });
-  }
-
-  void visit(std::size_t depth) {
-    if (is_broken(depth)) return;
-    if (depth == recipe_.parameters.size()) return found_.push_back(config_);
-    config_.values.emplace_back(recipe_.parameters[depth], 0);
-    for (const std::int64_t value : seen_[depth]) {
-      config_.values.back().second = value;
-      visit(depth + 1);
     }
-    config_.values.pop_back();
+    return nullptr;
   }
 
   const ImplementationRecipe& recipe_;
-  const SeenValues& seen_;
+  const SeenValues& values_;
+  const SpaceVisitor& visitor_;
   Config config_;
   PlanScope scope_;
-  /// By depth: the constraints that can be judged there and not before.
+  /// By depth, in the recipe's order: the constraints that can be judged there and not before.
   std::vector<std::vector<const Formula*>> decided_;
-  std::vector<Config> found_;
+  /// By depth, how many configs begin with the same values so far.
+  std::vector<std::size_t> below_;
 };
 
 }  // namespace
@@ -86,10 +92,17 @@ bool allowed(const ImplementationRecipe& recipe, const Config& config, const Pro
          std::ranges::all_of(recipe.constraints, [&](const Formula& constraint) { return constraint.truth(scope); });
 }
 
+void walk_space(const ImplementationRecipe& recipe, const SeenValues& values, const Problem& problem,
+                const DeviceFacts& device, const SpaceVisitor& visitor) {
+  Walk(recipe, values, problem, device, visitor).visit(0);
+}
+
 std::vector<Config> combinations(const ImplementationRecipe& recipe, const SeenValues& seen, const Problem& problem,
                                  const DeviceFacts& device) {
-  if (seen.size() != recipe.parameters.size() || !device.supports(recipe.requires_arch)) return {};
-  return Combining(recipe, seen, problem, device).run();
+  std::vector<Config> found;
+  if (seen.size() != recipe.parameters.size() || !device.supports(recipe.requires_arch)) return found;
+  walk_space(recipe, seen, problem, device, {[&](const Config& config) { found.push_back(config); }});
+  return found;
 }
 
 }  // namespace tilewright

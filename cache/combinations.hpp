@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cache/config.hpp"
@@ -9,8 +11,8 @@
 #include "cache/problem.hpp"
 #include "cache/recipe.hpp"
 
-/// Configs that nobody timed, made of what is known of others: the values that a parameter has somewhere are those it may
-/// have. For who compiles configs for shapes that were never tuned, and knows no more of a space than the cache does. Pure.
+/// The configs of one implementation, made of the values that each of its parameters may have: those of its definition, or, for
+/// who knows no more of a space than a cache does, those that some config has. Pure.
 namespace tilewright {
 
 /// Values by parameter, in the recipe's order.
@@ -24,8 +26,22 @@ void see(const ImplementationRecipe& recipe, const Config& config, SeenValues& s
 [[nodiscard]] bool allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                            const DeviceFacts& device);
 
+/// What a walk over a space is told of.
+struct SpaceVisitor {
+  std::function<void(const Config& config)> allowed;
+  /// `count` configs, that begin with the same values, are forbidden by this constraint. May be empty.
+  std::function<void(const Formula& constraint, std::size_t count)> forbidden{};
+};
+
+/// Every config whose constraints hold for the problem on the device, the last parameter varying fastest; whether it can be
+/// launched is make_plan's to judge. A constraint is judged as soon as its parameters have values, so that one that is false
+/// cuts off all that begins alike; one that cannot be evaluated then may rely on another that is judged later, and forbids
+/// nothing. `values`: in the order of the recipe's parameters.
+void walk_space(const ImplementationRecipe& recipe, const SeenValues& values, const Problem& problem,
+                const DeviceFacts& device, const SpaceVisitor& visitor);
+
 /// Every combination of values that no constraint forbids for the problem on the device; whether it can be launched
-/// is make_plan's to judge. In the order of the values as first seen, the last parameter varying fastest.
+/// is make_plan's to judge. None on a device that the implementation is not for. In the order of walk_space.
 [[nodiscard]] std::vector<Config> combinations(const ImplementationRecipe& recipe, const SeenValues& seen,
                                                const Problem& problem, const DeviceFacts& device);
 

@@ -50,21 +50,20 @@ class Offer {
   bool nearest(const ProblemKey& key, DeviceFit device) {
     const ShapeDims shape = shape_of(key.problem);
     for (const MeasureMode mode : kModes) {
-      const std::vector<ShapeDims> shapes = nearest_shapes(source_.tuned_shapes(key, mode), shape);
+      const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kNeighbours);
       if (shapes.empty()) continue;
       const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
         if (tuned_for == shape) return false;
         const bool has_binary = known.role || known.has_binary;
-        if (!with_compiles_ &&
-            !(has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem))) {
-          return false;
-        }
-        // Winners are few, and why one cannot serve is told. The others are many.
-        return known.role || allowed(recipe(known.implementation_hash), known.config, key.problem, device_);
+        return with_compiles_ ||
+               (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
       };
       const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
       ProblemKey origin = key;
-      for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem))) {
+      const double risk = with_compiles_ ? untimed_risk(known) : kLeastRisk;
+      for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem), risk)) {
+        // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
+        if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
         for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
         const bool needs_compile = with_compiles_ && (!near.has_binary || !serves(near.config, near.implementation_hash,
                                                                                   near.tuned_for, key.problem));
@@ -120,17 +119,23 @@ class Offer {
 
   std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {
     if (near.role) return source_.winner_of(origin, mode, *near.role);
-    if (near.was_timed) return source_.timed(origin, mode, near.implementation_hash, near.config);
-    // Nobody has its time: all that is said of it is what it is.
+    std::optional<WinnerRow> stored;
+    if (near.is_stored) {
+      stored = source_.timed(origin, mode, near.implementation_hash, near.config);
+      if (!stored || stored->winner.trial.timing) return stored;
+    }
+    // Nobody has its time: all that is said of it is what it is, and that the rest was measured with these versions.
     std::optional<WinnerRow> row = source_.winner_of(origin, mode, WinnerRole::best);
     if (!row) return row;
     row->implementation_hash = near.implementation_hash;
-    const Versions versions = row->winner.trial.versions;
+    Trial trial;
+    trial.config = near.config;
+    trial.mode = mode;
+    trial.versions = row->winner.trial.versions;
+    if (stored) trial.build_key = stored->winner.trial.build_key;
     row->winner = Winner();
     row->winner.role = WinnerRole::dynamic;
-    row->winner.trial.config = near.config;
-    row->winner.trial.mode = mode;
-    row->winner.trial.versions = versions;
+    row->winner.trial = std::move(trial);
     return row;
   }
 

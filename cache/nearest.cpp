@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
-#include <set>
+#include <unordered_map>
 #include <utility>
+
+#include "cache/winner_source.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,15 +29,31 @@ constexpr float kStepsToAnotherImplementation = 1;
 /// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is like
 /// nobody is not trusted.
 constexpr double kDoubt = 0.003;
-/// What a config that nobody timed must promise more than one that was.
-constexpr double kRisk = 0.05;
+/// So many shapes are left out, one after the other, to see what promises are worth.
+constexpr std::size_t kLeftOut = 6;
 /// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
 constexpr double kFar = 40;
 
-/// A config, by what it is.
-using Identity = std::pair<std::string, std::string>;
+/// A config by what it is, for looking it up where thousands are; it must live elsewhere.
+struct Identity {
+  const KnownConfig* known;
+  std::size_t hash;
+  friend bool operator==(const Identity& a, const Identity& b) {
+    return a.hash == b.hash && a.known->implementation_hash == b.known->implementation_hash &&
+           a.known->config == b.known->config;
+  }
+};
+struct IdentityHash {
+  std::size_t operator()(const Identity& identity) const noexcept { return identity.hash; }
+};
+template <class Value>
+using ByConfig = std::unordered_map<Identity, Value, IdentityHash>;
 
-Identity identity(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
+Identity identity(const KnownConfig& known) {
+  std::size_t hash = std::hash<std::string>()(known.implementation_hash);
+  for (const auto& value : known.config.values) hash = hash * 31 + static_cast<std::size_t>(value.second);
+  return {&known, hash};
+}
 
 double doublings(std::int64_t a, std::int64_t b) {
   return std::abs(
@@ -42,14 +61,16 @@ double doublings(std::int64_t a, std::int64_t b) {
 }
 
 /// By how much each config that is known at a shape is slower than the fastest of them.
-using Losses = std::map<Identity, double>;
+using Losses = ByConfig<double>;
 
 Losses losses_at(const KnownShape& shape) {
   double best = std::numeric_limits<double>::infinity();
-  for (const KnownConfig& each : shape.configs) best = std::min(best, each.median_ns);
+  for (const KnownConfig& each : shape.configs) {
+    if (each.was_timed()) best = std::min(best, each.median_ns);
+  }
   Losses losses;
   for (const KnownConfig& each : shape.configs) {
-    if (best > 0) losses.emplace(identity(each), std::log(each.median_ns / best));
+    if (each.was_timed()) losses.emplace(identity(each), std::log(each.median_ns / best));
   }
   return losses;
 }
@@ -120,16 +141,42 @@ std::vector<double> steps_of(const std::vector<double>& weights) {
 
 }  // namespace
 
-std::vector<ShapeDims> nearest_shapes(std::vector<ShapeDims> shapes, std::span<const std::int64_t> shape,
+std::vector<ShapeDims> nearest_of(const FlatShapes& shapes, std::span<const std::int64_t> shape, std::size_t most) {
+  if (shapes.dims != shape.size()) return {};
+  // The product of the ratios grows with the sum of their logarithms.
+  std::vector<std::pair<double, std::size_t>> ranked(shapes.count());
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    double ratio = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto own = static_cast<double>(std::max<std::int64_t>(shape[d], 1));
+      const auto other = static_cast<double>(std::max<std::int64_t>(shapes.lengths[i * shapes.dims + d], 1));
+      ratio *= std::max(own, other) / std::min(own, other);
+    }
+    ranked[i] = {ratio, i};
+  }
+  const std::size_t kept = std::min(most, ranked.size());
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end());
+  std::vector<ShapeDims> nearest;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const std::int64_t* first = shapes.lengths.data() + ranked[i].second * shapes.dims;
+    nearest.emplace_back(first, first + shapes.dims);
+  }
+  return nearest;
+}
+
+std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes, std::span<const std::int64_t> shape,
                                       std::size_t most) {
-  std::erase_if(shapes, [&](const ShapeDims& other) { return other.size() != shape.size(); });
-  std::ranges::stable_sort(shapes, {}, [&](const ShapeDims& other) {
-    double sum = 0;
-    for (std::size_t d = 0; d < shape.size(); ++d) sum += doublings(other[d], shape[d]);
-    return sum;
-  });
-  if (shapes.size() > most) shapes.resize(most);
-  return shapes;
+  FlatShapes flat{shape.size()};
+  for (const ShapeDims& each : shapes) {
+    if (each.size() == shape.size()) flat.lengths.insert(flat.lengths.end(), each.begin(), each.end());
+  }
+  return nearest_of(flat, shape, most);
+}
+
+std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMode mode, std::size_t most) const {
+  ShapeDims shape;
+  for (const auto& dim : key.problem.dims) shape.push_back(dim.second);
+  return nearest_shapes(tuned_shapes(key, mode), shape, most);
 }
 
 std::vector<double> dim_weights(const std::vector<KnownShape>& known) { return weights_from(known, losses_of(known)); }
@@ -157,16 +204,21 @@ Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const s
   }
   std::ranges::sort(axes_);
   axes_.erase(std::unique(axes_.begin(), axes_.end()), axes_.end());
-  std::map<Identity, std::vector<float>> places;
+  double nearest = std::numeric_limits<double>::infinity();
   for (std::size_t at = 0; at < known.size(); ++at) {
-    const double away = distance_to(known[at].dims);
-    for (const KnownConfig& each : known[at].configs) {
-      const auto loss = losses[at].find(identity(each));
-      if (loss == losses[at].end()) continue;
-      std::vector<float>& place = places[loss->first];
-      if (place.empty()) place = place_of(each.implementation_hash, each.config);
-      points_.push_back({place, away, std::min(kMostLoss, loss->second)});
-      nearest_ = std::min(nearest_, away);
+    if (!losses[at].empty()) nearest = std::min(nearest, distance_to(known[at].dims));
+  }
+  ByConfig<std::size_t> places;
+  for (std::size_t at = 0; at < known.size(); ++at) {
+    const double away = distance_to(known[at].dims) - nearest;
+    if (away >= kFar) continue;
+    const double weight = std::exp(-away / 2);
+    for (const auto& [config, loss] : losses[at]) {
+      const auto [place, is_new] = places.try_emplace(config, points_.size());
+      if (is_new) points_.push_back({place_of(config.known->implementation_hash, config.known->config)});
+      Point& point = points_[place->second];
+      point.weight += weight;
+      point.lost += weight * std::min(kMostLoss, loss);
     }
   }
 }
@@ -193,30 +245,66 @@ double Expectation::loss(const std::string& implementation_hash, const Config& c
   double all = kDoubt;
   double lost = kDoubt * kUnknownLoss;
   for (const Point& point : points_) {
-    double sum = point.shape_distance - nearest_;
+    double sum = 0;
     for (std::size_t i = 0; i < place.size() && sum < kFar; ++i) {
       const float away = place[i] - point.place[i];
       sum += static_cast<double>(away * away);
     }
     if (sum >= kFar) continue;
     const double weight = std::exp(-sum / 2);
-    all += weight;
-    lost += weight * point.loss;
+    all += weight * point.weight;
+    lost += weight * point.lost;
   }
   return lost / all;
 }
 
+double untimed_risk(const std::vector<KnownShape>& known) {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t left_out = 0; left_out < std::min(known.size(), kLeftOut); ++left_out) {
+    const KnownShape& at = known[left_out];
+    std::vector<KnownShape> rest = known;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(left_out));
+    ByConfig<bool> timed;
+    for (const KnownShape& shape : rest) {
+      for (const KnownConfig& each : shape.configs) {
+        if (each.was_timed()) timed.emplace(identity(each), true);
+      }
+    }
+    const Expectation expectation(rest, at.dims);
+    const Losses losses = losses_at(at);
+    // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it lost.
+    struct Pick {
+      double promised = std::numeric_limits<double>::infinity();
+      double lost = 0;
+    };
+    Pick picks[2];
+    for (const KnownConfig& each : at.configs) {
+      const auto lost = losses.find(identity(each));
+      if (lost == losses.end() || each.role == WinnerRole::base) continue;
+      Pick& pick = picks[timed.contains(lost->first) ? 1 : 0];
+      const double promised = expectation.loss(each.implementation_hash, each.config);
+      if (promised < pick.promised) pick = {promised, std::min(kMostLoss, lost->second)};
+    }
+    if (!std::isfinite(picks[0].promised) || !std::isfinite(picks[1].promised)) continue;
+    sum += (picks[0].lost - picks[0].promised) - (picks[1].lost - picks[1].promised);
+    ++count;
+  }
+  return count == 0 ? kLeastRisk : std::max(kLeastRisk, sum / count);
+}
+
 std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape,
-                                     const Usable& usable, const std::vector<KnownConfig>& untimed) {
+                                     const Usable& usable, const std::vector<KnownConfig>& untimed, double risk) {
   const Expectation expectation(known, shape);
   std::vector<NearConfig> ranked;
   std::vector<double> distances;
-  std::map<Identity, std::size_t> places;
-  std::set<Identity> bases;
+  std::vector<bool> timed;
+  ByConfig<std::size_t> places;
+  ByConfig<bool> bases;
   for (const KnownShape& at : known) {
     const double away = expectation.distance_to(at.dims);
     for (const KnownConfig& each : at.configs) {
-      if (each.role == WinnerRole::base) bases.insert(identity(each));
+      if (each.role == WinnerRole::base) bases.emplace(identity(each), true);
       if (each.role == WinnerRole::base || !usable(each, at.dims)) continue;
       const auto [place, is_new] = places.emplace(identity(each), ranked.size());
       NearConfig origin{at.dims, each.role, each.implementation_hash, each.config, each.role || each.has_binary};
@@ -224,8 +312,10 @@ std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::
         origin.expected_loss = expectation.loss(each.implementation_hash, each.config);
         ranked.push_back(std::move(origin));
         distances.push_back(away);
+        timed.push_back(each.was_timed());
         continue;
       }
+      if (each.was_timed()) timed[place->second] = true;
       NearConfig& ranked_before = ranked[place->second];
       double& away_before = distances[place->second];
       // A binary counts for more than nearness.
@@ -235,11 +325,12 @@ std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::
       away_before = away;
     }
   }
+  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].expected_loss += timed[i] ? 0 : risk;
   for (const KnownConfig& each : untimed) {
     const Identity config = identity(each);
     if (known.empty() || bases.contains(config) || !places.emplace(config, ranked.size()).second) continue;
     ranked.push_back({known.front().dims, std::nullopt, each.implementation_hash, each.config, false, false,
-                      kRisk + expectation.loss(each.implementation_hash, each.config)});
+                      risk + expectation.loss(each.implementation_hash, each.config)});
   }
   // Equal expectations stay in the order of the shapes.
   std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,12 +18,22 @@ namespace tilewright {
 
 using ShapeDims = std::vector<std::int64_t>;
 
+/// Shapes of so many dims, one behind the other: thousands are asked at each shape that was never tuned.
+struct FlatShapes {
+  std::size_t dims = 0;
+  std::vector<std::int64_t> lengths{};
+  [[nodiscard]] std::size_t count() const noexcept { return dims == 0 ? 0 : lengths.size() / dims; }
+};
+
 /// So many shapes are asked about one that was never tuned.
 constexpr std::size_t kNeighbours = 16;
 
 /// The `most` of `shapes` that are nearest to `shape` while nothing is known of the dims, nearest first. Of equals the one
 /// that comes first.
-[[nodiscard]] std::vector<ShapeDims> nearest_shapes(std::vector<ShapeDims> shapes, std::span<const std::int64_t> shape,
+[[nodiscard]] std::vector<ShapeDims> nearest_of(const FlatShapes& shapes, std::span<const std::int64_t> shape,
+                                                std::size_t most);
+[[nodiscard]] std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes,
+                                                    std::span<const std::int64_t> shape,
                                                     std::size_t most = kNeighbours);
 
 /// For each dim the cost, as a natural logarithm of time, of a doubling: least squares over the pairs of shapes where it is
@@ -44,10 +53,11 @@ class Expectation {
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;
 
  private:
+  /// A config that was timed: the weights of the shapes where it was, by their distance, and what it lost there times these.
   struct Point {
     std::vector<float> place;
-    double shape_distance = 0;
-    double loss = 0;
+    double weight = 0;
+    double lost = 0;
   };
   [[nodiscard]] std::vector<float> place_of(const std::string& implementation_hash, const Config& config) const;
 
@@ -57,9 +67,15 @@ class Expectation {
   /// Names of all parameters, and implementations.
   std::vector<std::string> axes_;
   std::vector<Point> points_;
-  /// Their least shape_distance.
-  double nearest_ = std::numeric_limits<double>::infinity();
 };
+
+/// What a config that nobody timed must promise more than one that was.
+constexpr double kLeastRisk = 0.05;
+
+/// What such a config must promise more where that is known of the op: the nearest shapes are left out one after the other,
+/// and what the most promising of the configs lost that were timed at this shape alone is compared with what it promised,
+/// and with the most promising of those that were timed elsewhere, too. At least kLeastRisk.
+[[nodiscard]] double untimed_risk(const std::vector<KnownShape>& known);
 
 /// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
 struct NearConfig {
@@ -70,7 +86,8 @@ struct NearConfig {
   std::string implementation_hash;
   Config config;
   bool has_binary = true;
-  bool was_timed = true;
+  /// The source has a row of it there (WinnerSource::winner_of, timed).
+  bool is_stored = true;
   /// A natural logarithm.
   double expected_loss = 0;
 };
@@ -79,10 +96,12 @@ struct NearConfig {
 using Usable = std::function<bool(const KnownConfig& config, const ShapeDims& tuned_for)>;
 
 /// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to judge.
-/// Bases are left out, and what `usable` refuses: a config, and the shape where it was timed. Of `untimed`, which have no
-/// time yet, those that were timed nowhere are among them, as if of the first shape.
+/// Bases are left out, and what `usable` refuses: a config, and the shape where it was timed. Of `untimed`, which nothing is
+/// stored of, those that are not in `known` are among them, as if of the first shape. What was timed nowhere must promise
+/// `risk` more.
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known,
                                                    std::span<const std::int64_t> shape, const Usable& usable,
-                                                   const std::vector<KnownConfig>& untimed = {});
+                                                   const std::vector<KnownConfig>& untimed = {},
+                                                   double risk = kLeastRisk);
 
 }  // namespace tilewright

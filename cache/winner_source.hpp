@@ -52,13 +52,18 @@ class WinnerSource {
   /// The dims of every shape of the spec of `key` that has a best winner on its device; the dims of `key` play no part.
   [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
                                                                             MeasureMode mode) const = 0;
-  /// Of each of these shapes of that spec: its winners, the first of a role first, and the newest time of each other config,
-  /// where one is kept.
+  /// The `most` of them that are nearest to the dims of `key` (nearest_shapes): one look through memory, once they were
+  /// read.
+  [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                                          std::size_t most) const;
+  /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other config,
+  /// where one is kept, and its spares.
   [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
   /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest trial:
-  /// for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew.
+  /// for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a spare that
+  /// nobody timed here has no timing.
   [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                        const std::string& implementation_hash,
                                                        const Config& config) const = 0;

@@ -106,12 +106,33 @@ std::vector<std::vector<std::int64_t>> Bundle::tuned_shapes(const ProblemKey& ke
                  [&] { return json::parse(*text).get<std::vector<std::vector<std::int64_t>>>(); });
 }
 
+std::vector<std::vector<std::int64_t>> Bundle::tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                          std::size_t most) const {
+  ShapeDims shape;
+  for (const auto& dim : key.problem.dims) shape.push_back(dim.second);
+  const std::string which = bundle::shapes_key(key, mode);
+  auto known = tuned_.find(which);
+  if (known == tuned_.end()) {
+    FlatShapes flat{shape.size()};
+    for (const ShapeDims& each : tuned_shapes(key, mode)) {
+      if (each.size() == shape.size()) flat.lengths.insert(flat.lengths.end(), each.begin(), each.end());
+    }
+    known = tuned_.emplace(which, std::move(flat)).first;
+  }
+  return nearest_of(known->second, shape, most);
+}
+
 std::vector<KnownShape> Bundle::known_shapes(const ProblemKey& key, MeasureMode mode,
                                              const std::vector<std::vector<std::int64_t>>& shapes) const {
   std::vector<KnownShape> found;
   for (const std::vector<std::int64_t>& dims : shapes) {
     const auto text = container_.find_text(bundle::known_key(key, mode, dims));
-    if (text) found.push_back({dims, reading(container_, "a shape", [&] { return bundle::decode_known(*text); })});
+    if (!text) continue;
+    KnownShape& shape = found.emplace_back();
+    shape.dims = dims;
+    for (bundle::KnownRow& row : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {
+      shape.configs.push_back(std::move(row.known));
+    }
   }
   return found;
 }
@@ -120,19 +141,21 @@ std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, 
                                        const Config& config) const {
   std::vector<std::int64_t> dims;
   for (const auto& dim : key.problem.dims) dims.push_back(dim.second);
-  for (const KnownShape& shape : known_shapes(key, mode, {dims})) {
-    for (const KnownConfig& known : shape.configs) {
-      if (known.implementation_hash != implementation_hash || known.config != config) continue;
-      // Of what is no winner a bundle has the time alone.
-      WinnerRow row{key.problem, key.interface_hash, implementation_hash, {}, mode, {}};
-      row.winner.role = WinnerRole::dynamic;
-      row.winner.trial.config = config;
-      row.winner.trial.mode = mode;
-      row.winner.trial.timing.emplace().median_ns = known.median_ns;
-      const auto facts = container_.find_text(bundle::device_key(key.device_fingerprint));
-      if (facts) row.device = reading(container_, "a device", [&] { return decode_facts(*facts); });
-      return row;
-    }
+  const auto text = container_.find_text(bundle::known_key(key, mode, dims));
+  if (!text) return std::nullopt;
+  for (const bundle::KnownRow& stored : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {
+    const KnownConfig& known = stored.known;
+    if (known.implementation_hash != implementation_hash || known.config != config) continue;
+    // Of what is no winner a bundle has no more than the time and the binary.
+    WinnerRow row{key.problem, key.interface_hash, implementation_hash, {}, mode, {}};
+    row.winner.role = WinnerRole::dynamic;
+    row.winner.trial.config = config;
+    row.winner.trial.mode = mode;
+    row.winner.trial.build_key = stored.build_key;
+    if (known.was_timed()) row.winner.trial.timing.emplace().median_ns = known.median_ns;
+    const auto facts = container_.find_text(bundle::device_key(key.device_fingerprint));
+    if (facts) row.device = reading(container_, "a device", [&] { return decode_facts(*facts); });
+    return row;
   }
   return std::nullopt;
 }

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "cache/bundle/container.hpp"
+#include "cache/nearest.hpp"
 #include "cache/store/store.hpp"
 #include "cache/winner_source.hpp"
 
@@ -33,6 +36,8 @@ class Bundle final : public WinnerSource {
                                                         WinnerRole role) const override;
   [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
                                                                     MeasureMode mode) const override;
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                                  std::size_t most) const override;
   [[nodiscard]] std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
@@ -46,6 +51,8 @@ class Bundle final : public WinnerSource {
 
  private:
   ContainerReader container_;
+  /// The tuned shapes that were asked for, by their key in the file, which never changes.
+  mutable std::map<std::string, FlatShapes> tuned_;
 };
 
 /// What a bundle was made of.

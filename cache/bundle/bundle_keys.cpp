@@ -108,26 +108,32 @@ WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& f
   return row;
 }
 
-std::string encode_known(const std::vector<KnownConfig>& configs) {
-  json rows = json::array();
-  for (const KnownConfig& known : configs) {
-    rows.push_back({known.role ? json(name(*known.role)) : json(nullptr), known.implementation_hash,
-                    known.config.text(), known.median_ns});
+std::string encode_known(const std::vector<KnownRow>& rows) {
+  json items = json::array();
+  for (const KnownRow& row : rows) {
+    const KnownConfig& known = row.known;
+    json item{known.role ? json(name(*known.role)) : json(nullptr), known.implementation_hash, known.config.text(),
+              known.median_ns};
+    if (!row.build_key.empty()) item.push_back(row.build_key);
+    items.push_back(std::move(item));
   }
-  return rows.dump();
+  return items.dump();
 }
 
-std::vector<KnownConfig> decode_known(const std::string& text) {
-  std::vector<KnownConfig> configs;
-  for (const json& row : json::parse(text)) {
-    KnownConfig known;
-    if (!row.at(0).is_null()) known.role = decode_role(row.at(0).get<std::string>());
-    known.implementation_hash = row.at(1);
-    known.config = config_from(row.at(2));
-    known.median_ns = row.at(3);
-    configs.push_back(std::move(known));
+std::vector<KnownRow> decode_known(const std::string& text) {
+  std::vector<KnownRow> rows;
+  for (const json& item : json::parse(text)) {
+    KnownRow& row = rows.emplace_back();
+    KnownConfig& known = row.known;
+    if (!item.at(0).is_null()) known.role = decode_role(item.at(0).get<std::string>());
+    known.implementation_hash = item.at(1);
+    known.config = config_from(item.at(2));
+    known.median_ns = item.at(3);
+    if (item.size() > 4) row.build_key = item.at(4);
+    known.has_binary = !row.build_key.empty();
+    known.is_spare = known.has_binary;
   }
-  return configs;
+  return rows;
 }
 
 std::string encode_build(const Build& build) {

@@ -29,8 +29,13 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] std::string encode_row(const WinnerRow& row);
 /// The device is known by its fingerprint alone.
 [[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
-[[nodiscard]] std::string encode_known(const std::vector<KnownConfig>& configs);
-[[nodiscard]] std::vector<KnownConfig> decode_known(const std::string& text);
+/// What a bundle has of a config at a shape; the build, where there is one, of what is no winner.
+struct KnownRow {
+  KnownConfig known;
+  std::string build_key{};
+};
+[[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
+[[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
 [[nodiscard]] std::string encode_build(const Build& build);
 [[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
 

@@ -21,7 +21,7 @@ class Writing {
   void add(const WinnerRow& row) {
     ++counts_.winners;
     add_what_it_is_of(row);
-    add_binary(row.winner.trial.build_key);
+    if (!add_binary(row.winner.trial.build_key)) ++counts_.without_binary;
     const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
     const WinnerRole role = row.winner.role;
     const std::string text = bundle::encode_row(row);
@@ -39,10 +39,11 @@ class Writing {
     shape.key = key;
     shape.mode = row.mode;
     shape.has_best = shape.has_best || role == WinnerRole::best;
-    spec.implementations.insert(row.implementation_hash);
     spec.configs.insert({row.implementation_hash, row.winner.trial.config.text()});
-    shape.configs.push_back(
-        {row.implementation_hash, row.winner.trial.config, row.winner.trial.timing.value_or(Timing{}).median_ns, role});
+    shape.rows.push_back({.known = {.implementation_hash = row.implementation_hash,
+                                    .config = row.winner.trial.config,
+                                    .median_ns = row.winner.trial.timing.value_or(Timing{}).median_ns,
+                                    .role = role}});
   }
 
   BundleCounts write(const std::filesystem::path& file) {
@@ -60,11 +61,12 @@ class Writing {
     ProblemKey key;
     MeasureMode mode = MeasureMode::cold;
     bool has_best = false;
-    std::vector<KnownConfig> configs;
+    std::vector<bundle::KnownRow> rows;
   };
   struct Spec {
     std::map<std::vector<std::int64_t>, Shape> shapes;
-    std::set<std::string> implementations;
+    /// What is like spares tells what to expect of them, so with them go all times.
+    bool has_spares = false;
     /// Implementation and text of all that are winners somewhere.
     std::set<std::pair<std::string, std::string>> configs;
   };
@@ -75,24 +77,40 @@ class Writing {
     return dims;
   }
 
-  /// The shapes of a spec, each with its winners and with the times of those of the others.
+  /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares, of all.
   void add_shapes(const std::string& key, Spec& spec) {
     json tuned = json::array();
+    std::map<std::vector<std::int64_t>, std::vector<KnownConfig>> known;
     for (auto& [dims, shape] : spec.shapes) {
       if (shape.has_best) tuned.push_back(dims);
-      std::set<std::pair<std::string, std::string>> own;
-      for (const KnownConfig& known : shape.configs) own.insert({known.implementation_hash, known.config.text()});
-      for (const std::string& hash : spec.implementations) {
-        for (const Trial& trial : from_.trials(shape.key, {hash}, shape.mode)) {
-          const std::pair identity(hash, trial.config.text());
-          if (trial.status != TrialStatus::ok || !trial.timing) continue;
-          if (own.count(identity) > 0 || spec.configs.count(identity) == 0) continue;
-          shape.configs.push_back({hash, trial.config, trial.timing->median_ns, std::nullopt});
-        }
+      for (KnownShape& at : from_.known_shapes(shape.key, shape.mode, {dims})) known[dims] = std::move(at.configs);
+      for (const KnownConfig& each : known[dims]) {
+        spec.has_spares = spec.has_spares || each.is_spare;
       }
-      out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.configs));
+    }
+    for (auto& [dims, shape] : spec.shapes) {
+      std::set<std::pair<std::string, std::string>> own;
+      for (const bundle::KnownRow& row : shape.rows) {
+        own.insert({row.known.implementation_hash, row.known.config.text()});
+      }
+      for (const KnownConfig& each : known[dims]) {
+        const std::pair identity(each.implementation_hash, each.config.text());
+        if (each.role || own.count(identity) > 0) continue;
+        if (!spec.has_spares && spec.configs.count(identity) == 0) continue;
+        add_implementation(each.implementation_hash);
+        shape.rows.push_back({each, each.is_spare ? spare_binary(shape, each) : std::string()});
+      }
+      out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.rows));
     }
     out_.put(key, tuned.dump());
+  }
+
+  /// Adds the binary of a spare; the key of its build, empty where the cache has none.
+  std::string spare_binary(const Shape& shape, const KnownConfig& spare) {
+    const auto row = from_.timed(shape.key, shape.mode, spare.implementation_hash, spare.config);
+    if (!row) return {};
+    const std::string& key = row->winner.trial.build_key;
+    return add_binary(key) ? key : std::string();
   }
 
   void add_what_it_is_of(const WinnerRow& row) {
@@ -103,10 +121,7 @@ class Writing {
     if (ops_.insert(row.problem.spec.op).second) {
       out_.put(bundle::op_key(row.problem.spec.op), from_.interface_of(row.problem.spec.op).value().hash());
     }
-    if (implementations_.insert(row.implementation_hash).second) {
-      out_.put(bundle::implementation_key(row.implementation_hash),
-               encode_recipe(from_.implementation_by_hash(row.implementation_hash).value().recipe));
-    }
+    add_implementation(row.implementation_hash);
     const std::string fingerprint = row.device.fingerprint();
     const auto [place, is_new] = devices_.try_emplace(fingerprint);
     if (is_new) {
@@ -115,17 +130,21 @@ class Writing {
     }
   }
 
-  void add_binary(const std::string& key) {
+  void add_implementation(const std::string& hash) {
+    if (!implementations_.insert(hash).second) return;
+    out_.put(bundle::implementation_key(hash), encode_recipe(from_.implementation_by_hash(hash).value().recipe));
+  }
+
+  /// False where the cache has none.
+  bool add_binary(const std::string& key) {
     const auto build = key.empty() ? std::nullopt : from_.build(key);
-    if (!build || !build->ok) {
-      ++counts_.without_binary;
-      return;
-    }
-    if (!builds_.insert(key).second) return;
+    if (!build || !build->ok) return false;
+    if (!builds_.insert(key).second) return true;
     out_.put(bundle::build_key(key), bundle::encode_build(*build));
-    if (!binaries_.insert(build->binary_hash).second) return;
+    if (!binaries_.insert(build->binary_hash).second) return true;
     ++counts_.binaries;
     out_.put(bundle::binary_key(build->binary_hash), compress_binary(from_.binary(build->binary_hash)));
+    return true;
   }
 
   const Store& from_;

@@ -146,6 +146,9 @@ class Store final : public WinnerSource {
                                                         WinnerRole role) const override;
   [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
                                                                     MeasureMode mode) const override;
+  /// Read anew when the file has changed.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                                  std::size_t most) const override;
   [[nodiscard]] std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,

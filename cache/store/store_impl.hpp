@@ -3,12 +3,16 @@
 
 #include <SQLiteCpp/Exception.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "cache/nearest.hpp"
 #include "cache/store/codecs.hpp"
 #include "cache/store/database.hpp"
 #include "cache/store/faults.hpp"
@@ -82,6 +86,14 @@ struct Store::Impl {
   /// A Batch has begun a transaction.
   bool in_batch = false;
   std::int64_t version_at_opening = 0;
+
+  /// The tuned shapes that were asked for, by ids of spec and device and by mode, as of a state of the file.
+  struct Tuned {
+    /// Counts of commits of others, of own changes, and of reopenings.
+    std::array<std::int64_t, 3> state{};
+    std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, FlatShapes> shapes;
+  };
+  Tuned tuned;
 };
 
 /// Seconds since 1970.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the shapes near a problem are asked for.
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,12 +15,13 @@ namespace {
 /// Configs by row id: few, and decoded once each.
 using Configs = std::map<std::int64_t, KnownConfig>;
 
-/// Winners of a problem, then what else was timed there, each config's newest time.
+/// Winners of a problem, then what else was timed there, each config's newest time, and its spares.
 std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
                                   Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
     const auto [place, is_new] = configs.try_emplace(row.integer(0));
-    if (is_new) place->second = {row.text(hash), decode_config(row.text(text)), 0, std::nullopt, false};
+    if (is_new)
+      place->second = {.implementation_hash = row.text(hash), .config = decode_config(row.text(text)), .role = {}};
     return place->second;
   };
   std::vector<KnownConfig> found;
@@ -34,20 +37,51 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
     known.role = decode_role(winner.text(1));
     known.median_ns = winner.real(2);
   }
-  // The columns beside max() are of the row that has it: a time counts until a later try goes wrong.
+  // The columns beside max() are of the row that has it: of the newest try, where there was one. A time counts until a later
+  // try goes wrong.
   Query timed = database.query(
-      "SELECT t.config, max(t.id), t.median_ns, t.build IS NOT NULL, c.text, m.hash FROM trials t "
+      "SELECT t.config, max(CASE t.status WHEN 'pruned' THEN 0 ELSE t.id END), ifnull(t.median_ns, 0), t.build IS NOT "
+      "NULL, "
+      "c.text, m.hash, total(t.status = 'pruned') > 0 FROM trials t "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
-      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status <> 'pruned' GROUP BY t.config "
-      "HAVING t.status = 'ok' AND t.median_ns IS NOT NULL",
-      problem, device, name(mode));
+      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND (t.status <> 'pruned' OR "
+      "(t.reason = ? AND t.build IS NOT NULL)) GROUP BY t.config "
+      "HAVING t.status = 'pruned' OR (t.status = 'ok' AND t.median_ns IS NOT NULL)",
+      problem, device, name(mode), kSpare);
   while (timed.next()) {
     if (winners.contains(timed.integer(0))) continue;
     KnownConfig& known = found.emplace_back(config_of(timed, 4, 5));
     known.median_ns = timed.real(2);
     known.has_binary = timed.integer(3) != 0;
+    known.is_spare = timed.integer(6) != 0;
   }
   return found;
+}
+
+/// The ids of spec and device of a key.
+std::optional<std::pair<std::int64_t, std::int64_t>> tuned_by(Database& database, const ProblemKey& key) {
+  const auto interface = ids::find_interface(database, key.interface_hash);
+  const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
+  const auto device = ids::find_device(database, key.device_fingerprint);
+  if (!spec || !device) return std::nullopt;
+  return std::pair(*spec, *device);
+}
+
+/// In the order in which the problems came.
+FlatShapes read_tuned(Database& database, const std::pair<std::int64_t, std::int64_t>& spec_and_device,
+                      MeasureMode mode) {
+  FlatShapes shapes;
+  Query query = database.query(
+      "SELECT p.dims FROM winners w JOIN problems p ON p.id = w.problem "
+      "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 ORDER BY p.id",
+      spec_and_device.first, spec_and_device.second, name(mode));
+  while (query.next()) {
+    const auto dims = decode_dims(query.text(0));
+    if (shapes.dims == 0) shapes.dims = dims.size();
+    if (dims.size() != shapes.dims) throw BadRow("two problems of an op differ in the number of their dims");
+    for (const auto& dim : dims) shapes.lengths.push_back(dim.second);
+  }
+  return shapes;
 }
 
 }  // namespace
@@ -56,19 +90,35 @@ std::vector<std::vector<std::int64_t>> Store::tuned_shapes(const ProblemKey& key
   return impl_->reading("list tuned shapes", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     std::vector<std::vector<std::int64_t>> shapes;
-    const auto interface = ids::find_interface(database, key.interface_hash);
-    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
-    const auto device = ids::find_device(database, key.device_fingerprint);
-    if (!spec || !device) return shapes;
-    Query query = database.query(
-        "SELECT p.dims FROM winners w JOIN problems p ON p.id = w.problem "
-        "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 ORDER BY p.id",
-        *spec, *device, name(mode));
-    while (query.next()) {
-      std::vector<std::int64_t>& shape = shapes.emplace_back();
-      for (const auto& dim : decode_dims(query.text(0))) shape.push_back(dim.second);
+    if (const auto found = tuned_by(database, key)) {
+      const FlatShapes flat = read_tuned(database, *found, mode);
+      for (std::size_t i = 0; i < flat.count(); ++i) {
+        const std::int64_t* first = flat.lengths.data() + i * flat.dims;
+        shapes.emplace_back(first, first + flat.dims);
+      }
     }
     return shapes;
+  });
+}
+
+std::vector<std::vector<std::int64_t>> Store::tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                         std::size_t most) const {
+  return impl_->reading("list tuned shapes", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    const auto found = tuned_by(database, key);
+    if (!found) return std::vector<ShapeDims>();
+    Query version = database.query("PRAGMA data_version");
+    version.next();
+    Impl::Tuned& tuned = impl_->tuned;
+    const std::array state{version.integer(0), static_cast<std::int64_t>(database.handle().getTotalChanges()),
+                           database.generation()};
+    if (tuned.state != state) tuned = {state, {}};
+    const std::tuple which(found->first, found->second, mode);
+    auto known = tuned.shapes.find(which);
+    if (known == tuned.shapes.end()) known = tuned.shapes.emplace(which, read_tuned(database, *found, mode)).first;
+    ShapeDims shape;
+    for (const auto& dim : key.problem.dims) shape.push_back(dim.second);
+    return nearest_of(known->second, shape, most);
   });
 }
 
@@ -94,7 +144,8 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
                                       const Config& config) const {
   std::optional<WinnerRow> row;
   for (Trial& trial : trials(key, {implementation_hash}, mode)) {
-    if (trial.status != TrialStatus::ok || !trial.timing || trial.config != config) continue;
+    const bool is_timed = trial.status == TrialStatus::ok && trial.timing;
+    if (trial.config != config || !(is_timed || is_spare(trial))) continue;
     row.emplace();
     row->winner.role = WinnerRole::dynamic;
     row->winner.trial = std::move(trial);

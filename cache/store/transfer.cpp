@@ -105,6 +105,63 @@ class Transfer {
       winners.push_back(std::move(winner));
     }
     to_.put_winners(key, group.front().mode, winners);
+    put_spares(key, group.front().mode);
+  }
+
+  /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to expect of them.
+  void put_spares(const ProblemKey& key, MeasureMode mode) {
+    std::set<std::pair<std::string, std::string>> there;
+    for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      for (const KnownConfig& known : shape.configs) there.insert({known.implementation_hash, known.config.text()});
+    }
+    const std::set<std::pair<std::string, std::string>>& spares = spares_of(key, mode);
+    if (spares.empty()) return;
+    for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      for (const KnownConfig& known : shape.configs) {
+        const std::pair identity(known.implementation_hash, known.config.text());
+        if (known.role || there.contains(identity)) continue;
+        std::optional<WinnerRow> row = from_.timed(key, mode, known.implementation_hash, known.config);
+        if (!row) continue;
+        Trial& trial = row->winner.trial;
+        to_.put_implementation(key.interface_hash, from_.implementation_by_hash(known.implementation_hash).value());
+        if (!spares.contains(identity)) trial.build_key.clear();
+        put_build(trial.build_key);
+        trial.sweep = 0;
+        trial.phases.reset();
+        to_.put_trial(key, known.implementation_hash, trial);
+        if (!known.is_spare || !trial.timing) continue;
+        to_.put_trial(key, known.implementation_hash, spare_mark(trial));
+      }
+    }
+  }
+
+  /// Implementation and config of all spares of a spec.
+  const std::set<std::pair<std::string, std::string>>& spares_of(const ProblemKey& key, MeasureMode mode) {
+    const auto [place, is_new] =
+        spares_.try_emplace({key.problem.spec.text(), key.interface_hash, key.device_fingerprint, mode});
+    if (!is_new) return place->second;
+    for (const KnownShape& shape : from_.known_shapes(key, mode, from_.tuned_shapes(key, mode))) {
+      for (const KnownConfig& known : shape.configs) {
+        if (known.is_spare) place->second.insert({known.implementation_hash, known.config.text()});
+      }
+    }
+    return place->second;
+  }
+
+  static std::vector<std::int64_t> shape_of(const Problem& problem) {
+    std::vector<std::int64_t> shape;
+    for (const auto& dim : problem.dims) shape.push_back(dim.second);
+    return shape;
+  }
+
+  void put_build(const std::string& key) {
+    if (key.empty() || !builds_.insert(key).second) return;
+    Build build = from_.build(key).value();
+    if (build.ok) build.log.clear();
+    build.sweep = 0;
+    build.worker.reset();
+    build.began_us.reset();
+    to_.put_build(build, build.ok ? from_.binary(build.binary_hash) : std::vector<std::byte>());
   }
 
   std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {
@@ -117,14 +174,7 @@ class Transfer {
     Trial trial = from_.trial(row.winner.trial.id).value();
     trial.sweep = 0;  // a sweep of another cache
     trial.phases.reset();
-    if (!trial.build_key.empty() && builds_.insert(trial.build_key).second) {
-      Build build = from_.build(trial.build_key).value();
-      if (build.ok) build.log.clear();
-      build.sweep = 0;
-      build.worker.reset();
-      build.began_us.reset();
-      to_.put_build(build, build.ok ? from_.binary(build.binary_hash) : std::vector<std::byte>());
-    }
+    put_build(trial.build_key);
     return to_.put_trial(key, row.implementation_hash, trial);
   }
 
@@ -135,6 +185,9 @@ class Transfer {
   std::set<std::string> devices_;
   std::set<std::string> interfaces_;
   std::set<std::string> builds_;
+  std::map<std::tuple<std::string, std::string, std::string, MeasureMode>,
+           std::set<std::pair<std::string, std::string>>>
+      spares_;
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.

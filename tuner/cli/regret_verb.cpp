@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -97,13 +99,18 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const std::string& op = arguments.word(0, "the name of an op");
   arguments.require_at_most(1);
   const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
-  const LeftOut left_out = arguments.has("alone") ? LeftOut::itself : LeftOut::relatives;
+  RegretSetting setting;
+  setting.left_out = arguments.has("alone") ? LeftOut::itself : LeftOut::relatives;
+  setting.servers = arguments.has("jit") ? Servers::compiled : Servers::kept;
+  setting.exported = arguments.has("exported");
+  setting.spares = static_cast<std::size_t>(std::clamp<std::int64_t>(arguments.integer("spares", 0, 0), 0, 4096));
   const Store store = open_to_read(arguments);
   const std::optional<OpInterface> interface = store.interface_of(op);
   if (!interface) throw UsageError(fmt::format("{} has no op '{}'{}", store.title(), op, suggestion(op, store.ops())));
 
-  const std::string title = fmt::format("Regret of {}: each tuned shape left out{}, and served by the rest", op,
-                                        left_out == LeftOut::relatives ? " with all that share a dim with it" : "");
+  const std::string title =
+      fmt::format("Regret of {}: each tuned shape left out{}, and served by the rest", op,
+                  setting.left_out == LeftOut::relatives ? " with all that share a dim with it" : "");
   const bool each = arguments.has("each");
   Table table = each ? shapes_table(title) : regions_table(title);
   std::vector<Regret> all;
@@ -114,7 +121,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
       if (row.interface_hash == interface->hash()) specs.emplace(row.problem.spec.text(), row.problem.spec);
     }
     for (const auto& [text, spec] : specs) {
-      const std::vector<Regret> found = regrets(store, *interface, spec, device, mode, left_out);
+      const std::vector<Regret> found = regrets(store, *interface, spec, device, mode, setting);
       for (const Region& region : by_region(found)) {
         if (!each) table.rows.push_back(region_cells(spec, device, region.text, summarise_regrets(region.regrets)));
       }
@@ -163,6 +170,9 @@ Verb regret_verb() {
   verb.options = {
       {"each", "", "A row for each shape instead of each region."},
       {"alone", "", "Leave out the shape alone, and keep those that share a dim with it."},
+      {"jit", "", "Serve as a launcher that compiles would, once it has compiled what it wants."},
+      {"exported", "", "Serve as an export of the rest would, which has the binaries of winners and spares alone."},
+      {"spares", "N", "With so many spares a spec, as `tilewright prepare` would compile them from the rest."},
       kDevice,
       kMode,
       kCache,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cache/nearest.hpp"
+#include "tuner/search/spares.hpp"
 
 namespace tilewright {
 namespace {
@@ -20,11 +21,27 @@ ShapeDims shape_of(const Problem& problem) {
   return shape;
 }
 
-/// A cache as it would be without a shape.
+using Identity = std::pair<std::string, std::string>;
+
+Identity identity(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
+
+/// A cache as it would be without some shapes; with spares, and as an export of it would be, where wanted.
 class Without final : public WinnerSource {
  public:
-  Without(const Store& store, ShapeDims shape, LeftOut left_out)
-      : store_(store), shape_(std::move(shape)), left_out_(left_out) {}
+  using LeavesOut = std::function<bool(const ShapeDims& shape)>;
+  Without(const Store& store, LeavesOut leaves_out) : store_(store), leaves_out_(std::move(leaves_out)) {}
+
+  void keep(const std::vector<Spare>& spares) {
+    for (const Spare& spare : spares) spares_[spare.home].push_back(spare);
+  }
+  /// From now on nothing has a binary but winners and spares.
+  void become_export(const ProblemKey& key, MeasureMode mode) {
+    for (const KnownShape& shape : known_shapes(key, mode, tuned_shapes(key, mode))) {
+      for (const KnownConfig& each : shape.configs) {
+        if (each.role || each.is_spare) exported_.insert(identity(each));
+      }
+    }
+  }
 
   [[nodiscard]] std::string title() const override { return store_.title(); }
   [[nodiscard]] bool changed() const override { return false; }
@@ -41,7 +58,7 @@ class Without final : public WinnerSource {
   }
   [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
                                                    WinnerRole role) const override {
-    if (is_left_out(shape_of(key.problem))) return std::nullopt;
+    if (leaves_out_(shape_of(key.problem))) return std::nullopt;
     return store_.winner_of(key, mode, role);
   }
   /// The base is one config for all shapes: that the newest is of this very shape does not matter.
@@ -51,17 +68,34 @@ class Without final : public WinnerSource {
   }
   [[nodiscard]] std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override {
     std::vector<ShapeDims> shapes = store_.tuned_shapes(key, mode);
-    std::erase_if(shapes, [&](const ShapeDims& shape) { return is_left_out(shape); });
+    std::erase_if(shapes, leaves_out_);
     return shapes;
   }
   [[nodiscard]] std::vector<KnownShape> known_shapes(const ProblemKey& key, MeasureMode mode,
                                                      const std::vector<ShapeDims>& shapes) const override {
-    return store_.known_shapes(key, mode, shapes);
+    std::vector<KnownShape> known = store_.known_shapes(key, mode, shapes);
+    for (KnownShape& shape : known) {
+      if (const auto own = spares_.find(shape.dims); own != spares_.end()) {
+        for (const Spare& spare : own->second) add(spare, shape);
+      }
+      if (exported_.empty()) continue;
+      for (KnownConfig& each : shape.configs) {
+        each.has_binary = each.has_binary && exported_.contains(identity(each));
+      }
+    }
+    return known;
   }
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const std::string& implementation_hash,
                                                const Config& config) const override {
-    return store_.timed(key, mode, implementation_hash, config);
+    if (auto row = store_.timed(key, mode, implementation_hash, config)) return row;
+    // A spare: as what is known of the base, but that it is another config, and was not timed.
+    auto row = store_.newest_of_spec(key, mode, WinnerRole::best);
+    if (!row) return row;
+    row->implementation_hash = implementation_hash;
+    row->winner.trial.config = config;
+    row->winner.trial.timing.reset();
+    return row;
   }
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override { return store_.build(key); }
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override {
@@ -69,18 +103,32 @@ class Without final : public WinnerSource {
   }
 
  private:
-  [[nodiscard]] bool is_left_out(const ShapeDims& shape) const {
-    if (left_out_ == LeftOut::itself) return shape == shape_;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d] == shape_[d]) return true;
+  static void add(const Spare& spare, KnownShape& shape) {
+    const auto is_it = [&](const KnownConfig& each) {
+      return each.implementation_hash == spare.implementation_hash && each.config == spare.config;
+    };
+    auto found = std::ranges::find_if(shape.configs, is_it);
+    if (found == shape.configs.end()) {
+      shape.configs.push_back(
+          {.implementation_hash = spare.implementation_hash, .config = spare.config, .role = std::nullopt});
+      found = shape.configs.end() - 1;
     }
-    return false;
+    found->has_binary = found->is_spare = true;
   }
 
   const Store& store_;
-  ShapeDims shape_;
-  LeftOut left_out_;
+  LeavesOut leaves_out_;
+  std::map<ShapeDims, std::vector<Spare>> spares_;
+  /// Empty: all.
+  std::set<Identity> exported_;
 };
+
+bool shares_a_dim(const ShapeDims& a, const ShapeDims& b) {
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (a[d] == b[d]) return true;
+  }
+  return false;
+}
 
 std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
                               const Config& config, MeasureMode mode) {
@@ -107,13 +155,24 @@ std::optional<double> Regret::loss() const noexcept {
 }
 
 std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
-                            const DeviceFacts& device, MeasureMode mode, LeftOut left_out, Servers servers) {
+                            const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting) {
   std::vector<Regret> found;
   // Whatever is wanted counts as compiled.
   const auto compiled = [](const Serving&) -> std::optional<std::string> { return "compiled"; };
   ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
   for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-  for (const ShapeDims& shape : store.tuned_shapes(key, mode)) {
+  const std::vector<ShapeDims> tuned = store.tuned_shapes(key, mode);
+  // Of the space, not of what was timed: a definition has them all.
+  const SpaceValues values =
+      setting.spares > 0 ? values_seen(store, store.known_shapes(key, mode, tuned)) : SpaceValues();
+  const auto leaves_out = [&](const ShapeDims& shape) -> Without::LeavesOut {
+    if (setting.only_from) return [&](const ShapeDims& other) { return !setting.only_from(other); };
+    if (setting.left_out == LeftOut::itself) return [&](const ShapeDims& other) { return other == shape; };
+    return [&](const ShapeDims& other) { return shares_a_dim(other, shape); };
+  };
+  std::vector<Spare> spares;
+  for (const ShapeDims& shape : tuned) {
+    if (setting.only_from && setting.only_from(shape)) continue;
     for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
     const std::optional<WinnerRow> winner = store.winner_of(key, mode, WinnerRole::best);
     if (!winner || !winner->winner.trial.timing) continue;
@@ -121,8 +180,14 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     regret.problem = key.problem;
     regret.winner = winner->winner.trial.config;
     regret.best_ns = winner->winner.trial.timing->median_ns;
-    const Chosen chosen = choose(Without(store, shape, left_out), interface, key.problem, device, {}, {}, {},
-                                 servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
+    Without rest(store, leaves_out(shape));
+    if (!setting.only_from || spares.empty()) {
+      spares = choose_spares(rest, interface, spec, device, mode, values, setting.spares);
+    }
+    rest.keep(spares);
+    if (setting.exported) rest.become_export(key, mode);
+    const Chosen chosen = choose(rest, interface, key.problem, device, {}, {}, {},
+                                 setting.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
     if (chosen.choice) {
       const WinnerRow& row = chosen.choice->row;
       regret.match = chosen.choice->match;

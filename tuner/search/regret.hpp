@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,10 +45,20 @@ enum class Servers : std::uint8_t {
   compiled,  ///< whatever a launcher that compiles (tw_options.jit) would want, once it has compiled it
 };
 
+struct RegretSetting {
+  LeftOut left_out = LeftOut::relatives;
+  Servers servers = Servers::kept;
+  /// So many spares (tuner/search/spares.hpp) are thought of as compiled, chosen from what is left.
+  std::size_t spares = 0;
+  /// Serve as an export would: only winners and spares have binaries.
+  bool exported = false;
+  /// Where not empty, only shapes that it takes are served from, and all others are judged; instead of `left_out`.
+  std::function<bool(const std::vector<std::int64_t>& shape)> only_from{};
+};
+
 /// Of each tuned shape of a spec on a device, in the order of the store.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
-                                          const DeviceFacts& device, MeasureMode mode, LeftOut left_out,
-                                          Servers servers = Servers::kept);
+                                          const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting);
 
 /// The losses that are known.
 struct RegretSummary {

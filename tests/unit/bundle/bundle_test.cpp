@@ -164,5 +164,43 @@ TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
   EXPECT_EQ(counts.without_binary, 1U);
 }
 
+TEST_F(BundleTest, has_spares_and_serves_by_them) {
+  // The winners are of 100 and 200 columns, and the dynamic one has no binary that could be found.
+  Trial spare = full_trial(onchip_config(2, 0));
+  spare.build_key = "build of " + onchip_config(8, 0).text();
+  spare.timing.reset();
+  store_.put_trial(other_, "impl-1", spare_mark(spare));
+  const std::filesystem::path path = folder_ / "spares.bundle";
+  write_bundle(store_, winners_to_take(store_, {}), path);
+  const Bundle bundle(path);
+  bool found = false;
+  for (const KnownShape& shape : bundle.known_shapes(key_, MeasureMode::cold, {{8, 100}, {16, 200}})) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.config != onchip_config(2, 0)) continue;
+      found = true;
+      EXPECT_TRUE(each.is_spare && each.has_binary && !each.was_timed());
+      EXPECT_EQ(shape.dims, (std::vector<std::int64_t>{16, 200}));
+    }
+  }
+  EXPECT_TRUE(found);
+  const auto row = bundle.timed(other_, MeasureMode::cold, "impl-1", onchip_config(2, 0));
+  ASSERT_TRUE(row.has_value());
+  EXPECT_FALSE(row->winner.trial.timing.has_value());
+  EXPECT_EQ(bundle.binary(bundle.build(row->winner.trial.build_key)->binary_hash), kBinary);
+  // Both serve the same things in the same order.
+  const Problem untuned = softmax_problem(12, 160);
+  const auto offered = [&](const WinnerSource& source) {
+    std::vector<std::string> texts;
+    offer_candidates(source, untuned, key_.interface_hash, h200(), {}, {}, [&](MatchCandidate& candidate) {
+      const Trial& trial = candidate.row.winner.trial;
+      texts.push_back(trial.config.text() + " " + trial.build_key);
+      return false;
+    });
+    return texts;
+  };
+  EXPECT_THAT(offered(bundle), testing::Contains(onchip_config(2, 0).text() + " " + spare.build_key));
+  EXPECT_EQ(offered(bundle), offered(store_));
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -115,7 +115,7 @@ TEST(Nearest, what_was_never_timed_is_ranked_when_the_caller_names_it) {
       rank_nearest(known, ShapeDims{120}, any, {config("tiled{block=64}", 0), config("tiled{block=128}", 0)});
   ASSERT_EQ(ranked.size(), 3U) << "what was timed is there once";
   for (const NearConfig& each : ranked) {
-    EXPECT_EQ(each.was_timed, each.config.text() != "tiled{block=64}");
+    EXPECT_EQ(each.is_stored, each.config.text() != "tiled{block=64}");
     EXPECT_EQ(each.has_binary, each.role.has_value());
     EXPECT_EQ(each.tuned_for, ShapeDims{100});
   }
@@ -129,6 +129,33 @@ TEST(Nearest, of_several_shapes_one_where_a_binary_is_kept_goes_before_a_nearer_
   ASSERT_EQ(ranked.size(), 1U);
   EXPECT_TRUE(ranked[0].has_binary);
   EXPECT_EQ(ranked[0].tuned_for, ShapeDims{1000});
+}
+
+TEST(Nearest, a_spare_has_no_time_and_must_promise_more) {
+  KnownConfig spare = config(kLarge, 0);
+  spare.has_binary = spare.is_spare = true;
+  const std::vector<KnownShape> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), spare}}};
+  const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{64, 128}, any);
+  ASSERT_EQ(ranked.size(), 2U);
+  EXPECT_EQ(ranked[0].config.text(), kSmall) << "a time of 0 is none";
+  EXPECT_TRUE(ranked[1].has_binary);
+  EXPECT_GT(ranked[1].expected_loss, ranked[0].expected_loss + kLeastRisk);
+  EXPECT_NEAR(rank_nearest(known, ShapeDims{64, 128}, any, {}, 0.5)[1].expected_loss - ranked[1].expected_loss,
+              0.5 - kLeastRisk, 1e-12);
+}
+
+TEST(Nearest, the_risk_of_what_nobody_timed_is_what_promises_failed_by) {
+  EXPECT_EQ(untimed_risk({}), kLeastRisk);
+  // Each shape has a config that was timed there alone, near in kind to the winner, and slower by half.
+  std::vector<KnownShape> known;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    known.push_back(
+        {{64 << i, 64},
+         {config(kSmall, 100, WinnerRole::best), config("tiled{block=" + std::to_string(65 + i) + "}", 150)}});
+  }
+  EXPECT_NEAR(untimed_risk(known), std::log(1.5), 0.2);
+  for (KnownShape& shape : known) shape.configs[1].median_ns = 101;
+  EXPECT_EQ(untimed_risk(known), kLeastRisk);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class RegretTest : public ::testing::Test {
   }
   std::vector<Regret> ask(LeftOut left_out = LeftOut::relatives) {
     const OpSpec spec = parse_problem(problem(1, 4), interface_).spec;
-    return regrets(cache_.store(), interface_, spec, recording_device(), MeasureMode::cold, left_out);
+    return regrets(cache_.store(), interface_, spec, recording_device(), MeasureMode::cold, {.left_out = left_out});
   }
 
   const OpInterface interface_ = scale_interface();

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "cache/store/database.hpp"
 #include "fixture.hpp"
 
@@ -345,6 +347,42 @@ TEST(StoreBatch, is_rolled_back_unless_committed) {
     batch.commit();
   }
   EXPECT_EQ(store.counts().winners, 2);
+}
+
+TEST_F(TransferWinners, bring_the_spares_with_their_binaries_and_times) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  const ProblemKey other = softmax_key(16, 200);
+  put_best(from, other, evidence(from, onchip_config(8)));
+  // One that was timed at the other shape alone, and one that was at its own, too.
+  Trial untimed = evidence(from, onchip_config(1, 0));
+  from.put_trial(other, "impl-1", untimed);
+  untimed.timing.reset();
+  from.put_trial(key, "impl-1", spare_mark(untimed));
+  const Trial timed = evidence(from, onchip_config(2, 0));
+  from.put_trial(key, "impl-1", timed);
+  from.put_trial(key, "impl-1", spare_mark(timed));
+  // No winner and no spare.
+  from.put_trial(key, "impl-1", evidence(from, onchip_config(16, 0)));
+  transfer_winners(from, to);
+  to.check();
+  const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
+  ASSERT_EQ(known.size(), 2U);
+  std::map<std::string, KnownConfig> here, there;
+  for (const KnownConfig& each : known[0].configs) here[each.config.text()] = each;
+  for (const KnownConfig& each : known[1].configs) there[each.config.text()] = each;
+  const KnownConfig& other_time = here.at(onchip_config(16, 0).text());
+  EXPECT_TRUE(other_time.was_timed() && !other_time.has_binary && !other_time.is_spare)
+      << "its time tells of its likes";
+  const KnownConfig& spare = here.at(onchip_config(1, 0).text());
+  EXPECT_TRUE(spare.is_spare && spare.has_binary && !spare.was_timed());
+  EXPECT_TRUE(there.at(onchip_config(1, 0).text()).was_timed());
+  const KnownConfig& both = here.at(onchip_config(2, 0).text());
+  EXPECT_TRUE(both.is_spare && both.has_binary && both.was_timed());
+  const auto row = to.timed(key, MeasureMode::cold, "impl-1", onchip_config(1, 0));
+  ASSERT_TRUE(row.has_value());
+  EXPECT_FALSE(row->winner.trial.timing.has_value());
+  EXPECT_EQ(to.binary(to.build(row->winner.trial.build_key)->binary_hash), kBinary);
+  EXPECT_TRUE(to.timed(key, MeasureMode::cold, "impl-1", onchip_config(2, 0))->winner.trial.timing.has_value());
 }
 
 }  // namespace

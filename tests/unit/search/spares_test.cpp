@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/spares.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "cache/plan.hpp"
+#include "tests/launch/sample_cache.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class SparesTest : public ::testing::Test {
+ protected:
+  SparesTest() : cache_(folder_.path() / "cache.db") {
+    cache_.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
+    cache_.add_op(interface_, scale_plain(), scale_kernels(), scale_binary());
+  }
+
+  void tune(std::int64_t rows, std::int64_t cols, const std::string& winner, WinnerRole role = WinnerRole::best) {
+    cache_.add_winner(interface_,
+                      "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) + "}", winner,
+                      {.role = role, .median_ns = 100});
+  }
+  std::vector<Spare> choose(std::size_t most) {
+    const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
+    const ProblemKey key{Problem{spec, {{"rows", 1}, {"cols", 1}}}, interface_.hash(), device_.fingerprint()};
+    const Store& store = cache_.store();
+    const SpaceValues space =
+        values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
+    return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space, most);
+  }
+
+  const OpInterface interface_ = scale_interface();
+  const DeviceFacts device_ = recording_device();
+  TemporaryFolder folder_;
+  SampleCache cache_;
+};
+
+TEST_F(SparesTest, serve_the_shapes_that_they_are_for_without_specialised_dims) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=4,vec=2,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=2,vec=2,static_dims=0}");
+  tune(8, 64, "plain{num_warps=1}", WinnerRole::base);
+  const std::vector<Spare> spares = choose(8);
+  ASSERT_FALSE(spares.empty());
+  for (const Spare& spare : spares) {
+    EXPECT_EQ(spare.config.implementation, "wide") << "the base has a binary";
+    EXPECT_FALSE(spare.config.specialised()) << spare.config.text();
+    EXPECT_NE(spare.config.text(), "wide{num_warps=2,vec=2,static_dims=0}") << "has a binary";
+    EXPECT_TRUE(
+        std::holds_alternative<LaunchPlan>(make_plan(interface_, scale_wide(), spare.config, spare.serves, device_)))
+        << spare.config.text() << " at " << spare.serves.key();
+    EXPECT_TRUE(spare.home == (ShapeDims{8, 64}) || spare.home == (ShapeDims{4096, 8190}));
+  }
+  const std::vector<Spare> again = choose(8);
+  EXPECT_TRUE(std::ranges::equal(spares, again, {}, &Spare::config, &Spare::config)) << "always the same";
+}
+
+TEST_F(SparesTest, are_no_more_than_asked_for_and_the_most_helpful_first) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=4,vec=2,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=2,vec=2,static_dims=0}");
+  const std::vector<Spare> some = choose(2);
+  const std::vector<Spare> one = choose(1);
+  ASSERT_FALSE(some.empty());
+  EXPECT_LE(some.size(), 2U);
+  ASSERT_THAT(one, SizeIs(1));
+  EXPECT_EQ(some.front().config, one.front().config);
+  EXPECT_THAT(choose(0), IsEmpty());
+}
+
+TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }
+
+}  // namespace
+}  // namespace tilewright

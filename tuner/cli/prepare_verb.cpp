@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/error.hpp"
+#include "cache/plan.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/stored_devices.hpp"
+#include "tuner/cli/sweep_setup.hpp"
+#include "tuner/cli/verb.hpp"
+#include "tuner/compile/source.hpp"
+#include "tuner/search/spares.hpp"
+#include "tuner/sweep/builder.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::int64_t kUsualConfigs = 32;
+constexpr std::int64_t kMostConfigs = 4096;
+
+/// What became of one op, dtype and attributes on one device.
+struct Prepared {
+  std::size_t there = 0, added = 0, failed = 0;
+};
+
+/// Makes spares for the specs of one device; all must outlive it.
+class Preparing {
+ public:
+  Preparing(Store& store, Builder& builder, const DeviceFacts& device, MeasureMode mode, std::size_t most)
+      : store_(store), builder_(builder), device_(device), mode_(mode), most_(most) {}
+
+  Prepared run(const OpDefinition& definition, const OpSpec& spec) {
+    const OpInterface& interface = definition.interface;
+    ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
+    for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
+    Prepared prepared{.there = spares_of(key), .added = 0, .failed = 0};
+    if (prepared.there >= most_) return prepared;
+    const std::vector<Spare> chosen =
+        choose_spares(store_, interface, spec, device_, mode_, space_of(definition), most_ - prepared.there);
+    std::vector<std::string> builds;
+    for (const Spare& spare : chosen) builds.push_back(request(definition, spare));
+    for (std::size_t i = 0; i < chosen.size() && !interrupted(); ++i) {
+      const std::optional<Build> build = builder_.wait(builds[i]);
+      if (!build) break;
+      ++(build->ok ? prepared.added : prepared.failed);
+      if (build->ok) keep(key, chosen[i], *build);
+    }
+    return prepared;
+  }
+
+ private:
+  std::size_t spares_of(const ProblemKey& key) const {
+    std::map<std::string, bool> spares;
+    for (const KnownShape& shape : store_.known_shapes(key, mode_, store_.tuned_shapes(key, mode_))) {
+      for (const KnownConfig& each : shape.configs) {
+        if (each.is_spare) spares[each.implementation_hash + each.config.text()] = true;
+      }
+    }
+    return spares.size();
+  }
+
+  /// Of the implementations as they are now: of others there is no source.
+  static SpaceValues space_of(const OpDefinition& definition) {
+    SpaceValues space;
+    for (const Implementation& implementation : definition.implementations) {
+      SeenValues& values = space[implementation.hash];
+      for (const std::string& name : implementation.recipe.parameters) {
+        values.push_back(std::ranges::find(implementation.space, name, &Parameter::name)->values);
+      }
+    }
+    return space;
+  }
+
+  std::string request(const OpDefinition& definition, const Spare& spare) {
+    const Implementation& implementation = definition.implementation(spare.config.implementation);
+    const auto plan = make_plan(definition.interface, implementation.recipe, spare.config, spare.serves, device_);
+    return builder_.request(
+        generate_source(definition, implementation, spare.config, spare.serves, std::get<LaunchPlan>(plan)),
+        device_.arch(), implementation.hash);
+  }
+
+  void keep(ProblemKey key, const Spare& spare, const Build& build) {
+    for (std::size_t d = 0; d < spare.home.size(); ++d) key.problem.dims[d].second = spare.home[d];
+    Trial trial;
+    if (const auto timed = store_.timed(key, mode_, spare.implementation_hash, spare.config)) {
+      trial = timed->winner.trial;
+    }
+    trial.config = spare.config;
+    trial.mode = mode_;
+    trial.build_key = build.key;
+    store_.put_trial(key, spare.implementation_hash, spare_mark(trial));
+  }
+
+  Store& store_;
+  Builder& builder_;
+  const DeviceFacts& device_;
+  MeasureMode mode_;
+  std::size_t most_;
+};
+
+/// The specs of an op with winners of this device, by text.
+std::map<std::string, OpSpec> specs_of(const Store& store, const OpInterface& interface, const DeviceFacts& device,
+                                       MeasureMode mode) {
+  std::map<std::string, OpSpec> specs;
+  const std::string hash = interface.hash();
+  for (const WinnerRow& row : store.list_winners(
+           {.op = interface.op, .fingerprint = device.fingerprint(), .mode = mode, .role = WinnerRole::best})) {
+    if (row.interface_hash == hash) specs.emplace(row.problem.spec.text(), row.problem.spec);
+  }
+  return specs;
+}
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  const std::string op = arguments.word(0, "an op");
+  arguments.require_at_most(1);
+  const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
+  const auto most = static_cast<std::size_t>(std::min(kMostConfigs, arguments.integer("configs", kUsualConfigs, 1)));
+  Catalogue catalogue = open_catalogue(arguments);
+  const OpDefinition& definition = catalogue.find(op);
+  static_cast<void>(open_to_read(arguments));  // says how to make one
+  Store store(cache_path(arguments));
+  watch_interrupts();
+
+  Table table;
+  table.title = fmt::format("Binaries of {} for shapes never tuned", op);
+  table.columns = {
+      {"spec", "spec"}, {"added", "added"}, {"there", "there before"}, {"failed", "failed"}, {"device", "device"}};
+  for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
+    const std::map<std::string, OpSpec> specs = specs_of(store, definition.interface, device, mode);
+    if (specs.empty()) continue;
+    const std::unique_ptr<Compiler> compiler = open_compiler(arguments, device.is_cpu());
+    Builder builder(store, *compiler, catalogue.builtin_dir(),
+                    static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted);
+    Preparing preparing(store, builder, device, mode, most);
+    for (const auto& [text, spec] : specs) {
+      if (interrupted()) break;
+      const Prepared done = preparing.run(definition, spec);
+      table.rows.push_back({text, static_cast<std::int64_t>(done.added), static_cast<std::int64_t>(done.there),
+                            static_cast<std::int64_t>(done.failed), device.fingerprint()});
+    }
+  }
+  if (table.rows.empty()) {
+    throw Error(
+        fmt::format("the cache {} has no winner of {} as it is defined now; make some with: tilewright sweep {}",
+                    store.path().string(), op, op));
+  }
+  console.print(table, format);
+  return interrupted() ? ExitCode::partly : ExitCode::done;
+}
+
+}  // namespace
+
+Verb prepare_verb() {
+  Verb verb;
+  verb.name = "prepare";
+  verb.summary = "Compile what will serve shapes that were never tuned";
+  verb.usage = "OP [OPTION...]";
+  verb.description = {
+      "A winner may have dims as constants, or fit its shape so closely that no other shape can be served by it. So "
+      "for "
+      "each dtype and attributes with winners, shapes are drawn between and around the tuned ones, and configs without "
+      "specialised dims are compiled that serve most of them well, as far as the trials of the cache tell. They are "
+      "kept in the cache as spares: `match` and the launch library consider them, `export` and its bundles have them.",
+      "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export; more is "
+      "added only up to the number asked for. `tilewright regret OP --spares N` tells what it is good for.",
+  };
+  verb.options = {
+      {"configs", "N", "So many for each dtype and attributes (32), those that help most first."},
+      {"jobs", "N", "Compilers at once; default: one a core."},
+      {"compile-timeout", "SECONDS", "Of one compile (120)."},
+      kDevice,
+      kMode,
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {{"tilewright prepare softmax", "Before `tilewright export softmax --bundle softmax.bundle`."}};
+  verb.exit_codes =
+      "0 done, 1 there is no winner or the cache cannot be written, 2 the command line is wrong, 3 interrupted.";
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/spares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cache/plan.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Shapes drawn for each spare, so that no range of a dim is without one; and their bounds.
+constexpr std::size_t kShapesEach = 8;
+constexpr std::size_t kFewestShapes = 64;
+constexpr std::size_t kMostShapes = 512;
+/// How far the drawn shapes reach beyond those that were tuned.
+constexpr double kBeyond = 2;
+/// What a shape loses that nothing serves but the base.
+const double kUnserved = std::log(2.0);
+/// Two of three lengths are a multiple of this where they are long, as most that applications have are.
+constexpr std::int64_t kUsualMultiple = 8;
+constexpr std::int64_t kLong = 64;
+
+using Identity = std::pair<std::string, std::string>;
+
+Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& dims) {
+  Problem problem{spec, {}};
+  for (std::size_t d = 0; d < dims.size(); ++d) problem.dims.emplace_back(interface.dims[d], dims[d]);
+  return problem;
+}
+
+/// Spread evenly over the logarithms of the lengths, by the recurrence of the generalised golden ratio.
+std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::size_t count) {
+  const std::size_t size = tuned.front().size();
+  double golden = 2;
+  for (int i = 0; i < 32; ++i) golden = std::pow(1 + golden, 1 / static_cast<double>(size + 1));
+  std::vector<ShapeDims> drawn;
+  for (std::size_t i = 0; i < count; ++i) {
+    ShapeDims& shape = drawn.emplace_back();
+    for (std::size_t d = 0; d < size; ++d) {
+      const auto [least, most] = std::ranges::minmax(tuned, {}, [&](const ShapeDims& each) { return each[d]; });
+      const double low = std::max(1.0, static_cast<double>(least[d]) / kBeyond);
+      const double high = static_cast<double>(most[d]) * kBeyond;
+      const double step = static_cast<double>(i + 1) / std::pow(golden, static_cast<double>(d + 1));
+      std::int64_t length = std::llround(low * std::pow(high / low, step - std::floor(step)));
+      if ((i + d) % 3 != 0 && length >= kLong) length = length / kUsualMultiple * kUsualMultiple;
+      shape.push_back(std::max<std::int64_t>(1, length));
+    }
+  }
+  return drawn;
+}
+
+class Choosing {
+ public:
+  Choosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
+           MeasureMode mode, const SpaceValues& space)
+      : source_(source), interface_(interface), spec_(spec), device_(device), mode_(mode) {
+    for (const auto& [hash, values] : space) {
+      if (auto stored = source_.implementation_by_hash(hash)) {
+        implementations_.push_back({hash, std::move(stored->recipe), values});
+      }
+    }
+  }
+
+  std::vector<Spare> run(std::size_t most) {
+    const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
+                         device_.fingerprint()};
+    const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
+    if (tuned.empty() || most == 0) return {};
+    for (KnownShape& shape : source_.known_shapes(key, mode_, tuned)) {
+      for (const KnownConfig& each : shape.configs) note(each);
+      known_.emplace(shape.dims, std::move(shape));
+    }
+    shapes_ = draw_shapes(tuned, std::clamp(kShapesEach * most, kFewestShapes, kMostShapes));
+    for (const ShapeDims& shape : shapes_) expect(tuned, shape);
+    std::vector<Spare> chosen;
+    while (chosen.size() < most) {
+      const std::optional<std::size_t> best = most_helpful();
+      if (!best) break;
+      const Candidate& taken = candidates_[*best];
+      const ShapeDims& shape = shapes_[where_it_helps(*best)];
+      chosen.push_back({taken.implementation_hash, taken.config, problem_of(interface_, spec_, shape),
+                        nearest_shapes(tuned, shape, 1).front()});
+      take(*best);
+    }
+    return chosen;
+  }
+
+ private:
+  struct Known {
+    std::string hash;
+    ImplementationRecipe recipe;
+    SeenValues values;
+  };
+  struct Candidate {
+    std::string implementation_hash;
+    Config config;
+  };
+  /// Of one candidate at one drawn shape.
+  struct Expected {
+    std::size_t candidate = 0;
+    double loss = 0;
+  };
+
+  void note(const KnownConfig& each) {
+    const Identity identity(each.implementation_hash, each.config.text());
+    if (each.role == WinnerRole::base) bases_.insert(identity);
+    if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
+  }
+
+  /// What every config that could be launched for a shape is expected to lose there.
+  void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
+    std::vector<KnownShape> around;
+    for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
+      if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
+    }
+    const Expectation expectation(around, shape);
+    const Problem problem = problem_of(interface_, spec_, shape);
+    std::vector<Expected>& here = expected_.emplace_back();
+    double& least = loss_.emplace_back(kUnserved);
+    for (const Known& implementation : implementations_) {
+      for (Config& config : combinations(implementation.recipe, implementation.values, problem, device_)) {
+        if (config.specialised()) continue;
+        const Identity identity(implementation.hash, config.text());
+        if (bases_.contains(identity)) continue;
+        if (std::holds_alternative<Illegal>(make_plan(interface_, implementation.recipe, config, problem, device_))) {
+          continue;
+        }
+        const double loss = expectation.loss(implementation.hash, config);
+        if (kept_.contains(identity)) {
+          least = std::min(least, loss);
+          continue;
+        }
+        const auto [place, is_new] = places_.try_emplace(identity, candidates_.size());
+        if (is_new) candidates_.push_back({implementation.hash, std::move(config)});
+        here.push_back({place->second, loss});
+      }
+    }
+  }
+
+  std::optional<std::size_t> most_helpful() const {
+    constexpr double kLeastGain = 1e-6;
+    std::vector<double> gains(candidates_.size(), 0);
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const Expected& each : expected_[i]) gains[each.candidate] += std::max(0.0, loss_[i] - each.loss);
+    }
+    const auto best = std::ranges::max_element(gains);
+    if (best == gains.end() || *best < kLeastGain) return std::nullopt;
+    return static_cast<std::size_t>(best - gains.begin());
+  }
+
+  std::size_t where_it_helps(std::size_t candidate) const {
+    std::size_t where = 0;
+    double most = -1;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const Expected& each : expected_[i]) {
+        if (each.candidate != candidate || loss_[i] - each.loss <= most) continue;
+        most = loss_[i] - each.loss;
+        where = i;
+      }
+    }
+    return where;
+  }
+
+  void take(std::size_t candidate) {
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const Expected& each : expected_[i]) {
+        if (each.candidate == candidate) loss_[i] = std::min(loss_[i], each.loss);
+      }
+    }
+  }
+
+  const WinnerSource& source_;
+  const OpInterface& interface_;
+  const OpSpec& spec_;
+  const DeviceFacts& device_;
+  MeasureMode mode_;
+  std::vector<Known> implementations_;
+  std::map<ShapeDims, KnownShape> known_;
+  std::set<Identity> bases_;
+  /// What needs no spare: it has a binary.
+  std::set<Identity> kept_;
+  /// Those drawn; for each what is expected of the candidates, and the least loss of what is taken so far.
+  std::vector<ShapeDims> shapes_;
+  std::vector<std::vector<Expected>> expected_;
+  std::vector<double> loss_;
+  std::vector<Candidate> candidates_;
+  std::map<Identity, std::size_t> places_;
+};
+
+}  // namespace
+
+SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape>& known) {
+  SpaceValues values;
+  std::map<std::string, ImplementationRecipe> recipes;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      const auto [recipe, is_new] = recipes.try_emplace(each.implementation_hash);
+      if (is_new) {
+        if (auto stored = source.implementation_by_hash(each.implementation_hash)) recipe->second = stored->recipe;
+      }
+      see(recipe->second, each.config, values[each.implementation_hash]);
+    }
+  }
+  return values;
+}
+
+std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
+                                 const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
+                                 std::size_t most) {
+  return Choosing(source, interface, spec, device, mode, space).run(most);
+}
+
+}  // namespace tilewright
