@@ -153,6 +153,21 @@ TEST_F(ProgressTest, is_one_event_a_line_for_programs_each_of_them_documented) {
   EXPECT_TRUE(contains(last["problem_done"]["winner"].get<std::string>(), "rowwise{variant=0,"));
   EXPECT_GT(last["problem_done"]["median_ns"].get<double>(), 0);
   EXPECT_TRUE(contains(last["message"]["text"].get<std::string>(), "1 problem in ")) << outcome.err;
+  ASSERT_EQ(last.count("sweep_done"), 1U) << outcome.err;
+  EXPECT_EQ(last["sweep_done"]["outcome"], "done");
+  EXPECT_EQ(last["sweep_done"]["problems"], 1);
+  EXPECT_GT(last["sweep_done"]["measured"], 0);
+  EXPECT_GT(last["sweep_done"]["wall_ms"], 0);
+}
+
+TEST_F(ProgressTest, ends_with_an_event_that_says_why) {
+  use_swept_cache();
+  const Outcome stopped = run_on_ops({"sweep", "shift", "--device", "cpu", "--no-ceilings", "--log-format", "json",
+                                      "--shapes", "rows=2..40+2 cols=31..39+2"},
+                                     {.interrupt = Interrupt{"\"problem_done\""}});
+  EXPECT_EQ(stopped.code, 3) << stopped.err;
+  EXPECT_TRUE(contains(stopped.err, "\"event\":\"sweep_done\"")) << stopped.err;
+  EXPECT_TRUE(contains(stopped.err, "\"outcome\":\"interrupted\"")) << stopped.err;
 }
 
 TEST_F(ProgressTest, has_mistakes_of_the_command_line_among_the_events) {
