@@ -95,8 +95,8 @@ TEST(RenderText, prints_records_as_blocks_without_what_is_not_known) {
   Table table{"",
               {{"winner", "winner"}, {"time_ns", "time", Unit::nanoseconds}, {"id", "", Unit::none, Shown::programs}},
               {{Cell(std::string("a")), Cell(2000.0), Cell(std::int64_t{7})}, {Cell(std::string("b")), Cell(), Cell()}},
-              {},
-              true};
+              {}};
+  table.as_records = true;
   EXPECT_EQ(render_text(table, 80),
             "winner  a\n"
             "time    2.000 µs\n"
