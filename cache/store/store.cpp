@@ -229,8 +229,8 @@ std::uint64_t Store::winners_state() const {
     add(database.query("SELECT count(ended_at) FROM sweeps"));
     add(database.query("SELECT ifnull((SELECT iif(sweep IS NULL, id, 0) FROM trials ORDER BY id DESC LIMIT 1), 0)"));
     // A trial is of one problem, device and mode. All of this is in the index.
-    Query rows = database.query(
-        "SELECT trial, position, role = 'best', role = 'base' FROM winners INDEXED BY winners_by_spec");
+    Query rows =
+        database.query("SELECT trial, position, role = 'best', role = 'base' FROM winners INDEXED BY winners_by_spec");
     while (rows.next()) {
       state.push_back(static_cast<std::uint64_t>(rows.integer(0)));
       state.push_back(static_cast<std::uint64_t>(4 * rows.integer(1) + 2 * rows.integer(2) + rows.integer(3)));

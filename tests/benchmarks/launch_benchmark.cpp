@@ -86,8 +86,8 @@ void plan_lookup(benchmark::State& state) {
     keys[i].context = 1;
     keys[i].alignment = 077;
     keys[i].dims = {static_cast<std::int64_t>(i + 1), 4096};
-    table.insert(keys[i], {std::shared_ptr<const launch::ReadyPlan>(),
-                           reinterpret_cast<const launch::ReadyPlan*>(keys.data() + i)});
+    table.put(keys[i], {std::shared_ptr<const launch::ReadyPlan>(),
+                        reinterpret_cast<const launch::ReadyPlan*>(keys.data() + i)});
   }
   std::size_t next = 0;
   for (auto _ : state) {

@@ -9,7 +9,6 @@
 
 #include "tuner/bench/watch.hpp"
 #include "tuner/report/evidence_table.hpp"
-#include "tuner/report/evidence_table.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
@@ -169,39 +168,6 @@ std::string evidence_text(const Store& store, const Problem& problem, const Serv
   text += build_text(store, row.winner.trial) + machine_text(row);
   if (row.device.is_cpu()) text += "  " + emulator_note() + "\n";
   return text;
-}
-
-Table evidence_records(const Store& store, const Problem& problem, const std::vector<ServedLine>& lines) {
-  struct Proof {
-    Winner winner;
-    History::TrialOf trial;
-    std::optional<History::BuildOf> build;
-  };
-  std::vector<Proof> proofs;
-  for (const ServedLine& line : lines) {
-    Proof& proof = proofs.emplace_back();
-    if (!line.served.row) continue;
-    proof.winner = line.served.row->winner;
-    // What was measured elsewhere was not chosen here.
-    if (line.served.match.fit != Fit::exact) proof.winner.choice = {};
-    const auto trial = store.trial(proof.winner.trial.id);
-    if (trial && trial->timing) proof.trial.rounds = static_cast<std::int32_t>(trial->timing->rounds_ns.size());
-    if (const auto build = store.build(proof.winner.trial.build_key)) proof.build = build_of(*build);
-  }
-  std::vector<EvidenceLine> evidence;
-  for (const Proof& proof : proofs) {
-    evidence.push_back({&proof.winner, &proof.trial, proof.build ? &*proof.build : nullptr});
-  }
-  Table table = served_table(problem, lines);
-  const Table more = evidence_table(evidence);
-  const std::vector<Column> known = table.columns;
-  for (std::size_t i = 0; i < more.columns.size(); ++i) {
-    const auto is_it = [&](const Column& column) { return column.name == more.columns[i].name; };
-    if (std::any_of(known.begin(), known.end(), is_it)) continue;
-    table.columns.push_back(more.columns[i]);
-    for (std::size_t row = 0; row < table.rows.size(); ++row) table.rows[row].push_back(more.rows[row][i]);
-  }
-  return table;
 }
 
 Table evidence_records(const Store& store, const Problem& problem, const std::vector<ServedLine>& lines) {
