@@ -23,7 +23,8 @@ TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
   }
   ASSERT_GT(added, 0);
   std::int64_t there = 0;
-  for (const nlohmann::json& row : json_of({"prepare", "shift", "--configs", "2"}).at("rows")) {
+  const nlohmann::json second = json_of({"prepare", "shift", "--configs", "2"});
+  for (const nlohmann::json& row : second.at("rows")) {
     there += row.at("there").get<std::int64_t>();
   }
   EXPECT_EQ(there, added);

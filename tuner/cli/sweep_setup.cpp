@@ -130,10 +130,10 @@ std::string summary_text(const SweepSummary& summary, const Store& store) {
   std::string text = fmt::format("{} problem{} in {:.3f} s: {} configs measured", summary.problems,
                                  summary.problems == 1 ? "" : "s", summary.wall_seconds.count(), summary.measured);
   if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
-  if (summary.forbidden > 0) text += fmt::format(", {} forbidden for their problems", summary.forbidden);
   if (summary.pruned > 0) text += fmt::format(", {} left out since they cannot win", summary.pruned);
   text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
                       summary.compiled, show_duration(summary.compile_seconds.count()));
+  if (summary.forbidden > 0) text += fmt::format(", {} forbidden for their problems", summary.forbidden);
   text += fmt::format("; devices waited {:.3f} s for compilers", summary.waited_seconds.count());
   return text + fmt::format("; cache {}", store.path().string());
 }
