@@ -300,12 +300,14 @@ std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::
   std::vector<double> distances;
   std::vector<bool> timed;
   ByConfig<std::size_t> places;
-  ByConfig<bool> bases;
+  // Not taken: bases, and untried what failed at a shape around.
+  ByConfig<bool> bases, failed;
   for (const KnownShape& at : known) {
     const double away = expectation.distance_to(at.dims);
     for (const KnownConfig& each : at.configs) {
       if (each.role == WinnerRole::base) bases.emplace(identity(each), true);
-      if (each.role == WinnerRole::base || !usable(each, at.dims)) continue;
+      if (each.has_failed) failed.emplace(identity(each), true);
+      if (each.has_failed || each.role == WinnerRole::base || !usable(each, at.dims)) continue;
       const auto [place, is_new] = places.emplace(identity(each), ranked.size());
       NearConfig origin{at.dims, each.role, each.implementation_hash, each.config, each.role || each.has_binary};
       if (is_new) {
@@ -326,9 +328,15 @@ std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::
     }
   }
   for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].expected_loss += timed[i] ? 0 : risk;
+  for (const auto& [config, place] : places) {
+    if (!timed[place] && failed.contains(config)) ranked[place].expected_loss = std::numeric_limits<double>::infinity();
+  }
+  std::erase_if(ranked, [](const NearConfig& each) { return std::isinf(each.expected_loss); });
   for (const KnownConfig& each : untimed) {
     const Identity config = identity(each);
-    if (known.empty() || bases.contains(config) || !places.emplace(config, ranked.size()).second) continue;
+    if (known.empty() || bases.contains(config) || failed.contains(config) ||
+        !places.emplace(config, ranked.size()).second)
+      continue;
     ranked.push_back({known.front().dims, std::nullopt, each.implementation_hash, each.config, false, false,
                       risk + expectation.loss(each.implementation_hash, each.config)});
   }

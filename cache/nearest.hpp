@@ -96,7 +96,8 @@ struct NearConfig {
 using Usable = std::function<bool(const KnownConfig& config, const ShapeDims& tuned_for)>;
 
 /// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to judge.
-/// Bases are left out, and what `usable` refuses: a config, and the shape where it was timed. Of `untimed`, which nothing is
+/// Bases are left out, what was timed nowhere and failed somewhere, and what `usable` refuses: a config, and the shape where it
+/// was timed. Of `untimed`, which nothing is
 /// stored of, those that are not in `known` are among them, as if of the first shape. What was timed nowhere must promise
 /// `risk` more.
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known,

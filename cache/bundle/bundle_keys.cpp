@@ -132,6 +132,7 @@ std::vector<KnownRow> decode_known(const std::string& text) {
     if (item.size() > 4) row.build_key = item.at(4);
     known.has_binary = !row.build_key.empty();
     known.is_spare = known.has_binary;
+    known.has_failed = !known.role && !known.is_spare && !known.was_timed();
   }
   return rows;
 }

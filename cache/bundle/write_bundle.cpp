@@ -96,7 +96,7 @@ class Writing {
       for (const KnownConfig& each : known[dims]) {
         const std::pair identity(each.implementation_hash, each.config.text());
         if (each.role || own.count(identity) > 0) continue;
-        if (!spec.has_spares && spec.configs.count(identity) == 0) continue;
+        if (!spec.has_spares && !each.has_failed && spec.configs.count(identity) == 0) continue;
         add_implementation(each.implementation_hash);
         shape.rows.push_back({each, each.is_spare ? spare_binary(shape, each) : std::string()});
       }

@@ -272,7 +272,7 @@ struct WinnerRow {
 struct KnownConfig {
   std::string implementation_hash;
   Config config;
-  /// 0: nobody timed it here; then it is a spare.
+  /// 0: nobody timed it here; then it is a spare, or failed.
   double median_ns = 0;
   /// The role in which it is a winner here; nothing: it is none.
   std::optional<WinnerRole> role;
@@ -280,6 +280,8 @@ struct KnownConfig {
   bool has_binary = false;
   /// Its binary is kept for shapes around that were not tuned.
   bool is_spare = false;
+  /// Its newest try here went wrong.
+  bool has_failed = false;
 
   [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
 };

@@ -15,7 +15,7 @@ namespace {
 /// Configs by row id: few, and decoded once each.
 using Configs = std::map<std::int64_t, KnownConfig>;
 
-/// Winners of a problem, then what else was timed there, each config's newest time, and its spares.
+/// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares.
 std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
                                   Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
@@ -42,15 +42,17 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
   Query timed = database.query(
       "SELECT t.config, max(CASE t.status WHEN 'pruned' THEN 0 ELSE t.id END), ifnull(t.median_ns, 0), t.build IS NOT "
       "NULL, "
-      "c.text, m.hash, total(t.status = 'pruned') > 0 FROM trials t "
+      "c.text, m.hash, total(t.status = 'pruned') > 0, t.status NOT IN ('ok', 'pruned') FROM trials t "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
       "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND (t.status <> 'pruned' OR "
       "(t.reason = ? AND t.build IS NOT NULL)) GROUP BY t.config "
-      "HAVING t.status = 'pruned' OR (t.status = 'ok' AND t.median_ns IS NOT NULL)",
+      "HAVING t.status <> 'ok' OR t.median_ns IS NOT NULL",
       problem, device, name(mode), kSpare);
   while (timed.next()) {
     if (winners.contains(timed.integer(0))) continue;
     KnownConfig& known = found.emplace_back(config_of(timed, 4, 5));
+    known.has_failed = timed.integer(7) != 0;
+    if (known.has_failed) continue;
     known.median_ns = timed.real(2);
     known.has_binary = timed.integer(3) != 0;
     known.is_spare = timed.integer(6) != 0;

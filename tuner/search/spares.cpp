@@ -17,7 +17,7 @@ constexpr std::size_t kShapesEach = 8;
 constexpr std::size_t kFewestShapes = 64;
 constexpr std::size_t kMostShapes = 512;
 /// How far the drawn shapes reach beyond those that were tuned.
-constexpr double kBeyond = 2;
+constexpr double kBeyond = 4;
 /// What a shape loses that nothing serves but the base.
 const double kUnserved = std::log(2.0);
 /// Two of three lengths are a multiple of this where they are long, as most that applications have are.
@@ -107,7 +107,7 @@ class Choosing {
 
   void note(const KnownConfig& each) {
     const Identity identity(each.implementation_hash, each.config.text());
-    if (each.role == WinnerRole::base) bases_.insert(identity);
+    if (each.role == WinnerRole::base || each.has_failed) refused_.insert(identity);
     if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
   }
 
@@ -125,7 +125,7 @@ class Choosing {
       for (Config& config : combinations(implementation.recipe, implementation.values, problem, device_)) {
         if (config.specialised()) continue;
         const Identity identity(implementation.hash, config.text());
-        if (bases_.contains(identity)) continue;
+        if (refused_.contains(identity)) continue;
         if (std::holds_alternative<Illegal>(make_plan(interface_, implementation.recipe, config, problem, device_))) {
           continue;
         }
@@ -180,7 +180,8 @@ class Choosing {
   MeasureMode mode_;
   std::vector<Known> implementations_;
   std::map<ShapeDims, KnownShape> known_;
-  std::set<Identity> bases_;
+  /// Bases, and what failed somewhere.
+  std::set<Identity> refused_;
   /// What needs no spare: it has a binary.
   std::set<Identity> kept_;
   /// Those drawn; for each what is expected of the candidates, and the least loss of what is taken so far.

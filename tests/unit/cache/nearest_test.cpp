@@ -144,6 +144,18 @@ TEST(Nearest, a_spare_has_no_time_and_must_promise_more) {
               0.5 - kLeastRisk, 1e-12);
 }
 
+TEST(Nearest, what_failed_is_not_taken_untried) {
+  KnownConfig failed = config(kLarge, 0);
+  failed.has_failed = true;
+  KnownConfig spare = config(kLarge, 0);
+  spare.has_binary = spare.is_spare = true;
+  const std::vector<KnownShape> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), failed}},
+                                      {{64, 128}, {spare}}};
+  const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{64, 100}, any, {config(kLarge, 0)});
+  ASSERT_EQ(ranked.size(), 1U);
+  EXPECT_EQ(ranked[0].config.text(), kSmall);
+}
+
 TEST(Nearest, the_risk_of_what_nobody_timed_is_what_promises_failed_by) {
   EXPECT_EQ(untimed_risk({}), kLeastRisk);
   // Each shape has a config that was timed there alone, near in kind to the winner, and slower by half.

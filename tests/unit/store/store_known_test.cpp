@@ -17,7 +17,8 @@ std::vector<double> times_at(const Store& store, const ProblemKey& key) {
   std::vector<double> times;
   for (const KnownShape& shape : store.known_shapes(key, MeasureMode::cold, {{8, 64}})) {
     for (const KnownConfig& known : shape.configs) {
-      if (!known.role) times.push_back(known.median_ns);
+      EXPECT_EQ(known.has_failed, !known.role && !known.was_timed());
+      if (!known.role && !known.has_failed) times.push_back(known.median_ns);
     }
   }
   return times;
