@@ -107,11 +107,11 @@ void expect_losses(const std::string& op, AtMost kept, AtMost compiled, AtMost f
 }
 
 TEST(Untuned, softmax_loses_no_more_than_it_did) {
-  expect_losses("softmax", {0.12, 0.45}, {0.04, 0.28}, {0.16, 0.90}, {0.65, 6.5});
+  expect_losses("softmax", {0.12, 0.45}, {0.04, 0.28}, {0.13, 0.60}, {0.11, 0.55});
 }
 
 TEST(Untuned, rmsnorm_loses_no_more_than_it_did) {
-  expect_losses("rmsnorm", {0.17, 0.52}, {0.05, 0.26}, {0.21, 0.46}, {0.22, 0.70});
+  expect_losses("rmsnorm", {0.17, 0.52}, {0.05, 0.26}, {0.21, 0.46}, {0.21, 0.46});
 }
 
 TEST(Untuned, gemm_loses_no_more_than_it_did_nor_much_more_when_it_is_compiled) {
