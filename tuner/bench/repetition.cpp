@@ -22,7 +22,7 @@ int launches_for(double estimate_ns, std::chrono::nanoseconds target, int input_
   const double wanted = estimate_ns > 0 ? std::ceil(static_cast<double>(target.count()) / estimate_ns) : kMostLaunches;
   // Whole turns of the rotation: each set counts alike, and the next round begins where the sets are coldest.
   const int most_turns = std::max(kMostLaunches / sets, 1);
-  const double turns = std::ceil(std::min(wanted, double{kMostLaunches}) / sets);
+  const double turns = std::round(std::min(wanted, double{kMostLaunches}) / sets);
   return sets * std::clamp(static_cast<int>(turns), 1, most_turns);
 }
 

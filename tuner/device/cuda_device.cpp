@@ -161,6 +161,7 @@ class CudaDevice : public Device {
                         .launches = request.launches,
                         .sets = set_count,
                         .bytes_per_set = ready.tensor_bytes(),
+                        .loose = request.loose,
                         .what = "timing " + ready.name()},
                        launch, restore);
   }
@@ -223,6 +224,7 @@ class CudaDevice : public Device {
     int launches = 1;
     int sets = 1;
     std::int64_t bytes_per_set = 0;
+    bool loose = false;
     std::string what;
   };
 
@@ -236,7 +238,8 @@ class CudaDevice : public Device {
                                       const std::vector<Restore>& restore) {
     const bool rotates = std::min(plan.launches, plan.sets) * plan.bytes_per_set > 2 * facts_.l2_bytes;
     const bool has_data = plan.bytes_per_set > 0;
-    const bool flush = has_data && (plan.mode == MeasureMode::events || (plan.mode == MeasureMode::cold && !rotates));
+    const bool flush =
+        has_data && (plan.loose || plan.mode == MeasureMode::events || (plan.mode == MeasureMode::cold && !rotates));
     EnqueueBefore before;
     if (flush || !restore.empty()) {
       before = [this, flush, restore](cuda::Stream stream) {
@@ -247,6 +250,7 @@ class CudaDevice : public Device {
     if (plan.mode == MeasureMode::events) {
       return event_rounds(driver_, stream_, plan.launches, plan.what, launch, std::move(before));
     }
+    if (plan.loose) return loose_rounds(driver_, stream_, {plan.launches, 0, plan.what}, launch, std::move(before));
     // What a launch changes may be changed once a round: then nothing may run ahead of it.
     const int lead = before ? 0 : std::clamp(plan.launches / 8, 1, std::max(plan.sets, 128));
     return graph_rounds(driver_, stream_, {plan.launches, lead, plan.what}, launch, std::move(before));

@@ -54,6 +54,36 @@ class GraphRounds : public Rounds {
   cuda::OwnedEvent start_, end_;
 };
 
+class LooseRounds : public Rounds {
+ public:
+  LooseRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, const GraphShape& shape,
+              EnqueueLaunch launch, EnqueueBefore before)
+      : stream_(stream),
+        launches_(shape.launches),
+        what_(shape.what),
+        launch_(std::move(launch)),
+        before_(std::move(before)),
+        start_(driver),
+        end_(driver) {}
+
+  double run() override {
+    if (before_) before_(stream_.get());
+    start_.record(stream_.get());
+    for (int i = 0; i < launches_; ++i) launch_(stream_.get(), i);
+    end_.record(stream_.get());
+    stream_.synchronize(what_);
+    return end_.nanoseconds_since(start_) / launches_;
+  }
+
+ private:
+  const cuda::OwnedStream& stream_;
+  int launches_;
+  std::string what_;
+  EnqueueLaunch launch_;
+  EnqueueBefore before_;
+  cuda::OwnedEvent start_, end_;
+};
+
 class EventRounds : public Rounds {
  public:
   EventRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, int launches, std::string what,
@@ -108,6 +138,11 @@ void CacheFlush::enqueue(cuda::Stream stream) {
 std::unique_ptr<Rounds> graph_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
                                      const GraphShape& shape, const EnqueueLaunch& launch, EnqueueBefore before) {
   return std::make_unique<GraphRounds>(driver, stream, shape, launch, std::move(before));
+}
+
+std::unique_ptr<Rounds> loose_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
+                                     const GraphShape& shape, EnqueueLaunch launch, EnqueueBefore before) {
+  return std::make_unique<LooseRounds>(driver, stream, shape, std::move(launch), std::move(before));
 }
 
 std::unique_ptr<Rounds> event_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, int launches,

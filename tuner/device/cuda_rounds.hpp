@@ -42,6 +42,10 @@ struct GraphShape {
                                                    const GraphShape& shape, const EnqueueLaunch& launch,
                                                    EnqueueBefore before);
 
+/// As graph_rounds without lead and graph: `before`, then the launches one behind the other.
+[[nodiscard]] std::unique_ptr<Rounds> loose_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
+                                                   const GraphShape& shape, EnqueueLaunch launch, EnqueueBefore before);
+
 /// Each launch alone between two events, `before` ahead of each; the mean of the round's launches.
 [[nodiscard]] std::unique_ptr<Rounds> event_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
                                                    int launches, std::string what, EnqueueLaunch launch,

@@ -71,6 +71,9 @@ struct RoundsRequest {
   /// Rotated over, in order.
   std::span<const LaunchArgs> sets;
   std::span<const Restore> restore;
+  /// Launched one by one behind a cleared cache, and no graph is made of them: ready at once, but where a kernel is shorter
+  /// than the host's part of a launch it is the host that is timed. Good enough to tell how long a round should be.
+  bool loose = false;
 };
 
 class TensorTools;

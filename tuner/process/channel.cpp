@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace tilewright {
 namespace {
@@ -22,11 +23,13 @@ bool Channel::send(const Message& message) const { return send(message, std::nul
 
 Channel::Received Channel::send(const Message& message, std::optional<Clock::time_point> deadline,
                                 const std::function<bool()>& interrupted) const {
-  std::string bytes;
+  // The length goes with the message, so that whoever waits for it wakes once.
+  std::uint64_t length = 0;
+  std::string bytes(sizeof length, '\0');
   Message::to_cbor(message, bytes);
-  const std::uint64_t length = bytes.size();
-  const Received sent = send(&length, sizeof length, deadline, interrupted);
-  return sent == Received::message ? send(bytes.data(), bytes.size(), deadline, interrupted) : sent;
+  length = bytes.size() - sizeof length;
+  std::memcpy(bytes.data(), &length, sizeof length);
+  return send(bytes.data(), bytes.size(), deadline, interrupted);
 }
 
 Channel::Received Channel::send(const void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,

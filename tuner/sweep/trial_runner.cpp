@@ -19,6 +19,9 @@ namespace {
 
 // A round is long enough to time and short enough for the budget to hold many.
 constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
+// How long a round should be is told by launches of so long, or by so many.
+constexpr std::chrono::duration<double, std::nano> kLook = std::chrono::microseconds(300);
+constexpr int kMostLooked = 32;
 // The floor is a property of the device: a short look suffices.
 constexpr StopRule kFloorRule{
     .relative_interval = 0.02, .min_rounds = 5, .max_rounds = 20, .budget = std::chrono::milliseconds(10)};
@@ -170,19 +173,15 @@ double TrialRunner::floor_ns(int launches) {
   return floors_.emplace(launches, measure(*rounds, kFloorRule, setting_.interrupted).median_ns).first->second;
 }
 
-std::unique_ptr<Rounds> TrialRunner::long_enough(DeviceExecutable& executable, RoundsRequest& request,
-                                                 double estimate_ns) {
-  const auto sets = static_cast<int>(request.sets.size());
-  for (int look = 0;; ++look) {
-    const int before = request.launches;
-    request.launches = launches_for(estimate_ns, kRoundTarget, sets);
-    // What a launch changes is put back between rounds only: no set may be used twice in one.
-    if (!request.restore.empty()) request.launches = std::min(request.launches, sets);
-    auto rounds = device_.rounds(executable, request);
-    // The first estimate is of one launch with all that a round costs besides; a second one, of many, is near enough.
-    if (look > 0 || request.launches == before) return rounds;
-    estimate_ns = rounds->run();
-    if (launches_for(estimate_ns, kRoundTarget, sets) < 2 * request.launches) return rounds;
+double TrialRunner::estimate_ns(DeviceExecutable& executable, RoundsRequest request) {
+  request.loose = true;
+  const int most = request.restore.empty() ? kMostLooked : std::min(kMostLooked, static_cast<int>(request.sets.size()));
+  for (request.launches = 1;;) {
+    const double estimate = device_.rounds(executable, request)->run();
+    // One launch alone may look much longer than it is.
+    const int wanted = estimate > 0 ? static_cast<int>(std::min(kLook.count() / estimate, double{kMostLooked})) : 1;
+    if (std::min(wanted, most) < 2 * request.launches) return estimate;
+    request.launches = std::min(wanted, most);
   }
 }
 
@@ -195,10 +194,14 @@ void TrialRunner::make_rounds(Loaded& loaded) {
   for (const Pristine& pristine : pristine_) restore.push_back(pristine.restore);
 
   RoundsRequest request{.mode = setting_.mode, .launches = 1, .sets = args, .restore = restore};
-  loaded.rounds = device_.rounds(*loaded.executable, request);
   if (setting_.mode != MeasureMode::events) {
-    loaded.rounds = long_enough(*loaded.executable, request, loaded.rounds->run());
+    // To make a graph takes longer than to run it, so that of the right length is made at once.
+    const auto set_count = static_cast<int>(args.size());
+    request.launches = launches_for(estimate_ns(*loaded.executable, request), kRoundTarget, set_count);
+    // What a launch changes is put back between rounds only: no set may be used twice in one.
+    if (!restore.empty()) request.launches = std::min(request.launches, set_count);
   }
+  loaded.rounds = device_.rounds(*loaded.executable, request);
   loaded.launches = request.launches;
 }
 

@@ -74,9 +74,8 @@ class TrialRunner : public Trials, private Room::Tenant {
   /// Adds what is known of the rounds to their statistics.
   void complete(Timing& timing, const Loaded& loaded, const Watch::Seen& seen);
   [[nodiscard]] Timing time(Loaded& loaded, const StopRule& rule);
-  /// Rounds of as many launches as make one long enough to time; sets `request.launches`.
-  [[nodiscard]] std::unique_ptr<Rounds> long_enough(DeviceExecutable& executable, RoundsRequest& request,
-                                                    double estimate_ns);
+  /// About how long a launch takes.
+  [[nodiscard]] double estimate_ns(DeviceExecutable& executable, RoundsRequest request);
   [[nodiscard]] double floor_ns(int launches);
   void try_config(const Finalist& config, const StopRule& rule, Trial& trial);
 

@@ -23,7 +23,7 @@ TEST(Launches, fill_the_target) {
 }
 
 TEST(Launches, are_whole_turns_of_the_sets) {
-  EXPECT_EQ(launches_for(10'000, milliseconds(1), 7), 105);
+  EXPECT_EQ(launches_for(10'000, milliseconds(1), 7), 98);
   EXPECT_EQ(launches_for(3'000'000, milliseconds(1), 7), 7);
 }
 

@@ -202,8 +202,8 @@ std::unique_ptr<DeviceExecutable> FakeDevice::load(std::span<const std::byte> bi
 
 std::unique_ptr<Rounds> FakeDevice::rounds(DeviceExecutable& executable, const RoundsRequest& request) {
   require_context();
-  // A trial's first round only looks how long a launch takes.
-  if (request.launches > 1) {
+  // A trial's first rounds only look how long a launch takes.
+  if (!request.loose) {
     if (before_timing) before_timing();
     ++timed;
   }
