@@ -20,7 +20,7 @@ using namespace tilewright::testing;
 
 class GpuExample : public OpOnGpu {
  protected:
-  GpuExample() : OpOnGpu({TILEWRIGHT_EXAMPLES}, "center") {}
+  GpuExample() : OpOnGpu({kernels_dir().parent_path() / "docs" / "examples"}, "center") {}
 };
 
 TEST_F(GpuExample, every_config_is_right_launch_after_launch) {
