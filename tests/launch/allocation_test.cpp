@@ -70,7 +70,7 @@ TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
   scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
   scale(nullptr, {9, 61}, fake_address(256), fake_address(2), 1.0);
   // What the recording driver itself would keep of a launch is left out.
-  recording_.set_fast(true);
+  recording_.set_fast(1);
   EXPECT_EQ(counted([&] {
               for (int i = 0; i < 100; ++i) {
                 scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
@@ -78,7 +78,7 @@ TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
               }
             }),
             0);
-  recording_.set_fast(false);
+  recording_.set_fast(0);
 }
 
 TEST_F(AllocationTest, a_launch_allocates_nothing_while_a_tuner_writes_trials) {
@@ -89,38 +89,38 @@ TEST_F(AllocationTest, a_launch_allocates_nothing_while_a_tuner_writes_trials) {
   tuner.add_trial_of_a_sweep();
   launcher_.refresh();
   launch();
-  recording_.set_fast(true);
+  recording_.set_fast(1);
   for (int i = 0; i < 20; ++i) {
     tuner.add_trial_of_a_sweep();
     launcher_.refresh();
     EXPECT_EQ(counted(launch), 0) << "the plan was not forgotten";
   }
-  recording_.set_fast(false);
+  recording_.set_fast(0);
 }
 
 TEST_F(AllocationTest, a_launch_with_pitches_allocates_nothing) {
   const Op strided = launcher_.op("strided[dtype=f16,pitch=strided]");
   const auto launch = [&] { strided(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0, 72, 72); };
   launch();
-  recording_.set_fast(true);
+  recording_.set_fast(1);
   EXPECT_EQ(counted([&] {
               for (int i = 0; i < 100; ++i) launch();
             }),
             0);
-  recording_.set_fast(false);
+  recording_.set_fast(0);
 }
 
 TEST_F(AllocationTest, a_launch_with_tensor_maps_and_workspaces_allocates_nothing_whatever_the_addresses) {
   const Op reduce = launcher_.op("reduce");
   reduce(nullptr, {64, 256}, fake_address(256), fake_address(256));
-  recording_.set_fast(true);
+  recording_.set_fast(1);
   EXPECT_EQ(counted([&] {
               for (std::uintptr_t i = 1; i <= 1000; ++i) {
                 reduce(nullptr, {64, 256}, fake_address(256 * i), fake_address(256));
               }
             }),
             0);
-  recording_.set_fast(false);
+  recording_.set_fast(0);
 }
 
 }  // namespace

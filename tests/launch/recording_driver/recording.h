@@ -54,7 +54,7 @@ size_t recording_calls(const char* api);
 /* Device allocations that were not freed. */
 size_t recording_live_allocations(void);
 /* With 1, launches, clearing and new addresses of tensor maps are not written down, as fast as can be: what a benchmark
- * compares with. */
+ * compares with. With 2, launches besides leave the first-level caches of the processor full of other things, as a driver does. */
 void recording_set_fast(int fast);
 /* Makes the device's context end, as cuDevicePrimaryCtxReset does: the next retain gives another one. */
 void recording_reset_context(int device);

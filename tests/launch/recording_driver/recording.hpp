@@ -30,7 +30,7 @@ class Recording {
   void fail(const char* api, int status, int skip = 0, int times = 1) const { fail_(api, status, skip, times); }
   [[nodiscard]] std::size_t calls(const char* api) const { return calls_(api); }
   [[nodiscard]] std::size_t live_allocations() const { return live_allocations_(); }
-  void set_fast(bool fast) const { set_fast_(fast ? 1 : 0); }
+  void set_fast(int fast) const { set_fast_(fast); }
   void reset_context(int device) const { reset_context_(device); }
   void set_throttle_reasons(unsigned long long reasons) const { set_throttle_reasons_(reasons); }
   /// Any function of the stand-in, such as a cu* of which a test wants the bare cost.

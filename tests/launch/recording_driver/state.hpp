@@ -116,7 +116,8 @@ struct State {
   unsigned long long throttle_reasons = 0;
   /// Of streams and captures; 1 is the legacy default stream's.
   unsigned long long last_id = 1;
-  std::atomic<bool> fast{false};
+  /// As recording_set_fast takes it.
+  std::atomic<int> fast{0};
 
   /// The answer that a test has ordered for this call; 0 when none. Counts the call.
   Result ordered(const char* api);
