@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOFTMAX = "softmax --dtype bf16 --shapes 'rows={rows} cols={cols}'"
@@ -92,7 +93,9 @@ class Program:
 
 
 class Utilisation:
-    """The GPU's share of time with a kernel on it, by NVML, every 50 ms; where there is no NVML, None."""
+    """The time with a kernel on the GPU, by NVML's share of it every 50 ms; where there is no NVML, None."""
+
+    EVERY = 0.05
 
     def __init__(self, index):
         self.samples, self.index, self.end = [], index, threading.Event()
@@ -108,7 +111,9 @@ class Utilisation:
         device, rates = ctypes.c_void_p(), Rates()
         if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByIndex_v2(self.index, ctypes.byref(device)):
             return
-        while not self.end.wait(0.05):
+        due = time.monotonic()
+        while not self.end.wait(max(0.0, due - time.monotonic())):
+            due += self.EVERY
             if nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(rates)) == 0:
                 self.samples.append(rates.gpu / 100)
         nvml.nvmlShutdown()
@@ -121,8 +126,9 @@ class Utilisation:
         self.end.set()
         self.thread.join()
 
-    def share(self):
-        return statistics.mean(self.samples) if self.samples else None
+    def seconds(self):
+        """How long a kernel ran."""
+        return sum(self.samples) * self.EVERY if self.samples else None
 
 
 def problem_words(op, row):
@@ -176,15 +182,16 @@ def rate(program, folder, options):
     cache = folder / "rate.db"
     cold, _ = program.sweeps(texts, cache)
     index = int(options.device.split(":")[1]) if options.device.startswith("cuda:") else 0
+    # No kernel runs outside of the sweeps, so all of the time with one is theirs.
     with Utilisation(index) as watched:
         warm, _ = program.sweeps(texts, cache, "--again")
     seconds = warm["wall_ms"] / 1e3
     figures = {"cold": cold, "warm": warm, "per_second": warm["measured"] / seconds, "at_work": warm["measure_ms"] / warm["wall_ms"],
-               "busy": watched.share() if options.device != "cpu" else None}
+               "busy": watched.seconds() / seconds if options.device != "cpu" and watched.samples else None}
     busy = "-" if figures["busy"] is None else f"{figures['busy']:.0%}"
     return figures, [("configs measured", warm["measured"], f"in {seconds:.1f} s, {warm['compiled']} binaries compiled"),
                      ("configs a second", f"{figures['per_second']:.1f}", f"asked: {RATE}"),
-                     ("GPU busy", busy, f"asked: {BUSY:.0%}; NVML, the whole process"),
+                     ("GPU busy", busy, f"of the sweep, asked: {BUSY:.0%}; by NVML"),
                      ("device at work", f"{figures['at_work']:.0%}", "of the sweep, by its own count")]
 
 

@@ -3,10 +3,15 @@
 // made in bursts that the driver's queue holds, so that none waits for the GPU.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tilewright/launch.hpp>
+#include <vector>
 
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
@@ -53,44 +58,55 @@ Setup& setup() {
   return all;
 }
 
-/// Times bursts of `launch`; what the stream still has to do is waited for between them.
-template <class Launch>
-void measure(benchmark::State& state, const Launch& launch) {
-  for (auto _ : state) {
-    for (int i = 0; i < kBurst; ++i) launch();
-    state.PauseTiming();
-    setup().stream->synchronize();
-    state.ResumeTiming();
-  }
-  state.counters["ns_a_launch"] = benchmark::Counter(static_cast<double>(state.iterations()) * kBurst * 1e-9,
-                                                     benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+double ns_of_burst(const std::function<void()>& launch) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kBurst; ++i) launch();
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  setup().stream->synchronize();
+  return took.count() / kBurst;
 }
 
-void bare_driver_call(benchmark::State& state) {
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+/// Bursts of both in turns, since a driver's launch takes longer at one time than at another: by far more than what is
+/// compared here. The time of an iteration is of both; medians of the bursts are what counts.
+void whole_call_beside_bare(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   const cuda::Driver& driver = *setup().driver;
   const cuda::Module module(driver, testing::scale_ptx(), "a benchmark");
   const cuda::Function function = module.function("plain_symbol", 0, false);
-  cuda::Address x = setup().memory.address();
+  cuda::Address address = setup().memory.address();
   float factor = 1;
   std::int64_t dims[] = {1, 32};
   const cuda::LaunchConfig config{1, 1, 1, 32, 1, 1, 8, setup().stream->get(), nullptr, 0};
-  measure(state, [&] {
-    void* params[] = {&x, &x, &factor, &dims[0], &dims[1]};
-    if (driver.table().launch_kernel_ex(&config, function, params, nullptr) != 0)
-      state.SkipWithError("a launch failed");
-  });
-}
-BENCHMARK(bare_driver_call)->Unit(benchmark::kMicrosecond);
+  bool failed = false;
+  const auto bare = [&] {
+    void* params[] = {&address, &address, &factor, &dims[0], &dims[1]};
+    failed = driver.table().launch_kernel_ex(&config, function, params, nullptr) != 0 || failed;
+  };
 
-void whole_call_cpp(benchmark::State& state) {
-  if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   const Op scale = setup().launcher->op("scale[dtype=f32]");
-  auto* x = reinterpret_cast<float*>(setup().memory.address());
+  auto* x = reinterpret_cast<float*>(address);
   cuda::Stream stream = setup().stream->get();
-  measure(state, [&] { scale(stream, {1, 32}, x, x, 1.0); });
+  const auto whole = [&] { scale(stream, {1, 32}, x, x, 1.0); };
+
+  std::vector<double> bare_ns, whole_ns;
+  for (auto _ : state) {
+    // In an order that changes, so that neither always follows the other.
+    const bool bare_first = bare_ns.size() % 2 == 0;
+    if (bare_first) bare_ns.push_back(ns_of_burst(bare));
+    whole_ns.push_back(ns_of_burst(whole));
+    if (!bare_first) bare_ns.push_back(ns_of_burst(bare));
+  }
+  if (failed) return state.SkipWithError("a launch failed");
+  state.counters["bare_ns"] = median(bare_ns);
+  state.counters["whole_ns"] = median(whole_ns);
+  state.counters["whole_over_bare"] = median(whole_ns) / median(bare_ns);
 }
-BENCHMARK(whole_call_cpp)->Unit(benchmark::kMicrosecond);
+BENCHMARK(whole_call_beside_bare)->Unit(benchmark::kMicrosecond)->MinTime(2);
 
 /// What the library asks the driver before each launch: which context is current.
 void context_id(benchmark::State& state) {

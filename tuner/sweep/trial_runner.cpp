@@ -22,9 +22,6 @@ constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
 // How long a round should be is told by launches of so long, or by so many.
 constexpr std::chrono::duration<double, std::nano> kLook = std::chrono::microseconds(300);
 constexpr int kMostLooked = 32;
-// The floor is a property of the device: a short look suffices.
-constexpr StopRule kFloorRule{
-    .relative_interval = 0.02, .min_rounds = 5, .max_rounds = 20, .budget = std::chrono::milliseconds(10)};
 constexpr std::uint64_t kOtherSeed = 2;
 
 /// Workspaces of one executable, cleared where the definition wants them cleared once.
@@ -56,10 +53,11 @@ bool may_be_in_place(const std::vector<PlannedArg>& args) {
 
 }  // namespace
 
-TrialRunner::TrialRunner(Device& device, Room& room, const OpDefinition& definition, const Problem& problem,
-                         const CompileResult& reference, TrialSetting setting)
+TrialRunner::TrialRunner(Device& device, Room& room, Floors& floors, const OpDefinition& definition,
+                         const Problem& problem, const CompileResult& reference, TrialSetting setting)
     : device_(device),
       room_(room),
+      floors_(floors),
       definition_(definition),
       problem_(problem),
       reference_(reference),
@@ -166,13 +164,6 @@ void TrialRunner::fill_sets() {
   }
 }
 
-double TrialRunner::floor_ns(int launches) {
-  const auto known = floors_.find(launches);
-  if (known != floors_.end()) return known->second;
-  const auto rounds = device_.empty_rounds(setting_.mode, launches);
-  return floors_.emplace(launches, measure(*rounds, kFloorRule, setting_.interrupted).median_ns).first->second;
-}
-
 double TrialRunner::estimate_ns(DeviceExecutable& executable, RoundsRequest request) {
   request.loose = true;
   const int most = request.restore.empty() ? kMostLooked : std::min(kMostLooked, static_cast<int>(request.sets.size()));
@@ -210,7 +201,7 @@ void TrialRunner::complete(Timing& timing, const Loaded& loaded, const Watch::Se
   timing.disturbed = seen.disturbed;
   timing.launches_per_round = loaded.launches;
   timing.input_sets = static_cast<int>(sets_.size());
-  timing.floor_ns = floor_ns(loaded.launches);
+  timing.floor_ns = floors_.ns(setting_.mode, loaded.launches, setting_.interrupted);
 }
 
 Timing TrialRunner::time(Loaded& loaded, const StopRule& rule) {
@@ -354,7 +345,7 @@ std::string TrialRunner::check_again(const Finalist& config) {
 
 std::unique_ptr<Trials> LocalWorkplace::set_up(const OpDefinition& definition, const Problem& problem,
                                                const CompileResult& reference, const TrialSetting& setting) {
-  return std::make_unique<TrialRunner>(device_, room_, definition, problem, reference, setting);
+  return std::make_unique<TrialRunner>(device_, room_, floors_, definition, problem, reference, setting);
 }
 
 double LocalWorkplace::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,

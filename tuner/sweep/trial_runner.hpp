@@ -9,6 +9,7 @@
 
 #include "tuner/bench/watch.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/sweep/floors.hpp"
 #include "tuner/sweep/room.hpp"
 #include "tuner/sweep/trials.hpp"
 #include "tuner/verify/verify.hpp"
@@ -23,9 +24,9 @@ namespace tilewright {
 
 class TrialRunner : public Trials, private Room::Tenant {
  public:
-  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its room and
-  /// `definition` must outlive it.
-  TrialRunner(Device& device, Room& room, const OpDefinition& definition, const Problem& problem,
+  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its room, its
+  /// floors and `definition` must outlive it.
+  TrialRunner(Device& device, Room& room, Floors& floors, const OpDefinition& definition, const Problem& problem,
               const CompileResult& reference, TrialSetting setting);
   ~TrialRunner() override;
 
@@ -76,11 +77,11 @@ class TrialRunner : public Trials, private Room::Tenant {
   [[nodiscard]] Timing time(Loaded& loaded, const StopRule& rule);
   /// About how long a launch takes.
   [[nodiscard]] double estimate_ns(DeviceExecutable& executable, RoundsRequest request);
-  [[nodiscard]] double floor_ns(int launches);
   void try_config(const Finalist& config, const StopRule& rule, Trial& trial);
 
   Device& device_;
   Room& room_;
+  Floors& floors_;
   const OpDefinition& definition_;
   Problem problem_;
   CompileResult reference_;
@@ -92,7 +93,6 @@ class TrialRunner : public Trials, private Room::Tenant {
   std::unique_ptr<Verifier> other_verifier_;
   std::vector<std::unique_ptr<ArgumentSet>> sets_;
   std::vector<Pristine> pristine_;
-  std::map<int, double> floors_;
   std::size_t held_ = 0;
 };
 
@@ -100,9 +100,8 @@ class TrialRunner : public Trials, private Room::Tenant {
 class LocalWorkplace : public Workplace {
  public:
   /// `device` must outlive it.
-  explicit LocalWorkplace(Device& device) : device_(device), room_(device), name_(device.name()) {}
-
-  [[nodiscard]] Room& room() noexcept { return room_; }
+  explicit LocalWorkplace(Device& device)
+      : device_(device), room_(device), floors_(device), name_(device.name()) {}
 
   [[nodiscard]] const DeviceFacts& facts() const noexcept override { return device_.facts(); }
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
@@ -117,6 +116,7 @@ class LocalWorkplace : public Workplace {
  private:
   Device& device_;
   Room room_;
+  Floors floors_;
   std::string name_;
 };
 

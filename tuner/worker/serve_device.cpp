@@ -36,7 +36,7 @@ class Server {
   /// A problem that is set up. Its runner refers to its definition.
   struct Place {
     OpDefinition definition;
-    std::unique_ptr<TrialRunner> runner;
+    std::unique_ptr<Trials> runner;
   };
 
   bool greet() {
@@ -120,8 +120,8 @@ class Server {
       TrialSetting setting;
       setting.mode = mode_from(message);
       setting.interrupted = [this] { return beat(); };
-      place.runner = std::make_unique<TrialRunner>(*device_, workplace_->room(), place.definition, problem,
-                                                   reference_from(message.at("reference")), setting);
+      place.runner =
+          workplace_->set_up(place.definition, problem, reference_from(message.at("reference")), setting);
     } catch (...) {
       places_.erase(id);
       throw;

@@ -212,7 +212,10 @@ std::unique_ptr<Rounds> FakeDevice::rounds(DeviceExecutable& executable, const R
       options_.noise > 0 ? this : nullptr);
 }
 
-std::unique_ptr<Rounds> FakeDevice::empty_rounds(MeasureMode, int) { return std::make_unique<FakeRounds>(100.0); }
+std::unique_ptr<Rounds> FakeDevice::empty_rounds(MeasureMode, int) {
+  ++empties_timed;
+  return std::make_unique<FakeRounds>(100.0);
+}
 
 std::unique_ptr<Rounds> FakeDevice::copy_rounds(MeasureMode, int launches, std::span<const Address>,
                                                 std::span<const Address>, std::size_t) {

@@ -87,6 +87,7 @@ class FakeDevice : public Device {
   /// Rounds of more than one launch, the device's own copies timed, and the most memory in use at once.
   int timed = 0;
   int copies_timed = 0;
+  int empties_timed = 0;
   std::size_t used = 0;
   std::size_t most_used = 0;
   /// By other processes.
