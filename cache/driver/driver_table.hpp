@@ -113,7 +113,6 @@ struct DriverTable {
   Api<Result(DeviceId)> primary_ctx_release{library, "cuDevicePrimaryCtxRelease_v2"};
   Api<Result(Context)> ctx_set_current{library, "cuCtxSetCurrent"};
   Api<Result(Context*)> ctx_get_current{library, "cuCtxGetCurrent"};
-  Api<Result(Context, unsigned long long*)> ctx_get_id{library, "cuCtxGetId"};
   Api<Result(DeviceId*)> ctx_get_device{library, "cuCtxGetDevice"};
   Api<Result()> ctx_synchronize{library, "cuCtxSynchronize"};
 
@@ -161,6 +160,8 @@ struct DriverTable {
       library, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
   Api<Result(int*, Function, const LaunchConfig*)> occupancy_max_active_clusters{library,
                                                                                  "cuOccupancyMaxActiveClusters"};
+  // The two calls of every launch, side by side.
+  Api<Result(Context, unsigned long long*)> ctx_get_id{library, "cuCtxGetId"};
   Api<Result(const LaunchConfig*, Function, void**, void**)> launch_kernel_ex{library, "cuLaunchKernelEx"};
   Api<Result(TensorMap*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
              const std::uint32_t*, int, int, int, int)>

@@ -24,16 +24,27 @@ std::uint32_t threads_of(const PlannedKernel& kernel) { return kernel.block[0] *
 
 }  // namespace
 
-/// A kernel with everything of its launch that does not change between calls.
-struct Executable::Launchable {
-  Function function = nullptr;
+/// A kernel with everything of its launch that does not change between calls, in the order in which a launch reads it.
+struct alignas(64) Executable::Launchable {
+  /// Where a parameter's value is found.
+  enum class From : std::uint8_t { absent, argument, dim, map, workspace };
+  struct Param {
+    From from = From::absent;
+    std::uint8_t index = 0;
+  };
   LaunchConfig config{};
+  Function function = nullptr;
+  std::uint32_t param_count = 0;
+  std::array<Param, kMostParams> params{};
   std::array<LaunchAttribute, 2> attributes{};
-  std::vector<PlannedParam> params;
 };
 
-Executable::Launchable Executable::prepare(const PlannedKernel& kernel, Function function) {
-  Launchable ready;
+void Executable::prepare(Launchable& ready, const PlannedKernel& kernel, Function function) {
+  using From = Launchable::From;
+  if (kernel.params.size() > kMostParams) {
+    throw DeviceError(fmt::format("kernel '{}' has {} parameters; at most {} can be launched", kernel.entry,
+                                  kernel.params.size(), kMostParams));
+  }
   ready.function = function;
   ready.config = {.grid_x = kernel.grid[0],
                   .grid_y = kernel.grid[1],
@@ -43,7 +54,7 @@ Executable::Launchable Executable::prepare(const PlannedKernel& kernel, Function
                   .block_z = kernel.block[2],
                   .shared_bytes = kernel.shared_bytes,
                   .stream = nullptr,
-                  .attributes = nullptr,
+                  .attributes = ready.attributes.data(),
                   .attribute_count = 0};
   if (has_cluster(kernel)) {
     LaunchAttribute& attribute = ready.attributes[ready.config.attribute_count++];
@@ -55,16 +66,34 @@ Executable::Launchable Executable::prepare(const PlannedKernel& kernel, Function
     attribute.id = LaunchAttribute::Id::programmatic_stream_serialization;
     attribute.value.allowed = 1;
   }
-  ready.params = kernel.params;
-  return ready;
+  for (const PlannedParam& param : kernel.params) {
+    Launchable::Param& made = ready.params[ready.param_count++];
+    if (param.is_absent()) continue;
+    made.index = static_cast<std::uint8_t>(param.index);
+    switch (param.kind) {
+      case KernelParam::Kind::ptr:
+      case KernelParam::Kind::scalar:
+        made.from = From::argument;
+        break;
+      case KernelParam::Kind::dim:
+        made.from = From::dim;
+        break;
+      case KernelParam::Kind::map:
+        made.from = From::map;
+        break;
+      case KernelParam::Kind::workspace:
+        made.from = From::workspace;
+        break;
+    }
+  }
 }
 
 Executable::Executable(const Driver& driver, std::shared_ptr<const Module> module,
                        const std::vector<KernelFacts>& kernels, const OpInterface& interface,
                        const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                        const DeviceFacts& device)
-    : driver_(&driver), module_(std::move(module)) {
-  const DriverTable& table = driver.table();
+    : table_(&driver.table()), driver_(&driver), module_(std::move(module)) {
+  const DriverTable& table = *table_;
   const auto function_of = [&](const PlannedKernel& kernel) {
     const auto facts = std::find_if(kernels.begin(), kernels.end(),
                                     [&](const KernelFacts& each) { return each.entry == kernel.entry; });
@@ -85,10 +114,10 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
   residency.max_active_clusters = [&](const PlannedKernel& kernel) -> std::int64_t {
     // The grid is what is being asked for: any whole number of clusters gives the same answer. A kernel without
     // clusters is one of clusters of one block.
-    Launchable ready = prepare(kernel, function_of(kernel));
+    Launchable ready;
+    prepare(ready, kernel, function_of(kernel));
     ready.attributes[0] = {.id = LaunchAttribute::Id::cluster_dimension, .padding = 0, .value = {}};
     ready.attributes[0].value.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
-    ready.config.attributes = ready.attributes.data();
     ready.config.attribute_count = 1;
     ready.config.grid_x = kernel.cluster[0];
     ready.config.grid_y = kernel.cluster[1];
@@ -110,30 +139,32 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
   }
   maps_ = std::make_shared<std::vector<std::unique_ptr<TensorMaps>>>();
   for (const PlannedMap& map : plan_.maps) maps_->push_back(std::make_unique<TensorMaps>(driver, map));
+  map_count_ = static_cast<std::uint32_t>(plan_.maps.size());
   for (const auto& dim : problem.dims) dims_.push_back(dim.second);
+  clears_ = std::ranges::any_of(plan_.workspaces, [](const PlannedWorkspace& workspace) {
+    return workspace.zero == WorkspaceRecipe::Zero::each && workspace.bytes > 0;
+  });
 
-  auto ready = std::make_shared<std::vector<Launchable>>();
-  for (const PlannedKernel& kernel : plan_.kernels) {
-    if (kernel.params.size() > kMostParams) {
-      throw DeviceError(fmt::format("kernel '{}' has {} parameters; at most {} can be launched", kernel.entry,
-                                    kernel.params.size(), kMostParams));
-    }
-    ready->push_back(prepare(kernel, function_of(kernel)));
-  }
-  kernels_ = std::move(ready);
+  kernel_count_ = static_cast<std::uint32_t>(plan_.kernels.size());
+  const std::shared_ptr<Launchable[]> ready(new Launchable[plan_.kernels.size()]);
+  for (std::size_t i = 0; i < plan_.kernels.size(); ++i) prepare(ready[i], plan_.kernels[i], function_of(plan_.kernels[i]));
+  kernels_ = ready;
 }
 
 int Executable::launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept {
-  const DriverTable& table = driver_->table();
-  for (std::size_t i = 0; i < plan_.workspaces.size(); ++i) {
-    const PlannedWorkspace& workspace = plan_.workspaces[i];
-    if (workspace.zero != WorkspaceRecipe::Zero::each || workspace.bytes == 0) continue;
-    if (const Result status = table.memset_d8_async(workspaces[i], 0, workspace.bytes, stream); status != kSuccess) {
-      return status;
+  using From = Launchable::From;
+  if (clears_) {
+    for (std::size_t i = 0; i < plan_.workspaces.size(); ++i) {
+      const PlannedWorkspace& workspace = plan_.workspaces[i];
+      if (workspace.zero != WorkspaceRecipe::Zero::each || workspace.bytes == 0) continue;
+      if (const Result status = table_->memset_d8_async(workspaces[i], 0, workspace.bytes, stream);
+          status != kSuccess) {
+        return status;
+      }
     }
   }
   std::array<TensorMap, kMostMaps> maps;
-  for (std::size_t i = 0; i < plan_.maps.size(); ++i) {
+  for (std::uint32_t i = 0; i < map_count_; ++i) {
     const PlannedMap& map = plan_.maps[i];
     Address address = 0;
     if (map.over == PlannedMap::Over::workspace) {
@@ -148,33 +179,31 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   static constexpr TensorMap kAbsent{};
   // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
   std::array<void*, kMostParams> params;
-  for (const Launchable& kernel : *kernels_) {
-    for (std::size_t i = 0; i < kernel.params.size(); ++i) {
-      const PlannedParam& param = kernel.params[i];
-      if (param.is_absent()) {
-        params[i] = const_cast<TensorMap*>(&kAbsent);
-        continue;
-      }
-      switch (param.kind) {
-        case KernelParam::Kind::ptr:
-        case KernelParam::Kind::scalar:
+  for (std::uint32_t k = 0; k < kernel_count_; ++k) {
+    const Launchable& kernel = kernels_[k];
+    for (std::uint32_t i = 0; i < kernel.param_count; ++i) {
+      const Launchable::Param param = kernel.params[i];
+      switch (param.from) {
+        case From::argument:
           params[i] = args[param.index];
           break;
-        case KernelParam::Kind::dim:
+        case From::dim:
           params[i] = const_cast<std::int64_t*>(&dims_[param.index]);
           break;
-        case KernelParam::Kind::map:
+        case From::map:
           params[i] = &maps[param.index];
           break;
-        case KernelParam::Kind::workspace:
+        case From::workspace:
           params[i] = const_cast<Address*>(&workspaces[param.index]);
+          break;
+        case From::absent:
+          params[i] = const_cast<TensorMap*>(&kAbsent);
           break;
       }
     }
     LaunchConfig config = kernel.config;
     config.stream = stream;
-    config.attributes = kernel.attributes.data();
-    if (const Result status = table.launch_kernel_ex(&config, kernel.function, params.data(), nullptr);
+    if (const Result status = table_->launch_kernel_ex(&config, kernel.function, params.data(), nullptr);
         status != kSuccess) {
       return status;
     }
@@ -186,7 +215,7 @@ int Executable::blocks_per_sm(std::size_t index) const {
   const PlannedKernel& kernel = plan_.kernels.at(index);
   int blocks = 0;
   driver_->call("asking how many blocks fit on an SM", driver_->table().occupancy_max_active_blocks, &blocks,
-                (*kernels_)[index].function, static_cast<int>(threads_of(kernel)),
+                kernels_[index].function, static_cast<int>(threads_of(kernel)),
                 static_cast<std::size_t>(kernel.shared_bytes));
   return blocks;
 }

@@ -43,16 +43,23 @@ class Executable {
 
  private:
   struct Launchable;
-  static Launchable prepare(const PlannedKernel& kernel, Function function);
+  static void prepare(Launchable& ready, const PlannedKernel& kernel, Function function);
 
+  // A launch reads the members down to `dims_`, and what the driver does between two launches drives them out of the
+  // processor's first-level cache: they lie together.
+  const DriverTable* table_;
+  std::shared_ptr<const Launchable[]> kernels_;
+  std::uint32_t kernel_count_ = 0;
+  std::uint32_t map_count_ = 0;
+  /// Some workspace is zeroed each time.
+  bool clears_ = false;
+  std::vector<std::int64_t> dims_;
+  /// Of the plan's maps, in its order.
+  std::shared_ptr<std::vector<std::unique_ptr<TensorMaps>>> maps_;
   const Driver* driver_;
   /// Functions of kernels live as long as it does.
   std::shared_ptr<const Module> module_;
   LaunchPlan plan_;
-  std::vector<std::int64_t> dims_;
-  std::shared_ptr<const std::vector<Launchable>> kernels_;
-  /// Of the plan's maps, in its order.
-  std::shared_ptr<std::vector<std::unique_ptr<TensorMaps>>> maps_;
 };
 
 }  // namespace tilewright::cuda

@@ -43,15 +43,17 @@ std::uint64_t alignment_class(std::uint64_t number) noexcept {
 }  // namespace
 
 Op::Op(Launcher& launcher, OpIdentity identity)
-    : launcher_(&launcher),
+    : table_(identity.interface.dims.size()),
+      launcher_(&launcher),
       identity_(std::move(identity)),
-      args_(args_of(identity_)),
-      table_(identity_.interface.dims.size()) {
+      args_(args_of(identity_)) {
   const std::size_t dims = identity_.interface.dims.size();
   if (dims > PlanKey::kMostDims || args_.size() > kMostArgs) {
     throw UsageError(fmt::format("{} has {} dims and {} arguments; at most {} and {} can be launched",
                                  identity_.spec.text(), dims, args_.size(), PlanKey::kMostDims, kMostArgs));
   }
+  arg_count_ = static_cast<std::uint32_t>(args_.size());
+  dim_count_ = static_cast<std::uint32_t>(dims);
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint32_t{1} << i;
   }
@@ -153,13 +155,13 @@ Problem Op::problem_of(std::span<const std::int64_t> dims) const {
 }
 
 void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::span<void* const> args) {
-  launcher_->process().require_own_process();
-  if (args.size() != args_.size()) refuse_args(args);
-  const cuda::Driver& driver = cuda::Driver::get();
+  process_.require_own_process();
+  if (args.size() != arg_count_) refuse_args(args);
+  const cuda::Driver& driver = this->driver();
   PlanKey key;
   key.context = current_context(driver);
   key.alignment = alignment_of(args);
-  const bool is_complete = dims.size() == identity_.interface.dims.size();
+  const bool is_complete = dims.size() == dim_count_;
   if (is_complete) std::copy(dims.begin(), dims.end(), key.dims.begin());
 
   const ReadyPlan* plan = is_complete ? table_.find(key) : nullptr;
@@ -176,8 +178,8 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
 }
 
 void Op::preload(std::span<const std::int64_t> dims) {
-  launcher_->process().require_own_process();
-  const cuda::Driver& driver = cuda::Driver::get();
+  process_.require_own_process();
+  const cuda::Driver& driver = this->driver();
   PlanKey key;
   key.context = current_context(driver);
   for (std::size_t i = 0; i < args_.size(); ++i) key.alignment |= kFullAlignment << (kBitsPerArg * i);

@@ -8,6 +8,7 @@
 
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/profiler.hpp"
+#include "cache/launch/fork_guard.hpp"
 #include "cache/launch/plan_table.hpp"
 #include "cache/launch/resolver.hpp"
 
@@ -50,6 +51,8 @@ class Op {
     std::size_t input = 0;
   };
 
+  /// Throws DeviceError where there is none.
+  [[nodiscard]] const cuda::Driver& driver() const { return driver_ != nullptr ? *driver_ : cuda::Driver::get(); }
   void find_pitches();
   /// Throws UsageError for a null address or value.
   [[nodiscard]] std::uint64_t alignment_of(std::span<void* const> args) const;
@@ -62,18 +65,23 @@ class Op {
   /// For as many as there must not be, or for the first that is null.
   [[noreturn]] void refuse_args(std::span<void* const> args) const;
 
-  Launcher* launcher_;
+  // A launch reads the members down to `table_`: they lie together, for the reason that executable.hpp gives.
+  ForkGuard process_;
+  const cuda::Driver* driver_ = cuda::Driver::find();
   /// Each launch is a range of its timeline, where there is one.
   const Profiler* profiler_ = Profiler::attached();
-  OpIdentity identity_;
-  /// Of a call, in its order.
-  std::vector<PlannedArg> args_;
-  /// A bit for each of them that is a scalar; apart, so that a launch reads little memory.
+  std::uint32_t arg_count_ = 0;
+  std::uint32_t dim_count_ = 0;
+  /// A bit for each argument that is a scalar.
   std::uint32_t scalars_ = 0;
   /// In call order.
   std::vector<Pitched> pitched_;
-  std::vector<PitchedPair> pairs_;
   PlanTable table_;
+  std::vector<PitchedPair> pairs_;
+  Launcher* launcher_;
+  OpIdentity identity_;
+  /// Of a call, in its order.
+  std::vector<PlannedArg> args_;
 };
 
 }  // namespace tilewright::launch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/launch/plan_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cache/launch/ready_plan.hpp"
@@ -25,12 +26,19 @@ std::uint64_t PlanKey::hash(std::size_t count) const noexcept {
   return hash;
 }
 
-struct PlanTable::Entry {
-  PlanKey key;
+/// In the order in which a launch reads it: of an op with two dims, one line of a cache.
+struct alignas(64) PlanTable::Entry {
   std::uint64_t hash;
   /// PlanTable::round_ when it was put last.
   mutable std::atomic<std::uint64_t> round;
   std::shared_ptr<const ReadyPlan> plan;
+  PlanKey key;
+
+  /// Dims beyond the op's are 0 in every key.
+  [[nodiscard]] bool is_of(const PlanKey& other, std::uint64_t other_hash, std::size_t dims) const noexcept {
+    return hash == other_hash && key.context == other.context && key.alignment == other.alignment &&
+           std::equal(key.dims.begin(), key.dims.begin() + static_cast<std::ptrdiff_t>(dims), other.dims.begin());
+  }
 };
 
 struct PlanTable::Slots {
@@ -46,23 +54,24 @@ PlanTable::PlanTable(std::size_t dims) : dims_(dims) {
 
 PlanTable::~PlanTable() = default;
 
-PlanTable::Slot& PlanTable::slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash) noexcept {
+PlanTable::Slot& PlanTable::slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash,
+                                    std::size_t dims) noexcept {
   // At most half of the slots are taken, so a search ends.
   for (std::size_t at = hash & slots.mask;; at = (at + 1) & slots.mask) {
     const Entry* entry = slots.slots[at].load(std::memory_order_acquire);
-    if (entry == nullptr || (entry->hash == hash && entry->key == key)) return slots.slots[at];
+    if (entry == nullptr || entry->is_of(key, hash, dims)) return slots.slots[at];
   }
 }
 
 const ReadyPlan* PlanTable::find(const PlanKey& key) const noexcept {
   const std::uint64_t round = round_.load(std::memory_order_acquire);
-  const Slot& slot = slot_of(*current_.load(std::memory_order_acquire), key, key.hash(dims_));
+  const Slot& slot = slot_of(*current_.load(std::memory_order_acquire), key, key.hash(dims_), dims_);
   const Entry* entry = slot.load(std::memory_order_acquire);
   return entry != nullptr && entry->round.load(std::memory_order_relaxed) >= round ? entry->plan.get() : nullptr;
 }
 
 std::shared_ptr<const ReadyPlan> PlanTable::last(const PlanKey& key) const noexcept {
-  const Entry* entry = slot_of(*all_slots_.back(), key, key.hash(dims_)).load(std::memory_order_acquire);
+  const Entry* entry = slot_of(*all_slots_.back(), key, key.hash(dims_), dims_).load(std::memory_order_acquire);
   return entry != nullptr ? entry->plan : nullptr;
 }
 
@@ -72,21 +81,21 @@ void PlanTable::grow() {
   const Slots& slots = *all_slots_.back();
   for (std::size_t i = 0; i <= old.mask; ++i) {
     const Entry* entry = old.slots[i].load(std::memory_order_relaxed);
-    if (entry != nullptr) slot_of(slots, entry->key, entry->hash).store(entry, std::memory_order_relaxed);
+    if (entry != nullptr) slot_of(slots, entry->key, entry->hash, dims_).store(entry, std::memory_order_relaxed);
   }
   current_.store(&slots, std::memory_order_release);
 }
 
 void PlanTable::put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
   const std::uint64_t hash = key.hash(dims_);
-  const Entry* before = slot_of(*all_slots_.back(), key, hash).load(std::memory_order_relaxed);
+  const Entry* before = slot_of(*all_slots_.back(), key, hash, dims_).load(std::memory_order_relaxed);
   if (before != nullptr && before->plan == plan) {
     before->round.store(round_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     return;
   }
   if (before == nullptr && 2 * (keys_ + 1) > all_slots_.back()->mask + 1) grow();
-  entries_.emplace_back(new Entry{key, hash, {round_.load(std::memory_order_relaxed)}, std::move(plan)});
-  slot_of(*all_slots_.back(), key, hash).store(entries_.back().get(), std::memory_order_release);
+  entries_.emplace_back(new Entry{hash, {round_.load(std::memory_order_relaxed)}, std::move(plan), key});
+  slot_of(*all_slots_.back(), key, hash, dims_).store(entries_.back().get(), std::memory_order_release);
   if (before == nullptr) ++keys_;
 }
 

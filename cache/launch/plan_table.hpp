@@ -56,7 +56,7 @@ class PlanTable {
   using Slot = std::atomic<const Entry*>;
   void grow();
   /// The slot that a key has, or would have.
-  static Slot& slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash) noexcept;
+  static Slot& slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash, std::size_t dims) noexcept;
 
   std::size_t dims_;
   std::atomic<const Slots*> current_;

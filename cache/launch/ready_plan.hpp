@@ -23,10 +23,11 @@ struct ReadyPlan {
   /// `what`: see `origin`. Throws DeviceError when the plan has more workspaces than can be launched.
   ReadyPlan(cuda::Executable loaded, std::string what);
 
+  // What each launch reads comes first.
+  std::vector<Placement> placements;
   cuda::Executable executable;
   /// What it was made of: two plans of one shape in one context with the same origin are the same.
   std::string origin;
-  std::vector<Placement> placements;
   /// Elements of a row of each pitched argument, in call order: the least that its pitch may be.
   std::vector<std::int64_t> row_elements;
   std::size_t scratch_bytes = 0;
