@@ -98,7 +98,7 @@ TEST(Arguments, come_from_the_description_of_an_op) {
       argument_types(R"({"op":"o","dims":["m"],"args":[{"name":"x","role":"in","type":"bf16","bytes":2},)"
                      R"({"name":"eps","role":"scalar","type":"f32","bytes":4}]})");
   ASSERT_EQ(types->size(), 2U);
-  EXPECT_EQ((*types)[0].name, "x");
+  EXPECT_STREQ((*types)[0].name, "x");
   EXPECT_EQ((*types)[0].bytes, 2U);
   EXPECT_FALSE((*types)[0].is_scalar);
   EXPECT_EQ((*types)[1].kind, 'f');

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <string>
@@ -17,9 +18,10 @@
 /// an error where the one cannot be the other. Functions without state, for any thread.
 namespace tilewright::detail {
 
+/// Small, since each launch reads those of all its arguments. The texts are argument_types' or the caller's.
 struct ArgumentType {
-  std::string name;
-  std::string type;
+  const char* name = "";
+  const char* type = "";
   std::size_t bytes = 0;
   /// The first letter of `type`: f, i, u or b(f16).
   char kind = 'u';
@@ -33,20 +35,26 @@ struct alignas(8) Slot {
 
 /// The arguments of an op, from what tw_op_describe says.
 inline std::shared_ptr<const std::vector<ArgumentType>> argument_types(const std::string& description) {
-  auto types = std::make_shared<std::vector<ArgumentType>>();
+  struct Owned {
+    // Which stay where they are when more come.
+    std::deque<std::string> texts;
+    std::vector<ArgumentType> types;
+  };
+  const auto owned = std::make_shared<Owned>();
   for (const std::string& item : FlatJson::items(FlatJson(description).text("args"))) {
     const FlatJson fields(item);
-    ArgumentType type{.name = fields.text("name"), .type = fields.text("type")};
+    ArgumentType type{.name = owned->texts.emplace_back(fields.text("name")).c_str(),
+                      .type = owned->texts.emplace_back(fields.text("type")).c_str()};
     type.bytes = static_cast<std::size_t>(fields.number("bytes"));
-    type.kind = type.type.empty() ? 'u' : type.type[0];
+    type.kind = *type.type == '\0' ? 'u' : *type.type;
     type.is_scalar = fields.text("role") == "scalar";
-    types->push_back(type);
+    owned->types.push_back(type);
   }
-  return types;
+  return {owned, &owned->types};
 }
 
 [[noreturn]] inline void refuse(const ArgumentType& type, const std::string& why) {
-  throw LaunchError(TW_ERROR_USAGE, "the argument '" + type.name + "' is " +
+  throw LaunchError(TW_ERROR_USAGE, "the argument '" + std::string(type.name) + "' is " +
                                         (type.is_scalar ? "a scalar of type " : "a pointer to ") + type.type + "; " +
                                         why);
 }
