@@ -18,12 +18,14 @@ std::size_t outside_at_each_end(std::size_t count) {
   const double n = static_cast<double>(count);
   double tail = 0;
   std::size_t outside = 0;
+  // By logarithms: 2^-n underflows from 1075 samples on.
+  double log_probability = -n * std::log(2.0);
   for (std::size_t k = 0; k < count / 2; ++k) {
-    const double i = static_cast<double>(k);
-    // By logarithms: 2^-n underflows from 1075 samples on.
-    tail += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) - n * std::log(2.0));
+    tail += std::exp(log_probability);
     if (tail > 0.025) break;
     outside = k;
+    const double i = static_cast<double>(k);
+    log_probability += std::log((n - i) / (i + 1));
   }
   return outside;
 }
