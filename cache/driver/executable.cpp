@@ -147,7 +147,8 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
 
   kernel_count_ = static_cast<std::uint32_t>(plan_.kernels.size());
   const std::shared_ptr<Launchable[]> ready(new Launchable[plan_.kernels.size()]);
-  for (std::size_t i = 0; i < plan_.kernels.size(); ++i) prepare(ready[i], plan_.kernels[i], function_of(plan_.kernels[i]));
+  for (std::size_t i = 0; i < plan_.kernels.size(); ++i)
+    prepare(ready[i], plan_.kernels[i], function_of(plan_.kernels[i]));
   kernels_ = ready;
 }
 

@@ -100,8 +100,7 @@ class TrialRunner : public Trials, private Room::Tenant {
 class LocalWorkplace : public Workplace {
  public:
   /// `device` must outlive it.
-  explicit LocalWorkplace(Device& device)
-      : device_(device), room_(device), floors_(device), name_(device.name()) {}
+  explicit LocalWorkplace(Device& device) : device_(device), room_(device), floors_(device), name_(device.name()) {}
 
   [[nodiscard]] const DeviceFacts& facts() const noexcept override { return device_.facts(); }
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }

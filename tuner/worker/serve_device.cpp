@@ -120,8 +120,7 @@ class Server {
       TrialSetting setting;
       setting.mode = mode_from(message);
       setting.interrupted = [this] { return beat(); };
-      place.runner =
-          workplace_->set_up(place.definition, problem, reference_from(message.at("reference")), setting);
+      place.runner = workplace_->set_up(place.definition, problem, reference_from(message.at("reference")), setting);
     } catch (...) {
       places_.erase(id);
       throw;

@@ -150,8 +150,8 @@ TEST_F(CudaDevice, a_cold_round_of_large_sets_rotates_behind_a_lead_of_its_last_
 TEST_F(CudaDevice, a_loose_round_launches_behind_a_cleared_cache_without_a_graph) {
   const auto executable = load(SmallOp(kLarge));
   const auto args = sets(3);
-  const auto rounds =
-      device_->rounds(*executable, {.mode = MeasureMode::cold, .launches = 4, .sets = args, .restore = {}, .loose = true});
+  const auto rounds = device_->rounds(
+      *executable, {.mode = MeasureMode::cold, .launches = 4, .sets = args, .restore = {}, .loose = true});
   EXPECT_GE(rounds->run(), 0.0);
   EXPECT_THAT(launched(), ElementsAre(0, 1, 2, 0));
   EXPECT_EQ(recording_.calls("cuMemsetD8Async"), 1u);
