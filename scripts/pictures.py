@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/pictures.py PROGRAM [NAME...]: makes docs/images anew, or those named alone, from the records of an H200 that are in this
-repository and a small sweep on the emulator. PROGRAM is a built tilewright. Needs what scripts/setup brings for the tests of the page; with Pillow the files get smaller."""
+repository. PROGRAM is a built tilewright. Needs what scripts/setup brings for the tests of the page; with Pillow the files get smaller."""
 import os
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / ".browser"), str(ROOT / "tests")]
 
 from playwright.sync_api import sync_playwright  # noqa: E402
-from real_records import program, write_real_cache  # noqa: E402
+from real_records import program, write_real_cache, write_real_sweep  # noqa: E402
 
 GEMM = "op=gemm&dtype=bf16"
 # name: report, address, width, height (0: all of the page), dark
@@ -23,18 +23,14 @@ PICTURES = {
     "report-configs": ("h200", f"view=strip&{GEMM}&find=m%3D4096", 1280, 760, False),
     "report-effects": ("h200", f"view=effects&{GEMM}", 1280, 0, True),
     "report-effects-390": ("h200", f"view=effects&{GEMM}", 390, 0, False),
-    "report-timeline": ("emulator", "view=timeline", 1280, 860, False),
+    "report-timeline": ("h200_sweep", "view=timeline", 1280, 860, False),
 }
 
 
 def make_report(name):
     """In the current folder, so that commands which the report tells have short paths."""
     cache, report = pathlib.Path(f"{name}.db"), pathlib.Path(f"{name}.html")
-    if name == "h200":
-        write_real_cache(cache)
-    else:
-        program("sweep", "softmax", "--dtype", "f32", "--shapes", "rows=64,256 cols=256,1024", "--device", "cpu", "--max-configs", "60",
-                "--budget-ms", "5", "--jobs", "2", "--quiet", "--cache", cache)
+    {"h200": write_real_cache, "h200_sweep": write_real_sweep}[name](cache)
     program("report", "--cache", cache, "-o", report)
     return report.resolve()
 

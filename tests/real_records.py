@@ -8,6 +8,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests/page/assets/h200_gemm.db.xz"
+RECORDED_SWEEP = ROOT / "tests/page/assets/h200_sweep.db.xz"
 SHIPPED = ROOT / "kernels/winners/nvidia-h200.db"
 
 
@@ -32,3 +33,8 @@ def write_real_cache(path):
     """Trials of gemm sweeps of one H200, failures among them, and the shipped winners with their ceilings."""
     path.write_bytes(lzma.decompress(RECORDED.read_bytes()))
     program("import", SHIPPED, "--cache", path)
+
+
+def write_real_sweep(path):
+    """One cold sweep of softmax on an H200 (20 shapes, commit d830139), with what each compiler and the device did when."""
+    path.write_bytes(lzma.decompress(RECORDED_SWEEP.read_bytes()))

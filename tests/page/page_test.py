@@ -10,7 +10,7 @@ import unittest
 import urllib.parse
 
 from browser import BrowserTest
-from real_records import ROOT, program, write_real_cache
+from real_records import ROOT, program, write_real_cache, write_real_sweep
 
 VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
 LIBRARY_HASH = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf"
@@ -209,6 +209,24 @@ class Page(BrowserTest):
         page = self.open(report, "view=strip&op=gemm&dtype=bf16")
         self.hover(page, series=0, point=0)
         self.assertEqual(page.locator("img").count(), 0)
+
+
+class RealTimeline(BrowserTest):
+    """The timeline of a sweep of an H200, with more bars than can be told apart."""
+
+    def test_of_an_h200_it_has_the_gpu_and_each_compiler_and_how_busy_they_were(self):
+        cache, report = self.folder / "sweep.db", self.folder / "report.html"
+        write_real_sweep(cache)
+        program("report", "--cache", cache, "-o", report)
+        page = self.open(report, "view=timeline")
+        names = page.evaluate("() => lanesOf(0).map((lane) => lane.name)")
+        self.assertIn("H200", names[0])
+        self.assertEqual(sorted(names[1:], key=lambda name: int(name.split()[1])), [f"compiler {n}" for n in range(1, 17)])
+        page.locator("summary").first.click()
+        busy = page.locator("table", has_text="pieces of work").locator("tbody tr").first.inner_text()
+        share = float(re.search(r"([\d.]+) %", busy).group(1))
+        self.assertTrue(50 < share < 100, busy)
+        self.assertEqual(self.errors, [])
 
 
 class Timeline(BrowserTest):
