@@ -148,7 +148,7 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
   kernel_count_ = static_cast<std::uint32_t>(plan_.kernels.size());
   const std::shared_ptr<Launchable[]> ready(new Launchable[plan_.kernels.size()]);
   for (std::size_t i = 0; i < plan_.kernels.size(); ++i)
-    prepare(ready[i], plan_.kernels[i], function_of(plan_.kernels[i]));
+    prepare(ready.get()[i], plan_.kernels[i], function_of(plan_.kernels[i]));
   kernels_ = ready;
 }
 
@@ -181,7 +181,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
   std::array<void*, kMostParams> params;
   for (std::uint32_t k = 0; k < kernel_count_; ++k) {
-    const Launchable& kernel = kernels_[k];
+    const Launchable& kernel = kernels_.get()[k];
     for (std::uint32_t i = 0; i < kernel.param_count; ++i) {
       const Launchable::Param param = kernel.params[i];
       switch (param.from) {
@@ -216,7 +216,7 @@ int Executable::blocks_per_sm(std::size_t index) const {
   const PlannedKernel& kernel = plan_.kernels.at(index);
   int blocks = 0;
   driver_->call("asking how many blocks fit on an SM", driver_->table().occupancy_max_active_blocks, &blocks,
-                kernels_[index].function, static_cast<int>(threads_of(kernel)),
+                kernels_.get()[index].function, static_cast<int>(threads_of(kernel)),
                 static_cast<std::size_t>(kernel.shared_bytes));
   return blocks;
 }
