@@ -24,12 +24,12 @@ constexpr std::chrono::duration<double, std::nano> kLook = std::chrono::microsec
 constexpr int kMostLooked = 32;
 constexpr std::uint64_t kOtherSeed = 2;
 
-/// Workspaces of one executable, cleared where the definition wants them cleared once.
 /// A phase of a trial in a profiler's timeline.
 ProfilerRange range_of(const char* phase, const Problem& problem, const Config& config) {
   return ProfilerRange([&] { return fmt::format("{} {} {}", phase, problem.key(), config.text()); });
 }
 
+/// Workspaces of one executable, cleared where the definition wants them cleared once.
 std::vector<std::unique_ptr<DeviceBuffer>> make_workspaces(Device& device, const LaunchPlan& plan) {
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;
   for (const PlannedWorkspace& workspace : plan.workspaces) {
