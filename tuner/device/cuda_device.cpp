@@ -247,10 +247,10 @@ class CudaDevice : public Device {
         if (flush) flush_.enqueue(stream);
       };
     }
-    if (plan.mode == MeasureMode::events) {
-      return event_rounds(driver_, stream_, plan.launches, plan.what, launch, std::move(before));
+    if (plan.loose || plan.mode == MeasureMode::events) {
+      const int together = plan.mode == MeasureMode::events ? 1 : plan.launches;
+      return launched_rounds(driver_, stream_, {plan.launches, together, plan.what}, launch, std::move(before));
     }
-    if (plan.loose) return loose_rounds(driver_, stream_, {plan.launches, 0, plan.what}, launch, std::move(before));
     // What a launch changes may be changed once a round: then nothing may run ahead of it.
     const int lead = before ? 0 : std::clamp(plan.launches / 8, 1, std::max(plan.sets, 128));
     return graph_rounds(driver_, stream_, {plan.launches, lead, plan.what}, launch, std::move(before));

@@ -54,43 +54,12 @@ class GraphRounds : public Rounds {
   cuda::OwnedEvent start_, end_;
 };
 
-class LooseRounds : public Rounds {
+class LaunchedRounds : public Rounds {
  public:
-  LooseRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, const GraphShape& shape,
-              EnqueueLaunch launch, EnqueueBefore before)
+  LaunchedRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, const LaunchedShape& shape,
+                 EnqueueLaunch launch, EnqueueBefore before)
       : stream_(stream),
-        launches_(shape.launches),
-        what_(shape.what),
-        launch_(std::move(launch)),
-        before_(std::move(before)),
-        start_(driver),
-        end_(driver) {}
-
-  double run() override {
-    if (before_) before_(stream_.get());
-    start_.record(stream_.get());
-    for (int i = 0; i < launches_; ++i) launch_(stream_.get(), i);
-    end_.record(stream_.get());
-    stream_.synchronize(what_);
-    return end_.nanoseconds_since(start_) / launches_;
-  }
-
- private:
-  const cuda::OwnedStream& stream_;
-  int launches_;
-  std::string what_;
-  EnqueueLaunch launch_;
-  EnqueueBefore before_;
-  cuda::OwnedEvent start_, end_;
-};
-
-class EventRounds : public Rounds {
- public:
-  EventRounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, int launches, std::string what,
-              EnqueueLaunch launch, EnqueueBefore before)
-      : stream_(stream),
-        launches_(launches),
-        what_(std::move(what)),
+        shape_(shape),
         launch_(std::move(launch)),
         before_(std::move(before)),
         start_(driver),
@@ -98,21 +67,20 @@ class EventRounds : public Rounds {
 
   double run() override {
     double total = 0;
-    for (int i = 0; i < launches_; ++i) {
+    for (int first = 0; first < shape_.launches; first += shape_.together) {
       if (before_) before_(stream_.get());
       start_.record(stream_.get());
-      launch_(stream_.get(), i);
+      for (int i = 0; i < shape_.together; ++i) launch_(stream_.get(), first + i);
       end_.record(stream_.get());
-      stream_.synchronize(what_);
+      stream_.synchronize(shape_.what);
       total += end_.nanoseconds_since(start_);
     }
-    return total / launches_;
+    return total / shape_.launches;
   }
 
  private:
   const cuda::OwnedStream& stream_;
-  int launches_;
-  std::string what_;
+  LaunchedShape shape_;
   EnqueueLaunch launch_;
   EnqueueBefore before_;
   cuda::OwnedEvent start_, end_;
@@ -140,14 +108,9 @@ std::unique_ptr<Rounds> graph_rounds(const cuda::Driver& driver, const cuda::Own
   return std::make_unique<GraphRounds>(driver, stream, shape, launch, std::move(before));
 }
 
-std::unique_ptr<Rounds> loose_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
-                                     const GraphShape& shape, EnqueueLaunch launch, EnqueueBefore before) {
-  return std::make_unique<LooseRounds>(driver, stream, shape, std::move(launch), std::move(before));
-}
-
-std::unique_ptr<Rounds> event_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream, int launches,
-                                     std::string what, EnqueueLaunch launch, EnqueueBefore before) {
-  return std::make_unique<EventRounds>(driver, stream, launches, std::move(what), std::move(launch), std::move(before));
+std::unique_ptr<Rounds> launched_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
+                                        const LaunchedShape& shape, EnqueueLaunch launch, EnqueueBefore before) {
+  return std::make_unique<LaunchedRounds>(driver, stream, shape, std::move(launch), std::move(before));
 }
 
 }  // namespace tilewright

@@ -42,13 +42,17 @@ struct GraphShape {
                                                    const GraphShape& shape, const EnqueueLaunch& launch,
                                                    EnqueueBefore before);
 
-/// As graph_rounds without lead and graph: `before`, then the launches one behind the other.
-[[nodiscard]] std::unique_ptr<Rounds> loose_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
-                                                   const GraphShape& shape, EnqueueLaunch launch, EnqueueBefore before);
+struct LaunchedShape {
+  /// A multiple of `together`.
+  int launches = 1;
+  /// Between two events.
+  int together = 1;
+  std::string what;
+};
 
-/// Each launch alone between two events, `before` ahead of each; the mean of the round's launches.
-[[nodiscard]] std::unique_ptr<Rounds> event_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
-                                                   int launches, std::string what, EnqueueLaunch launch,
-                                                   EnqueueBefore before);
+/// Launches by the host, without a graph: so many together between two events, `before` ahead of each such group.
+[[nodiscard]] std::unique_ptr<Rounds> launched_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
+                                                      const LaunchedShape& shape, EnqueueLaunch launch,
+                                                      EnqueueBefore before);
 
 }  // namespace tilewright
