@@ -16,7 +16,7 @@ namespace tilewright::launch {
 
 struct ReadyPlan;
 
-/// What a plan is kept under. Two equal keys are equal in every byte: dims beyond the op's are 0.
+/// What a plan is kept under. Dims beyond the op's are 0.
 struct PlanKey {
   static constexpr std::size_t kMostDims = 8;
 
@@ -28,7 +28,6 @@ struct PlanKey {
 
   /// Over the first `count` dims: the others are 0 in every key of an op.
   [[nodiscard]] std::uint64_t hash(std::size_t count) const noexcept;
-  friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
 class PlanTable {
