@@ -60,8 +60,11 @@ class Offer {
       };
       const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
       ProblemKey origin = key;
-      const double risk = with_compiles_ ? untimed_risk(known) : kLeastRisk;
-      for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem), risk)) {
+      const LogPadding padding =
+          log_padding([this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); },
+                      key.problem, device_);
+      const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
+      for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding)) {
         // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
         if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
         for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];

@@ -28,7 +28,9 @@ constexpr float kParameterStep = 0.5F;
 constexpr float kStepsToAnotherImplementation = 1;
 /// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is like
 /// nobody is not trusted.
-constexpr double kDoubt = 0.003;
+constexpr double kDoubt = 0.03;
+/// The variance of paddings that no cost at all is as good as.
+constexpr double kPullToNoCost = 1;
 /// So many shapes are left out, one after the other, to see what promises are worth.
 constexpr std::size_t kLeftOut = 6;
 /// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
@@ -132,6 +134,52 @@ std::vector<double> weights_from(const std::vector<KnownShape>& known, const std
   return weights;
 }
 
+/// The logarithm of the padding of each config that was timed; empty where nobody knows it.
+std::vector<Losses> paddings_of(const std::vector<KnownShape>& known, const std::vector<Losses>& losses,
+                                const LogPadding& padding) {
+  std::vector<Losses> paddings(known.size());
+  if (!padding) return paddings;
+  for (std::size_t at = 0; at < known.size(); ++at) {
+    for (const auto& [config, loss] : losses[at]) {
+      const double padded = padding(config.known->implementation_hash, config.known->config, known[at].dims);
+      if (padded > 0) paddings[at].emplace(config, padded);
+    }
+  }
+  return paddings;
+}
+
+double value_at(const Losses& values, const Identity& config) {
+  const auto found = values.find(config);
+  return found == values.end() ? 0 : found->second;
+}
+
+double cost_from(const std::vector<Losses>& losses, const std::vector<Losses>& paddings) {
+  // Of each config, over the shapes where it was timed: sums of paddings, losses, their products and squares.
+  struct Sums {
+    double count = 0, padding = 0, loss = 0, product = 0, square = 0;
+  };
+  ByConfig<Sums> sums;
+  for (std::size_t at = 0; at < losses.size(); ++at) {
+    for (const auto& [config, lost] : losses[at]) {
+      const double loss = std::min(kMostLoss, lost);
+      const double padding = value_at(paddings[at], config);
+      Sums& sum = sums[config];
+      sum.count += 1;
+      sum.padding += padding;
+      sum.loss += loss;
+      sum.product += padding * loss;
+      sum.square += padding * padding;
+    }
+  }
+  double covariance = 0;
+  double variance = kPullToNoCost;
+  for (const auto& [config, sum] : sums) {
+    covariance += sum.product - sum.padding * sum.loss / sum.count;
+    variance += sum.square - sum.padding * sum.padding / sum.count;
+  }
+  return std::clamp(covariance / variance, 0.0, 1.0);
+}
+
 /// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs less.
 std::vector<double> steps_of(const std::vector<double>& weights) {
   std::vector<double> steps;
@@ -181,6 +229,11 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
 
 std::vector<double> dim_weights(const std::vector<KnownShape>& known) { return weights_from(known, losses_of(known)); }
 
+double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding) {
+  const std::vector<Losses> losses = losses_of(known);
+  return padding ? cost_from(losses, paddings_of(known, losses, padding)) : 0;
+}
+
 double Expectation::distance_to(std::span<const std::int64_t> dims) const {
   double sum = 0;
   for (std::size_t d = 0; d < steps_.size(); ++d) {
@@ -190,9 +243,11 @@ double Expectation::distance_to(std::span<const std::int64_t> dims) const {
   return sum;
 }
 
-Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape)
-    : shape_(shape.begin(), shape.end()) {
+Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape, LogPadding padding)
+    : shape_(shape.begin(), shape.end()), padding_(std::move(padding)) {
   const std::vector<Losses> losses = losses_of(known);
+  const std::vector<Losses> paddings = paddings_of(known, losses, padding_);
+  cost_of_padding_ = padding_ ? cost_from(losses, paddings) : 0;
   steps_ = steps_of(weights_from(known, losses));
   std::map<std::string, const KnownConfig*> implementations;
   for (const KnownShape& each : known) {
@@ -218,7 +273,7 @@ Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const s
       if (is_new) points_.push_back({place_of(config.known->implementation_hash, config.known->config)});
       Point& point = points_[place->second];
       point.weight += weight;
-      point.lost += weight * std::min(kMostLoss, loss);
+      point.lost += weight * (std::min(kMostLoss, loss) - cost_of_padding_ * value_at(paddings[at], config));
     }
   }
 }
@@ -255,10 +310,11 @@ double Expectation::loss(const std::string& implementation_hash, const Config& c
     all += weight * point.weight;
     lost += weight * point.lost;
   }
-  return lost / all;
+  const double padding = cost_of_padding_ > 0 ? padding_(implementation_hash, config, shape_) : 0;
+  return lost / all + cost_of_padding_ * padding;
 }
 
-double untimed_risk(const std::vector<KnownShape>& known) {
+double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padding) {
   double sum = 0;
   int count = 0;
   for (std::size_t left_out = 0; left_out < std::min(known.size(), kLeftOut); ++left_out) {
@@ -271,7 +327,7 @@ double untimed_risk(const std::vector<KnownShape>& known) {
         if (each.was_timed()) timed.emplace(identity(each), true);
       }
     }
-    const Expectation expectation(rest, at.dims);
+    const Expectation expectation(rest, at.dims, padding);
     const Losses losses = losses_at(at);
     // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it lost.
     struct Pick {
@@ -294,8 +350,9 @@ double untimed_risk(const std::vector<KnownShape>& known) {
 }
 
 std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape,
-                                     const Usable& usable, const std::vector<KnownConfig>& untimed, double risk) {
-  const Expectation expectation(known, shape);
+                                     const Usable& usable, const std::vector<KnownConfig>& untimed, double risk,
+                                     const LogPadding& padding) {
+  const Expectation expectation(known, shape, padding);
   std::vector<NearConfig> ranked;
   std::vector<double> distances;
   std::vector<bool> timed;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/padding.hpp"
 #include "cache/store/records.hpp"
 
 /// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like shapes.
@@ -40,20 +41,28 @@ constexpr std::size_t kNeighbours = 16;
 /// known how the winner of one does at the other, near pairs counting more, with a pull towards 5 %. Never below 0.2 %.
 [[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known);
 
+/// The power of the padding that times of a config go with, 0 to 1: least squares over how both differ from shape to shape, with
+/// a pull towards 0. About 1 where computing bounds, less where a lane that has nothing to do costs little.
+[[nodiscard]] double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding);
+
 /// What to expect of any config at one shape: the mean of what all configs that were timed around lost to the best of
 /// theirs, each weighted by the normal curve of its distance. A step of the distance is half a doubling of a parameter
 /// (plus one), or one to two doublings of a dim, the more the less that dim matters (dim_weights); another implementation
-/// is one step away. Where nothing alike was timed, a factor of two is expected.
+/// is one step away. Where nothing alike was timed, a factor of two is expected. What a config loses to its padding is taken out
+/// of the losses first and put in again for the shape: how much a doubling of the padding costs, is learned, too
+/// (cost_of_padding).
 class Expectation {
  public:
-  Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape);
+  /// `padding` may be empty: nothing is known of it.
+  Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape, LogPadding padding = {});
   /// A natural logarithm.
   [[nodiscard]] double loss(const std::string& implementation_hash, const Config& config) const;
   /// The square of the steps from the shape to one with these dims.
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;
 
  private:
-  /// A config that was timed: the weights of the shapes where it was, by their distance, and what it lost there times these.
+  /// A config that was timed: the weights of the shapes where it was, by their distance, and what it lost there beside its
+  /// padding times these.
   struct Point {
     std::vector<float> place;
     double weight = 0;
@@ -64,6 +73,8 @@ class Expectation {
   ShapeDims shape_;
   /// Doublings of a dim that are one step.
   std::vector<double> steps_;
+  LogPadding padding_;
+  double cost_of_padding_ = 0;
   /// Names of all parameters, and implementations.
   std::vector<std::string> axes_;
   std::vector<Point> points_;
@@ -75,7 +86,7 @@ constexpr double kLeastRisk = 0.05;
 /// What such a config must promise more where that is known of the op: the nearest shapes are left out one after the other,
 /// and what the most promising of the configs lost that were timed at this shape alone is compared with what it promised,
 /// and with the most promising of those that were timed elsewhere, too. At least kLeastRisk.
-[[nodiscard]] double untimed_risk(const std::vector<KnownShape>& known);
+[[nodiscard]] double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padding = {});
 
 /// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
 struct NearConfig {
@@ -103,6 +114,6 @@ using Usable = std::function<bool(const KnownConfig& config, const ShapeDims& tu
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known,
                                                    std::span<const std::int64_t> shape, const Usable& usable,
                                                    const std::vector<KnownConfig>& untimed = {},
-                                                   double risk = kLeastRisk);
+                                                   double risk = kLeastRisk, const LogPadding& padding = {});
 
 }  // namespace tilewright

@@ -164,15 +164,18 @@ std::optional<WorkspaceRecipe::Zero> zero_from(std::string_view name) noexcept {
 nlohmann::json to_json(const ImplementationRecipe& recipe) {
   nlohmann::json align = nlohmann::json::object();
   for (const auto& [arg, bytes] : recipe.align) align[arg] = bytes.text();
-  return {{"name", recipe.name},
-          {"requires", recipe.requires_arch},
-          {"parameters", recipe.parameters},
-          {"constraints", texts_of(recipe.constraints)},
-          {"specialize", recipe.specialize},
-          {"align", std::move(align)},
-          {"maps", array_of(recipe.maps)},
-          {"workspaces", array_of(recipe.workspaces)},
-          {"kernels", array_of(recipe.kernels)}};
+  nlohmann::json json{{"name", recipe.name},
+                      {"requires", recipe.requires_arch},
+                      {"parameters", recipe.parameters},
+                      {"constraints", texts_of(recipe.constraints)},
+                      {"specialize", recipe.specialize},
+                      {"align", std::move(align)},
+                      {"maps", array_of(recipe.maps)},
+                      {"workspaces", array_of(recipe.workspaces)},
+                      {"kernels", array_of(recipe.kernels)}};
+  // Left out where there are none: programs from before they were there read such recipes.
+  for (const auto& [dim, cover] : recipe.covers) json["covers"][dim] = cover.text();
+  return json;
 }
 
 ImplementationRecipe recipe_from_json(const nlohmann::json& json) {
@@ -186,6 +189,10 @@ ImplementationRecipe recipe_from_json(const nlohmann::json& json) {
   recipe.specialize = object.texts("specialize");
   JsonObject align(object.object("align"), fmt::format("{}: align", object.what()));
   for (const auto& [arg, bytes] : object.object("align").items()) recipe.align[arg] = read_formula(align, arg);
+  if (object.has("covers")) {
+    JsonObject covers(object.object("covers"), fmt::format("{}: covers", object.what()));
+    for (const auto& [dim, cover] : object.object("covers").items()) recipe.covers[dim] = read_formula(covers, dim);
+  }
   recipe.maps = read_array(object, "maps", read_map);
   recipe.workspaces = read_array(object, "workspaces", read_workspace);
   recipe.kernels = read_array(object, "kernels", read_kernel);

@@ -92,6 +92,8 @@ struct ImplementationRecipe {
   std::vector<Formula> constraints;
   /// Dims that are compile-time constants of a config with static_dims = 1.
   std::vector<std::string> specialize;
+  /// By dim, how many of its elements a block works on, lanes with nothing to do included; what is not named is not padded.
+  std::map<std::string, Formula> covers;
   /// Bytes of alignment that an argument's address must have; arguments not named need their element's size.
   std::map<std::string, Formula> align;
   std::vector<TensorMapRecipe> maps;

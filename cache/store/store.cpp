@@ -88,7 +88,8 @@ void Store::put_implementation(const std::string& interface_hash, const StoredIm
     const std::int64_t interface = ids::need_interface(database, interface_hash);
     database.run(
         "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (hash, interface) DO NOTHING",
+        // What the hash leaves out may have been edited since.
+        "ON CONFLICT (hash, interface) DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe",
         interface, implementation.hash, implementation.recipe.name, encode_recipe(implementation.recipe));
   });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "cache/padding.hpp"
 #include "tuner/prune/verdict.hpp"
 #include "tuner/report/units.hpp"
 
@@ -15,13 +16,12 @@ namespace tilewright {
 Pruner::Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants)
     : device_(setting.device), work_(setting.work) {
   const Residency residency = likely_residency(device_);
-  const Tiling tiling = tiling_of(*setting.interface, device_.sm_count);
   std::vector<std::size_t> bounded;
   for (const Entrant& entrant : entrants) {
     Planned& planned = planned_.emplace_back();
     planned.config = entrant.config->text();
     planned.is_base = *entrant.config == setting.base;
-    planned.padding = padding_of(*entrant.config, *setting.problem, tiling);
+    planned.padding = padding_of(*entrant.recipe, *entrant.config, *setting.problem, device_);
     auto plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, device_, &residency);
     if (auto* legal = std::get_if<LaunchPlan>(&plan)) {
       planned.kernels = std::move(legal->kernels);

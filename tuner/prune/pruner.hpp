@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tuner/prune/bound.hpp"
-#include "tuner/search/tiles.hpp"
 
 /// Which configs of a problem need not be tried, since they cannot win: before compiling by what their launch plans bound,
 /// after it by what the compiler said. Every verdict is a reason in words and figures (docs/tuning.md). Pure.

@@ -105,6 +105,13 @@ class Choosing {
     double loss = 0;
   };
 
+  /// Empty of what the space does not have any more.
+  const ImplementationRecipe& recipe(const std::string& hash) const {
+    static const ImplementationRecipe kNone;
+    const auto found = std::ranges::find(implementations_, hash, &Known::hash);
+    return found == implementations_.end() ? kNone : found->recipe;
+  }
+
   void note(const KnownConfig& each) {
     const Identity identity(each.implementation_hash, each.config.text());
     if (each.role == WinnerRole::base || each.has_failed) refused_.insert(identity);
@@ -117,8 +124,9 @@ class Choosing {
     for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
       if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
     }
-    const Expectation expectation(around, shape);
     const Problem problem = problem_of(interface_, spec_, shape);
+    const auto recipe_of = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
+    const Expectation expectation(around, shape, log_padding(recipe_of, problem, device_));
     std::vector<Expected>& here = expected_.emplace_back();
     double& least = loss_.emplace_back(kUnserved);
     for (const Known& implementation : implementations_) {

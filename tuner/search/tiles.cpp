@@ -51,15 +51,4 @@ double log_of_fill(const Config& config, const Problem& problem, const Tiling& t
   return std::log2(tiles / (waves * tiling.units));
 }
 
-double padding_of(const Config& config, const Problem& problem, const Tiling& tiling) {
-  double padding = 1;
-  for (const auto& [dim, extent] : problem.dims) {
-    const std::int64_t tile = extent_of_tile(config, dim, tiling);
-    if (tile > 0 && extent > 0) {
-      padding *= tiles_of(extent, tile) * static_cast<double>(tile) / static_cast<double>(extent);
-    }
-  }
-  return padding;
-}
-
 }  // namespace tilewright

@@ -26,7 +26,4 @@ struct Tiling {
 /// `split_D` cuts any dim D into so many parts.
 [[nodiscard]] double log_of_fill(const Config& config, const Problem& problem, const Tiling& tiling);
 
-/// What tiles compute over what is asked: 8 where 128 rows are computed for 16; 1 where the names of parameters tell no tiles.
-[[nodiscard]] double padding_of(const Config& config, const Problem& problem, const Tiling& tiling);
-
 }  // namespace tilewright

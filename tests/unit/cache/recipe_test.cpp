@@ -48,6 +48,17 @@ TEST(Recipe, json_says_of_tf32_only_where_a_map_has_it) {
   EXPECT_EQ(recipe_from_json(to_json(recipe)), recipe);
 }
 
+TEST(Recipe, json_says_what_blocks_cover_only_where_the_recipe_does) {
+  ImplementationRecipe recipe = softmax_onchip();
+  EXPECT_FALSE(to_json(recipe).contains("covers"));
+  recipe.covers.emplace("cols", test::formula("chunks * 32"));
+  EXPECT_EQ(to_json(recipe)["covers"]["cols"], "chunks * 32");
+  EXPECT_EQ(recipe_from_json(to_json(recipe)), recipe);
+  json stored = to_json(recipe);
+  stored["covers"]["cols"] = "(";
+  EXPECT_THAT(error_of<CacheError>([&] { (void)recipe_from_json(stored); }), HasSubstr("covers: cols: expected"));
+}
+
 TEST(Recipe, json_has_a_maps_workspace_in_place_of_its_argument) {
   ImplementationRecipe recipe = gemm_tma();
   EXPECT_FALSE(to_json(recipe)["maps"][0].contains("workspace"));

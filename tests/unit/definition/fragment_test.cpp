@@ -15,6 +15,7 @@ using testing::ElementsAre;
 
 const std::string_view kFragment = R"toml(requires = "sm_80"
 align = { x = "sizeof(dtype) * width", y = "1" }
+covers = { cols = "num_warps * 32 * width", rows = "1" }
 constraints = ["part <= 16"]
 specialize = ["cols"]
 
@@ -99,7 +100,7 @@ TEST_F(FragmentTest, gives_what_the_implementation_does_not_say) {
 TEST_F(FragmentTest, merges_tables_key_by_key_and_constraints_one_behind_the_other) {
   write(
       "constraints = [\"rows >= width\"]\nspace = { unroll = [1], vec = [1, 2] }\nlet = { width = \"2 - 1\" }\n"
-      "align = { y = \"2\" }",
+      "align = { y = \"2\" }\ncovers = { rows = \"vec\" }",
       std::string(kKernel) + "block = [64]\n");
   folder_.write("mini/mini.toml", replaced(reading::read_file(folder_.path() / "mini/mini.toml"),
                                            "simple{num_warps=4,unroll=1,static_dims=0}",
@@ -113,6 +114,8 @@ TEST_F(FragmentTest, merges_tables_key_by_key_and_constraints_one_behind_the_oth
   EXPECT_EQ(recipe.constraints[1].text(), "rows >= (2 - 1)");
   EXPECT_EQ(recipe.align.at("x").text(), "sizeof(dtype) * (2 - 1)");
   EXPECT_EQ(recipe.align.at("y").text(), "2");
+  EXPECT_EQ(recipe.covers.at("cols").text(), "num_warps * 32 * (2 - 1)");
+  EXPECT_EQ(recipe.covers.at("rows").text(), "vec");
   EXPECT_EQ(recipe.kernels[0].block[0].text(), "64");
   EXPECT_EQ(recipe.kernels[0].grid[0].text(), "min(rows, 1024)");
 }
@@ -133,14 +136,14 @@ TEST_F(FragmentTest, has_its_mistakes_in_its_own_file) {
       mistakes(),
       ElementsAre(
           "…/mini/mini.toml:24:1: unknown key 'flavour' in implementation 'simple'; known: name, extends, source, "
-          "requires, space, let, specialize, constraints, align, kernel",
-          "…/kernels/device/simple.toml:3:25: unknown name 'colz' in `part <= colz`; did you mean 'cols'?",
-          "…/kernels/device/simple.toml:4:1: unknown key 'specialise' in implementation 'simple'; did you mean "
+          "requires, space, let, specialize, constraints, align, covers, kernel",
+          "…/kernels/device/simple.toml:4:25: unknown name 'colz' in `part <= colz`; did you mean 'cols'?",
+          "…/kernels/device/simple.toml:5:1: unknown key 'specialise' in implementation 'simple'; did you mean "
           "'specialize'?",
-          "…/kernels/device/simple.toml:12:14: parameter 'unroll': 1 is there twice",
-          "…/kernels/device/simple.toml:13:1: parameter 'static_dims' needs the dims that it makes constant: "
+          "…/kernels/device/simple.toml:13:14: parameter 'unroll': 1 is there twice",
+          "…/kernels/device/simple.toml:14:1: parameter 'static_dims' needs the dims that it makes constant: "
           "specialize = [\"…\"]",
-          "…/kernels/device/simple.toml:17:22: expected a value, found the end in `num_warps *`"));
+          "…/kernels/device/simple.toml:18:22: expected a value, found the end in `num_warps *`"));
 }
 
 TEST_F(FragmentTest, is_blamed_for_a_formula_that_cannot_be_evaluated) {
@@ -148,7 +151,7 @@ TEST_F(FragmentTest, is_blamed_for_a_formula_that_cannot_be_evaluated) {
   write("", kKernel);
   const std::vector<std::string> found = mistakes();
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found[0], testing::StartsWith("…/kernels/device/simple.toml:7:15: division by zero"));
+  EXPECT_THAT(found[0], testing::StartsWith("…/kernels/device/simple.toml:8:15: division by zero"));
 }
 
 TEST_F(FragmentTest, that_is_not_there_is_searched_for_in_these_folders) {

@@ -107,6 +107,11 @@ TEST_F(Hashes, change_with_the_headers_that_every_generated_source_includes) {
   EXPECT_EQ(changed(), "simple mapped");
 }
 
+TEST_F(Hashes, stay_when_what_blocks_cover_is_said) {
+  write_toml(replaced(toml_, "align = { x =", "covers = { cols = \"num_warps * 32\" }\nalign = { x ="));
+  EXPECT_EQ(changed(), "");
+}
+
 TEST_F(Hashes, change_with_the_order_of_parameters_which_is_that_of_config_texts) {
   write_toml(
       replaced(toml_, "{ num_warps = [1, 4], static_dims = [0, 1] }", "{ static_dims = [0, 1], num_warps = [1, 4] }"));

@@ -55,6 +55,14 @@ const Spoiled kSpoiled[] = {
      "unknown key 'z' in 'align' in implementation 'simple'; known: x, y"},
     {"align_of_a_scalar", "align = { x =", "align = { eps = 4, x =", "eps",
      "unknown key 'eps' in 'align' in implementation 'simple'; known: x, y"},
+    {"covers_no_dim", "align = { x =", "covers = { row = 4 }\nalign = { x =", "row = 4",
+     "unknown key 'row' in 'covers' in implementation 'simple'; did you mean 'rows'?"},
+    {"covers_by_what_is_not_known", "align = { x =", "covers = { rows = \"num_wraps\" }\nalign = { x =", "num_wraps\"",
+     "unknown name 'num_wraps' in `num_wraps`; did you mean 'num_warps'?"},
+    {"covers_nothing", "align = { x =", "covers = { rows = \"num_warps - 1\" }\nalign = { x =", "num_warps - 1",
+     "a block of simple{num_warps=1,static_dims=0} covers 0 of rows in mini[dtype=f32,act=none]{rows=1,cols=1}, and "
+     "must "
+     "cover 1 at least"},
     {"source_missing", "name = \"mapped\"\nsource = \"mini.cu\"\n", "name = \"mapped\"\n", "[[implementation]]",
      "implementation 'mapped' has no 'source'"},
     {"kernel_missing", "requires = \"sm_90\"\n", "requires = \"sm_90\"\nkernels = 1\n", "kernels",

@@ -127,6 +127,16 @@ TEST(Store, an_implementation_comes_back_by_its_hash_and_may_serve_two_interface
   EXPECT_EQ(store.counts().implementations, 2);
 }
 
+TEST(Store, an_implementation_whose_recipe_was_edited_under_the_same_hash_has_the_newest) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  StoredImplementation edited = onchip();
+  edited.recipe.covers.emplace("cols", Formula::parse("128"));
+  store.put_implementation(softmax_interface().hash(), edited);
+  EXPECT_EQ(store.implementation_by_hash("impl-1")->recipe, edited.recipe);
+  EXPECT_EQ(store.counts().implementations, 1);
+}
+
 TEST(Store, an_implementation_of_an_unknown_interface_is_refused_with_what_comes_first) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");

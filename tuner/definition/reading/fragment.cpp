@@ -55,7 +55,7 @@ void merge_member(Node& into, const Member& own, Mistakes& mistakes) {
     there->value.items.insert(there->value.items.end(), own.value.items.begin(), own.value.items.end());
   } else if (own.key == "kernel" && both_are(there->value, own.value, Node::Kind::list)) {
     merge_kernels(there->value, own.value, mistakes);
-  } else if ((own.key == "let" || own.key == "space" || own.key == "align") &&
+  } else if ((own.key == "let" || own.key == "space" || own.key == "align" || own.key == "covers") &&
              both_are(there->value, own.value, Node::Kind::table)) {
     merge_tables(there->value, own.value);
   } else {

@@ -155,6 +155,20 @@ void read_align(Section& section, ImplementationRecipe& recipe, const OpPart& op
   if (op.args.complete) align.finish();
 }
 
+void read_covers(Section& section, ImplementationRecipe& recipe, const OpPart& op, const Vocabulary& vocabulary) {
+  const Node* table = section.find("covers", Node::Kind::table);
+  if (table == nullptr) return;
+  Section covers(*table, section.what("covers"), section.mistakes());
+  for (const std::string& dim : op.vocabulary.dims) {
+    const Node* node = covers.find(dim);
+    if (node == nullptr) continue;
+    if (auto formula = read_formula(*node, covers.what(dim), Stage::config, vocabulary, section.mistakes())) {
+      recipe.covers.emplace(dim, *std::move(formula));
+    }
+  }
+  if (op.vocabulary.complete) covers.finish();
+}
+
 /// Every output must reach some kernel, or the op's caller gets memory that nothing wrote.
 void check_outputs(const ImplementationRecipe& recipe, const OpPart& op, Place place, Mistakes& mistakes) {
   std::set<std::string> reached;
@@ -175,7 +189,10 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
   // Lengths in front, so that no two lists of texts run together into the same bytes.
   std::string identity = "tilewright implementation 1\n";
   const auto add = [&](const std::string& text) { identity += fmt::format("{}\n{}\n", text.size(), text); };
-  add(canonical_text(table));
+  // Covers change no code and no launch, so that what was measured stays good where they are edited.
+  Node measured = table;
+  std::erase_if(measured.members, [](const Member& member) { return member.key == "covers"; });
+  add(canonical_text(measured));
   for (const SourceFile& file : closure.files) add(file.text);
   for (const SourceFile& file : prelude) {
     const auto is_it = [&](const SourceFile& known) { return known.path == file.path; };
@@ -224,6 +241,7 @@ ImplementationPart read_implementation(const Node& own, const OpPart& op, Source
   read_specialize(section, part.implementation, op);
   read_constraints(section, recipe, vocabulary);
   read_align(section, recipe, op, vocabulary);
+  read_covers(section, recipe, op, vocabulary);
 
   KernelReader kernels(op, vocabulary, closure, mistakes);
   const std::size_t before_kernels = mistakes.unusable();

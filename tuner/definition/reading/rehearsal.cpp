@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cache/padding.hpp"
 #include "cache/plan.hpp"
 #include "tuner/definition/samples.hpp"
 #include "tuner/definition/space.hpp"
@@ -148,8 +149,11 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
     for (const std::int64_t all : {std::int64_t{1}, std::int64_t{48}, side_of(24, interface.dims.size())}) {
       const std::vector<std::int64_t> dims(interface.dims.size(), all);
       try {
-        static_cast<void>(
-            make_plan(interface, implementation.recipe, config, make_problem(spec, interface, dims), device));
+        const Problem problem = make_problem(spec, interface, dims);
+        const auto plan = make_plan(interface, implementation.recipe, config, problem, device);
+        if (std::holds_alternative<LaunchPlan>(plan)) {
+          static_cast<void>(padding_of(implementation.recipe, config, problem, device));
+        }
       } catch (const DefinitionError& error) {
         mistakes.add(error);
       }
