@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
+#include "cache/losses.hpp"
 #include "cache/winner_source.hpp"
 
 namespace tilewright {
@@ -16,169 +15,16 @@ namespace {
 
 /// What is expected where nothing at all is known.
 const double kUnknownLoss = std::log(2.0);
-/// Beyond this, worse is no worse: nobody would choose it.
-constexpr double kMostLoss = 1;
-/// For weights: a winner that fails utterly says little of the way there.
-constexpr double kMostLossOfWeights = 0.7;
-constexpr double kUsualWeight = 0.05;
-constexpr double kLeastWeight = 0.002;
-constexpr int kRounds = 50;
 /// Doublings of a parameter, plus one, that are one step of distance.
 constexpr float kParameterStep = 0.5F;
 constexpr float kStepsToAnotherImplementation = 1;
 /// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is like
 /// nobody is not trusted.
 constexpr double kDoubt = 0.03;
-/// The variance of paddings that no cost at all is as good as.
-constexpr double kPullToNoCost = 1;
 /// So many shapes are left out, one after the other, to see what promises are worth.
 constexpr std::size_t kLeftOut = 6;
 /// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
 constexpr double kFar = 40;
-
-/// A config by what it is, for looking it up where thousands are; it must live elsewhere.
-struct Identity {
-  const KnownConfig* known;
-  std::size_t hash;
-  friend bool operator==(const Identity& a, const Identity& b) {
-    return a.hash == b.hash && a.known->implementation_hash == b.known->implementation_hash &&
-           a.known->config == b.known->config;
-  }
-};
-struct IdentityHash {
-  std::size_t operator()(const Identity& identity) const noexcept { return identity.hash; }
-};
-template <class Value>
-using ByConfig = std::unordered_map<Identity, Value, IdentityHash>;
-
-Identity identity(const KnownConfig& known) {
-  std::size_t hash = std::hash<std::string>()(known.implementation_hash);
-  for (const auto& value : known.config.values) hash = hash * 31 + static_cast<std::size_t>(value.second);
-  return {&known, hash};
-}
-
-double doublings(std::int64_t a, std::int64_t b) {
-  return std::abs(
-      std::log2(static_cast<double>(std::max<std::int64_t>(a, 1)) / static_cast<double>(std::max<std::int64_t>(b, 1))));
-}
-
-/// By how much each config that is known at a shape is slower than the fastest of them.
-using Losses = ByConfig<double>;
-
-Losses losses_at(const KnownShape& shape) {
-  double best = std::numeric_limits<double>::infinity();
-  for (const KnownConfig& each : shape.configs) {
-    if (each.was_timed()) best = std::min(best, each.median_ns);
-  }
-  Losses losses;
-  for (const KnownConfig& each : shape.configs) {
-    if (each.was_timed()) losses.emplace(identity(each), std::log(each.median_ns / best));
-  }
-  return losses;
-}
-
-std::vector<Losses> losses_of(const std::vector<KnownShape>& known) {
-  std::vector<Losses> losses;
-  for (const KnownShape& shape : known) losses.push_back(losses_at(shape));
-  return losses;
-}
-
-/// One way from shape to shape: how far in each dim, what it cost, how much it counts.
-struct Way {
-  std::vector<double> doublings;
-  double loss = 0;
-  double share = 0;
-};
-
-std::vector<Way> ways_between(const std::vector<KnownShape>& known, const std::vector<Losses>& losses) {
-  std::vector<Way> ways;
-  for (const KnownShape& from : known) {
-    const auto winner =
-        std::ranges::find_if(from.configs, [](const KnownConfig& each) { return each.role == WinnerRole::best; });
-    if (winner == from.configs.end()) continue;
-    for (std::size_t to = 0; to < known.size(); ++to) {
-      const auto loss = losses[to].find(identity(*winner));
-      if (&known[to] == &from || loss == losses[to].end()) continue;
-      Way way{{}, std::min(kMostLossOfWeights, loss->second), 1};
-      for (std::size_t d = 0; d < from.dims.size(); ++d) {
-        way.doublings.push_back(doublings(from.dims[d], known[to].dims[d]));
-        way.share += way.doublings.back();
-      }
-      way.share = 1 / way.share;
-      ways.push_back(std::move(way));
-    }
-  }
-  return ways;
-}
-
-std::vector<double> weights_from(const std::vector<KnownShape>& known, const std::vector<Losses>& losses) {
-  if (known.empty()) return {};
-  const std::vector<Way> ways = ways_between(known, losses);
-  std::vector<double> weights(known.front().dims.size(), kUsualWeight);
-  // Coordinate by coordinate: the problem is convex and small.
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t d = 0; d < weights.size(); ++d) {
-      double numerator = kUsualWeight;
-      double denominator = 1;
-      for (const Way& way : ways) {
-        double rest = way.loss;
-        for (std::size_t e = 0; e < weights.size(); ++e) {
-          if (e != d) rest -= weights[e] * way.doublings[e];
-        }
-        numerator += way.share * way.doublings[d] * rest;
-        denominator += way.share * way.doublings[d] * way.doublings[d];
-      }
-      weights[d] = std::max(kLeastWeight, numerator / denominator);
-    }
-  }
-  return weights;
-}
-
-/// The logarithm of the padding of each config that was timed; empty where nobody knows it.
-std::vector<Losses> paddings_of(const std::vector<KnownShape>& known, const std::vector<Losses>& losses,
-                                const LogPadding& padding) {
-  std::vector<Losses> paddings(known.size());
-  if (!padding) return paddings;
-  for (std::size_t at = 0; at < known.size(); ++at) {
-    for (const auto& [config, loss] : losses[at]) {
-      const double padded = padding(config.known->implementation_hash, config.known->config, known[at].dims);
-      if (padded > 0) paddings[at].emplace(config, padded);
-    }
-  }
-  return paddings;
-}
-
-double value_at(const Losses& values, const Identity& config) {
-  const auto found = values.find(config);
-  return found == values.end() ? 0 : found->second;
-}
-
-double cost_from(const std::vector<Losses>& losses, const std::vector<Losses>& paddings) {
-  // Of each config, over the shapes where it was timed: sums of paddings, losses, their products and squares.
-  struct Sums {
-    double count = 0, padding = 0, loss = 0, product = 0, square = 0;
-  };
-  ByConfig<Sums> sums;
-  for (std::size_t at = 0; at < losses.size(); ++at) {
-    for (const auto& [config, lost] : losses[at]) {
-      const double loss = std::min(kMostLoss, lost);
-      const double padding = value_at(paddings[at], config);
-      Sums& sum = sums[config];
-      sum.count += 1;
-      sum.padding += padding;
-      sum.loss += loss;
-      sum.product += padding * loss;
-      sum.square += padding * padding;
-    }
-  }
-  double covariance = 0;
-  double variance = kPullToNoCost;
-  for (const auto& [config, sum] : sums) {
-    covariance += sum.product - sum.padding * sum.loss / sum.count;
-    variance += sum.square - sum.padding * sum.padding / sum.count;
-  }
-  return std::clamp(covariance / variance, 0.0, 1.0);
-}
 
 /// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs less.
 std::vector<double> steps_of(const std::vector<double>& weights) {
@@ -227,13 +73,6 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
   return nearest_shapes(tuned_shapes(key, mode), shape, most);
 }
 
-std::vector<double> dim_weights(const std::vector<KnownShape>& known) { return weights_from(known, losses_of(known)); }
-
-double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding) {
-  const std::vector<Losses> losses = losses_of(known);
-  return padding ? cost_from(losses, paddings_of(known, losses, padding)) : 0;
-}
-
 double Expectation::distance_to(std::span<const std::int64_t> dims) const {
   double sum = 0;
   for (std::size_t d = 0; d < steps_.size(); ++d) {
@@ -247,8 +86,8 @@ Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const s
     : shape_(shape.begin(), shape.end()), padding_(std::move(padding)) {
   const std::vector<Losses> losses = losses_of(known);
   const std::vector<Losses> paddings = paddings_of(known, losses, padding_);
-  cost_of_padding_ = padding_ ? cost_from(losses, paddings) : 0;
-  steps_ = steps_of(weights_from(known, losses));
+  cost_of_padding_ = padding_ ? cost_of_padding(losses, paddings) : 0;
+  steps_ = steps_of(dim_weights(known, losses));
   std::map<std::string, const KnownConfig*> implementations;
   for (const KnownShape& each : known) {
     for (const KnownConfig& config : each.configs) implementations.emplace(config.implementation_hash, &config);

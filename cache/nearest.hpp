@@ -37,20 +37,11 @@ constexpr std::size_t kNeighbours = 16;
                                                     std::span<const std::int64_t> shape,
                                                     std::size_t most = kNeighbours);
 
-/// For each dim the cost, as a natural logarithm of time, of a doubling: least squares over the pairs of shapes where it is
-/// known how the winner of one does at the other, near pairs counting more, with a pull towards 5 %. Never below 0.2 %.
-[[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known);
-
-/// The power of the padding that times of a config go with, 0 to 1: least squares over how both differ from shape to shape, with
-/// a pull towards 0. About 1 where computing bounds, less where a lane that has nothing to do costs little.
-[[nodiscard]] double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding);
-
 /// What to expect of any config at one shape: the mean of what all configs that were timed around lost to the best of
 /// theirs, each weighted by the normal curve of its distance. A step of the distance is half a doubling of a parameter
-/// (plus one), or one to two doublings of a dim, the more the less that dim matters (dim_weights); another implementation
+/// (plus one), or one to two doublings of a dim, the more the less that dim matters (cache/losses.hpp); another implementation
 /// is one step away. Where nothing alike was timed, a factor of two is expected. What a config loses to its padding is taken out
-/// of the losses first and put in again for the shape: how much a doubling of the padding costs, is learned, too
-/// (cost_of_padding).
+/// of the losses first and put in again for the shape: how much a doubling of the padding costs, is learned, too.
 class Expectation {
  public:
   /// `padding` may be empty: nothing is known of it.

@@ -6,32 +6,19 @@
 
 #include <cmath>
 
+#include "tests/unit/cache/known_shapes.hpp"
+
 namespace tilewright {
 namespace {
 
-using ::testing::DoubleNear;
+using test::by_blocks;
+using test::config;
+using test::kLarge;
+using test::kSmall;
+using test::of_m_alone;
+using test::of_padding;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-KnownConfig config(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
-  return {"impl", Config::parse(text), median_ns, role, false};
-}
-
-const std::string kSmall = "tiled{block=64}";
-const std::string kLarge = "tiled{block=256}";
-
-/// Two dims: the winner changes with m and not with n.
-std::vector<KnownShape> of_m_alone() {
-  std::vector<KnownShape> known;
-  for (const std::int64_t m : {64, 4096}) {
-    for (const std::int64_t n : {64, 1024, 16384}) {
-      const bool small = m == 64;
-      known.push_back(
-          {{m, n}, {config(small ? kSmall : kLarge, 100, WinnerRole::best), config(small ? kLarge : kSmall, 300)}});
-    }
-  }
-  return known;
-}
 
 bool any(const KnownConfig&, const ShapeDims&) { return true; }
 
@@ -41,17 +28,6 @@ TEST(Nearest, shapes_are_ordered_by_the_doublings_between) {
               ElementsAre(ShapeDims{8, 512}, ShapeDims{8, 2048}, ShapeDims{1, 1024}));
   EXPECT_THAT(nearest_shapes({}, ShapeDims{8, 1024}), IsEmpty());
   EXPECT_THAT(nearest_shapes({{7}}, ShapeDims{8, 1024}), IsEmpty()) << "of another number of dims";
-}
-
-TEST(Nearest, a_dim_matters_as_much_as_a_doubling_of_it_costs) {
-  const std::vector<double> weights = dim_weights(of_m_alone());
-  EXPECT_THAT(weights, ElementsAre(DoubleNear(0.7 / 6, 0.03), DoubleNear(0.002, 0.01)))
-      << "six doublings of m cost the most that counts, those of n nothing";
-}
-
-TEST(Nearest, where_nothing_is_known_of_ways_all_dims_matter_alike) {
-  EXPECT_THAT(dim_weights({}), IsEmpty());
-  EXPECT_THAT(dim_weights({{{8, 16}, {config(kSmall, 100, WinnerRole::best)}}}), ElementsAre(0.05, 0.05));
 }
 
 TEST(Nearest, the_winner_of_shapes_alike_in_what_matters_goes_first) {
@@ -106,37 +82,6 @@ TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
   EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=1048576}")), std::log(2.0), 0.01)
       << "far from all that is known, as the least far";
   EXPECT_DOUBLE_EQ(Expectation({}, ShapeDims{100}).loss("impl", Config::parse(kSmall)), std::log(2.0));
-}
-
-/// A block covers as many as its parameter says.
-double by_blocks(const std::string&, const Config& config, std::span<const std::int64_t> dims) {
-  const auto block = static_cast<double>(config.value_or("block", 1));
-  return std::log(std::ceil(static_cast<double>(dims[0]) / block) * block / static_cast<double>(dims[0]));
-}
-
-/// Of three lengths that differ little, times that go with the padding alone.
-std::vector<KnownShape> of_padding(double power) {
-  std::vector<KnownShape> known;
-  for (const std::int64_t n : {192, 200, 256}) {
-    const auto timed = [&](const std::string& text) {
-      const double padding = std::exp(by_blocks("", Config::parse(text), std::vector<std::int64_t>{n}));
-      return config(text, 100 * std::pow(padding, power));
-    };
-    known.push_back({{n}, {timed("tiled{block=64}"), timed("tiled{block=128}"), timed("tiled{block=100}")}});
-  }
-  return known;
-}
-
-TEST(Nearest, what_padding_costs_is_learned) {
-  EXPECT_NEAR(cost_of_padding(of_padding(0), by_blocks), 0, 1e-9);
-  EXPECT_EQ(cost_of_padding(of_padding(1), {}), 0) << "nobody knows of any";
-  std::vector<KnownShape> many;
-  for (int i = 0; i < 40; ++i) {
-    for (KnownShape& shape : of_padding(1)) many.push_back(std::move(shape));
-  }
-  EXPECT_GT(cost_of_padding(many, by_blocks), 0.6) << "the losses are over the best of a shape, which is padded, too";
-  EXPECT_LE(cost_of_padding(many, by_blocks), 1);
-  EXPECT_LT(cost_of_padding(of_padding(1), by_blocks), cost_of_padding(many, by_blocks)) << "few say little";
 }
 
 TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
