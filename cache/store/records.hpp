@@ -316,13 +316,17 @@ struct Ceiling {
   [[nodiscard]] double best_ns() const noexcept;
 };
 
-/// How fast a device computes in fp32, by fused multiply-adds that need no memory; each counts as two operations.
+/// What every device computes with; tensor cores have a unit for each type of operands, such as "tensor_bf16".
+inline constexpr std::string_view kFp32 = "fp32";
+
+/// How fast a unit of a device computes, by multiply-adds that need no memory; each counts as two operations.
 struct ComputeRate {
   double flops_per_second = 0;
-  /// The config of the op `fma` that reached it.
+  /// The config that reached it, of the op that measures the unit.
   std::string config{};
   std::string gpu_uuid{};
   std::int64_t measured_at = 0;
+  std::string unit{kFp32};
 };
 
 /// A shape that applications asked for and for which they got no exact winner.

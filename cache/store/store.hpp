@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/store/records.hpp"
@@ -163,7 +164,10 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::vector<Ceiling> ceilings(const std::string& device_fingerprint) const;
   // Compute rates. All are kept, the newest counts.
   void put_compute_rate(const std::string& device_fingerprint, const ComputeRate& rate);
-  [[nodiscard]] std::optional<ComputeRate> compute_rate(const std::string& device_fingerprint) const;
+  [[nodiscard]] std::optional<ComputeRate> compute_rate(const std::string& device_fingerprint,
+                                                        std::string_view unit = kFp32) const;
+  /// The newest of each unit, ordered by it.
+  [[nodiscard]] std::vector<ComputeRate> compute_rates(const std::string& device_fingerprint) const;
 
   // Requests: what applications asked for and did not get exactly.
   /// Adds to what is known of this shape on this device: counts sum up, moments widen (a `last_at` of 0 is now).

@@ -31,6 +31,10 @@ std::optional<Value> of(const std::optional<Part>& part, Value Part::*member) {
   return (*part).*member;
 }
 
+ComputeRate decode_rate(const Query& row) {
+  return {row.real(0), row.text(1), row.text(2), row.integer(3), row.text(4)};
+}
+
 struct TrialIds {
   std::int64_t problem, device, config, versions;
   std::optional<std::int64_t> build, sweep;
@@ -217,22 +221,37 @@ std::vector<Ceiling> Store::ceilings(const std::string& device_fingerprint) cons
 void Store::put_compute_rate(const std::string& device_fingerprint, const ComputeRate& rate) {
   impl_->writing("store a compute rate", [&, &database = impl_->database] {
     database.run(
-        "INSERT INTO compute_rates (device, flops_per_second, config, gpu_uuid, measured_at) VALUES (?, ?, ?, ?, ?)",
-        ids::need_device(database, device_fingerprint), rate.flops_per_second, rate.config, rate.gpu_uuid,
+        "INSERT INTO compute_rates (device, unit, flops_per_second, config, gpu_uuid, measured_at) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        ids::need_device(database, device_fingerprint), rate.unit, rate.flops_per_second, rate.config, rate.gpu_uuid,
         rate.measured_at != 0 ? rate.measured_at : now_seconds());
   });
 }
 
-std::optional<ComputeRate> Store::compute_rate(const std::string& device_fingerprint) const {
+std::optional<ComputeRate> Store::compute_rate(const std::string& device_fingerprint, std::string_view unit) const {
   return impl_->reading("read a compute rate", [&, &database = impl_->database]() -> std::optional<ComputeRate> {
     const auto device = ids::find_device(database, device_fingerprint);
     if (!device) return std::nullopt;
     Query query = database.query(
-        "SELECT flops_per_second, config, gpu_uuid, measured_at FROM compute_rates "
-        "WHERE device = ? ORDER BY id DESC LIMIT 1",
-        *device);
+        "SELECT flops_per_second, config, gpu_uuid, measured_at, unit FROM compute_rates "
+        "WHERE device = ? AND unit = ? ORDER BY id DESC LIMIT 1",
+        *device, unit);
     if (!query.next()) return std::nullopt;
-    return ComputeRate{query.real(0), query.text(1), query.text(2), query.integer(3)};
+    return decode_rate(query);
+  });
+}
+
+std::vector<ComputeRate> Store::compute_rates(const std::string& device_fingerprint) const {
+  return impl_->reading("read compute rates", [&, &database = impl_->database] {
+    std::vector<ComputeRate> rates;
+    const auto device = ids::find_device(database, device_fingerprint);
+    if (!device) return rates;
+    Query query = database.query(
+        "SELECT flops_per_second, config, gpu_uuid, measured_at, unit FROM compute_rates "
+        "WHERE id IN (SELECT max(id) FROM compute_rates WHERE device = ? GROUP BY unit) ORDER BY unit",
+        *device);
+    while (query.next()) rates.push_back(decode_rate(query));
+    return rates;
   });
 }
 

@@ -47,8 +47,9 @@ class Transfer {
       for (const Ceiling& ceiling : from_.ceilings(device)) {
         if (!to_.ceiling(device, ceiling.bytes, ceiling.reads, ceiling.mode)) to_.put_ceiling(device, ceiling);
       }
-      const auto rate = from_.compute_rate(device);
-      if (rate && !to_.compute_rate(device)) to_.put_compute_rate(device, *rate);
+      for (const ComputeRate& rate : from_.compute_rates(device)) {
+        if (!to_.compute_rate(device, rate.unit)) to_.put_compute_rate(device, rate);
+      }
     }
     std::vector<Transferred> all;
     for (auto& [key, counts] : counts_) all.push_back(std::move(counts));

@@ -169,6 +169,24 @@ TEST(Migrations, rows_of_schema_3_stay_whole_when_trials_are_made_anew) {
   EXPECT_THROW(now.run("DELETE FROM trials WHERE id = 1"), SQLite::Exception);
 }
 
+TEST(Migrations, compute_rates_of_schema_4_are_of_fp32) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  {
+    Database fourth = open_with(path, migrations().first(4));
+    fourth.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES ('GPU', 90, '{}')");
+    fourth.run(
+        "INSERT INTO compute_rates (device, flops_per_second, config, gpu_uuid, measured_at) "
+        "VALUES (1, 6e13, 'chains{}', 'GPU-1', 5)");
+  }
+  Store store(path);
+  EXPECT_EQ(store.counts().schema, schema_version());
+  store.check();
+  ASSERT_EQ(store.compute_rates("GPU").size(), 1U);
+  EXPECT_EQ(store.compute_rate("GPU", kFp32)->flops_per_second, 6e13);
+  EXPECT_EQ(store.compute_rate("GPU", kFp32)->gpu_uuid, "GPU-1");
+}
+
 TEST(Migrations, a_step_that_fails_leaves_the_file_at_the_step_before) {
   const TemporaryFolder folder;
   const auto path = folder / "c.db";

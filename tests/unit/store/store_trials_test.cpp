@@ -258,6 +258,24 @@ TEST_F(StoreTrials, the_newest_compute_rate_of_a_device_counts) {
   EXPECT_THROW(store.put_compute_rate(key.device_fingerprint, {0}), CacheError);
 }
 
+TEST_F(StoreTrials, compute_rates_of_different_units_are_apart) {
+  EXPECT_TRUE(store.compute_rates("cpu").empty());
+  store.put_compute_rate(key.device_fingerprint, {9e14, "warpgroup{}", "GPU-1", 5, "tensor_bf16"});
+  EXPECT_FALSE(store.compute_rate(key.device_fingerprint).has_value());
+  store.put_compute_rate(key.device_fingerprint, {6e13, "chains{}", "GPU-1", 6});
+  store.put_compute_rate(key.device_fingerprint, {8e14, "warpgroup{}", "GPU-1", 7, "tensor_bf16"});
+  EXPECT_EQ(store.compute_rate(key.device_fingerprint)->flops_per_second, 6e13);
+  const auto tensor = store.compute_rate(key.device_fingerprint, "tensor_bf16");
+  ASSERT_TRUE(tensor.has_value());
+  EXPECT_EQ(tensor->flops_per_second, 8e14);
+  EXPECT_EQ(tensor->unit, "tensor_bf16");
+  EXPECT_FALSE(store.compute_rate(key.device_fingerprint, "tensor_f16").has_value());
+  const auto rates = store.compute_rates(key.device_fingerprint);
+  ASSERT_EQ(rates.size(), 2U);
+  EXPECT_EQ(rates[0].unit, kFp32);
+  EXPECT_EQ(rates[1].measured_at, 7);
+}
+
 TEST_F(StoreTrials, requests_sum_up_by_shape_and_device_and_the_most_asked_is_first) {
   const std::string shape = key.problem.key();
   store.put_request({shape, "cpu", 1, 100, 200});

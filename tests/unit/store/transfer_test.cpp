@@ -54,6 +54,10 @@ TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   put_best(from, key, evidence(from, onchip_config(4)));
   from.put_ceiling(key.device_fingerprint, {1024, 2, MeasureMode::cold, std::nullopt, 40, "GPU-1", 7});
   from.put_compute_rate(key.device_fingerprint, {6e13, "chains{}", "GPU-1", 7});
+  from.put_compute_rate(key.device_fingerprint, {8e14, "warpgroup{}", "GPU-1", 7, "tensor_f16"});
+  from.put_compute_rate(key.device_fingerprint, {9e14, "warpgroup{}", "GPU-1", 7, "tensor_bf16"});
+  to.put_device(h200());
+  to.put_compute_rate(key.device_fingerprint, {7e14, "warp{}", "GPU-2", 6, "tensor_f16"});
   const auto done = transfer_winners(from, to);
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].op, "softmax");
@@ -73,6 +77,8 @@ TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   EXPECT_EQ(to.implementation_by_hash("impl-1")->recipe.name, "onchip");
   EXPECT_EQ(to.ceiling(key.device_fingerprint, 1024, 2, MeasureMode::cold)->copy_op_ns, 40);
   EXPECT_EQ(to.compute_rate(key.device_fingerprint)->flops_per_second, 6e13);
+  EXPECT_EQ(to.compute_rate(key.device_fingerprint, "tensor_bf16")->flops_per_second, 9e14);
+  EXPECT_EQ(to.compute_rate(key.device_fingerprint, "tensor_f16")->flops_per_second, 7e14) << "its own";
 }
 
 TEST_F(TransferWinners, leave_behind_what_the_compiler_said_of_a_binary) {
