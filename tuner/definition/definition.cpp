@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cache/error.hpp"
+#include "cache/store/records.hpp"
 
 namespace tilewright {
 
@@ -22,6 +23,12 @@ const Implementation& OpDefinition::implementation(std::string_view name) const 
 std::int64_t OpDefinition::bytes_of(const Problem& problem) const { return bytes.integer(ProblemScope(problem)); }
 
 std::int64_t OpDefinition::flops_of(const Problem& problem) const { return flops.integer(ProblemScope(problem)); }
+
+std::string OpDefinition::unit_of(const Problem& problem) const {
+  if (!tensor_cores || !tensor_cores->truth(ProblemScope(problem))) return std::string(kFp32);
+  // Tensor cores take f32 with the 11 bits of tf32.
+  return fmt::format("tensor_{}", problem.spec.dtype == DType::f32 ? "tf32" : name(problem.spec.dtype));
+}
 
 Tolerance OpDefinition::tolerance_of(const Problem& problem, DType output) const {
   const ProblemScope scope(problem);

@@ -77,6 +77,8 @@ struct OpDefinition {
   std::filesystem::path file;
   Formula bytes;
   Formula flops;
+  /// True where tensor cores may compute the operations, whatever an implementation does; nothing: nowhere.
+  std::optional<Formula> tensor_cores{};
   Reference reference;
   /// In the definition's order. Every dtype has a tolerance whatever the attributes are.
   std::vector<ToleranceTable> tolerance;
@@ -96,6 +98,8 @@ struct OpDefinition {
   /// Fewest bytes a problem moves; its floating-point operations. Throw DefinitionError on overflow.
   [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
+  /// The unit of a device whose rate bounds the operations, as in ComputeRate: kFp32, or tensor cores with the dtype.
+  [[nodiscard]] std::string unit_of(const Problem& problem) const;
   /// Of an output of type `output`: from the first table that counts for the problem and has this type, else from the
   /// first that has the op's dtype; exact equality where no table has either.
   [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output) const;

@@ -30,6 +30,18 @@ TEST(OpDefinition, computes_bytes_and_flops_of_a_problem) {
   EXPECT_EQ(mix.flops_of(problem("mix{m=2,n=3,k=5}")), 60);
 }
 
+TEST(OpDefinition, tells_the_unit_that_a_problem_computes_on) {
+  OpDefinition mix = load_mix();
+  const auto unit = [&](const char* key) { return mix.unit_of(parse_problem(key, mix.interface)); };
+  EXPECT_EQ(unit("mix[dtype=f16]{m=2,n=3,k=5}"), "tensor_f16");
+  EXPECT_EQ(unit("mix[dtype=bf16]{m=2,n=3,k=5}"), "tensor_bf16");
+  EXPECT_EQ(unit("mix[dtype=bf16,layout=nn]{m=2,n=3,k=5}"), "fp32");
+  mix.interface.dtypes.push_back(DType::f32);
+  EXPECT_EQ(unit("mix[dtype=f32]{m=2,n=3,k=5}"), "tensor_tf32");
+  mix.tensor_cores.reset();
+  EXPECT_EQ(unit("mix[dtype=f16]{m=2,n=3,k=5}"), "fp32");
+}
+
 TEST(OpDefinition, says_which_cost_overflows) {
   const OpDefinition mix = load_mix();
   const Problem problem = parse_problem("mix{m=4294967296,n=4294967296,k=1}", mix.interface);

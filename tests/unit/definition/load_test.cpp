@@ -140,7 +140,7 @@ TEST(LoadDefinition, keeps_the_place_of_every_formula) {
   const ImplementationRecipe recipe = load_mix().implementation("tma").recipe;
   const SourcePlace place = recipe.constraints.at(1).place();
   EXPECT_EQ(place.file, (data_dir() / "ops/mix/mix.toml").string());
-  EXPECT_EQ(place.line, 58);
+  EXPECT_EQ(place.line, 59);
   EXPECT_EQ(place.column, 49);
 }
 

@@ -51,6 +51,8 @@ const Spoiled kSpoiled[] = {
      "expected a value, found '*' in `rows * * cols`"},
     {"flops_that_are_no_formula", "flops = \"rows * cols\"", "flops = []", "[]",
      "'flops' in [op] must be a formula in quotes, and is a list"},
+    {"tensor_cores_by_a_dim", "flops = ", "tensor_cores = \"rows > 1\"\nflops = ", "rows > 1",
+     "unknown name 'rows' in `rows > 1`; only attributes and dtype can be used here"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, OpMistake, testing::ValuesIn(kSpoiled), name_of);

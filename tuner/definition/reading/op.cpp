@@ -87,6 +87,11 @@ void read_costs(Section& section, OpPart& op) {
   };
   read("bytes", op.definition.bytes);
   read("flops", op.definition.flops);
+  constexpr const char* kTensorCores = "tensor_cores";
+  if (const Node* node = section.find(kTensorCores)) {
+    op.definition.tensor_cores =
+        read_formula(*node, section.what(kTensorCores), Stage::call, op.vocabulary, section.mistakes());
+  }
 }
 
 }  // namespace

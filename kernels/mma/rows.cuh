@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the implementations share: rows of 128 bytes, of which four instructions multiply 32 bytes each.
+
+#include "device/config.cuh"
+#include "device/ptx/mma.cuh"
+
+namespace tilewright::mma_chains {
+
+enum : int {
+  kColumns = 256,  // rows of b, each a column of the product
+  kRowBytes = 128,
+  kRowWords = kRowBytes / 4,
+  kParts = 4,  // of a row: what one instruction takes
+};
+
+// Two 16-bit elements as they are, or one of f32 as tf32.
+template <class T>
+__device__ __forceinline__ u32 operand(u32 word) {
+  if constexpr (is_same<T, float>) {
+    return ptx::round_to_tf32(__builtin_bit_cast(float, word));
+  } else {
+    return word;
+  }
+}
+
+// Of a row of D, whose columns 2t and 2t + 1 of each 8 are in lane 4g + t: the sum of what the four lanes have.
+__device__ __forceinline__ float over_quad(float value) {
+  value += __shfl_xor_sync(kFullMask, value, 1);
+  return value + __shfl_xor_sync(kFullMask, value, 2);
+}
+
+}  // namespace tilewright::mma_chains
