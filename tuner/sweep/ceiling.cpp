@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tuner/definition/shapes.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -32,6 +34,18 @@ Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes, i
   const auto size = static_cast<std::int64_t>(size_of(spec.dtype));
   const std::int64_t elements = std::max<std::int64_t>(1, bytes / ((reads + 1) * size));
   return make_problem(spec, copy, std::span(&elements, 1));
+}
+
+const char* op_of_rate(std::string_view unit) noexcept { return unit == kFp32 ? "fma" : "mma"; }
+
+std::optional<Problem> rate_problem(const OpDefinition& op, std::string_view unit) {
+  OpSpec spec = parse_spec(op.interface.op, op.interface);
+  for (const DType dtype : op.interface.dtypes) {
+    spec.dtype = dtype;
+    Problem problem = default_shapes(op, spec, false).front();
+    if (op.unit_of(problem) == unit) return problem;
+  }
+  return std::nullopt;
 }
 
 double memcpy_ns(Device& device, std::int64_t bytes, MeasureMode mode, const StopRule& stop,

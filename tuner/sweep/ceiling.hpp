@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "cache/store/records.hpp"
 #include "tuner/bench/bench.hpp"
@@ -12,14 +13,18 @@
 
 /// The ceiling of a memory-bound problem: as many bytes, read and written in the nearest ratio, moved by the best config of
 /// the `copy` op and, where as many are read as written, by the device's own copy, each by the method by which the problem's
-/// configs are timed. And the device's fp32 rate, by the `fma` op: where the two meet is the ridge point.
+/// configs are timed. And the rate of the device's unit that the problem computes with, by the ops `fma` and `mma`: where the
+/// two meet is the ridge point.
 namespace tilewright {
 
 /// The name of the op whose best time is a ceiling.
 inline constexpr const char* kCopyOp = "copy";
 
-/// The name of the op whose best rate is the device's.
-inline constexpr const char* kFmaOp = "fma";
+/// The op whose best rate is that of `unit` (OpDefinition::unit_of): `fma` for fp32, else `mma`.
+[[nodiscard]] const char* op_of_rate(std::string_view unit) noexcept;
+
+/// The first of the op's own shapes, of the dtype that it computes on that unit; nothing where it has none.
+[[nodiscard]] std::optional<Problem> rate_problem(const OpDefinition& op, std::string_view unit);
 
 /// True when the copy op (a user's own may hide the built-in one) can read so many bytes for each one written.
 [[nodiscard]] bool can_read(const OpInterface& copy, int reads);

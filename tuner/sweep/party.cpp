@@ -113,13 +113,22 @@ void Party::make_stops() {
   if (request.ceilings && copy == nullptr) {
     journey_.listener.note("there is no op named copy: ceilings are those of the device's own copy alone");
   }
-  // The emulator's rate says nothing of any processor, and a GPU's is measured once.
-  const bool rate = request.ceilings && !tuning_.facts.is_cpu() && !journey_.store.compute_rate(fingerprint_);
-  stops_ = plan_stops(request, copy, rate ? find_measure(kFmaOp) : nullptr);
+  stops_ = plan_stops(request, copy);
+  // The emulator's rates say nothing of any processor.
+  if (request.ceilings && !tuning_.facts.is_cpu() && !stops_.empty()) add_rates(request);
   problems_ = static_cast<std::size_t>(std::count_if(stops_.begin(), stops_.end(), is_tuned));
   for (std::size_t i = 0; i < stops_.size(); ++i) {
     if (stops_[i].goal != Stop::Goal::ceiling) errands_.push_back({i, i, 0});
     errands_.back().end = i + 1;
+  }
+}
+
+void Party::add_rates(const SweepRequest& request) {
+  for (const std::string& unit : units_of(request)) {
+    if (journey_.store.compute_rate(fingerprint_, unit)) continue;
+    const OpDefinition* op = find_measure(op_of_rate(unit));
+    auto stop = op != nullptr ? rate_stop(*op, unit) : std::nullopt;
+    if (stop) stops_.push_back(*std::move(stop));
   }
 }
 

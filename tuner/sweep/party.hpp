@@ -121,6 +121,8 @@ class Party {
   Store& introduce(const Workplace& device);
   void make_settings(const Workplace& device);
   void make_stops();
+  /// Of units whose rate is not known.
+  void add_rates(const SweepRequest& request);
   void put_definition(const OpDefinition& definition);
   /// An op that ceilings are measured with; null when there is none of that name.
   [[nodiscard]] const OpDefinition* find_measure(const char* name);

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/sweep/stops.hpp"
 
-#include <set>
-#include <string>
 #include <utility>
 
 #include "cache/traffic.hpp"
-#include "tuner/definition/shapes.hpp"
 #include "tuner/sweep/ceiling.hpp"
 
 namespace tilewright {
 
-std::vector<Stop> plan_stops(const SweepRequest& request, const OpDefinition* copy, const OpDefinition* fma) {
+std::vector<Stop> plan_stops(const SweepRequest& request, const OpDefinition* copy) {
   std::vector<Stop> stops;
   std::set<std::string> keys;
   std::set<std::pair<std::int64_t, int>> seen;
@@ -33,14 +30,24 @@ std::vector<Stop> plan_stops(const SweepRequest& request, const OpDefinition* co
     }
     stops.push_back(std::move(ceiling));
   }
-  if (fma != nullptr && !stops.empty()) {
-    Stop rate;
-    rate.goal = Stop::Goal::rate;
-    rate.definition = fma;
-    rate.problem = default_shapes(*fma, parse_spec(fma->interface.op, fma->interface), false).front();
-    stops.push_back(std::move(rate));
-  }
   return stops;
+}
+
+std::set<std::string> units_of(const SweepRequest& request) {
+  std::set<std::string> units{std::string(kFp32)};
+  for (const Problem& problem : request.problems) units.insert(request.definition->unit_of(problem));
+  return units;
+}
+
+std::optional<Stop> rate_stop(const OpDefinition& op, const std::string& unit) {
+  std::optional<Problem> problem = rate_problem(op, unit);
+  if (!problem) return std::nullopt;
+  Stop stop;
+  stop.goal = Stop::Goal::rate;
+  stop.definition = &op;
+  stop.problem = *std::move(problem);
+  stop.unit = unit;
+  return stop;
 }
 
 }  // namespace tilewright

@@ -284,6 +284,7 @@ void Visitor::finish_rate(Stop& stop) {
   rate.flops_per_second = static_cast<double>(stop.definition->flops_of(stop.problem)) / best.timing->median_ns * 1e9;
   rate.config = best.config.text();
   rate.gpu_uuid = workplace_.gpu_uuid();
+  rate.unit = stop.unit;
   journey_.store.put_compute_rate(party_.fingerprint(), rate);
 }
 

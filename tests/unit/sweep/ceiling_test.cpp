@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/sweep/fake_device.hpp"
+#include "tuner/definition/catalogue.hpp"
 
 namespace tilewright {
 namespace {
@@ -44,6 +45,27 @@ TEST(CopyProblem, takes_the_ops_first_type_where_it_has_not_the_one_asked_for) {
 TEST(CopyProblem, rounds_odd_amounts_down_to_one_element_at_least) {
   EXPECT_EQ(copy_problem(copy_interface(), DType::f32, 8007, 1).key(), "copy[dtype=f32,reads=1]{n=1000}");
   EXPECT_EQ(copy_problem(copy_interface(), DType::f32, 3, 3).key(), "copy[dtype=f32,reads=3]{n=1}");
+}
+
+TEST(RateProblem, is_of_the_dtype_that_the_op_computes_on_the_unit) {
+  Catalogue catalogue({TILEWRIGHT_TEST_OPS}, TILEWRIGHT_TEST_KERNELS);
+  const OpDefinition& mma = catalogue.find(op_of_rate("tensor_tf32"));
+  EXPECT_EQ(rate_problem(mma, "tensor_tf32")->key(), "mma[dtype=f32]{n=100}");
+  EXPECT_EQ(rate_problem(mma, "tensor_f16"), std::nullopt);
+  EXPECT_EQ(rate_problem(mma, kFp32), std::nullopt);
+  EXPECT_EQ(rate_problem(catalogue.find(op_of_rate(kFp32)), kFp32)->key(), "fma[dtype=f32]{n=100}");
+}
+
+TEST(RateProblem, of_the_built_in_op_is_there_for_each_type_of_a_product) {
+  Catalogue catalogue({}, TILEWRIGHT_TEST_KERNELS);
+  const OpDefinition& gemm = catalogue.find("gemm");
+  for (const char* spec : {"dtype=bf16", "dtype=f16", "dtype=f32,math=tf32", "dtype=f32"}) {
+    const std::string unit =
+        gemm.unit_of(parse_problem(std::string("gemm[") + spec + "]{m=1,n=1,k=1}", gemm.interface));
+    const auto problem = rate_problem(catalogue.find(op_of_rate(unit)), unit);
+    EXPECT_EQ(problem.has_value(), true) << unit;
+    EXPECT_EQ(unit == kFp32, std::string(spec) == "dtype=f32");
+  }
 }
 
 TEST(MemcpyNs, is_the_median_of_the_devices_own_copy_and_frees_its_buffers) {

@@ -176,6 +176,29 @@ TEST_F(Sweep, measures_a_gpus_compute_rate_once) {
   EXPECT_EQ(device.timed, timed);
 }
 
+TEST_F(Sweep, measures_the_rate_of_tensor_cores_for_what_they_may_compute_and_for_nothing_else) {
+  FakeDevice device({.gpu = true});
+  const std::string fingerprint = device.facts().fingerprint();
+  request.ceilings = true;
+  request.max_configs = 1;
+  (void)sweep(device);
+  ASSERT_EQ(open().compute_rates(fingerprint).size(), 1U);
+  EXPECT_EQ(open().compute_rates(fingerprint).front().unit, kFp32);
+
+  OpDefinition on_tensor_cores = *request.definition;
+  on_tensor_cores.tensor_cores = Formula::parse("dtype == 'f32'");
+  request.definition = &on_tensor_cores;
+  (void)sweep(device);
+  const auto rate = open().compute_rate(fingerprint, "tensor_tf32");
+  ASSERT_TRUE(rate.has_value());
+  EXPECT_NEAR(rate->flops_per_second, 16'000'000 / 4e-6, 2e-3 * 4e12);
+  EXPECT_EQ(open().compute_rates(fingerprint).size(), 2U);
+
+  const int timed = device.timed;
+  (void)sweep(device);
+  EXPECT_EQ(device.timed, timed);
+}
+
 TEST_F(Sweep, measures_no_compute_rate_on_the_emulator_or_without_ceilings) {
   FakeDevice emulator;
   request.ceilings = true;

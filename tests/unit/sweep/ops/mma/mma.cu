@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Never compiled: the tests' compiler hands the text on, and their device computes.
+
+#include "device/config.cuh"
+
+template <class Config>
+__global__ void mma_plain(const float* x, float* y, long long n) {
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];
+}
+
+template <class Config>
+__global__ void mma_reference(const float* x, double* y, long long n) {
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];
+}
