@@ -67,7 +67,7 @@ PageInput gather(const Arguments& arguments, const Store& store) {
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::string fingerprint = device.fingerprint();
     fingerprints.push_back(fingerprint);
-    if (const auto rate = store.compute_rate(fingerprint)) input.rates.emplace(fingerprint, *rate);
+    input.rates.emplace(fingerprint, store.compute_rates(fingerprint));
     input.ceilings.emplace(fingerprint, store.ceilings(fingerprint));
   }
   input.history = store.history(arguments.words().empty() ? "" : ops.front());

@@ -24,6 +24,7 @@ constexpr double kSurelyComputes = 32;
 /// What was measured of a device, for predictions.
 struct Ceilings {
   std::vector<Ceiling> copies;
+  /// In fp32.
   std::optional<ComputeRate> rate;
 
   /// Moving the bytes of a line, by the measured copy of the nearest size among those that read and write in its ratio, or
@@ -43,9 +44,11 @@ struct Ceilings {
     return nearest->best_ns() / static_cast<double>(nearest->bytes) * static_cast<double>(bytes);
   }
 
-  [[nodiscard]] std::optional<double> computing_ns(std::int64_t flops) const {
-    if (!rate || rate->flops_per_second <= 0) return std::nullopt;
-    return static_cast<double>(flops) / rate->flops_per_second * 1e9;
+  /// At the rate of the line's own unit, where that is known.
+  [[nodiscard]] std::optional<double> computing_ns(const FusionLine& line) const {
+    const auto& best = line.roofline.rate ? line.roofline.rate : rate;
+    if (!best || best->flops_per_second <= 0) return std::nullopt;
+    return static_cast<double>(line.flops) / best->flops_per_second * 1e9;
   }
 };
 
@@ -69,9 +72,10 @@ void look_up(FusionLine& line, const Store& store, const OpDefinition& definitio
   if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
 }
 
-/// What computing takes at least: what a step that is faster than fp32 was measured to take, else by the rate.
+/// What computing takes at least, by the rate; what a step that is faster than fp32 was measured to take where tensor cores'
+/// rate is not known.
 std::optional<double> computing_of(const FusionLine& line, const Ceilings& ceilings) {
-  const auto by_rate = ceilings.computing_ns(line.flops);
+  const auto by_rate = ceilings.computing_ns(line);
   const Timing* timing = timing_of(line);
   return by_rate && timing != nullptr && beyond_fp32(line.roofline, timing) ? timing->median_ns : by_rate;
 }
@@ -87,13 +91,15 @@ void predict(FusionAccount& account, const Ceilings& ceilings) {
     line.predicted_ns = std::max({*moving, line.computing_ns.value_or(0), floor});
   };
   double computing = 0;
+  bool known = true;
   for (FusionLine& line : account.steps) {
     line.computing_ns = computing_of(line, ceilings);
+    known = known && line.computing_ns;
     computing += line.computing_ns.value_or(0);
     at_least(line);
   }
   // Fused it computes what all steps do.
-  if (ceilings.rate) account.fused.computing_ns = computing;
+  if (known) account.fused.computing_ns = computing;
   at_least(account.fused);
 }
 

@@ -79,9 +79,11 @@ class PageMaker {
     for (const auto& [id, facts] : input_.history.devices) {
       device_places_.add(id);
       PageJson device{{"fingerprint", facts.fingerprint()}, {"name", facts.name}, {"emulator", facts.is_cpu()}};
-      if (const auto rate = input_.rates.find(facts.fingerprint()); rate != input_.rates.end()) {
-        device["flops_per_second"] = rate->second.flops_per_second;
+      PageJson rates = PageJson::object();
+      if (const auto found = input_.rates.find(facts.fingerprint()); found != input_.rates.end()) {
+        for (const ComputeRate& rate : found->second) rates[rate.unit] = rate.flops_per_second;
       }
+      device["flops_per_second"] = std::move(rates);
       PageJson ceilings = PageJson::array();
       if (const auto found = input_.ceilings.find(facts.fingerprint()); found != input_.ceilings.end()) {
         for (const Ceiling& ceiling : found->second) {

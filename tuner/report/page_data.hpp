@@ -30,8 +30,8 @@ struct PageInput {
   std::int64_t made_at = 0;
   std::vector<PageOp> ops;
   History history;
-  /// By fingerprint; of devices whose rate was measured.
-  std::map<std::string, ComputeRate> rates;
+  /// By fingerprint: of each unit that was measured.
+  std::map<std::string, std::vector<ComputeRate>> rates;
   /// By fingerprint.
   std::map<std::string, std::vector<Ceiling>> ceilings;
   /// Whole sentences.

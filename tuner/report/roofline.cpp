@@ -42,7 +42,9 @@ Roofline roofline_of(const Store& store, const OpDefinition* definition, const s
   roofline.flops = definition->flops_of(problem);
   const int reads = nearest_reads(traffic_of(definition->interface, problem));
   roofline.ceiling = store.ceiling(fingerprint, *roofline.bytes, reads, mode);
-  roofline.rate = store.compute_rate(fingerprint);
+  roofline.rate = store.compute_rate(fingerprint, definition->unit_of(problem));
+  // A cache of before units were told apart still tells memory and computing apart.
+  if (!roofline.rate) roofline.rate = store.compute_rate(fingerprint);
   return roofline;
 }
 
@@ -81,7 +83,7 @@ std::optional<double> share_of_compute(const Roofline& roofline, double time_ns)
 }
 
 bool beyond_fp32(const Roofline& roofline, const Timing* timing) {
-  if (timing == nullptr || bound_of(roofline, timing) != Bound::compute) return false;
+  if (timing == nullptr || bound_of(roofline, timing) != Bound::compute || roofline.rate->unit != kFp32) return false;
   const auto share = share_of_compute(roofline, timing->median_ns);
   return share && *share > kMostInFp32;
 }
@@ -121,6 +123,11 @@ std::vector<Source<Placed>> rate_sources() {
        [](const Placed& placed) {
          const auto& rate = placed.roofline->rate;
          return rate ? Cell(rate->flops_per_second / 1e9) : Cell();
+       }},
+      {data_column("ceiling_unit"),
+       [](const Placed& placed) {
+         const auto& rate = placed.roofline->rate;
+         return rate ? Cell(rate->unit) : Cell();
        }},
       {spare_column("share_of_ceiling", "of ceiling", Unit::share),
        [](const Placed& placed) { return cell_of(share_of_ceiling(*placed.roofline, placed.timing)); }},

@@ -23,7 +23,7 @@ struct Roofline {
   std::optional<std::int64_t> flops{};
   /// Of the same bytes, read and written in the same ratio, on the same device.
   std::optional<Ceiling> ceiling{};
-  /// Of the same device, in fp32.
+  /// Of the same device: of the unit that the problem's operations run on, or of fp32 where that one was not measured.
   std::optional<ComputeRate> rate{};
 };
 
@@ -43,18 +43,18 @@ enum class Bound : std::uint8_t {
 
 /// Operations for each byte; nothing where either is not known.
 [[nodiscard]] std::optional<double> intensity_of(const Roofline& roofline);
-/// The intensity at which the device's fp32 rate and the ceiling take the same time; nothing where either is not known.
+/// The intensity at which the rate and the ceiling take the same time; nothing where either is not known.
 [[nodiscard]] std::optional<double> ridge_of(const Roofline& roofline);
 /// Nothing where what it needs is not known.
 [[nodiscard]] std::optional<Bound> bound_of(const Roofline& roofline, const Timing* timing);
 
 /// The measured ceiling's time over this one; nothing where either is not known.
 [[nodiscard]] std::optional<double> share_of_memory(const Roofline& roofline, double time_ns);
-/// Operations a second over the device's fp32 rate. Beyond 1 for what tensor cores do.
+/// Operations a second over the rate. Beyond 1 for what tensor cores do where the rate is that of fp32.
 [[nodiscard]] std::optional<double> share_of_compute(const Roofline& roofline, double time_ns);
 /// Of the two the one that bounds the time. Nothing for what computes faster than in fp32: that ceiling is not its own.
 [[nodiscard]] std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing);
-/// Bound by compute, and faster than the device's fp32 rate.
+/// Bound by compute, and faster than the device's fp32 rate, which is the one that is known.
 [[nodiscard]] bool beyond_fp32(const Roofline& roofline, const Timing* timing);
 
 /// A time with its roofline; `timing` may be null.

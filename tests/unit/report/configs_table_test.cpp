@@ -86,6 +86,25 @@ TEST(ConfigsTable, shows_operations_where_computing_bounds_and_no_share_beyond_f
   EXPECT_NE(beyond.notes.back().find("tensor cores"), std::string::npos);
 }
 
+TEST(ConfigsTable, has_the_share_of_the_rate_of_tensor_cores_where_that_is_known) {
+  ConfigLine product = line("x{vec=8}", 1000);
+  product.roofline.flops = 400'000'000;
+  product.roofline.rate = ComputeRate{800e12, "", "", 0, "tensor_bf16"};
+  auto row = rows_of(configs_table("t", {product}))[0];
+  EXPECT_EQ(row["bound"], "memory") << "tensor cores compute 640 operations a byte";
+  product.roofline.flops = 700'000'000;
+  const Table table = configs_table("t", {product});
+  row = rows_of(table)[0];
+  EXPECT_EQ(row["bound"], "compute");
+  EXPECT_EQ(row["ceiling_unit"], "tensor_bf16");
+  EXPECT_DOUBLE_EQ(row["ceiling_gflop_per_s"], 800e3);
+  EXPECT_DOUBLE_EQ(row["share_of_ceiling"], 700.0 / 800);
+  EXPECT_TRUE(table.notes.empty());
+  // Faster than what was measured: that is said, and not hidden.
+  product.roofline.flops = 900'000'000;
+  EXPECT_DOUBLE_EQ(rows_of(configs_table("t", {product}))[0]["share_of_ceiling"], 900.0 / 800);
+}
+
 class RecordedConfigs : public ::testing::Test {
  protected:
   /// Of the first problem.

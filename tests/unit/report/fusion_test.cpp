@@ -9,6 +9,8 @@
 
 #include "cache/error.hpp"
 #include "tests/unit/report/tried_problems.hpp"
+#include "tests/unit/store/fixture.hpp"
+#include "tuner/definition/catalogue.hpp"
 #include "tuner/report/render.hpp"
 #include "tuner/report/units.hpp"
 
@@ -141,6 +143,28 @@ TEST(FusionAccount, of_launches_is_worth_it_whatever_the_traffic) {
   made.fused.trial.reset();
   made.fused.bytes = 6'000'000;
   EXPECT_TRUE(made.worth_it());
+}
+
+TEST(FusionAccount, computes_each_step_at_the_rate_of_its_unit) {
+  const store_tests::TemporaryFolder folder;
+  Store store(folder / "cache.db");
+  const DeviceFacts device = made_up_gpu();
+  store.put_device(device);
+  store.put_ceiling(device.fingerprint(), {1 << 20, 1, MeasureMode::cold, 1000, std::nullopt, "GPU-1", 5});
+  Catalogue catalogue({}, TILEWRIGHT_TEST_KERNELS);
+  const OpDefinition& gemm = catalogue.find("gemm");
+  const Problem problem = parse_problem("gemm[dtype=bf16,bias=yes]{m=4096,n=4096,k=4096}", gemm.interface);
+  const auto computing = [&](std::size_t step) {
+    return fusion_account(&store, catalogue, gemm, problem, device, MeasureMode::cold).steps.at(step).computing_ns;
+  };
+  EXPECT_FALSE(computing(0).has_value());
+  store.put_compute_rate(device.fingerprint(), {5e13, "", "GPU-1", 5});
+  const double product = 2.0 * 4096 * 4096 * 4096;
+  EXPECT_DOUBLE_EQ(*computing(0), product / 5e13 * 1e9);
+  const double bias = *computing(1);
+  store.put_compute_rate(device.fingerprint(), {8e14, "", "GPU-1", 5, "tensor_bf16"});
+  EXPECT_DOUBLE_EQ(*computing(0), product / 8e14 * 1e9);
+  EXPECT_DOUBLE_EQ(*computing(1), bias);
 }
 
 TEST(FusionTable, has_a_line_for_each_step_one_for_the_chain_and_one_fused) {

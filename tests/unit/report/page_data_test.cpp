@@ -35,7 +35,7 @@ class PageData : public ::testing::Test {
       op.winners.push_back(line);
     }
     input.ops.push_back(std::move(op));
-    input.rates.emplace(h200().fingerprint(), ComputeRate{60e12, "", "", 0});
+    input.rates[h200().fingerprint()] = {{60e12, "", "", 0}, {800e12, "", "", 0, "tensor_bf16"}};
     input.ceilings[h200().fingerprint()] = {Ceiling{3200, 1, MeasureMode::cold, 800.0, {}, "", 0}};
     return input;
   }
@@ -81,7 +81,7 @@ TEST_F(PageData, names_problems_configs_and_devices_by_place) {
   EXPECT_EQ(page["trials"]["config"], packed(std::vector<std::uint32_t>{0, 1}));
   EXPECT_EQ(page["trials"]["median_ns"], packed(std::vector<float>{2000, 1000}));
   EXPECT_EQ(page["trials"]["build"], packed(std::vector<std::uint32_t>{0, 0})) << "0 stands for none";
-  EXPECT_DOUBLE_EQ(page["devices"][0]["flops_per_second"], 60e12);
+  EXPECT_EQ(page["devices"][0]["flops_per_second"], (PageJson{{"fp32", 60e12}, {"tensor_bf16", 800e12}}));
   EXPECT_DOUBLE_EQ(page["devices"][0]["ceilings"][0]["bytes_per_second"], 4e9);
 }
 
