@@ -48,6 +48,20 @@ Json times_of(const TrialRecord& record) {
   return times;
 }
 
+void add_roofline(Json& measurements, const Roofline& roofline, const Timing& timing) {
+  if (roofline.bytes) {
+    add_number(measurements, "GB/s", static_cast<double>(*roofline.bytes) / timing.median_ns, "GB/s");
+  }
+  if (roofline.flops) {
+    add_number(measurements, "GFLOP/s", static_cast<double>(*roofline.flops) / timing.median_ns, "GFLOP/s");
+  }
+  if (const auto intensity = intensity_of(roofline)) add_number(measurements, "flop/byte", *intensity, "");
+  if (const auto bound = bound_of(roofline, &timing)) {
+    measurements.push_back(measurement("bound", std::string(name(*bound)), ""));
+  }
+  if (const auto share = share_of_ceiling(roofline, &timing)) add_number(measurements, "share_of_ceiling", *share, "");
+}
+
 Json measurements_of(const TrialRecord& record) {
   const Trial& trial = record.trial;
   Json measurements = Json::array();
@@ -62,12 +76,7 @@ Json measurements_of(const TrialRecord& record) {
     add_number(measurements, "time", trial.timing->median_ns / kNsPerMs, "ms");
     add_number(measurements, "time_low", trial.timing->low_ns / kNsPerMs, "ms");
     add_number(measurements, "time_high", trial.timing->high_ns / kNsPerMs, "ms");
-    if (record.bytes) {
-      add_number(measurements, "GB/s", static_cast<double>(*record.bytes) / trial.timing->median_ns, "GB/s");
-    }
-    if (record.flops) {
-      add_number(measurements, "GFLOP/s", static_cast<double>(*record.flops) / trial.timing->median_ns, "GFLOP/s");
-    }
+    add_roofline(measurements, record.roofline, *trial.timing);
   }
   if (trial.accuracy) {
     add_number(measurements, "max_absolute_error", trial.accuracy->max_absolute, "");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tuner/report/render.hpp"
+#include "tuner/report/roofline.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright {
@@ -44,13 +45,15 @@ auto of_build(Get get) {
   return [get](const TrialRecord& record) { return record.build != nullptr ? Cell(get(*record.build)) : Cell(); };
 }
 
-/// Amount a nanosecond is 10^9 a second.
-auto rate(std::optional<std::int64_t> TrialRecord::*amount) {
-  return [amount](const TrialRecord& record) -> Cell {
-    const std::optional<std::int64_t>& counted = record.*amount;
-    if (!counted || !record.trial.timing || record.trial.timing->median_ns <= 0) return {};
-    return static_cast<double>(*counted) / record.trial.timing->median_ns;
+/// As tables have it, column for column.
+void add_roofline(Sources& sources) {
+  const auto place = [](const TrialRecord& record) {
+    return Placed{&record.roofline, record.trial.timing ? &*record.trial.timing : nullptr};
   };
+  for (std::vector<Source<Placed>> part : {rate_sources(), bound_sources()}) {
+    std::erase_if(part, [](const Source<Placed>& source) { return source.column.shown == Shown::people; });
+    add_placed<TrialRecord>(sources, part, place);
+  }
 }
 
 void add_what(Sources& sources) {
@@ -79,10 +82,7 @@ void add_times(Sources& sources) {
   });
   add(sources, "launches_per_round", part(&Trial::timing, &Timing::launches_per_round));
   add(sources, "input_sets", part(&Trial::timing, &Timing::input_sets));
-  add(sources, "bytes", [](const TrialRecord& record) { return cell_of(record.bytes); });
-  add(sources, "flops", [](const TrialRecord& record) { return cell_of(record.flops); });
-  add(sources, "gb_per_s", rate(&TrialRecord::bytes));
-  add(sources, "gflop_per_s", rate(&TrialRecord::flops));
+  add_roofline(sources);
   add(sources, "max_absolute_error", part(&Trial::accuracy, &Accuracy::max_absolute));
   add(sources, "max_relative_error", part(&Trial::accuracy, &Accuracy::max_relative));
   add(sources, "norm_relative_error", part(&Trial::accuracy, &Accuracy::norm_relative));

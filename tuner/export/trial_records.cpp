@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace tilewright {
@@ -18,14 +19,11 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// What a definition tells of a problem: too large to be counted is not known.
-struct Costs {
-  std::optional<std::int64_t> bytes, flops;
-};
-Costs costs_of(const OpDefinition* definition, const Problem& problem, const std::string& interface_hash) {
-  if (definition == nullptr || definition->interface.hash() != interface_hash) return {};
+/// What is too large to be counted is not known.
+Roofline roofline_or_none(const Store& store, const OpDefinition* definition, const TrialRecord& record) {
   try {
-    return {definition->bytes_of(problem), definition->flops_of(problem)};
+    return roofline_of(store, definition, record.interface_hash, record.problem, record.device->fingerprint(),
+                       record.trial.mode);
   } catch (const DefinitionError&) {
     return {};
   }
@@ -55,7 +53,7 @@ bool TrialRecords::takes(const History::TrialOf& trial) const {
 }
 
 void TrialRecords::visit(const std::function<void(const TrialRecord&)>& visit) const {
-  std::map<std::int64_t, Costs> costs;
+  std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, Roofline> rooflines;
   for (const History::TrialOf* line : chosen_) {
     std::optional<Trial> trial = store_.trial(line->id);
     if (!trial) continue;
@@ -69,10 +67,9 @@ void TrialRecords::visit(const std::function<void(const TrialRecord&)>& visit) c
     const auto build = history_.builds.find(line->build);
     record.build = build != history_.builds.end() ? &build->second : nullptr;
     record.newest = line->newest;
-    const auto [cost, is_new] = costs.try_emplace(line->problem);
-    if (is_new) cost->second = costs_of(find_definition_(spec.spec.op), record.problem, spec.interface_hash);
-    record.bytes = cost->second.bytes;
-    record.flops = cost->second.flops;
+    const auto [roofline, is_new] = rooflines.try_emplace({line->problem, line->device, line->mode});
+    if (is_new) roofline->second = roofline_or_none(store_, find_definition_(spec.spec.op), record);
+    record.roofline = roofline->second;
     visit(record);
   }
 }

@@ -12,6 +12,7 @@
 #include "cache/store/history.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/definition/definition.hpp"
+#include "tuner/report/roofline.hpp"
 
 /// The trials of a cache one after the other, each with all that it is of: what exports to other programs are written from.
 /// However many there are, one at a time is in memory with its rounds.
@@ -43,8 +44,8 @@ struct TrialRecord {
   const History::BuildOf* build = nullptr;
   /// No newer trial of the same problem, device, mode and config counts.
   bool newest = false;
-  /// By the op's definition, where that is here and has the same interface.
-  std::optional<std::int64_t> bytes, flops;
+  /// By the op's definition, where that is here and has the same interface, and by the newest ceilings.
+  Roofline roofline{};
 };
 
 /// The trials of a cache, chosen once. `store` must outlive it.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "tests/unit/store/fixture.hpp"
@@ -36,9 +37,20 @@ class ExportTest : public testing::Test {
     }
   }
   [[nodiscard]] TrialRecords records(TrialSelection selection = {}) const {
-    return {store, std::move(selection), [](const std::string&) { return nullptr; }};
+    return {store, std::move(selection), [this](const std::string&) { return definition ? &*definition : nullptr; }};
+  }
+  /// Softmax as a product on tensor cores: 800 bytes and 800,000 operations a row of 100, under both ceilings.
+  void put_roofline() {
+    definition.emplace().interface = store_tests::softmax_interface();
+    definition->bytes = Formula::parse("8 * rows * cols");
+    definition->flops = Formula::parse("8000 * rows * cols");
+    definition->tensor_cores = Formula::parse("dtype == 'bf16'");
+    const std::string device = store_tests::h200().fingerprint();
+    store.put_ceiling(device, {6400, 1, MeasureMode::cold, std::nullopt, 2, "GPU-1", 5});
+    store.put_compute_rate(device, {8e12, "", "GPU-1", 5, "tensor_bf16"});
   }
 
+  std::optional<OpDefinition> definition;
   store_tests::TemporaryFolder folder;
   Store store = store_tests::prepared_store(folder / "c.db");
 };

@@ -48,6 +48,18 @@ TEST_F(T4, has_the_config_its_rounds_in_milliseconds_and_what_it_was_of) {
   EXPECT_EQ(all["metadata"]["environment"]["device_query"][h200().fingerprint()]["name"], h200().name);
 }
 
+TEST_F(T4, has_bound_and_share_of_ceiling_among_the_measurements) {
+  put_roofline();
+  Trial trial = full_trial(onchip_config(4), 1000);
+  trial.timing->floor_ns = 100;
+  put(softmax_key(8, 100), trial);
+  const Json result = document()["results"][0];
+  EXPECT_EQ(measurement(result, "GFLOP/s")["value"], 6400.0);
+  EXPECT_EQ(measurement(result, "flop/byte")["value"], 1000.0);
+  EXPECT_EQ(measurement(result, "bound")["value"], "compute");
+  EXPECT_EQ(measurement(result, "share_of_ceiling")["value"], 0.8);
+}
+
 TEST_F(T4, has_a_word_for_every_failure) {
   put_fates();
   const Json all = document();

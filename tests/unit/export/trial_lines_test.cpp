@@ -55,6 +55,24 @@ TEST_F(TrialLines, as_json_have_full_precision_and_units_in_their_names) {
   EXPECT_TRUE(line["registers"].is_null()) << "its binary was never stored";
 }
 
+TEST_F(TrialLines, have_the_columns_of_tables_for_bound_and_share_of_ceiling) {
+  put_roofline();
+  Trial trial = full_trial(onchip_config(4), 1000);
+  trial.timing->floor_ns = 100;
+  put(softmax_key(8, 100), trial);
+  const Json line = json_lines().at(0);
+  EXPECT_EQ(line["bytes"], 6400);
+  EXPECT_EQ(line["flops"], 6'400'000);
+  EXPECT_EQ(line["flop_per_byte"], 1000.0);
+  EXPECT_EQ(line["gflop_per_s"], 6400.0);
+  EXPECT_EQ(line["ceiling_unit"], "tensor_bf16");
+  EXPECT_EQ(line["bound"], "compute");
+  EXPECT_EQ(line["share_of_ceiling"], 0.8);
+  EXPECT_EQ(line["share_of_memory_ceiling"], 0.002);
+  EXPECT_EQ(line.count("compute_tflop_per_s"), 0U) << "that is for people";
+  EXPECT_THAT(lines(write_csv)[0], ::testing::HasSubstr(",share_of_ceiling,share_of_memory_ceiling,"));
+}
+
 TEST_F(TrialLines, tell_failures_with_their_reasons_and_no_times) {
   put_fates();
   const auto all = json_lines();

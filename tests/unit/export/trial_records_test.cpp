@@ -41,7 +41,7 @@ TEST_F(TrialRecordsOf, a_trial_have_all_that_it_is_of) {
     EXPECT_THAT(record.trial.timing->rounds_ns, ElementsAre(1500, 2250));
     EXPECT_EQ(record.build, nullptr);
     EXPECT_TRUE(record.newest);
-    EXPECT_FALSE(record.bytes) << "no definition is at hand";
+    EXPECT_FALSE(record.roofline.bytes) << "no definition is at hand";
   });
   EXPECT_EQ(seen, 1U);
 }
