@@ -42,48 +42,49 @@ GeneratedSource source_of(const OpDefinition& definition, const Problem& problem
 
 }  // namespace
 
-std::unique_ptr<Workbench> Workbench::open(const Arguments& arguments, Console& console, const Catalogue& catalogue) {
+std::unique_ptr<Workbench> Workbench::open(const Arguments& arguments, Console& console, const Catalogue& catalogue,
+                                           const fs::path& file) {
   auto devices = open_workplaces(arguments, [&console](const std::string& line) { console.say(line); });
   if (!devices) {
     console.say("Interrupted before anything was run.");
     return nullptr;
   }
   if (!devices->first().said().empty()) console.say(devices->first().said());
-  return std::unique_ptr<Workbench>(new Workbench(arguments, console, catalogue, std::move(devices)));
+  return std::unique_ptr<Workbench>(new Workbench(arguments, console, catalogue, std::move(devices), file));
 }
 
 Workbench::Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-                     std::unique_ptr<DevicePool> devices)
+                     std::unique_ptr<DevicePool> devices, const fs::path& file)
     : console_(console),
       devices_(std::move(devices)),
       compiler_(open_compiler(arguments, devices_->first().facts().is_cpu())),
-      scratch_folder_(make_folder()),
-      scratch_(std::make_unique<Store>(scratch_folder_ / "binaries.db")),
+      scratch_folder_(file.empty() ? make_folder() : fs::path()),
+      own_(std::make_unique<Store>(file.empty() ? scratch_folder_ / "own.db" : file)),
       builder_(std::make_unique<Builder>(
-          *scratch_, *compiler_, catalogue.builtin_dir(),
+          *own_, *compiler_, catalogue.builtin_dir(),
           static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted)) {}
 
 Workbench::~Workbench() {
   builder_.reset();
-  scratch_.reset();
+  own_.reset();
   std::error_code ignored;
-  fs::remove_all(scratch_folder_, ignored);
+  if (!scratch_folder_.empty()) fs::remove_all(scratch_folder_, ignored);
 }
 
 std::string Workbench::request(const GeneratedSource& source, const std::string& hash) {
   const std::string arch = device().facts().arch();
   const std::string key = builder_->key_of(source, arch, hash);
-  if (cache_ != nullptr && !scratch_->build(key)) {
+  if (cache_ != nullptr && !own_->build(key)) {
     if (const auto build = cache_->build(key); build && build->ok) {
-      scratch_->put_build(Build{.key = build->key,
-                                .ok = true,
-                                .binary_hash = build->binary_hash,
-                                .kernels = build->kernels,
-                                .log = build->log,
-                                .compiler = build->compiler,
-                                .arch = build->arch,
-                                .milliseconds = build->milliseconds},
-                          cache_->binary(build->binary_hash));
+      own_->put_build(Build{.key = build->key,
+                            .ok = true,
+                            .binary_hash = build->binary_hash,
+                            .kernels = build->kernels,
+                            .log = build->log,
+                            .compiler = build->compiler,
+                            .arch = build->arch,
+                            .milliseconds = build->milliseconds},
+                      cache_->binary(build->binary_hash));
     }
   }
   return builder_->request(source, arch, hash);
@@ -100,7 +101,7 @@ std::optional<Workbench::Ready> Workbench::ready(const OpDefinition& definition,
       request(source_of(definition, problem, candidate, device().facts()), candidate.implementation->hash);
   const auto build = builder_->wait(key);
   if (!build || interrupted()) return std::nullopt;
-  return Ready{candidate, *build, build->ok ? scratch_->binary(build->binary_hash) : std::vector<std::byte>()};
+  return Ready{candidate, *build, build->ok ? own_->binary(build->binary_hash) : std::vector<std::byte>()};
 }
 
 Trials* Workbench::set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode) {
@@ -117,8 +118,8 @@ Trials* Workbench::set_up(const OpDefinition& definition, const Problem& problem
   setting.mode = mode;
   setting.versions = {device().driver_version(), compiler_->version(), std::string(version())};
   setting.interrupted = interrupted;
-  trials_ = devices_->first().set_up(definition, problem,
-                                     to_compile_result(*build, scratch_->binary(build->binary_hash)), setting);
+  trials_ = devices_->first().set_up(definition, problem, to_compile_result(*build, own_->binary(build->binary_hash)),
+                                     setting);
   problem_ = wanted;
   return trials_.get();
 }

@@ -17,22 +17,30 @@
 #include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/trials.hpp"
 
-/// A device on which configs are run outside of a sweep: what `verify` and `bench` need. Binaries that the cache has are taken
-/// from it, others are compiled and forgotten; nothing is written to it.
+/// A device on which configs are run outside of a sweep: what `verify`, `bench` and `regret --measure` need. Binaries that the
+/// cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
 namespace tilewright::cli {
 
 class Workbench {
  public:
   /// Opens the device of --device in a process of its own. Null when interrupted, which is told. All must
-  /// outlive it.
+  /// outlive it. What is made here is kept in the cache `file`; where that is empty, in one that is gone at the end.
   [[nodiscard]] static std::unique_ptr<Workbench> open(const Arguments& arguments, Console& console,
-                                                       const Catalogue& catalogue);
+                                                       const Catalogue& catalogue,
+                                                       const std::filesystem::path& file = {});
   ~Workbench();
   Workbench(const Workbench&) = delete;
   Workbench& operator=(const Workbench&) = delete;
 
   [[nodiscard]] const DeviceProcess& device() const noexcept { return devices_->first(); }
   [[nodiscard]] std::string compiler_version() const { return compiler_->version(); }
+
+  // For a sweep on the same device, before anything is set up and locked here.
+  [[nodiscard]] DevicePool& devices() noexcept { return *devices_; }
+  [[nodiscard]] Compiler& compiler() noexcept { return *compiler_; }
+  /// Where its trials belong: what it compiles is then not compiled again.
+  [[nodiscard]] Store& own_cache() noexcept { return *own_; }
+
   /// Where binaries are looked for before they are compiled; must outlive this.
   void look_in(const Store& cache) noexcept { cache_ = &cache; }
 
@@ -60,16 +68,16 @@ class Workbench {
 
  private:
   Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-            std::unique_ptr<DevicePool> devices);
+            std::unique_ptr<DevicePool> devices, const std::filesystem::path& file);
   std::string request(const GeneratedSource& source, const std::string& hash);
 
   Console& console_;
   std::unique_ptr<DevicePool> devices_;
   std::unique_ptr<Compiler> compiler_;
   const Store* cache_ = nullptr;
-  /// A cache of its own for what is compiled here, gone at the end.
+  /// Gone at the end, with the cache in it; empty where that is to stay.
   std::filesystem::path scratch_folder_;
-  std::unique_ptr<Store> scratch_;
+  std::unique_ptr<Store> own_;
   std::unique_ptr<Builder> builder_;
   std::string problem_;
   std::unique_ptr<Trials> trials_;

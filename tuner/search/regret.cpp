@@ -10,16 +10,11 @@
 #include <utility>
 
 #include "cache/nearest.hpp"
+#include "tuner/search/drawn_shapes.hpp"
 #include "tuner/search/spares.hpp"
 
 namespace tilewright {
 namespace {
-
-ShapeDims shape_of(const Problem& problem) {
-  ShapeDims shape;
-  for (const auto& dim : problem.dims) shape.push_back(dim.second);
-  return shape;
-}
 
 using Identity = std::pair<std::string, std::string>;
 
@@ -123,13 +118,6 @@ class Without final : public WinnerSource {
   std::set<Identity> exported_;
 };
 
-bool shares_a_dim(const ShapeDims& a, const ShapeDims& b) {
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    if (a[d] == b[d]) return true;
-  }
-  return false;
-}
-
 std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
                               const Config& config, MeasureMode mode) {
   for (const Trial& trial : store.trials(key, {implementation_hash}, mode)) {
@@ -165,23 +153,32 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   // Of the space, not of what was timed: a definition has them all.
   const SpaceValues values =
       setting.spares > 0 ? values_seen(store, store.known_shapes(key, mode, tuned)) : SpaceValues();
-  const auto leaves_out = [&](const ShapeDims& shape) -> Without::LeavesOut {
+  const auto leaves_out = [&](const ShapeDims& shape, bool is_tuned) -> Without::LeavesOut {
     if (setting.only_from) return [&](const ShapeDims& other) { return !setting.only_from(other); };
+    if (!is_tuned) return [](const ShapeDims&) { return false; };
     if (setting.left_out == LeftOut::itself) return [&](const ShapeDims& other) { return other == shape; };
     return [&](const ShapeDims& other) { return shares_a_dim(other, shape); };
   };
-  std::vector<Spare> spares;
-  for (const ShapeDims& shape : tuned) {
+  std::vector<Spare> shared;
+  std::vector<Spare> own;
+  for (const ShapeDims& shape : setting.judged.empty() ? tuned : setting.judged) {
     if (setting.only_from && setting.only_from(shape)) continue;
     for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
-    const std::optional<WinnerRow> winner = store.winner_of(key, mode, WinnerRole::best);
-    if (!winner || !winner->winner.trial.timing) continue;
     Regret regret;
     regret.problem = key.problem;
+    regret.is_tuned = std::ranges::find(tuned, shape) != tuned.end();
+    const Store* const truth = regret.is_tuned ? &store : setting.truth;
+    if (truth == nullptr) continue;
+    const std::optional<WinnerRow> winner = truth->winner_of(key, mode, WinnerRole::best);
+    if (!winner || !winner->winner.trial.timing) continue;
     regret.winner = winner->winner.trial.config;
+    regret.winner_hash = winner->implementation_hash;
     regret.best_ns = winner->winner.trial.timing->median_ns;
-    Without rest(store, leaves_out(shape));
-    if (!setting.only_from || spares.empty()) {
+    Without rest(store, leaves_out(shape, regret.is_tuned));
+    // The same rest for all of these: the same spares.
+    const bool is_same_rest = setting.only_from || !regret.is_tuned;
+    std::vector<Spare>& spares = is_same_rest ? shared : own;
+    if (!is_same_rest || shared.empty()) {
       spares = choose_spares(rest, interface, spec, device, mode, values, setting.spares);
     }
     rest.keep(spares);
@@ -195,8 +192,10 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
       regret.implementation_hash = row.implementation_hash;
       regret.tuned_for = row.problem;
       const bool is_winner = *regret.served == regret.winner && row.implementation_hash == winner->implementation_hash;
-      regret.served_ns = is_winner ? std::optional(regret.best_ns)
-                                   : time_of(store, key, row.implementation_hash, *regret.served, mode);
+      if (is_winner) regret.served_ns = regret.best_ns;
+      if (!is_winner && regret.is_tuned) {
+        regret.served_ns = time_of(store, key, row.implementation_hash, *regret.served, mode);
+      }
     }
     found.push_back(std::move(regret));
   }
@@ -209,7 +208,11 @@ RegretSummary summarise_regrets(const std::vector<Regret>& regrets) {
   std::vector<double> losses;
   for (const Regret& regret : regrets) {
     if (!regret.served) ++summary.unserved;
-    if (regret.served && !regret.served_ns) ++summary.untimed;
+    if (!regret.failure.empty()) {
+      ++summary.failed;
+    } else if (regret.served && !regret.served_ns) {
+      ++summary.untimed;
+    }
     const std::optional<double> loss = regret.loss();
     if (!loss) continue;
     losses.push_back(*loss);
@@ -250,7 +253,7 @@ std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double t
   std::vector<const Regret*> losers;
   std::set<ShapeDims> known;
   for (const Regret& regret : regrets) {
-    known.insert(shape_of(regret.problem));
+    if (regret.is_tuned) known.insert(shape_of(regret.problem));
     if (regret.tuned_for && regret.loss().value_or(0) > tolerated) losers.push_back(&regret);
   }
   std::ranges::stable_sort(losers, std::greater{}, [](const Regret* regret) { return *regret->loss(); });
@@ -258,7 +261,7 @@ std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double t
   for (const Regret* regret : losers) {
     if (found.size() == most) break;
     Problem problem = regret->problem;
-    for (std::size_t d = 0; d < problem.dims.size(); ++d) {
+    for (std::size_t d = 0; regret->is_tuned && d < problem.dims.size(); ++d) {
       problem.dims[d].second = between(problem.dims[d].second, regret->tuned_for->dims[d].second);
     }
     if (known.insert(shape_of(problem)).second) found.push_back(std::move(problem));

@@ -23,8 +23,11 @@ enum class LeftOut : std::uint8_t {
 
 struct Regret {
   Problem problem;
+  /// It was tuned, and was left out; else it is served by all that the cache has.
+  bool is_tuned = true;
   /// Its best winner.
   Config winner;
+  std::string winner_hash;
   double best_ns = 0;
   /// How it was served; nothing beyond the fit `none` when nothing could.
   Match match;
@@ -34,6 +37,8 @@ struct Regret {
   std::optional<Problem> tuned_for;
   /// Of the served config at this shape; nothing when nobody timed it here.
   std::optional<double> served_ns;
+  /// What the served config did wrong when it was tried at this shape: "wrong_result: …".
+  std::string failure;
 
   /// 0.02: 2 % slower than the winner; nothing when it is not known.
   [[nodiscard]] std::optional<double> loss() const noexcept;
@@ -54,9 +59,13 @@ struct RegretSetting {
   bool exported = false;
   /// Where not empty, only shapes that it takes are served from, and all others are judged; instead of `left_out`.
   std::function<bool(const std::vector<std::int64_t>& shape)> only_from{};
+  /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store has.
+  std::vector<std::vector<std::int64_t>> judged{};
+  /// Who knows the winners of shapes that are not tuned; null: such shapes are passed over.
+  const Store* truth = nullptr;
 };
 
-/// Of each tuned shape of a spec on a device, in the order of the store.
+/// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
                                           const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting);
 
@@ -67,6 +76,8 @@ struct RegretSummary {
   std::size_t untimed = 0;
   /// Nothing could serve them.
   std::size_t unserved = 0;
+  /// Served by what went wrong there.
+  std::size_t failed = 0;
   double mean = 0;
   double p95 = 0;
   double worst = 0;
@@ -82,7 +93,8 @@ struct Region {
 [[nodiscard]] std::vector<Region> by_region(const std::vector<Regret>& regrets);
 
 /// Where a tuned shape more would help most, the greatest loss first: half-way, in every dim, between a shape that lost more
-/// than `tolerated` and the one that served it. Shapes that are tuned already are left out.
+/// than `tolerated` and the one that served it; where the shape itself is not tuned, that one. Shapes that are tuned already
+/// are left out.
 [[nodiscard]] std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated,
                                                   std::size_t most);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/plan.hpp"
+#include "tuner/search/drawn_shapes.hpp"
 
 namespace tilewright {
 namespace {
@@ -20,38 +21,8 @@ constexpr std::size_t kMostShapes = 512;
 constexpr double kBeyond = 4;
 /// What a shape loses that nothing serves but the base.
 const double kUnserved = std::log(2.0);
-/// Two of three lengths are a multiple of this where they are long, as most that applications have are.
-constexpr std::int64_t kUsualMultiple = 8;
-constexpr std::int64_t kLong = 64;
 
 using Identity = std::pair<std::string, std::string>;
-
-Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& dims) {
-  Problem problem{spec, {}};
-  for (std::size_t d = 0; d < dims.size(); ++d) problem.dims.emplace_back(interface.dims[d], dims[d]);
-  return problem;
-}
-
-/// Spread evenly over the logarithms of the lengths, by the recurrence of the generalised golden ratio.
-std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::size_t count) {
-  const std::size_t size = tuned.front().size();
-  double golden = 2;
-  for (int i = 0; i < 32; ++i) golden = std::pow(1 + golden, 1 / static_cast<double>(size + 1));
-  std::vector<ShapeDims> drawn;
-  for (std::size_t i = 0; i < count; ++i) {
-    ShapeDims& shape = drawn.emplace_back();
-    for (std::size_t d = 0; d < size; ++d) {
-      const auto [least, most] = std::ranges::minmax(tuned, {}, [&](const ShapeDims& each) { return each[d]; });
-      const double low = std::max(1.0, static_cast<double>(least[d]) / kBeyond);
-      const double high = static_cast<double>(most[d]) * kBeyond;
-      const double step = static_cast<double>(i + 1) / std::pow(golden, static_cast<double>(d + 1));
-      std::int64_t length = std::llround(low * std::pow(high / low, step - std::floor(step)));
-      if ((i + d) % 3 != 0 && length >= kLong) length = length / kUsualMultiple * kUsualMultiple;
-      shape.push_back(std::max<std::int64_t>(1, length));
-    }
-  }
-  return drawn;
-}
 
 class Choosing {
  public:
@@ -74,7 +45,7 @@ class Choosing {
       for (const KnownConfig& each : shape.configs) note(each);
       known_.emplace(shape.dims, std::move(shape));
     }
-    shapes_ = draw_shapes(tuned, std::clamp(kShapesEach * most, kFewestShapes, kMostShapes));
+    shapes_ = draw_shapes(tuned, std::clamp(kShapesEach * most, kFewestShapes, kMostShapes), kBeyond);
     for (const ShapeDims& shape : shapes_) expect(tuned, shape);
     std::vector<Spare> chosen;
     while (chosen.size() < most) {

@@ -84,6 +84,51 @@ TEST_F(RegretTest, what_was_never_timed_is_not_guessed) {
   EXPECT_FALSE(summary.worst_at.has_value());
 }
 
+TEST_F(RegretTest, a_shape_that_is_not_tuned_is_served_by_all_and_compared_with_the_winner_of_another_cache) {
+  tune(8, 64, kNarrow, 130);
+  tune(4096, 8192, kBroad, 150);
+  TemporaryFolder other_folder;
+  SampleCache other(other_folder.path() / "cache.db");
+  other.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
+  other.add_winner(interface_, problem(4096, 64), kBroad, {.role = WinnerRole::best, .median_ns = 70});
+  other.add_winner(interface_, problem(9, 64), kNarrow, {.role = WinnerRole::best, .median_ns = 80});
+  const OpSpec spec = parse_problem(problem(1, 4), interface_).spec;
+  RegretSetting setting{.judged = {{9, 64}, {4096, 64}, {8, 64}, {10, 64}}, .truth = &other.store()};
+  const std::vector<Regret> found =
+      regrets(cache_.store(), interface_, spec, recording_device(), MeasureMode::cold, setting);
+  ASSERT_EQ(found.size(), 3U) << "of rows=10 nobody knows the winner";
+  EXPECT_FALSE(found[0].is_tuned);
+  EXPECT_EQ(found[0].served->text(), kNarrow) << "by its relative, which is not left out";
+  EXPECT_DOUBLE_EQ(found[0].loss().value(), 0) << "the winner serves";
+  EXPECT_DOUBLE_EQ(found[1].best_ns, 70);
+  EXPECT_FALSE(found[1].is_tuned);
+  EXPECT_TRUE(found[2].is_tuned);
+  EXPECT_EQ(found[2].served->text(), kBroad) << "it was left out";
+  setting.truth = nullptr;
+  EXPECT_EQ(regrets(cache_.store(), interface_, spec, recording_device(), MeasureMode::cold, setting).size(), 1U);
+}
+
+TEST_F(RegretTest, a_shape_that_is_not_tuned_and_loses_is_the_one_to_tune) {
+  tune(8, 64, kNarrow, 130);
+  Regret regret;
+  regret.problem = parse_problem(problem(100, 100), interface_);
+  regret.is_tuned = false;
+  regret.best_ns = 100;
+  regret.served_ns = 150;
+  regret.tuned_for = parse_problem(problem(8, 64), interface_);
+  EXPECT_THAT(shapes_to_tune({regret}, 0.03, 8), ElementsAre(regret.problem));
+}
+
+TEST_F(RegretTest, what_failed_where_it_would_serve_is_counted_by_itself) {
+  Regret regret;
+  regret.problem = parse_problem(problem(100, 100), interface_);
+  regret.served = Config::parse(kNarrow);
+  regret.failure = "wrong_result: y[0]";
+  const RegretSummary summary = summarise_regrets({regret});
+  EXPECT_EQ(summary.failed, 1U);
+  EXPECT_EQ(summary.untimed, 0U);
+}
+
 TEST_F(RegretTest, losses_are_summed_up_and_told_by_region) {
   tune(8, 64, kNarrow, 130);
   tune(15, 128, kNarrow, 120);

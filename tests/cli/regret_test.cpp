@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// `regret --measure`, on the emulator: what is not known of a loss is found out, and the cache that is judged stays as it is.
+#include <algorithm>
+
+#include "cache/store/store.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+class RegretVerb : public CliTest {
+ protected:
+  /// Tunes one shape, so that this config wins there and nothing else was tried.
+  void tune(const std::string& rows, const std::string& cols, const std::string& config) const {
+    const Outcome outcome = on_lapse({"sweep", "lapse", "rows=" + rows, "cols=" + cols, "--config", config, "--device",
+                                      "cpu", "--budget-ms", "10", "--no-ceilings", "--quiet"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  [[nodiscard]] Outcome on_lapse(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--ops", TILEWRIGHT_TEST_REGRET_OPS, "--cache", cache()});
+    return run(words);
+  }
+  [[nodiscard]] Outcome measure(std::vector<std::string> more) const {
+    std::vector<std::string> words{"regret",      "lapse", "--measure", "--device", "cpu",
+                                   "--budget-ms", "20",    "--quiet",   "--format", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return on_lapse(words);
+  }
+  [[nodiscard]] nlohmann::json rows_of(const Outcome& outcome) const {
+    return nlohmann::json::parse(outcome.out, nullptr, false).value("rows", nlohmann::json::array());
+  }
+  [[nodiscard]] std::int64_t trials(const std::string& file) const {
+    return Store(file, {.access = StoreAccess::read}).counts().trials;
+  }
+};
+
+TEST_F(RegretVerb, times_what_was_never_timed_beside_the_winner_and_writes_nothing) {
+  tune("3", "33", "rowwise{passes=16,narrow=0}");
+  tune("6", "70", "rowwise{passes=4,narrow=0}");
+  const nlohmann::json unknown = rows_of(on_lapse({"regret", "lapse", "--each", "--format", "json"}));
+  ASSERT_EQ(unknown.size(), 2U);
+  for (const nlohmann::json& row : unknown) EXPECT_TRUE(row["loss"].is_null()) << row;
+  const std::int64_t before = trials(cache());
+
+  const Outcome measured = measure({"--each"});
+  EXPECT_EQ(measured.code, 0) << measured.err;
+  const nlohmann::json rows = rows_of(measured);
+  ASSERT_EQ(rows.size(), 2U) << measured.out;
+  // Where four passes won, sixteen lose by as much as they win where they did, whatever else the machine does.
+  EXPECT_LT(rows[0]["loss"].get<double>(), 0) << measured.out;
+  EXPECT_GT(rows[1]["loss"].get<double>(), 0.2) << measured.out;
+  for (const nlohmann::json& row : rows) {
+    const double loss = row["served_ns"].get<double>() / row["winner_ns"].get<double>() - 1;
+    EXPECT_DOUBLE_EQ(row["loss"].get<double>(), loss);
+  }
+  EXPECT_EQ(trials(cache()), before);
+}
+
+TEST_F(RegretVerb, tells_what_would_be_served_and_is_wrong_there) {
+  tune("3", "33", "rowwise{passes=1,narrow=1}");
+  const Outcome wrong = measure({"rows=5", "cols=50", "--each"});
+  EXPECT_EQ(wrong.code, 1) << wrong.err;
+  const nlohmann::json rows = rows_of(wrong);
+  ASSERT_EQ(rows.size(), 1U) << wrong.out;
+  EXPECT_EQ(rows[0]["served"], "rowwise{passes=1,narrow=1}");
+  EXPECT_TRUE(contains(rows[0]["failure"].get<std::string>(), "wrong_result: y[0][40]")) << rows[0];
+  EXPECT_TRUE(rows[0]["loss"].is_null());
+  EXPECT_TRUE(contains(wrong.out, "would be served rowwise{passes=1,narrow=1}: wrong_result")) << wrong.out;
+  EXPECT_EQ(measure({"rows=5", "cols=39"}).code, 0) << "there it is right";
+}
+
+TEST_F(RegretVerb, judges_drawn_shapes_that_nobody_tuned_and_keeps_their_sweeps_where_it_is_told_to) {
+  tune("3", "33", "rowwise{passes=16,narrow=0}");
+  tune("9", "90", "rowwise{passes=16,narrow=0}");
+  const std::string into = (folder / "into.db").string();
+  const std::int64_t before = trials(cache());
+  const Outcome first = measure({"--seeded", "3", "--into", into, "--each"});
+  EXPECT_EQ(first.code, 0) << first.err;
+  const nlohmann::json rows = rows_of(first);
+  ASSERT_EQ(rows.size(), 3U) << first.out;
+  for (const nlohmann::json& row : rows) {
+    EXPECT_EQ(row["fit"], "nearest");
+    EXPECT_GT(row["loss"].get<double>(), 0.2) << "one pass is enough: " << row;
+  }
+  EXPECT_GT(trials(into), 3);
+  EXPECT_EQ(trials(cache()), before);
+
+  const std::int64_t swept = trials(into);
+  const nlohmann::json again = rows_of(measure({"--seeded", "3", "--into", into, "--each"}));
+  ASSERT_EQ(again.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again[i]["problem"], rows[i]["problem"]);
+  EXPECT_EQ(trials(into), swept) << "what was swept is known";
+  const nlohmann::json others = rows_of(measure({"--seeded", "3", "--seed", "2", "--max-configs", "2", "--each"}));
+  ASSERT_EQ(others.size(), 3U);
+  EXPECT_NE(others[0]["problem"], rows[0]["problem"]);
+}
+
+TEST_F(RegretVerb, judges_named_shapes_tuned_or_not) {
+  tune("3", "33", "rowwise{passes=16,narrow=0}");
+  tune("9", "90", "rowwise{passes=1,narrow=0}");
+  const nlohmann::json rows = rows_of(measure({"rows=3", "cols=33,60", "--each", "--max-configs", "2"}));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["served"], "rowwise{passes=1,narrow=0}") << "by the other one";
+  EXPECT_EQ(rows[0]["winner"], "rowwise{passes=16,narrow=0}");
+  EXPECT_TRUE(contains(rows[1]["problem"].get<std::string>(), "cols=60"));
+  EXPECT_FALSE(rows[1]["loss"].is_null());
+  const Outcome unmeasured = on_lapse({"regret", "lapse", "rows=3", "cols=60"});
+  EXPECT_EQ(unmeasured.code, 1);
+  EXPECT_TRUE(contains(unmeasured.out, "--measure judges shapes not tuned")) << unmeasured.out;
+}
+
+TEST_F(RegretVerb, that_cannot_be_measured_says_why) {
+  tune("3", "33", "rowwise{passes=1,narrow=0}");
+  const std::pair<std::vector<std::string>, std::string> mistakes[] = {
+      {{"regret", "lapse", "--seeded", "3"}, "--seeded goes with --measure"},
+      {{"regret", "lapse", "--into", "x.db"}, "--into goes with --measure"},
+      {{"regret", "lapse", "--measure", "--seeded", "0"}, "--seeded"},
+      {{"regret", "lapse", "--measure", "--seeded", "many"}, "--seeded"},
+      {{"regret", "lapse", "--measure", "--device", "cpuu"}, "'cpu'"},
+      {{"regret", "lapse", "--measure", "--device", "cpu", "rows=3"}, "cols"},
+      {{"regret", "lapse", "--measure", "--device", "cpu", "rosw=3", "cols=4"}, "'rows'"},
+      {{"regret", "lapse", "--measure", "--device", "cpu", "rows=0", "cols=4"}, "rows"},
+      {{"regret", "lapse", "--measure", "--device", "cpu", "--into", cache()}, cache()},
+  };
+  for (const auto& [words, text] : mistakes) {
+    const Outcome outcome = on_lapse(words);
+    EXPECT_EQ(outcome.code, 2) << words.back() << outcome.err << outcome.out;
+    EXPECT_TRUE(contains(outcome.err, text)) << outcome.err;
+  }
+  // Tuned as another op than it is defined now.
+  const Outcome other = run({"regret", "lapse", "--measure", "--device", "cpu", "--cache", cache()});
+  EXPECT_EQ(other.code, 2) << other.out;
+  EXPECT_TRUE(contains(other.err, "lapse")) << other.err;
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/regret_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/output_file.hpp"
+#include "tuner/cli/progress.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/sweep_setup.hpp"
+#include "tuner/search/drawn_shapes.hpp"
+#include "tuner/sweep/failure.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// How far beyond what is tuned a shape may be drawn, and how many are drawn for one that is taken at most.
+constexpr double kBeyond = 2;
+constexpr std::size_t kDrawnForOne = 64;
+
+}  // namespace
+
+std::unique_ptr<RegretMeasure> RegretMeasure::open(const Arguments& arguments, Console& console, const Store& cache,
+                                                   const OpInterface& interface) {
+  std::unique_ptr<RegretMeasure> measure(new RegretMeasure(arguments, console, cache, interface));
+  return measure->bench_ ? std::move(measure) : nullptr;
+}
+
+RegretMeasure::RegretMeasure(const Arguments& arguments, Console& console, const Store& cache,
+                             const OpInterface& interface)
+    : arguments_(arguments),
+      console_(console),
+      catalogue_(open_catalogue(arguments)),
+      definition_(catalogue_.find(interface.op)),
+      rule_(sweep_request(arguments).stop) {
+  if (definition_.interface.hash() != interface.hash()) {
+    throw Error(
+        fmt::format("{} has {} with other dims or arguments than {} says now; sweep it again, or name its "
+                    "definition with --ops",
+                    cache.title(), interface.op, definition_.file.string()));
+  }
+  const std::filesystem::path into = arguments.text("into");
+  if (!into.empty()) OutputFile::refuse_cache(into, cache.path());
+  bench_ = Workbench::open(arguments, console, catalogue_, into);
+  if (bench_) bench_->look_in(cache);
+}
+
+std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
+                                         std::size_t count) const {
+  std::vector<Problem> taken;
+  if (tuned.empty() || count == 0) return taken;
+  const auto problem = [&](const ShapeDims& shape) { return problem_of(definition_.interface, spec, shape); };
+  std::int64_t most = 0;
+  for (const ShapeDims& shape : tuned) most = std::max(most, definition_.bytes_of(problem(shape)));
+  const auto seed = static_cast<std::uint64_t>(arguments_.integer("seed", 1, 0));
+  std::set<ShapeDims> seen;
+  for (const ShapeDims& shape : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
+    if (taken.size() == count) break;
+    const auto is_relative = [&](const ShapeDims& other) { return shares_a_dim(shape, other); };
+    if (std::ranges::any_of(tuned, is_relative) || !seen.insert(shape).second) continue;
+    if (definition_.bytes_of(problem(shape)) <= most) taken.push_back(problem(shape));
+  }
+  return taken;
+}
+
+void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {
+  SweepRequest request = sweep_request(arguments_);
+  for (const JudgedShapes& part : parts) {
+    request.problems.insert(request.problems.end(), part.untuned.begin(), part.untuned.end());
+  }
+  if (request.problems.empty()) return;
+  check_sizes(definition_, request.problems);
+  request.definition = &definition_;
+  request.compiler = &bench_->compiler();
+  request.max_configs = max_configs_of(arguments_, device().is_cpu());
+  request.locks = kLockFolder;
+  request.ceilings = false;
+  const bool quiet = arguments_.has("quiet");
+  Progress progress(console_, quiet);
+  const SweepSummary summary =
+      run_sweep(request, catalogue_, bench_->devices(), bench_->own_cache(), progress, interrupted);
+  progress.end();
+  if (!quiet && arguments_.has("into")) tell_summary(summary, bench_->own_cache(), console_);
+  notes_.insert(notes_.end(), summary.refusals.begin(), summary.refusals.end());
+  if (summary.without_winner > 0) {
+    notes_.push_back(fmt::format("{} shapes have no winner, and are not judged.", summary.without_winner));
+  }
+}
+
+std::optional<Candidate> RegretMeasure::as_defined(const Config& config, const std::string& hash) const {
+  try {
+    Candidate candidate = resolve_config(definition_, config);
+    if (candidate.implementation->hash == hash) return candidate;
+  } catch (const UsageError&) {  // a parameter or value that is gone
+  }
+  return std::nullopt;
+}
+
+void RegretMeasure::time(std::vector<Regret>& regrets, MeasureMode mode) {
+  const auto lacks_time = [](const Regret& regret) { return regret.served && !regret.served_ns; };
+  if (std::ranges::none_of(regrets, lacks_time)) return;
+  bench_->lock();
+  for (Regret& regret : regrets) {
+    if (interrupted()) return;
+    if (lacks_time(regret)) time(regret, mode);
+  }
+}
+
+std::string RegretMeasure::try_out(const Problem& problem, const Candidate& candidate, MeasureMode mode,
+                                   std::optional<Workbench::Ready>& ready) {
+  try {
+    ready = bench_->ready(definition_, problem, candidate);
+    if (!ready) return "";
+    if (!ready->build.ok) return fmt::format("compile_failed: {}", first_error(ready->build.log));
+    Trials* const trials = bench_->set_up(definition_, problem, mode);
+    if (trials == nullptr) return "";
+    const Verdict verdict = trials->verify(ready->view());
+    return verdict.right || interrupted() ? "" : fmt::format("wrong_result: {}", verdict.reason);
+  } catch (const UsageError& error) {
+    return fmt::format("exceeds_limits: {}", error.what());
+  } catch (const DeviceError& error) {
+    return fmt::format("{}: {}", name(status_of(error)), error.what());
+  }
+}
+
+void RegretMeasure::time(Regret& regret, MeasureMode mode) {
+  const auto served = as_defined(*regret.served, regret.implementation_hash);
+  const auto winner = as_defined(regret.winner, regret.winner_hash);
+  if (!served || !winner) {
+    notes_.push_back(fmt::format("{} is untimed: the source of {} has changed since.", regret.problem.key(),
+                                 (served ? regret.winner : *regret.served).text()));
+    return;
+  }
+  std::optional<Workbench::Ready> own;
+  std::optional<Workbench::Ready> best;
+  regret.failure = try_out(regret.problem, *served, mode, own);
+  if (!regret.failure.empty() || interrupted()) return;
+  const std::string lost = try_out(regret.problem, *winner, mode, best);
+  if (interrupted()) return;
+  if (!lost.empty()) {
+    notes_.push_back(
+        fmt::format("{} is untimed: its winner failed when it was tried again: {}.", regret.problem.key(), lost));
+    return;
+  }
+  Trials* const trials = bench_->set_up(definition_, regret.problem, mode);
+  if (trials == nullptr) return;
+  const Finalist both[] = {own->view(), best->view()};
+  const std::vector<Timing> timings = trials->time_together(both, rule_);
+  if (interrupted()) return;
+  if (timings[0].rounds_ns.empty() || timings[1].rounds_ns.empty()) {
+    notes_.push_back(fmt::format("{} is untimed: {} and its winner could not be timed in turns.", regret.problem.key(),
+                                 regret.served->text()));
+    return;
+  }
+  try {
+    regret.failure = trials->check_again(both[0]);
+  } catch (const DeviceError& error) {
+    regret.failure = fmt::format("{}: {}", name(status_of(error)), error.what());
+  }
+  if (!regret.failure.empty() || interrupted()) return;
+  regret.served_ns = timings[0].median_ns;
+  regret.best_ns = timings[1].median_ns;
+}
+
+}  // namespace tilewright::cli

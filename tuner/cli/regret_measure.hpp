@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/regret_shapes.hpp"
+#include "tuner/cli/workbench.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/search/regret.hpp"
+
+/// `regret --measure`: what the cache does not know of a loss is found out on the device. Shapes that are not tuned are swept
+/// into a cache of their own, which tells their winners; configs that were never timed where they serve are timed there.
+/// Nothing is written to the cache that is judged.
+namespace tilewright::cli {
+
+class RegretMeasure {
+ public:
+  /// Opens the device of --device. Null when interrupted, which is told. Throws Error where the op's definition is not that of
+  /// `interface`. All must outlive it.
+  [[nodiscard]] static std::unique_ptr<RegretMeasure> open(const Arguments& arguments, Console& console,
+                                                           const Store& cache, const OpInterface& interface);
+
+  [[nodiscard]] const DeviceFacts& device() const noexcept { return bench_->device().facts(); }
+  [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
+
+  /// Shapes for a spec that share no dim with those tuned, which are drawn by --seed within twice their range; none moves
+  /// more bytes than the largest of these. Fewer than `count` where there are no more.
+  [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
+                                          std::size_t count) const;
+
+  /// Finds the winners of what is not tuned, as `sweep` does: all of them before anything is timed.
+  void sweep(const std::vector<JudgedShapes>& parts);
+  /// Has them.
+  [[nodiscard]] const Store& swept() { return bench_->own_cache(); }
+
+  /// Of each that lacks it, the time of what serves it, and the winner's beside it: both in turns. What serves is checked against
+  /// the reference before and, on other data, after; where it is wrong or fails, that is told in `failure`.
+  void time(std::vector<Regret>& regrets, MeasureMode mode);
+
+  /// For people: what could not be timed, and why.
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+ private:
+  RegretMeasure(const Arguments& arguments, Console& console, const Store& cache, const OpInterface& interface);
+  /// Empty: its source or parameters have changed since.
+  [[nodiscard]] std::optional<Candidate> as_defined(const Config& config, const std::string& hash) const;
+  void time(Regret& regret, MeasureMode mode);
+  /// A config made ready and found right; else why not, and nothing when interrupted.
+  [[nodiscard]] std::string try_out(const Problem& problem, const Candidate& candidate, MeasureMode mode,
+                                    std::optional<Workbench::Ready>& ready);
+
+  const Arguments& arguments_;
+  Console& console_;
+  Catalogue catalogue_;
+  const OpDefinition& definition_;
+  std::unique_ptr<Workbench> bench_;
+  StopRule rule_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace tilewright::cli

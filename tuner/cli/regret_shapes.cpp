@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/cli/regret_shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tuner/cli/regret_measure.hpp"
+#include "tuner/definition/shapes.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// The specs with winners that the words do not rule out, by their text.
+std::map<std::string, OpSpec> specs_of(const Store& store, const ProblemWords& words, const OpInterface& interface,
+                                       const DeviceFacts& device, MeasureMode mode) {
+  ProblemWords without_dims{words.op, {}};
+  for (const auto& word : words.named) {
+    if (kind_of_name(word.first, interface) != NameKind::dim) without_dims.named.push_back(word);
+  }
+  const WantedProblems wanted = wanted_problems(without_dims, interface);
+  std::map<std::string, OpSpec> specs;
+  for (const WinnerRow& row : store.list_winners(
+           {.op = interface.op, .fingerprint = device.fingerprint(), .mode = mode, .role = WinnerRole::best})) {
+    if (row.interface_hash == interface.hash() && wanted(row.problem)) {
+      specs.emplace(row.problem.spec.text(), row.problem.spec);
+    }
+  }
+  return specs;
+}
+
+/// Adds those of the problems that are not there yet.
+void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::vector<ShapeDims>& tuned) {
+  for (const Problem& problem : problems) {
+    const ShapeDims shape = shape_of(problem);
+    if (std::ranges::find(judged.shapes, shape) != judged.shapes.end()) continue;
+    judged.shapes.push_back(shape);
+    if (std::ranges::find(tuned, shape) == tuned.end()) judged.untuned.push_back(problem);
+  }
+}
+
+}  // namespace
+
+std::string dims_text(const ProblemWords& words, const OpInterface& interface) {
+  std::string text;
+  for (const auto& [name, values] : words.named) {
+    if (kind_of_name(name, interface) == NameKind::dim) {
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, values);
+    }
+  }
+  return text;
+}
+
+std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words, const OpInterface& interface,
+                                        const std::vector<DeviceFacts>& devices, MeasureMode mode, std::size_t seeded,
+                                        const RegretMeasure* measure, std::vector<std::string>& notes) {
+  const std::string dims = dims_text(words, interface);
+  std::vector<JudgedShapes> all;
+  for (const DeviceFacts& device : devices) {
+    for (const auto& [text, spec] : specs_of(store, words, interface, device, mode)) {
+      JudgedShapes judged{device, spec};
+      const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
+                           device.fingerprint()};
+      const std::vector<ShapeDims> tuned = store.tuned_shapes(key, mode);
+      if (!dims.empty()) add(judged, parse_shapes(dims, spec, interface), tuned);
+      if (seeded > 0) {
+        const std::vector<Problem> drawn = measure->draw(spec, tuned, seeded);
+        if (drawn.size() < seeded) {
+          notes.push_back(
+              fmt::format("{}: {} of {} shapes were drawn: others share a dim with one that is tuned, or are larger "
+                          "than all of these.",
+                          text, drawn.size(), seeded));
+        }
+        add(judged, drawn, tuned);
+        if (judged.shapes.empty()) continue;
+      }
+      all.push_back(std::move(judged));
+    }
+  }
+  return all;
+}
+
+}  // namespace tilewright::cli
