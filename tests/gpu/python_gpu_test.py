@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Python package with torch on a GPU: python3 python/python_gpu_test.py in a bundle. The cache is $TILEWRIGHT_CACHE, else the
-shipped winners, imported by the bundle's program. Without torch or a GPU every test is skipped, and says so."""
+shipped winners, imported by the bundle's program. Without torch or a GPU every test is skipped, and says so. Of each op
+$TILEWRIGHT_DRAWN_SHAPES (40) drawn shapes are launched."""
+import collections
+import dataclasses
+import functools
 import importlib.util
+import math
 import os
 import pathlib
+import random
 import subprocess
 import tempfile
 import threading
 import time
+import typing
 import unittest
 
 try:
@@ -22,17 +29,21 @@ import tilewright
 EPS = 1e-6
 
 
-def cache(folder):
+@functools.lru_cache(maxsize=None)
+def cache():
     if os.environ.get("TILEWRIGHT_CACHE"):
         return os.environ["TILEWRIGHT_CACHE"]
     bundle = pathlib.Path(tilewright.__file__).resolve().parents[2]
     program = os.environ.get("TILEWRIGHT_PROGRAM", bundle / "bin" / "tilewright")
     winners = os.environ.get("TILEWRIGHT_WINNERS", bundle / "share" / "tilewright" / "kernels" / "winners" / "nvidia-h200.db")
-    path = pathlib.Path(folder) / "cache.db"
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    path = pathlib.Path(folder.name) / "cache.db"
     subprocess.run([program, "import", winners, "--cache", path], check=True, capture_output=True)
-    # Of strided rows none are shipped. Without NVRTC this fails, and the test of them is skipped.
-    subprocess.run([program, "sweep", "softmax", "rows=256", "cols=1024", "pitch=strided", "dtype=bf16", "--max-configs", "2",
-                    "--budget-ms", "5", "--no-ceilings", "--quiet", "--cache", path], check=False, capture_output=True)
+    # Of strided rows and of gemm none are shipped. Without NVRTC this fails, and the tests of them are skipped.
+    for problem in (["softmax", "rows=256", "cols=1024", "pitch=strided"], ["gemm", "m=512", "n=512", "k=512"]):
+        subprocess.run([program, "sweep", *problem, "dtype=bf16", "--max-configs", "4", "--budget-ms", "5", "--no-ceilings",
+                        "--quiet", "--cache", path], check=False, capture_output=True)
     return path
 
 
@@ -40,11 +51,9 @@ def cache(folder):
 class GpuTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
         torch.manual_seed(1)
         cls.x = torch.randn(512, 4096, device="cuda").bfloat16()
-        cls.launcher = tilewright.Launcher(cache(cls.folder.name), misses="off")
+        cls.launcher = tilewright.Launcher(cache(), misses="off")
         cls.rmsnorm = cls.launcher.op("rmsnorm", dtype=torch.bfloat16)
         cls.weight = torch.randn(4096, device="cuda").bfloat16()
         if not cls.rmsnorm.match(512, 4096):
@@ -209,6 +218,148 @@ class Cost(GpuTest):
         torchs = nanoseconds(lambda: torch.add(x, self.weight, out=y))
         print(f"\nhost time of a call: tilewright's rmsnorm {ours:.0f} ns, torch.add(out=) {torchs:.0f} ns")
         self.assertLess(ours, 100_000)
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """An op as it is called at drawn shapes, and what it computes of its inputs in float64. The shortest and the longest that a
+    dim may be."""
+
+    bounds: typing.Tuple[typing.Tuple[int, int], ...]
+    inputs: typing.Callable
+    expected: typing.Callable
+    scalars: typing.Tuple[float, ...] = ()
+    attributes: typing.Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+functional = None if WHY_NOT else torch.nn.functional
+ROWS = ((1, 16384), (8, 65536))
+DRAWN = {
+    "softmax": Drawn(ROWS, lambda rows, cols: [(rows, cols)], lambda x: torch.softmax(x, 1)),
+    "rmsnorm": Drawn(ROWS, lambda rows, cols: [(rows, cols), (cols,)],
+                     lambda x, weight: functional.rms_norm(x, weight.shape, weight, EPS), (EPS,)),
+    "layernorm": Drawn(ROWS, lambda rows, cols: [(rows, cols), (cols,), (cols,)],
+                       lambda x, weight, bias: functional.layer_norm(x, weight.shape, weight, bias, EPS), (EPS,)),
+    "add_rmsnorm": Drawn(ROWS, lambda rows, cols: [(rows, cols), (rows, cols), (cols,)],
+                         lambda x, residual, weight: functional.rms_norm(x + residual, weight.shape, weight, EPS), (EPS,),
+                         {"store": "no"}),
+    "swiglu": Drawn(ROWS, lambda rows, cols: [(rows, cols), (rows, cols)], lambda gate, up: functional.silu(gate) * up,
+                    attributes={"layout": "split"}),
+    "bias_act": Drawn(ROWS, lambda rows, cols: [(rows, cols), (cols,)],
+                      lambda x, bias: functional.gelu(x + bias, approximate="tanh"), attributes={"act": "gelu"}),
+    "gemm": Drawn(((1, 4096), (16, 8192), (16, 8192)), lambda m, n, k: [(m, k), (n, k)], lambda a, b: a @ b.T,
+                  attributes={"layout": "nt"}),
+}
+COUNT = int(os.environ.get("TILEWRIGHT_DRAWN_SHAPES", "40"))
+MOST_ELEMENTS = 1 << 25
+# In bf16, of which the rounding alone makes 0.0017: of the error's norm to the result's.
+MOST_ERROR = 4e-3
+
+
+def drawn_shapes(bounds, count, seed=1):
+    """Evenly over the logarithms; two of three long dims are multiples of 8, as most that applications have are."""
+    numbers = random.Random(seed)
+    shapes = []
+    while len(shapes) < count:
+        shape = [round(2 ** numbers.uniform(math.log2(low), math.log2(high))) for low, high in bounds]
+        shape = [length // 8 * 8 if length >= 64 and numbers.random() < 2 / 3 else length for length in shape]
+        if shape[0] * shape[1] <= MOST_ELEMENTS:
+            shapes.append(tuple(shape))
+    return shapes
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class DrawnShapes(unittest.TestCase):
+    """Whatever is served at shapes that nobody tuned is launched without an error and right."""
+
+    JIT = False
+
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(1)
+
+    def test_softmax(self):
+        self.check("softmax")
+
+    def test_rmsnorm(self):
+        self.check("rmsnorm")
+
+    def test_layernorm(self):
+        self.check("layernorm")
+
+    def test_add_rmsnorm(self):
+        self.check("add_rmsnorm")
+
+    def test_swiglu(self):
+        self.check("swiglu")
+
+    def test_bias_act(self):
+        self.check("bias_act")
+
+    def test_gemm(self):
+        self.check("gemm")
+
+    def check(self, name):
+        drawn = DRAWN[name]
+        shapes = drawn_shapes(drawn.bounds, COUNT)
+        with tilewright.Launcher(cache(), misses="off", jit=self.JIT) as launcher:
+            try:
+                op = launcher.op(name, dtype="bf16", **drawn.attributes)
+            except tilewright.UsageError as error:
+                self.skipTest(str(error))
+            if not op.match(*shapes[0]):
+                self.skipTest(f"the cache has no {name} in bf16 for this GPU; sweep it and name the cache")
+            self.check_all(name, op, shapes)
+            # What it launched has ended before it closes.
+            torch.cuda.synchronize()
+
+    def check_all(self, name, op, shapes):
+        fits = collections.Counter(op.match(*shape).fit for shape in shapes)
+        worst = max(self.error_of(DRAWN[name], op, shape) for shape in shapes)
+        print(f"\n{name}: {len(shapes)} drawn shapes, {dict(fits)}, norm of the error {worst:.2g} at most", end=" ")
+
+    def error_of(self, drawn, op, shape):
+        error = math.nan
+        with self.subTest(shape=shape, served=op.match(*shape).config):
+            inputs = [torch.randn(*extents, device="cuda", dtype=torch.bfloat16) for extents in drawn.inputs(*shape)]
+            y = torch.full(shape[:2], math.nan, device="cuda", dtype=torch.bfloat16)
+            op(*inputs, y, *drawn.scalars)
+            expected = drawn.expected(*(each.double() for each in inputs))
+            error = float((y.double() - expected).norm() / expected.norm())
+            # Not so where anything is NaN, either.
+            self.assertLessEqual(error, MOST_ERROR)
+        return error
+
+
+class DrawnShapesCompiled(DrawnShapes):
+    """The same with a launcher that compiles what it wants, before and after that serves."""
+
+    JIT = True
+    SECONDS = 60
+
+    def check_all(self, name, op, shapes):
+        super().check_all(name, op, shapes)
+        compiled = self.wait_for_compiler(op, shapes)
+        if compiled:
+            super().check_all(name, op, compiled)
+        print(f"(compiled: {len(compiled)})", end=" ")
+
+    def wait_for_compiler(self, op, shapes):
+        """Those that a config serves which was compiled for them, once nothing is wanted any more or the time is over."""
+        deadline = time.monotonic() + self.SECONDS
+        while True:
+            found = {shape: op.match(*shape).json for shape in shapes}
+            errors = {json["compile_error"] for json in found.values() if "compile_error" in json}
+            if any(error.startswith("NVRTC cannot be used") for error in errors):
+                self.skipTest(f"nothing can be compiled: {errors.pop()}")
+            self.assertFalse(errors)
+            waiting = sum("wanted" in json for json in found.values())
+            if not waiting or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        if waiting:
+            print(f"\n{op.spec}: {waiting} of {len(shapes)} were not compiled in {self.SECONDS} s", end=" ")
+        return [shape for shape, json in found.items() if json.get("compiled")]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of torch as docs/examples/python asks for, with tensors of no elements on the recording driver: what the example calls
-is real, what it computes is not."""
+"""As much of torch as docs/examples/python and the drawn shapes of tests/gpu ask for, with tensors of no elements on the recording
+driver: what they call is real, what is computed is not."""
 import contextlib
 import ctypes
+import itertools
 import os
 import types
 
@@ -18,14 +19,21 @@ class Number:
     def _again(self, *_):
         return self
 
-    __sub__ = __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = abs = max = _again
+    __sub__ = __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __matmul__ = abs = max = norm = _again
+    shape = (1,)
+
+    @property
+    def T(self):
+        return self
 
     def item(self):
         return 0.0
 
+    __float__ = item
+
 
 class Tensor:
-    addresses = iter(range(0x7F0000000000, 0x7F0000FFFFFF, 1 << 16))
+    addresses = itertools.count(0x7F0000000000, 1 << 32)
 
     def __init__(self, shape):
         self.shape, self.dtype, self.device = shape, bfloat16, types.SimpleNamespace(type="cuda", index=0)
@@ -47,6 +55,18 @@ class Tensor:
         return Number()
 
 
+def compute(*_, **__):
+    return Number()
+
+
+def manual_seed(_):
+    pass
+
+
+def full(shape, _, device, dtype):
+    return randn(*shape, device=device, dtype=dtype)
+
+
 def randn(*shape, device, dtype):
     assert (device, dtype) == ("cuda", bfloat16)
     driver, context = ctypes.CDLL(os.environ["TILEWRIGHT_LIBCUDA"]), ctypes.c_void_p()
@@ -61,6 +81,7 @@ def empty_like(tensor):
 bfloat16 = DType()
 _C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 0, _cuda_getDevice=lambda: 0)
 cuda = types.SimpleNamespace(
-    is_initialized=lambda: True, device_count=lambda: 1, graph=lambda graph: contextlib.nullcontext(),
-    CUDAGraph=lambda: types.SimpleNamespace(replay=lambda: None))
-nn = types.SimpleNamespace(functional=types.SimpleNamespace(rms_norm=lambda *_: Number()))
+    is_available=lambda: True, is_initialized=lambda: True, device_count=lambda: 1, synchronize=lambda: None,
+    graph=lambda graph: contextlib.nullcontext(), CUDAGraph=lambda: types.SimpleNamespace(replay=lambda: None))
+softmax = compute
+nn = types.SimpleNamespace(functional=types.SimpleNamespace(rms_norm=compute, layer_norm=compute, silu=compute, gelu=compute))
