@@ -187,6 +187,11 @@ std::vector<std::string> write_rows(const Store& store, const Target& target, co
   output.commit();
   notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", target.file.string(),
                               show_bytes(static_cast<double>(output.bytes())), counts.shapes, counts.binaries));
+  if (counts.spares > 0) {
+    notes.push_back(fmt::format(
+        "{} spares stay behind: a header serves the shapes that were tuned and no others; --bundle takes them along.",
+        counts.spares));
+  }
   constexpr std::size_t kTold = 5;
   for (std::size_t i = 0; i < std::min(kTold, counts.left_out.size()); ++i) {
     notes.push_back(fmt::format("Left out: {}.", counts.left_out[i]));
@@ -260,8 +265,8 @@ Verb export_verb() {
       "ceilings of their devices; other trials stay behind. It is checked before it is put in its place.",
       "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
       "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as "
-      "constant "
-      "data, with a constexpr lookup.",
+      "constant data, with a constexpr lookup. It serves no other shapes, so spares (tilewright prepare) are not in "
+      "it.",
       "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that "
       "serve "
       "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; "

@@ -42,7 +42,7 @@ class Preparing {
     const OpInterface& interface = definition.interface;
     ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
     for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-    Prepared prepared{.there = spares_of(key), .added = 0, .failed = 0};
+    Prepared prepared{.there = count_spares(store_, key, mode_), .added = 0, .failed = 0};
     if (prepared.there >= most_) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition), most_ - prepared.there);
@@ -58,16 +58,6 @@ class Preparing {
   }
 
  private:
-  std::size_t spares_of(const ProblemKey& key) const {
-    std::map<std::string, bool> spares;
-    for (const KnownShape& shape : store_.known_shapes(key, mode_, store_.tuned_shapes(key, mode_))) {
-      for (const KnownConfig& each : shape.configs) {
-        if (each.is_spare) spares[each.implementation_hash + each.config.text()] = true;
-      }
-    }
-    return spares.size();
-  }
-
   /// Of the implementations as they are now: of others there is no source.
   static SpaceValues space_of(const OpDefinition& definition) {
     SpaceValues space;

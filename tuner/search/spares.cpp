@@ -194,4 +194,14 @@ std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& 
   return Choosing(source, interface, spec, device, mode, space).run(most);
 }
 
+std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {
+  std::set<Identity> spares;
+  for (const KnownShape& shape : source.known_shapes(key, mode, source.tuned_shapes(key, mode))) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.is_spare) spares.emplace(each.implementation_hash, each.config.text());
+    }
+  }
+  return spares.size();
+}
+
 }  // namespace tilewright

@@ -38,4 +38,7 @@ struct Spare {
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
                                                const SpaceValues& space, std::size_t most);
 
+/// So many spares a source has for a spec on a device; the dims of `key` play no part.
+[[nodiscard]] std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode);
+
 }  // namespace tilewright

@@ -16,6 +16,7 @@
 #include "cache/plan.hpp"
 #include "cache/plan_map.hpp"
 #include "cache/version.hpp"
+#include "tuner/search/spares.hpp"
 
 namespace tilewright {
 namespace {
@@ -213,6 +214,9 @@ class Writing {
     }
     if (shapes == 0) return {};
     counts_.shapes += shapes;
+    const WinnerRow& first = rows.front();
+    counts_.spares +=
+        count_spares(store_, {first.problem, first.interface_hash, first.device.fingerprint()}, first.mode);
     const OpSpec& spec = rows.front().problem.spec;
     std::string parameters, values;
     for (const std::string& dim : interface.dims) {

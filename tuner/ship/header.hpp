@@ -17,6 +17,8 @@ struct HeaderCounts {
   std::size_t binaries = 0;
   /// Shapes that are not in the header, each with the reason.
   std::vector<std::string> left_out;
+  /// Spares for these ops, dtypes and attributes, which serve shapes that were not tuned and so are not in the header.
+  std::size_t spares = 0;
 };
 
 /// The header's text for the winners of one device: per op, dtype and attributes a namespace with `find(dims...)`. Of the

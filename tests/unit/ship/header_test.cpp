@@ -134,6 +134,17 @@ TEST_F(Header, counts_its_shapes_and_binaries) {
   EXPECT_EQ(counts_.shapes, 1U);
 }
 
+TEST_F(Header, leaves_spares_behind_and_counts_them) {
+  const WinnerRow row = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}}).front();
+  Trial spare = row.winner.trial;
+  spare.config = Config::parse("wide{num_warps=8,vec=2,static_dims=0}");
+  cache_.store().put_trial({row.problem, row.interface_hash, row.device.fingerprint()}, row.implementation_hash,
+                           spare_mark(spare));
+  EXPECT_THAT(made(), ::testing::Not(HasSubstr("num_warps=8,vec=2")));
+  EXPECT_EQ(counts_.spares, 1U);
+  EXPECT_EQ(counts_.shapes, 4U);
+}
+
 TEST_F(Header, is_for_one_device) {
   EXPECT_THROW((void)header_text(cache_.store(), {}, counts_), UsageError);
   cache_.add_winner(scale_interface(), "scale[dtype=f16]{rows=8,cols=64}", "plain{num_warps=8}",
