@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cache/store/history.hpp"
+#include "cache/store/newest.hpp"
 #include "cache/store/store_impl.hpp"
 
 namespace tilewright {
@@ -46,47 +47,31 @@ class Texts {
   std::unordered_map<std::string, std::int32_t> places_;
 };
 
-/// By the rule of Store::trials(). `versions` are those of the trials.
-void mark_newest(std::vector<History::TrialOf>& trials, const std::vector<std::int64_t>& versions) {
-  const auto key = [&](std::size_t i) {
-    const History::TrialOf& trial = trials[i];
-    return std::tuple(trial.problem, trial.device, trial.config, trial.mode);
-  };
-  std::set<std::tuple<decltype(key(0)), std::int64_t>> pruned, tried;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].status == TrialStatus::pruned) pruned.emplace(key(i), versions[i]);
-  }
-  for (std::size_t i = 0; i < trials.size() && !pruned.empty(); ++i) {
-    if (trials[i].status != TrialStatus::pruned && pruned.count({key(i), versions[i]}) != 0) {
-      tried.emplace(key(i), versions[i]);
-    }
-  }
-  std::set<decltype(key(0))> seen;
-  for (std::size_t i = trials.size(); i-- > 0;) {
-    const bool counts = trials[i].status != TrialStatus::pruned || tried.count({key(i), versions[i]}) == 0;
-    trials[i].newest = counts && seen.insert(key(i)).second;
-  }
+void mark_newest(Database& database, std::vector<History::TrialOf>& trials) {
+  std::unordered_set<std::int64_t> newest;
+  static const std::string kSql = newest_trials("1");
+  Query query = database.query(kSql.c_str());
+  while (query.next()) newest.insert(query.integer(0));
+  for (History::TrialOf& trial : trials) trial.newest = newest.contains(trial.id);
 }
 
 void read_trials(Database& database, History& history) {
-  std::vector<std::int64_t> versions;
   Texts reasons(history.reasons), gpus(history.gpus);
   Query query = database.query(
       "SELECT t.id, t.problem, t.device, t.config, t.build, t.sweep, t.measured_at, t.median_ns, t.low_ns, t.high_ns, "
-      "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look, t.versions, t.began_us, "
+      "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look, t.began_us, "
       "t.set_up_us, t.verify_us, t.measure_us, t.gpu_uuid "
       "FROM trials t LEFT JOIN rounds r ON r.trial = t.id ORDER BY t.id");
   while (query.next()) {
     if (history.problems.count(query.integer(1)) == 0) continue;
     history.trials.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4),
                               query.integer(5), query.integer(6), query.real(7), query.real(8), query.real(9),
-                              Phases{query.integer(17), query.integer(18), query.integer(19), query.integer(20)},
-                              gpus.place(query.text(21)), reasons.place(query.text(10)), query.small(11),
+                              Phases{query.integer(16), query.integer(17), query.integer(18), query.integer(19)},
+                              gpus.place(query.text(20)), reasons.place(query.text(10)), query.small(11),
                               query.small(12), decode_mode(query.text(13)), decode_status(query.text(14)),
                               decode_look(query.text(15)), false});
-    versions.push_back(query.integer(16));
   }
-  mark_newest(history.trials, versions);
+  mark_newest(database, history.trials);
 }
 
 History::BuildOf build_of(const Query& row) {

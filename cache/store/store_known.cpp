@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the shapes near a problem are asked for.
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "cache/store/ids.hpp"
+#include "cache/store/newest.hpp"
 #include "cache/store/store_impl.hpp"
 
 namespace tilewright {
@@ -37,17 +40,17 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
     known.role = decode_role(winner.text(1));
     known.median_ns = winner.real(2);
   }
-  // The columns beside max() are of the row that has it: of the newest try, where there was one. A time counts until a later
-  // try goes wrong.
-  Query timed = database.query(
-      "SELECT t.config, max(CASE t.status WHEN 'pruned' THEN 0 ELSE t.id END), ifnull(t.median_ns, 0), t.build IS NOT "
-      "NULL, "
-      "c.text, m.hash, total(t.status = 'pruned') > 0, t.status NOT IN ('ok', 'pruned') FROM trials t "
+  // A time counts until a later try goes wrong.
+  static const std::string kTimed = fmt::format(
+      "SELECT t.config, {}, ifnull(t.median_ns, 0), t.build IS NOT NULL, c.text, m.hash, total(t.status = 'pruned') > "
+      "0, "
+      "t.status NOT IN ('ok', 'pruned') FROM trials t "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
       "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND (t.status <> 'pruned' OR "
       "(t.reason = ? AND t.build IS NOT NULL)) GROUP BY t.config "
       "HAVING t.status <> 'ok' OR t.median_ns IS NOT NULL",
-      problem, device, name(mode), kSpare);
+      kNewestTry);
+  Query timed = database.query(kTimed.c_str(), problem, device, name(mode), kSpare);
   while (timed.next()) {
     if (winners.contains(timed.integer(0))) continue;
     KnownConfig& known = found.emplace_back(config_of(timed, 4, 5));

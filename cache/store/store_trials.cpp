@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "cache/store/ids.hpp"
+#include "cache/store/newest.hpp"
 #include "cache/store/store_impl.hpp"
 
 namespace tilewright {
@@ -112,12 +113,10 @@ std::int64_t Store::put_trial(const ProblemKey& key, const std::string& implemen
 
 std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
                                  MeasureMode mode) const {
-  static const std::string kSql = fmt::format(
-      "SELECT {} FROM trials t {} WHERE t.id IN (SELECT max(n.id) FROM trials n JOIN configs m ON m.id = n.config "
-      "WHERE n.problem = ? AND n.device = ? AND n.mode = ? AND m.implementation = ? AND NOT (n.status = 'pruned' AND "
-      "EXISTS (SELECT 1 FROM trials o WHERE o.problem = n.problem AND o.device = n.device AND o.mode = n.mode AND "
-      "o.config = n.config AND o.versions = n.versions AND o.status <> 'pruned')) GROUP BY n.config)",
-      kTrialColumns, kTrialJoins);
+  static const std::string kSql =
+      fmt::format("SELECT {} FROM trials t {} WHERE t.id IN ({})", kTrialColumns, kTrialJoins,
+                  newest_trials("n.problem = ? AND n.device = ? AND n.mode = ? AND "
+                                "(SELECT m.implementation FROM configs m WHERE m.id = n.config) = ?"));
   return impl_->reading("list trials", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     std::vector<Trial> trials;

@@ -120,10 +120,9 @@ class Without final : public WinnerSource {
 
 std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
                               const Config& config, MeasureMode mode) {
-  for (const Trial& trial : store.trials(key, {implementation_hash}, mode)) {
-    if (trial.config == config && trial.status == TrialStatus::ok && trial.timing) return trial.timing->median_ns;
-  }
-  return std::nullopt;
+  const std::optional<WinnerRow> row = store.timed(key, mode, implementation_hash, config);
+  if (!row || !row->winner.trial.timing) return std::nullopt;
+  return row->winner.trial.timing->median_ns;
 }
 
 int region_of(std::int64_t value) { return static_cast<int>(std::log2(static_cast<double>(value)) / 4 + 1e-9); }
