@@ -35,6 +35,7 @@ using Kernel = struct CUkern_st*;
 using Function = struct CUfunc_st*;
 using Graph = struct CUgraph_st*;
 using GraphExec = struct CUgraphExec_st*;
+using UserObject = struct CUuserObject_st*;
 using Address = std::uint64_t;
 
 /// The table of driver entry points that Tilewright uses (driver_table.hpp); one line a function.

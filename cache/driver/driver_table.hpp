@@ -175,6 +175,15 @@ struct DriverTable {
   GetKernelCount* library_get_kernel_count = library.find_optional<GetKernelCount>("cuLibraryGetKernelCount");
   EnumerateKernels* library_enumerate_kernels = library.find_optional<EnumerateKernels>("cuLibraryEnumerateKernels");
   KernelGetName* kernel_get_name = library.find_optional<KernelGetName>("cuKernelGetName");
+
+  // What a graph keeps, and tells of when it is gone; null where the driver has none.
+  using UserObjectCreate = Result(UserObject*, void*, void (*)(void*), unsigned, unsigned);
+  using UserObjectRelease = Result(UserObject, unsigned);
+  using GraphRetainUserObject = Result(Graph, UserObject, unsigned, unsigned);
+  UserObjectCreate* user_object_create = library.find_optional<UserObjectCreate>("cuUserObjectCreate");
+  UserObjectRelease* user_object_release = library.find_optional<UserObjectRelease>("cuUserObjectRelease");
+  GraphRetainUserObject* graph_retain_user_object =
+      library.find_optional<GraphRetainUserObject>("cuGraphRetainUserObject");
 };
 
 }  // namespace tilewright::cuda

@@ -104,4 +104,36 @@ void CapturedGraph::launch(Stream stream) const {
   driver_->call("launching a graph", driver_->table().graph_launch, graph_.get(), stream);
 }
 
+namespace {
+
+using Flag = std::shared_ptr<std::atomic<bool>>;
+
+/// The driver may not be called from here.
+void note_gone(void* pointer) {
+  const std::unique_ptr<Flag> flag(static_cast<Flag*>(pointer));
+  (*flag)->store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+GraphGone watch_graph(const Driver& driver, Graph graph) {
+  // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, CU_GRAPH_USER_OBJECT_MOVE: our one reference becomes the graph's.
+  constexpr unsigned kNoSync = 1;
+  constexpr unsigned kMove = 1;
+  const DriverTable& table = driver.table();
+  if (table.user_object_create == nullptr || table.user_object_release == nullptr ||
+      table.graph_retain_user_object == nullptr) {
+    return nullptr;
+  }
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  auto drivers = std::make_unique<Flag>(gone);
+  UserObject object = nullptr;
+  if (table.user_object_create(&object, drivers.get(), note_gone, 1, kNoSync) != kSuccess) return nullptr;
+  static_cast<void>(drivers.release());
+  if (table.graph_retain_user_object(graph, object, 1, kMove) == kSuccess) return gone;
+  // Which is noted, and nobody asks.
+  static_cast<void>(table.user_object_release(object, 1));
+  return nullptr;
+}
+
 }  // namespace tilewright::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -82,5 +83,12 @@ class CapturedGraph {
   const Driver* driver_;
   std::unique_ptr<CUgraphExec_st, Destroy> graph_;
 };
+
+/// True once a graph is gone, with all that was instantiated or copied of it, and what these launched is done.
+using GraphGone = std::shared_ptr<const std::atomic<bool>>;
+
+/// Of a graph that may still be being captured. Null where the driver cannot tell. The driver keeps a share of it, and sets it by
+/// a thread of its own, however late: the code that does so must stay loaded.
+[[nodiscard]] GraphGone watch_graph(const Driver& driver, Graph graph);
 
 }  // namespace tilewright::cuda

@@ -35,15 +35,44 @@ void clear(const cuda::Driver& driver, const cuda::Buffer& buffer) {
 
 }  // namespace
 
+std::unique_ptr<Workspaces::Memory> Workspaces::take_unused(std::uint64_t context) {
+  if (const auto spare = spares_.find(context); spare != spares_.end() && spare->second) {
+    return std::move(spare->second);
+  }
+  const auto is_capture = [&](const Key& key) {
+    return std::get<0>(key) == Owner::capture && std::get<1>(key) == context;
+  };
+  for (auto each = memories_.lower_bound({Owner::capture, context, 0, 0});
+       each != memories_.end() && is_capture(each->first); ++each) {
+    const cuda::GraphGone& gone = each->second->graph_gone;
+    if (!gone || !gone->load(std::memory_order_acquire)) continue;
+    std::unique_ptr<Memory> memory = std::move(each->second);
+    memories_.erase(each);
+    memory->graph_gone = nullptr;
+    return memory;
+  }
+  return nullptr;
+}
+
 Workspaces::Memory& Workspaces::memory_at(const Key& key) {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Memory>& memory = memories_[key];
-  if (!memory && std::get<Owner>(key) != Owner::caller) {
-    const auto spare = spares_.find(std::get<1>(key));
-    if (spare != spares_.end()) memory = std::move(spare->second);
-  }
+  const auto known = memories_.find(key);
+  if (known != memories_.end()) return *known->second;
+  std::unique_ptr<Memory> memory = std::get<Owner>(key) == Owner::caller ? nullptr : take_unused(std::get<1>(key));
   if (!memory) memory = std::make_unique<Memory>();
-  return *memory;
+  return *memories_.emplace(key, std::move(memory)).first->second;
+}
+
+Workspaces::Memory& Workspaces::memory_of_capture(const cuda::Driver& driver, const Key& key, cuda::Graph graph) {
+  Memory& memory = memory_at(key);
+  const std::lock_guard launching(memory.mutex);
+  if (!memory.graph_gone) {
+    // Once a graph; where the driver cannot tell, its memory stays its own.
+    cuda::GraphGone gone = cuda::watch_graph(driver, graph);
+    const std::lock_guard lock(mutex_);
+    memory.graph_gone = std::move(gone);
+  }
+  return memory;
 }
 
 void Workspaces::reserve(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan) {
@@ -51,7 +80,7 @@ void Workspaces::reserve(const cuda::Driver& driver, std::uint64_t context, cons
   std::unique_ptr<Memory> memory;
   {
     const std::lock_guard lock(mutex_);
-    memory = std::move(spares_[context]);
+    memory = take_unused(context);
   }
   if (!memory) memory = std::make_unique<Memory>();
   // Launches that find no spare meanwhile allocate for themselves.
@@ -69,13 +98,13 @@ Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint6
   }
   int is_capturing = 0;
   unsigned long long id = 0;
+  cuda::Graph graph = nullptr;
   // The legacy default stream cannot be captured, and may not even be asked while another is.
   if (handle > kLegacyStream) {
     driver.call("asking whether the stream is capturing", driver.table().stream_get_capture_info, stream, &is_capturing,
-                &id, static_cast<cuda::Graph*>(nullptr), static_cast<const void**>(nullptr),
-                static_cast<std::size_t*>(nullptr));
+                &id, &graph, static_cast<const void**>(nullptr), static_cast<std::size_t*>(nullptr));
   }
-  if (is_capturing != 0) return memory_at({Owner::capture, context, id, handle});
+  if (is_capturing != 0) return memory_of_capture(driver, {Owner::capture, context, id, handle}, graph);
   driver.call("identifying the stream", driver.table().stream_get_id, stream, &id);
   return memory_at({Owner::stream, context, id, 0});
 }

@@ -11,10 +11,12 @@
 #include <tuple>
 
 #include "cache/driver/cuda.hpp"
+#include "cache/driver/stream.hpp"
 #include "cache/launch/ready_plan.hpp"
 
 /// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a captured
-/// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once.
+/// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once, and
+/// once the graph is gone, the next one has that.
 /// Memory that kernels find and leave zero is shared by all plans of a stream. A launch takes a lock to find its stream's
 /// memory, and the memory's own while it enqueues.
 /// Any thread may launch at any time; launches on one stream are enqueued one after the other, so that what one of them
@@ -46,6 +48,8 @@ class Workspaces {
     /// The caller's; 0: none, or no longer. Looked at without the lock to choose a memory.
     std::atomic<cuda::Address> given = 0;
     std::size_t given_bytes = 0;
+    /// Of the graph that holds its addresses; null: it is no graph's, or nobody can tell.
+    cuda::GraphGone graph_gone;
   };
   enum class Owner : std::uint8_t {
     stream,   ///< told apart by the driver's id, which is not used twice, as handles are
@@ -65,6 +69,10 @@ class Workspaces {
                                    cuda::Stream stream);
 
   Memory& memory_at(const Key& key);
+  /// The memory of a graph that is being captured.
+  Memory& memory_of_capture(const cuda::Driver& driver, const Key& key, cuda::Graph graph);
+  /// What was reserved, else what a graph of the context had that is gone; null: neither. With the lock.
+  std::unique_ptr<Memory> take_unused(std::uint64_t context);
 
   std::mutex mutex_;
   std::map<Key, std::unique_ptr<Memory>> memories_;

@@ -154,6 +154,85 @@ TEST_F(WorkspaceTest, of_two_captured_graphs_is_not_shared) {
   EXPECT_EQ(used().partial, first.partial);
 }
 
+TEST_F(WorkspaceTest, of_a_graph_that_is_gone_is_the_next_ones) {
+  const cuda::OwnedStream stream(driver_);
+  const auto capture = [&](std::int64_t m) {
+    return std::make_unique<cuda::CapturedGraph>(driver_, stream.get(), [&](cuda::Stream capturing) {
+      reduce_(capturing, {m, 256}, fake_address(256), fake_address(256));
+      reduce_(capturing, {m, 256}, fake_address(256), fake_address(256));
+    });
+  };
+  const auto partial_of = [&](const cuda::CapturedGraph& graph) {
+    graph.launch(stream.get());
+    return used().partial;
+  };
+  auto first = capture(64);
+  const auto other = capture(64);
+  const cuda::Address of_first = partial_of(*first);
+  const cuda::Address of_other = partial_of(*other);
+  const std::size_t live = recording_.live_allocations();
+  // As an application does that captures its step anew again and again.
+  for (int i = 0; i < 100; ++i) {
+    first.reset();
+    first = capture(64);
+    EXPECT_EQ(partial_of(*first), of_first);
+  }
+  EXPECT_EQ(recording_.live_allocations(), live);
+  EXPECT_EQ(partial_of(*other), of_other) << "it lives, and so its memory is its own";
+  // Both are there while one takes the other's place.
+  for (int i = 0; i < 100; ++i) first = capture(64);
+  EXPECT_LE(recording_.live_allocations(), live + 2);
+  first.reset();
+  first = capture(6400);
+  EXPECT_NE(partial_of(*first), of_other);
+}
+
+TEST_F(WorkspaceTest, of_a_graph_that_is_gone_is_reserved_before_any_other) {
+  const cuda::OwnedStream stream(driver_);
+  const auto capture = [&] {
+    return cuda::CapturedGraph(driver_, stream.get(), [&](cuda::Stream capturing) {
+      reduce_(capturing, {64, 256}, fake_address(256), fake_address(256));
+    });
+  };
+  static_cast<void>(capture());
+  reduce_.preload({64, 256});
+  const std::size_t live = recording_.live_allocations();
+  for (int i = 0; i < 10; ++i) {
+    reduce_.preload({64, 256});
+    static_cast<void>(capture());
+  }
+  EXPECT_EQ(recording_.live_allocations(), live);
+}
+
+TEST_F(WorkspaceTest, of_a_graph_stays_its_own_where_the_driver_cannot_tell_that_it_is_gone) {
+  const cuda::OwnedStream stream(driver_);
+  const auto capture = [&] {
+    const cuda::CapturedGraph graph(driver_, stream.get(), [&](cuda::Stream capturing) {
+      reduce_(capturing, {64, 256}, fake_address(256), fake_address(256));
+    });
+    graph.launch(stream.get());
+    return used().partial;
+  };
+  for (const char* call : {"cuUserObjectCreate", "cuGraphRetainUserObject"}) {
+    recording_.fail(call, 801);
+    const cuda::Address first = capture();
+    EXPECT_NE(capture(), first) << call;
+  }
+}
+
+TEST_F(WorkspaceTest, of_a_graph_that_outlives_the_launcher_is_not_touched_when_it_ends) {
+  const cuda::OwnedStream stream(driver_);
+  std::unique_ptr<cuda::CapturedGraph> graph;
+  {
+    const Launcher other(cache_path());
+    const Op reduce = other.op("reduce");
+    graph = std::make_unique<cuda::CapturedGraph>(driver_, stream.get(), [&](cuda::Stream capturing) {
+      reduce(capturing, {64, 256}, fake_address(256), fake_address(256));
+    });
+  }
+  graph.reset();
+}
+
 TEST_F(WorkspaceTest, that_was_preloaded_is_there_when_a_graph_is_captured) {
   const cuda::OwnedStream stream(driver_);
   for (const std::int64_t m : {64, 128, 64}) reduce_.preload({m, 256});

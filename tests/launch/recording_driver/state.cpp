@@ -63,7 +63,7 @@ Result enqueue(State& all, Stream stream, std::function<void()> work) {
     auto* record = reinterpret_cast<StreamRecord*>(stream);
     if (!all.streams.contains(record)) return invalid_handle;
     if (record->captured) {
-      record->captured->push_back(std::move(work));
+      record->captured->work.push_back(std::move(work));
       return success;
     }
   }

@@ -27,6 +27,7 @@ using tilewright::cuda::Kernel;
 using tilewright::cuda::Library;
 using tilewright::cuda::Result;
 using tilewright::cuda::Stream;
+using tilewright::cuda::UserObject;
 
 enum : Result {
   success = 0,
@@ -79,12 +80,17 @@ struct ContextRecord {
   bool destroyed = false;
 };
 
-using Work = std::vector<std::function<void()>>;
+/// A graph, and what is instantiated of it.
+struct GraphRecord {
+  std::vector<std::function<void()>> work;
+  /// Each is destroyed with the last graph that has it.
+  std::vector<std::shared_ptr<void>> user_objects;
+};
 
 struct StreamRecord {
   unsigned long long id = 0;
   unsigned long long capture_id = 0;
-  std::unique_ptr<Work> captured;
+  std::unique_ptr<GraphRecord> captured;
 };
 
 struct EventRecord {

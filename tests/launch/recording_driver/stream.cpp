@@ -102,7 +102,7 @@ RECORDING_API Result cuStreamBeginCapture_v2(Stream stream, int) {
   // The legacy default stream cannot be captured.
   if (stream == nullptr) return stream_capture_unsupported;
   if (record_of(stream)->captured) return invalid_value;
-  record_of(stream)->captured = std::make_unique<Work>();
+  record_of(stream)->captured = std::make_unique<GraphRecord>();
   record_of(stream)->capture_id = ++state().last_id;
   return success;
 }
@@ -114,12 +114,13 @@ RECORDING_API Result cuStreamEndCapture(Stream stream, Graph* graph) {
   return state().ordered("cuStreamEndCapture");
 }
 
-RECORDING_API Result cuStreamGetCaptureInfo_v2(Stream stream, int* capturing, unsigned long long* id, Graph*,
+RECORDING_API Result cuStreamGetCaptureInfo_v2(Stream stream, int* capturing, unsigned long long* id, Graph* graph,
                                                const void**, std::size_t*) {
   const std::lock_guard lock(state().mutex);
   const bool is_capturing = stream != nullptr && record_of(stream)->captured;
   *capturing = is_capturing ? 1 : 0;
   if (is_capturing) *id = record_of(stream)->capture_id;
+  if (is_capturing && graph != nullptr) *graph = reinterpret_cast<Graph>(record_of(stream)->captured.get());
   return success;
 }
 
@@ -178,7 +179,7 @@ RECORDING_API Result cuEventElapsedTime(float* milliseconds, Event start, Event 
 RECORDING_API Result cuGraphInstantiateWithFlags(GraphExec* executable, Graph graph, unsigned long long) {
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuGraphInstantiateWithFlags"); status != success) return status;
-  *executable = reinterpret_cast<GraphExec>(new Work(*reinterpret_cast<Work*>(graph)));
+  *executable = reinterpret_cast<GraphExec>(new GraphRecord(*reinterpret_cast<GraphRecord*>(graph)));
   return success;
 }
 
@@ -187,17 +188,41 @@ RECORDING_API Result cuGraphUpload(GraphExec, Stream) { return success; }
 RECORDING_API Result cuGraphLaunch(GraphExec graph, Stream) {
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuGraphLaunch"); status != success) return status;
-  for (const auto& work : *reinterpret_cast<Work*>(graph)) work();
+  for (const auto& work : reinterpret_cast<GraphRecord*>(graph)->work) work();
+  return success;
+}
+
+RECORDING_API Result cuUserObjectCreate(UserObject* object, void* pointer, void (*destroy)(void*), unsigned references,
+                                        unsigned flags) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuUserObjectCreate"); status != success) return status;
+  if (destroy == nullptr || references != 1 || flags != 1) return invalid_value;
+  *object = reinterpret_cast<UserObject>(new std::shared_ptr<void>(pointer, destroy));
+  return success;
+}
+
+RECORDING_API Result cuUserObjectRelease(UserObject object, unsigned) {
+  delete reinterpret_cast<std::shared_ptr<void>*>(object);
+  return success;
+}
+
+/// Takes the caller's one reference.
+RECORDING_API Result cuGraphRetainUserObject(Graph graph, UserObject object, unsigned references, unsigned flags) {
+  const std::lock_guard lock(state().mutex);
+  if (const Result status = state().ordered("cuGraphRetainUserObject"); status != success) return status;
+  if (graph == nullptr || references != 1 || flags != 1) return invalid_value;
+  const std::unique_ptr<std::shared_ptr<void>> owned(reinterpret_cast<std::shared_ptr<void>*>(object));
+  reinterpret_cast<GraphRecord*>(graph)->user_objects.push_back(*owned);
   return success;
 }
 
 RECORDING_API Result cuGraphDestroy(Graph graph) {
-  delete reinterpret_cast<Work*>(graph);
+  delete reinterpret_cast<GraphRecord*>(graph);
   return success;
 }
 
 RECORDING_API Result cuGraphExecDestroy(GraphExec graph) {
-  delete reinterpret_cast<Work*>(graph);
+  delete reinterpret_cast<GraphRecord*>(graph);
   return success;
 }
 // NOLINTEND(readability-identifier-naming)

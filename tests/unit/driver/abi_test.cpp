@@ -58,6 +58,9 @@ static_assert(kSame<0, CU_TENSOR_MAP_DATA_TYPE_UINT8> && kSame<2, CU_TENSOR_MAP_
 static_assert(kSame<1, CU_TENSOR_MAP_SWIZZLE_32B> && kSame<3, CU_TENSOR_MAP_SWIZZLE_128B>);
 static_assert(kSame<1, CU_STREAM_NON_BLOCKING> && kSame<1, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL>);
 
+static_assert(kSame<1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC> && kSame<1, CU_GRAPH_USER_OBJECT_MOVE>);
+static_assert(std::is_same_v<CUhostFn, void (*)(void*)>);
+
 TEST(DriverAbi, attribute_values_lie_where_the_driver_reads_them) {
   LaunchAttribute ours{};
   ours.value.cluster = {2, 3, 4};
