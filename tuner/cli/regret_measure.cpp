@@ -102,25 +102,59 @@ std::optional<Candidate> RegretMeasure::as_defined(const Config& config, const s
   return std::nullopt;
 }
 
+std::optional<std::pair<Candidate, Candidate>> RegretMeasure::rivals(const Regret& regret) {
+  auto served = as_defined(*regret.served, regret.implementation_hash);
+  auto winner = as_defined(regret.winner, regret.winner_hash);
+  if (served && winner) return std::pair(*std::move(served), *std::move(winner));
+  notes_.push_back(fmt::format("{} is untimed: the source of {} has changed since.", regret.problem.key(),
+                               (served ? regret.winner : *regret.served).text()));
+  return std::nullopt;
+}
+
+void RegretMeasure::compile(const std::vector<Regret*>& untimed) {
+  const auto each = [&](const auto& work) {
+    for (const Regret* regret : untimed) {
+      for (const auto& [config, hash] :
+           {std::pair(*regret->served, regret->implementation_hash), std::pair(regret->winner, regret->winner_hash)}) {
+        const auto candidate = as_defined(config, hash);
+        if (!candidate || interrupted()) continue;
+        try {
+          work(regret->problem, *candidate);
+        } catch (const UsageError&) {  // illegal there: told when it is tried
+        }
+      }
+    }
+  };
+  each([&](const Problem& problem, const Candidate& config) { bench_->request(definition_, problem, config); });
+  each([&](const Problem& problem, const Candidate& config) {
+    static_cast<void>(bench_->ready(definition_, problem, config));
+  });
+}
+
 void RegretMeasure::time(std::vector<Regret>& regrets, MeasureMode mode) {
-  const auto lacks_time = [](const Regret& regret) { return regret.served && !regret.served_ns; };
-  if (std::ranges::none_of(regrets, lacks_time)) return;
-  bench_->lock();
+  std::vector<Regret*> untimed;
   for (Regret& regret : regrets) {
+    if (regret.served && !regret.served_ns) untimed.push_back(&regret);
+  }
+  if (untimed.empty() || interrupted()) return;
+  if (!arguments_.has("quiet")) {
+    console_.say(fmt::format("Timing what would serve {} shapes, beside their winners.", untimed.size()));
+  }
+  compile(untimed);
+  bench_->lock();
+  for (Regret* const regret : untimed) {
     if (interrupted()) return;
-    if (lacks_time(regret)) time(regret, mode);
+    if (const auto both = rivals(*regret)) time(*regret, both->first, both->second, mode);
   }
 }
 
-std::string RegretMeasure::try_out(const Problem& problem, const Candidate& candidate, MeasureMode mode,
+std::string RegretMeasure::try_out(const Problem& problem, const Candidate& candidate, Trials& trials,
                                    std::optional<Workbench::Ready>& ready) {
   try {
     ready = bench_->ready(definition_, problem, candidate);
     if (!ready) return "";
     if (!ready->build.ok) return fmt::format("compile_failed: {}", first_error(ready->build.log));
-    Trials* const trials = bench_->set_up(definition_, problem, mode);
-    if (trials == nullptr) return "";
-    const Verdict verdict = trials->verify(ready->view());
+    const Verdict verdict = trials.verify(ready->view());
     return verdict.right || interrupted() ? "" : fmt::format("wrong_result: {}", verdict.reason);
   } catch (const UsageError& error) {
     return fmt::format("exceeds_limits: {}", error.what());
@@ -129,34 +163,29 @@ std::string RegretMeasure::try_out(const Problem& problem, const Candidate& cand
   }
 }
 
-void RegretMeasure::time(Regret& regret, MeasureMode mode) {
-  const auto served = as_defined(*regret.served, regret.implementation_hash);
-  const auto winner = as_defined(regret.winner, regret.winner_hash);
-  if (!served || !winner) {
-    notes_.push_back(fmt::format("{} is untimed: the source of {} has changed since.", regret.problem.key(),
-                                 (served ? regret.winner : *regret.served).text()));
-    return;
+void RegretMeasure::time(Regret& regret, const Candidate& served, const Candidate& winner, MeasureMode mode) {
+  const auto leave = [&](const std::string& why) {
+    notes_.push_back(fmt::format("{} is untimed: {}.", regret.problem.key(), why));
+  };
+  Trials* trials = nullptr;
+  try {
+    trials = bench_->set_up(definition_, regret.problem, mode);
+  } catch (const DeviceError& error) {
+    return leave(error.what());
   }
+  if (trials == nullptr) return;
   std::optional<Workbench::Ready> own;
   std::optional<Workbench::Ready> best;
-  regret.failure = try_out(regret.problem, *served, mode, own);
+  regret.failure = try_out(regret.problem, served, *trials, own);
   if (!regret.failure.empty() || interrupted()) return;
-  const std::string lost = try_out(regret.problem, *winner, mode, best);
+  const std::string lost = try_out(regret.problem, winner, *trials, best);
   if (interrupted()) return;
-  if (!lost.empty()) {
-    notes_.push_back(
-        fmt::format("{} is untimed: its winner failed when it was tried again: {}.", regret.problem.key(), lost));
-    return;
-  }
-  Trials* const trials = bench_->set_up(definition_, regret.problem, mode);
-  if (trials == nullptr) return;
+  if (!lost.empty()) return leave("its winner failed when it was tried again: " + lost);
   const Finalist both[] = {own->view(), best->view()};
   const std::vector<Timing> timings = trials->time_together(both, rule_);
   if (interrupted()) return;
   if (timings[0].rounds_ns.empty() || timings[1].rounds_ns.empty()) {
-    notes_.push_back(fmt::format("{} is untimed: {} and its winner could not be timed in turns.", regret.problem.key(),
-                                 regret.served->text()));
-    return;
+    return leave(fmt::format("{} and its winner could not be timed in turns", regret.served->text()));
   }
   try {
     regret.failure = trials->check_again(both[0]);

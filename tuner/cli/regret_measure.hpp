@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/store/store.hpp"
@@ -48,11 +50,15 @@ class RegretMeasure {
 
  private:
   RegretMeasure(const Arguments& arguments, Console& console, const Store& cache, const OpInterface& interface);
-  /// Empty: its source or parameters have changed since.
+  /// Nothing: its source or parameters have changed since.
   [[nodiscard]] std::optional<Candidate> as_defined(const Config& config, const std::string& hash) const;
-  void time(Regret& regret, MeasureMode mode);
+  /// What serves and the winner; nothing, and a note, where one of them is no config of today's definition.
+  [[nodiscard]] std::optional<std::pair<Candidate, Candidate>> rivals(const Regret& regret);
+  /// All that is to be timed, so that nothing compiles meanwhile.
+  void compile(const std::vector<Regret*>& untimed);
+  void time(Regret& regret, const Candidate& served, const Candidate& winner, MeasureMode mode);
   /// A config made ready and found right; else why not, and nothing when interrupted.
-  [[nodiscard]] std::string try_out(const Problem& problem, const Candidate& candidate, MeasureMode mode,
+  [[nodiscard]] std::string try_out(const Problem& problem, const Candidate& candidate, Trials& trials,
                                     std::optional<Workbench::Ready>& ready);
 
   const Arguments& arguments_;
