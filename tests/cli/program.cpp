@@ -145,13 +145,9 @@ class FileLock {
 }  // namespace
 
 CliTest::CliTest() {
-  std::string pattern = (fs::temp_directory_path() / "tilewright-cli-XXXXXX").string();
-  folder = mkdtemp(pattern.data());
   // The user nobody must be able to look into it.
   fs::permissions(folder, fs::perms::all);
 }
-
-CliTest::~CliTest() { fs::remove_all(folder); }
 
 Outcome CliTest::run(const std::vector<std::string>& arguments, const RunOptions& options) const {
   std::vector<std::string> command{TILEWRIGHT_PROGRAM};

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
+
 /// Runs the real program as its users do, with a cache of the test's own.
 namespace tilewright::testing {
 
@@ -48,7 +50,6 @@ struct RunOptions {
 class CliTest : public ::testing::Test {
  protected:
   CliTest();
-  ~CliTest() override;
 
   Outcome run(const std::vector<std::string>& arguments, const RunOptions& options = {}) const;
   /// With `--ops`, the test's ops, and `--cache`, the test's cache.
@@ -61,7 +62,8 @@ class CliTest : public ::testing::Test {
 
   [[nodiscard]] std::string cache() const { return (folder / "cache.db").string(); }
 
-  std::filesystem::path folder;
+  const test::TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
 };
 
 /// The command that makes the swept cache.

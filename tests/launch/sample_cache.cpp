@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <stdexcept>
-
 namespace tilewright::testing {
 
 namespace {
@@ -21,17 +18,6 @@ std::string hash_of(const OpInterface& interface, const std::string& implementat
 }
 
 }  // namespace
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "tilewright-launch-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 DeviceFacts recording_device(const std::string& name, int compute_capability, int sm_count) {
   DeviceFacts facts;

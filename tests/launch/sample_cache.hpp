@@ -7,22 +7,12 @@
 #include "cache/device_facts.hpp"
 #include "cache/store/store.hpp"
 #include "tests/launch/sample_op.hpp"
+#include "tests/temporary_folder.hpp"
 
 /// A cache filled by hand with winners for the recording driver. Belongs to one thread.
 namespace tilewright::testing {
 
-/// A folder that is removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TemporaryFolder;
 
 /// The recording driver's device as it is without settings; of another name if wanted.
 [[nodiscard]] DeviceFacts recording_device(const std::string& name = "Fictional GPU", int compute_capability = 90,

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/temporary_folder.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -14,12 +16,6 @@ namespace fs = std::filesystem;
 
 class DraftTest : public ::testing::Test {
  protected:
-  DraftTest() {
-    std::string pattern = (fs::temp_directory_path() / "tilewright-draft-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  ~DraftTest() override { fs::remove_all(folder); }
-
   static void put(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
   static std::string text_of(const fs::path& file) {
     std::ifstream stream(file);
@@ -27,7 +23,8 @@ class DraftTest : public ::testing::Test {
   }
   [[nodiscard]] std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder), {}); }
 
-  fs::path folder;
+  const test::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 };
 
 TEST_F(DraftTest, stands_in_its_place_once_it_is_put_there_and_is_gone_otherwise) {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "cache/error.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -30,12 +31,6 @@ Request miss(int rows, std::int64_t count = 1, std::int64_t at = 100) { return {
 
 class Misses : public testing::Test {
  protected:
-  Misses() {
-    std::string name = (fs::temp_directory_path() / "tilewright-misses-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~Misses() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path path() const { return folder_ / "state" / "misses"; }
   [[nodiscard]] std::string content() const {
     std::ifstream file(path(), std::ios::binary);
@@ -64,7 +59,7 @@ class Misses : public testing::Test {
     return said;
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 TEST_F(Misses, come_back_as_they_were_recorded) {

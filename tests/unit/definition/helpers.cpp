@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
 
 #include <fstream>
 #include <stdexcept>
@@ -74,20 +73,8 @@ template <class Config>
 __global__ void mini_reference(const typename Config::dtype* x, double* y, float eps, long long rows, long long cols) {}
 )mini";
 
-TempFolder::TempFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "tilewright-definition-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  // Canonical, since the paths that definitions hold are.
-  path_ = std::filesystem::canonical(name);
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::filesystem::path TempFolder::write(const std::filesystem::path& relative, std::string_view text) const {
-  std::filesystem::path file = path_ / relative;
+  std::filesystem::path file = path() / relative;
   std::filesystem::create_directories(file.parent_path());
   std::ofstream stream(file, std::ios::binary);
   stream << text;

@@ -6,27 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
 #include "tuner/definition/definition.hpp"
 
 /// What the tests of definitions share: folders that vanish, and a small definition to spoil.
 namespace tilewright::test {
 
 /// A new folder for one test, removed with all it holds at the end.
-class TempFolder {
+class TempFolder : public TemporaryFolder {
  public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   /// Writes a file, with the folders it lies in; returns its path.
   std::filesystem::path write(const std::filesystem::path& relative, std::string_view text) const;
   /// Writes the op `mini` as `mini/mini.toml` and `mini/mini.cu`; returns the path of the definition.
   std::filesystem::path write_mini(std::string_view toml, std::string_view source) const;
-
- private:
-  std::filesystem::path path_;
 };
 
 /// A definition without mistakes that uses a little of everything, and its device code.

@@ -16,6 +16,7 @@
 #include "cache/launch/jit_abi.hpp"
 #include "cache/store/codecs.hpp"
 #include "cache/version.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tuner/definition/catalogue.hpp"
 
 namespace tilewright {
@@ -116,20 +117,14 @@ TEST_F(JitLibrary, says_where_it_looked_for_ops) {
 }
 
 TEST_F(JitLibrary, reads_ops_again_that_were_replaced) {
-  std::string folder = (std::filesystem::temp_directory_path() / "tilewright-jit-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const struct Removed {
-    std::string path;
-    ~Removed() { std::filesystem::remove_all(path); }
-  } removed{folder};
-  std::filesystem::copy(std::filesystem::path(TILEWRIGHT_KERNELS) / "softmax",
-                        std::filesystem::path(folder) / "softmax", std::filesystem::copy_options::recursive);
-  ops_ = folder;
+  const test::TemporaryFolder folder;
+  std::filesystem::copy(std::filesystem::path(TILEWRIGHT_KERNELS) / "softmax", folder / "softmax",
+                        std::filesystem::copy_options::recursive);
+  ops_ = folder.path().string();
   const std::string config = "streaming{num_warps=8,vec=4,ragged=1,unroll=1}";
   const std::string problem = "softmax[dtype=bf16]{rows=7,cols=1000}";
   EXPECT_THAT(compile(problem, config).why, IsEmpty());
-  std::ofstream(std::filesystem::path(folder) / "softmax" / "softmax.cu", std::ios::app)
-      << "constexpr int kNewer = 1;\n";
+  std::ofstream(folder / "softmax/softmax.cu", std::ios::app) << "constexpr int kNewer = 1;\n";
   EXPECT_THAT(compile(problem, config).why, IsEmpty());
   EXPECT_THAT(compile(problem, config, std::string(32, '0')).why, HasSubstr("is not the one that"));
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/error.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tuner/search/recording_file.hpp"
 #include "tuner/search/replay.hpp"
 
@@ -100,8 +101,7 @@ TEST(Recorded, all_that_is_shipped_takes_two_mebibytes_at_most) {
 }
 
 TEST(Recorded, what_is_no_packed_cache_is_refused) {
-  std::string made = (std::filesystem::temp_directory_path() / "tilewright-recorded-XXXXXX").string();
-  const std::filesystem::path folder = mkdtemp(made.data());
+  const test::TemporaryFolder folder;
   std::ofstream(folder / "text.zst") << "no frame at all";
   std::ifstream whole(kRecorded / "softmax.db.zst", std::ios::binary);
   std::string half(20000, '\0');
@@ -110,7 +110,6 @@ TEST(Recorded, what_is_no_packed_cache_is_refused) {
   for (const char* name : {"text.zst", "half.zst", "absent.zst"}) {
     EXPECT_THROW(static_cast<void>(open_recording(folder / name)), Error) << name;
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -15,21 +15,9 @@ namespace tilewright::store_tests {
 
 namespace fs = std::filesystem;
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "tilewright-store-XXXXXX").string();
-  path_ = ::mkdtemp(pattern.data());
-  fs::permissions(path_, fs::perms(0755));
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::permissions(path_, fs::perms(0755), ignored);
-  fs::remove_all(path_, ignored);
-}
-
 std::map<std::string, std::string> TemporaryFolder::content() const {
   std::map<std::string, std::string> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path_)) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path())) {
     files[entry.path().string()] = entry.is_regular_file() ? read_file(entry.path()) : std::string();
   }
   return files;

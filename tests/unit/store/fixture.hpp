@@ -11,24 +11,16 @@
 
 #include "cache/error.hpp"
 #include "cache/store/store.hpp"
+#include "tests/temporary_folder.hpp"
 
 /// What the tests of the store share: a folder that goes away, small records that are complete, and other processes.
 namespace tilewright::store_tests {
 
 /// A new folder for each test, removed at the end with all that is in it.
-class TemporaryFolder {
+class TemporaryFolder : public test::TemporaryFolder {
  public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
   /// Every file's name and content: equal before and after means that nothing was touched.
   [[nodiscard]] std::map<std::string, std::string> content() const;
-
- private:
-  std::filesystem::path path_;
 };
 
 void write_file(const std::filesystem::path& path, std::string_view text);

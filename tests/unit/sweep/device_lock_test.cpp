@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -13,13 +15,8 @@ namespace fs = std::filesystem;
 
 class DeviceLockTest : public ::testing::Test {
  protected:
-  DeviceLockTest() {
-    std::string pattern = (fs::temp_directory_path() / "tilewright-lock-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  ~DeviceLockTest() override { fs::remove_all(folder); }
-
-  fs::path folder;
+  const test::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   std::vector<std::string> notes;
   std::function<void(const std::string&)> note = [this](const std::string& line) { notes.push_back(line); };
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
 #include "tests/unit/sweep/fake_device.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/sweep/sweep.hpp"
@@ -46,8 +47,6 @@ class Listener : public SweepListener {
 class SweepFixture : public ::testing::Test {
  protected:
   SweepFixture() : catalogue({TILEWRIGHT_TEST_OPS}, TILEWRIGHT_TEST_KERNELS) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tilewright-sweep-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
     request.definition = &catalogue.find("twice");
     request.ceilings = false;
     request.jobs = 2;
@@ -56,7 +55,6 @@ class SweepFixture : public ::testing::Test {
     request.command = "tilewright sweep twice";
     use_shapes("n=100");
   }
-  ~SweepFixture() override { std::filesystem::remove_all(folder); }
 
   void use_shapes(const std::string& text) {
     const OpInterface& interface = request.definition->interface;
@@ -95,7 +93,8 @@ class SweepFixture : public ::testing::Test {
     return {};
   }
 
-  std::filesystem::path folder;
+  const test::TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
   Catalogue catalogue;
   SweepRequest request;
   Listener listener;
