@@ -127,6 +127,10 @@ TEST_F(RegretVerb, that_cannot_be_measured_says_why) {
     EXPECT_EQ(outcome.code, 2) << words.back() << outcome.err << outcome.out;
     EXPECT_TRUE(contains(outcome.err, text)) << outcome.err;
   }
+  // Nothing of the device at hand is in the cache.
+  const Outcome none = run({"regret", "softmax", "--measure", "--device", "cpu", "--cache", TILEWRIGHT_TEST_WINNERS});
+  EXPECT_EQ(none.code, 1) << none.err;
+  EXPECT_TRUE(contains(none.out, "has no winner of softmax on cpu")) << none.out;
   // Tuned as another op than it is defined now.
   const Outcome other = run({"regret", "lapse", "--measure", "--device", "cpu", "--cache", cache()});
   EXPECT_EQ(other.code, 2) << other.out;

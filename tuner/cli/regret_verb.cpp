@@ -193,9 +193,11 @@ ExitCode run(const Arguments& arguments, Console& console) {
   }
   const RegretSummary summary = summarise_regrets(all);
   if (all.empty()) {
+    const std::string where = measure ? fmt::format(" on {}", measure->device().fingerprint())
+                              : named ? " there: --measure judges shapes not tuned"
+                                      : "";
     table.notes.push_back(fmt::format("{} has no winner of {}{}; make them with: tilewright sweep {}", store.title(),
-                                      words.op, named && !measure ? " there: --measure judges shapes not tuned" : "",
-                                      words.op));
+                                      words.op, where, words.op));
   } else {
     tell_of(all, summary, measure != nullptr, table);
   }
