@@ -50,11 +50,51 @@ TEST(LiveBlock, puts_what_is_said_above_it_and_stays) {
   EXPECT_EQ(LiveBlock().write_above("said\n", kSize), "said\n");
 }
 
+TEST(LiveBlock, stands_at_the_bottom_and_comes_back_to_where_the_text_ends) {
+  LiveBlock block;
+  // Room is made for two lines, the text's end remembered, and the block drawn above the last row.
+  EXPECT_TRUE(contains(block.draw({"one", "two"}, kSize), "\n\n\x1b[2A\0337\x1b[24B\x1b[2Aone\ntwo\n"));
+  const std::string erased = "\0338\x1b[K\x1b[B\x1b[J\x1b[A";
+  EXPECT_TRUE(contains(block.write_above("said\n", kSize), erased + "said\n\n\n\x1b[2A\0337"));
+  EXPECT_TRUE(contains(block.clear(kSize), erased));
+}
+
 TEST(LiveBlock, counts_the_rows_that_a_narrower_terminal_has_made_of_its_lines) {
   LiveBlock block;
   (void)block.draw({std::string(60, 'x'), "short"}, kSize);
   // 60 columns are three rows of 25.
-  EXPECT_TRUE(contains(block.draw({"new"}, {25, 24}), "\x1b[4A\r\x1b[J"));
+  const std::string frame = block.draw({"new"}, {25, 24});
+  EXPECT_TRUE(contains(frame, "\r\x1b[4A\x1b[K\x1b[B\x1b[J\x1b[A")) << frame;
+  EXPECT_FALSE(contains(frame, "\0338")) << "what was remembered is where it was in the other size\n" << frame;
+}
+
+TEST(LiveBlock, erases_what_was_out_of_sight_when_a_larger_terminal_brings_it_back) {
+  LiveBlock block;
+  (void)block.draw({std::string(60, 'x'), std::string(70, 'y'), "short"}, kSize);
+  // In 20 columns 3 + 4 + 1 rows, of which a terminal of 5 rows hides 4: all of the first line, and 20 columns of the second.
+  const std::string narrow = block.draw({"one", "two"}, {20, 5});
+  EXPECT_TRUE(contains(narrow, "\r\x1b[8A\x1b[K\x1b[B\x1b[J\x1b[A\n")) << narrow;
+  // These two lines, the row left free at the top, one more above the block, and the block.
+  const std::string wide = block.draw({"one", "two"}, kSize);
+  EXPECT_TRUE(contains(wide, "\r\x1b[6A\x1b[K")) << wide;
+  EXPECT_TRUE(contains(block.draw({"one"}, {90, 30}), "\r\x1b[2A\x1b[K")) << "then nothing is left of it";
+}
+
+TEST(LiveBlock, leaves_alone_what_was_said_since_something_went_out_of_sight) {
+  LiveBlock block;
+  (void)block.draw({std::string(60, 'x'), std::string(70, 'y'), "short"}, kSize);
+  (void)block.draw({"one", "two"}, {20, 5});
+  (void)block.write_above("said\n", {20, 5});
+  EXPECT_TRUE(contains(block.draw({"one", "two"}, kSize), "\r\x1b[2A\x1b[K"));
+}
+
+TEST(LiveBlock, fits_the_terminal_of_now_when_something_is_said_first) {
+  LiveBlock block;
+  (void)block.draw({std::string(60, 'x'), "two", "three"}, kSize);
+  const std::string frame = block.write_above("said\n", {25, 3});
+  EXPECT_TRUE(contains(frame, std::string(24, 'x') + "\ntwo\n")) << frame;
+  EXPECT_FALSE(contains(frame, std::string(25, 'x')));
+  EXPECT_FALSE(contains(frame, "three"));
 }
 
 TEST(LiveBlock, takes_no_more_room_than_there_is) {

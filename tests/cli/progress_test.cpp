@@ -2,6 +2,7 @@
 // Progress as its readers see it: in a real terminal, in a log, and as events for programs.
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -58,20 +59,51 @@ TEST_F(InTerminal, is_one_block_that_goes_when_the_sweep_is_interrupted) {
   EXPECT_EQ(count_of(terminal.screen(true), "/400 problems, "), 0U) << terminal.screen(true);
 }
 
-TEST_F(InTerminal, stays_one_block_when_the_window_gets_narrow_and_wide_again) {
+using Size = std::pair<int, int>;
+// Each of the narrow and short ones hides rows of a block that a larger one brings back.
+constexpr std::array<Size, 9> kSizes{Size{40, 30},  Size{100, 30}, Size{30, 8},  Size{100, 30}, Size{100, 4},
+                                     Size{100, 30}, Size{26, 4},   Size{100, 4}, Size{120, 40}};
+
+TEST_F(InTerminal, stays_one_block_when_the_window_gets_narrow_or_short_and_large_again) {
   const Terminal terminal(folder, 120, 30);
   terminal.type(long_sweep());
   ASSERT_TRUE(terminal.wait_for("best ")) << terminal.screen();
-  for (const int columns : {44, 30, 100, 60}) {
-    terminal.resize(columns, 24);
+  for (const auto& [columns, rows] : kSizes) {
+    terminal.resize(columns, rows);
     const bool settled = terminal.wait_for([&](const std::string& screen) {
-      return count_of(screen, "/400 problems") == 1 && count_of(screen, "\n  best ") <= 1;
+      return count_of(screen, "/400 problem") == 1 && count_of(screen, "\n  best") <= 1 &&
+             count_of(screen, "\nfailed: ") <= 1;
     });
-    EXPECT_TRUE(settled) << columns << " columns\n" << terminal.screen();
+    EXPECT_TRUE(settled) << columns << "x" << rows << "\n" << terminal.screen();
   }
   terminal.press("C-c");
   ASSERT_TRUE(terminal.wait_for("Interrupted")) << terminal.screen();
   EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
+}
+
+TEST_F(InTerminal, has_nothing_of_the_block_left_anywhere_after_any_change_of_size) {
+  for (const int before : {0, 3, 60}) {
+    const Terminal terminal(folder, 100, 30);
+    terminal.type(fmt::format("clear; for ((i = 0; i < {}; i++)); do echo before; done; {}", before,
+                              quoted(TILEWRIGHT_LIVE_BLOCK_PROGRAM)));
+    ASSERT_TRUE(terminal.wait_for("LIVE 1 ")) << terminal.screen();
+    for (const auto& [columns, rows] : kSizes) {
+      terminal.resize(columns, rows);
+      const bool whole = terminal.wait_for([&](const std::string& screen) {
+        return contains(screen, fmt::format("LIVE 1 of {}x{}", columns, rows)) && count_of(screen, "LIVE ") <= 5 &&
+               count_of(screen, "LIVE 1 ") == 1;
+      });
+      EXPECT_TRUE(whole) << columns << "x" << rows << "\n" << terminal.screen(true);
+    }
+    // The last is larger than all before, so everything that was hidden has come back.
+    EXPECT_EQ(count_of(terminal.screen(true), "LIVE "), 5U) << terminal.screen(true);
+    terminal.press("C-c");
+    ASSERT_TRUE(terminal.wait_for("the result")) << terminal.screen();
+    const std::string all = terminal.screen(true);
+    EXPECT_EQ(count_of(all, "LIVE "), 0U) << all;
+    EXPECT_EQ(count_of(all, "before\n"), static_cast<std::size_t>(before)) << "what others wrote is still there\n"
+                                                                           << all;
+  }
 }
 
 TEST_F(InTerminal, leaves_a_sane_terminal_whatever_kills_the_program) {

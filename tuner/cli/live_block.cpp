@@ -13,8 +13,12 @@ namespace {
 // Begin and end of a synchronised update, and of the time for which the cursor is hidden.
 constexpr const char* kFrameBegins = "\x1b[?2026h\x1b[?25l";
 constexpr const char* kFrameEnds = "\x1b[?25h\x1b[?2026l";
-constexpr const char* kEraseBelow = "\r\x1b[J";
+// In two parts: what is erased from the first row on, some terminals put among what was scrolled away.
+constexpr const char* kEraseBelow = "\x1b[K\x1b[B\x1b[J\x1b[A";
 constexpr const char* kEraseRest = "\x1b[K";
+// The cursor's place is remembered, and taken again: escape and a digit, in octal lest the digit belongs to the escape.
+constexpr const char* kRemember = "\0337";
+constexpr const char* kReturn = "\0338";
 
 std::string up(std::size_t rows) { return rows == 0 ? "" : fmt::format("\x1b[{}A", rows); }
 
@@ -29,6 +33,11 @@ std::size_t length_of_character(const std::string& text, std::size_t at) {
 
 /// Terminals that tell no size are as most are.
 TerminalSize known(TerminalSize size) { return size.columns == 0 || size.rows == 0 ? TerminalSize{80, 24} : size; }
+
+/// In a terminal that has broken it; an empty line is one row.
+std::size_t rows_of(std::size_t width, std::size_t columns) {
+  return std::max<std::size_t>((width + columns - 1) / columns, 1);
+}
 
 bool is_control(char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F; }
 
@@ -48,32 +57,66 @@ std::string cut_to_width(const std::string& text, std::size_t columns) {
   return shown;
 }
 
-std::string LiveBlock::erase(TerminalSize size) const {
-  std::size_t rows = 0;
-  for (const std::string& line : shown_) {
-    const std::size_t width = std::max<std::size_t>(display_width(line), 1);
-    rows += (width + size.columns - 1) / size.columns;
-  }
-  return up(rows) + kEraseBelow;
-}
+namespace {
 
-std::string LiveBlock::all() const {
-  std::string text;
-  for (const std::string& line : shown_) text += line + "\n";
-  return text;
-}
-
-std::string LiveBlock::draw(const std::vector<std::string>& lines, TerminalSize size) {
-  size = known(size);
+/// No more than there is room for above the cursor's row.
+std::vector<std::string> fitted(const std::vector<std::string>& lines, TerminalSize size) {
   std::vector<std::string> fitting;
   for (const std::string& line : lines) {
     if (fitting.size() + 1 >= size.rows) break;
     // The last column stays free: some terminals wrap as soon as it is written.
     fitting.push_back(cut_to_width(line, size.columns - 1));
   }
-  const bool same_place = fitting.size() == shown_.size() && size.columns == size_.columns && size.rows == size_.rows;
+  return fitting;
+}
+
+}  // namespace
+
+std::string LiveBlock::erase(TerminalSize size) {
+  if (size == size_) return std::string(kReturn) + kEraseBelow;
+  std::vector<std::size_t> ours = std::move(remains_);
+  remains_.clear();
+  for (const std::string& line : shown_) ours.push_back(display_width(line));
+  std::size_t rows = 0;
+  for (const std::size_t width : ours) rows += rows_of(width, size.columns);
+  const std::string erased = "\r" + up(rows) + kEraseBelow;
+  if (rows < size.rows) return erased;
+  // The first of these rows are above the top, where nothing can be erased.
+  std::size_t hidden = rows + 1 - size.rows;
+  for (const std::size_t width : ours) {
+    if (hidden == 0) break;
+    const std::size_t taken = std::min(hidden, rows_of(width, size.columns));
+    remains_.push_back(std::min(width, taken * size.columns));
+    hidden -= taken;
+  }
+  // A row left free, lest the terminal joins a line broken there with what comes next.
+  remains_.push_back(0);
+  return erased + "\n";
+}
+
+std::string LiveBlock::all(TerminalSize size) {
+  if (!remains_.empty() && size != size_) {
+    // One row is taken at the top, and the cursor's at the bottom: those between that and the block are ours, too.
+    for (std::size_t row = shown_.size() + 2; row < size.rows; ++row) remains_.push_back(0);
+  }
+  size_ = size;
+  std::string text = std::string(shown_.size(), '\n') + up(shown_.size()) + kRemember;
+  text += fmt::format("\x1b[{}B", size.rows) + up(shown_.size());
+  for (const std::string& line : shown_) text += line + "\n";
+  return text;
+}
+
+void LiveBlock::forget() {
+  shown_.clear();
+  remains_.clear();
+}
+
+std::string LiveBlock::draw(const std::vector<std::string>& lines, TerminalSize size) {
+  size = known(size);
+  std::vector<std::string> fitting = fitted(lines, size);
+  if (fitting.empty()) return clear(size);
   std::string body;
-  if (same_place) {
+  if (fitting.size() == shown_.size() && size == size_) {
     std::size_t row = fitting.size();
     for (std::size_t i = 0; i < fitting.size(); ++i) {
       if (fitting[i] == shown_[i]) continue;
@@ -85,21 +128,25 @@ std::string LiveBlock::draw(const std::vector<std::string>& lines, TerminalSize 
   } else {
     if (!shown_.empty()) body = erase(size);
     shown_ = std::move(fitting);
-    body += all();
+    body += all(size);
   }
-  size_ = size;
   return frame(body);
 }
 
 std::string LiveBlock::write_above(const std::string& text, TerminalSize size) {
   if (shown_.empty()) return text;
-  return frame(erase(known(size)) + text + all());
+  size = known(size);
+  const std::string erased = erase(size);
+  shown_ = fitted(shown_, size);
+  // What is out of sight is no more next to the block.
+  remains_.clear();
+  return frame(erased + text + all(size));
 }
 
 std::string LiveBlock::clear(TerminalSize size) {
   if (shown_.empty()) return "";
   std::string body = erase(known(size));
-  shown_.clear();
+  forget();
   return frame(body);
 }
 

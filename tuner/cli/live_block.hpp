@@ -5,16 +5,23 @@
 #include <string>
 #include <vector>
 
-/// Some lines at the end of what a terminal shows, rewritten in place. This makes the text to write and writes nothing.
+/// Some lines at the bottom of a terminal, rewritten in place. This makes the text to write and writes nothing.
 ///
-/// Each text is one frame: it begins and ends with the cursor in the first column below the block, visible, and all
-/// settings as they were, so whatever ends the program between two frames leaves a terminal that needs no repair. Terminals
-/// that know synchronised updates show a frame at once; only lines that differ are written, so others hardly flicker either.
+/// Each text is one frame: it begins and ends with the cursor in the terminal's last row, in the first column below the block,
+/// visible, and all settings as they were, so whatever ends the program between two frames leaves a terminal that needs no
+/// repair. Where the text above ends is what the terminal was last told to remember. Terminals that know synchronised updates
+/// show a frame at once; only lines that differ are written, so others hardly flicker either.
+///
+/// A terminal that gets another size breaks lines anew and moves rows out of sight, above its top, before anyone is told. As the
+/// cursor was in the last row, what became of the block is known: it is erased by rows, and what is out of sight is erased when
+/// a larger window brings it back.
 namespace tilewright::cli {
 
 struct TerminalSize {
   std::size_t columns = 0;
   std::size_t rows = 0;
+
+  bool operator==(const TerminalSize&) const = default;
 };
 
 class LiveBlock {
@@ -26,15 +33,17 @@ class LiveBlock {
   /// The block goes.
   [[nodiscard]] std::string clear(TerminalSize size);
   /// Others have written to the terminal: what is shown stays, and the next frame is drawn below.
-  void forget() { shown_.clear(); }
+  void forget();
 
  private:
-  /// Up to the block's first line, everything from there on erased. What a narrower terminal has broken into several rows counts
-  /// as such.
-  [[nodiscard]] std::string erase(TerminalSize size) const;
-  [[nodiscard]] std::string all() const;
+  /// From below the block to where the text above it ends, everything from there on erased.
+  [[nodiscard]] std::string erase(TerminalSize size);
+  /// The block at the bottom, from where the text above it ends.
+  [[nodiscard]] std::string all(TerminalSize size);
 
   std::vector<std::string> shown_;
+  /// Columns of each line of an earlier block, and of rows left free, that stand above this one and were out of sight.
+  std::vector<std::size_t> remains_;
   TerminalSize size_;
 };
 
