@@ -2,6 +2,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
@@ -36,16 +37,37 @@ TEST_F(DoctorVerb, tells_every_part_and_what_it_found) {
   EXPECT_EQ(part(json, "cache")["where"], cache());
 }
 
+const RunOptions kBare{.environment = {{"TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1"},
+                                       {"TILEWRIGHT_NVRTC", "/nonexistent/libnvrtc.so"},
+                                       {"CXX", "/nonexistent/g++"}}};
+
+TEST_F(DoctorVerb, fits_eighty_columns_however_long_paths_are) {
+  const std::filesystem::path deep = folder / "a-folder-with-a-long-name" / "and-another-one-in-it" / "caches-of-h200";
+  std::filesystem::create_directories(deep);
+  const std::string cache = (deep / "cache.db").string();
+  fill_demo_cache(cache, 1);
+  RunOptions narrow = kBare;
+  narrow.environment["COLUMNS"] = "80";
+  narrow.environment["TILEWRIGHT_NVRTC"] = (deep / "libnvrtc.so.13").string();
+  const Outcome outcome = run({"doctor", "--cache", cache}, narrow);
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    // Commands are to be copied: they stay whole.
+    const bool is_command = line.rfind("  tilewright ", 0) == 0;
+    EXPECT_TRUE(is_command || line.size() <= 80) << line << "\n" << outcome.out;
+  }
+  EXPECT_TRUE(contains(outcome.out, "caches-of-h200/")) << outcome.out;
+  EXPECT_EQ(
+      part(nlohmann::json::parse(run({"doctor", "--cache", cache, "--format", "json"}, narrow).out), "cache")["where"],
+      cache);
+}
+
 /// Every part that something is wrong with says what to type.
 void expect_commands(const nlohmann::json& json) {
   for (const auto& row : json["rows"]) {
     EXPECT_EQ(row["wrong"].get<std::string>().empty(), row["type"].get<std::string>().empty()) << row;
   }
 }
-
-const RunOptions kBare{.environment = {{"TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1"},
-                                       {"TILEWRIGHT_NVRTC", "/nonexistent/libnvrtc.so"},
-                                       {"CXX", "/nonexistent/g++"}}};
 
 TEST_F(DoctorVerb, ends_whatever_is_wrong_with_a_command) {
   for (const RunOptions& options : {RunOptions{}, kBare}) {

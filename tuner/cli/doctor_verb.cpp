@@ -214,7 +214,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   table.columns = {{"part", "part"},
                    {"found", "found"},
                    {"what", "what", Unit::none, Shown::everywhere, false, true},
-                   {"where", "where"},
+                   {"where", "where", Unit::none, Shown::everywhere, false, true},
                    {"wrong", "", Unit::none, Shown::programs},
                    {"type", "", Unit::none, Shown::programs}};
   for (const Finding& finding : findings) {

@@ -122,17 +122,34 @@ void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-/// Pieces of at most `width` columns, broken after a comma, a bar or a blank where there is one.
+/// "/usr/", "lib/", "libcuda.so": parts that together are `text`.
+std::vector<std::string> parts_of_path(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char byte : text) {
+    parts.back() += byte;
+    if (byte == '/' && parts.back().size() > 1) parts.emplace_back();
+  }
+  return parts;
+}
+
+/// Pieces of at most `width` columns, broken after a comma, a bar or a blank where there is one, and within what is wider than
+/// a piece, such as a path, after a slash.
 std::vector<std::string> break_text(const std::string& text, std::size_t width) {
   std::vector<std::string> pieces(1);
   std::string word;
+  const auto add = [&](const std::string& part) {
+    if (!pieces.back().empty() && display_width(pieces.back() + part) > width) pieces.emplace_back();
+    pieces.back() += part;
+  };
   const auto flush = [&] {
-    if (!pieces.back().empty() && display_width(pieces.back() + word) > width) {
-      // A blank that ends a line begins none.
-      if (word == " ") return word.clear();
-      pieces.emplace_back();
+    // A blank that ends a line begins none.
+    if (word == " " && display_width(pieces.back()) >= width) return word.clear();
+    if (display_width(word) > width) {
+      for (const std::string& part : parts_of_path(word)) add(part);
+    } else {
+      add(word);
     }
-    pieces.back() += std::exchange(word, {});
+    word.clear();
   };
   for (const char byte : text) {
     word += byte;

@@ -65,6 +65,20 @@ TEST(RenderText, breaks_long_cells_over_lines_when_that_is_not_enough) {
   EXPECT_NE(text.find("static_dims=1}"), std::string::npos);
 }
 
+TEST(RenderText, breaks_a_path_that_is_too_wide_after_its_slashes) {
+  const std::string path = "/opt/nvidia/cuda-13.0/targets/x86_64-linux/lib/libnvrtc.so.13";
+  Table table{"", {{"part", "part"}, {"where", "where"}}, {{Cell(std::string("NVRTC")), Cell(path)}}, {}};
+  table.columns[1].breakable = true;
+  EXPECT_EQ(render_text(table, 40),
+            "part   where\n"
+            "-----  ---------------------------------\n"
+            "NVRTC  /opt/nvidia/cuda-13.0/targets/\n"
+            "       x86_64-linux/lib/libnvrtc.so.13\n");
+  EXPECT_NE(render_text(table, 80).find(path), std::string::npos) << "where there is room it stays whole";
+  table.notes = {"It was looked for in " + path + " and nowhere else."};
+  EXPECT_LE(widest_line(render_text(table, 40)), 40U) << render_text(table, 40);
+}
+
 TEST(RenderText, keeps_a_common_column_whose_rows_differ) {
   Table table = wide_table();
   table.rows[1][3] = Cell(std::string("cpu"));
