@@ -96,6 +96,23 @@ class Page(BrowserTest):
         self.assertGreater(len(pieces), 1)
         self.assertTrue(all(re.fullmatch(r"\d+", piece) for piece in pieces), pieces)
 
+    def test_the_effects_have_the_numbers_of_the_table(self):
+        table = json.loads(program("table", "gemm", "--by", "stages", "--cache", self.cache, "--format", "json"))
+        rows = [row for row in table["rows"] if row["problems"] > 0]
+        self.assertGreater(len({row["implementation"] for row in rows}), 1)
+        for implementation in {row["implementation"] for row in rows}:
+            page = self.open(self.report, f"view=effects&op=gemm&implementation={implementation}")
+            shown = page.evaluate("""() => { const state = stateFor(effectsView);
+                const {best, byImplementation} = timesByImplementation(state);
+                return effectLines(byImplementation.get(state.implementation), best)
+                    .filter((line) => line.parameter === 'stages').map((line) => [line.value, line.count, line.problems, line.cost]); }""")
+            expected = [row for row in rows if row["implementation"] == implementation]
+            if len(expected) < 2:
+                continue  # The page has no line of a parameter with one value.
+            self.assertEqual([line[:3] for line in shown], [[row["value"], row["configs"], row["problems"]] for row in expected])
+            for line, row in zip(shown, expected):
+                self.assertAlmostEqual(line[3], row["best_ratio"], places=5)
+
     def test_a_point_of_the_strip_tells_its_config(self):
         page = self.open(self.report, "view=strip&op=gemm&dtype=bf16")
         tip = self.hover(page, series=0, point=0)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,15 +22,22 @@ constexpr const char* kImplementation = "implementation";
 /// Numbers before texts, each in their order.
 using ParameterValue = std::variant<std::int64_t, std::string>;
 
-std::optional<ParameterValue> value_of(const Config& config, const std::string& parameter) {
-  if (parameter == kImplementation) return config.implementation;
+/// The same name in two implementations is two knobs.
+struct Knob {
+  std::string implementation;
+  ParameterValue value;
+  auto operator<=>(const Knob&) const = default;
+};
+
+std::optional<Knob> knob_of(const Config& config, const std::string& parameter) {
+  if (parameter == kImplementation) return Knob{"", config.implementation};
   const auto number = config.find(parameter);
   if (!number) return std::nullopt;
-  return *number;
+  return Knob{config.implementation, *number};
 }
 
 struct Effect {
-  ParameterValue value;
+  Knob knob;
   std::int64_t configs = 0;
   std::int64_t failed = 0;
   std::int64_t problems = 0;
@@ -47,21 +55,21 @@ double median_of(std::vector<double> values) {
 }
 
 /// Times of one problem by value, and the best of all.
-void count(const TriedProblem& problem, const std::string& parameter, std::map<ParameterValue, Effect>& effects) {
-  std::map<ParameterValue, std::vector<double>> times;
+void count(const TriedProblem& problem, const std::string& parameter, std::map<Knob, Effect>& effects) {
+  std::map<Knob, std::vector<double>> times;
   double best = 0;
   for (const TriedConfig& tried : problem.configs) {
     const bool is_timed = timed(tried.trial);
     if (is_timed) best = best > 0 ? std::min(best, tried.trial.timing->median_ns) : tried.trial.timing->median_ns;
-    const auto value = value_of(tried.trial.config, parameter);
-    if (!value) continue;
-    Effect& effect = effects[*value];
+    const auto knob = knob_of(tried.trial.config, parameter);
+    if (!knob) continue;
+    Effect& effect = effects[*knob];
     if (is_timed) ++effect.configs;
     if (is_failure(tried.trial.status)) ++effect.failed;
-    if (is_timed) times[*value].push_back(tried.trial.timing->median_ns);
+    if (is_timed) times[*knob].push_back(tried.trial.timing->median_ns);
   }
-  for (auto& [value, own] : times) {
-    Effect& effect = effects[value];
+  for (auto& [knob, own] : times) {
+    Effect& effect = effects[knob];
     const double least = *std::min_element(own.begin(), own.end());
     ++effect.problems;
     if (least <= best) ++effect.best_in;
@@ -90,19 +98,21 @@ std::vector<std::string> parameters_of(const std::vector<TriedProblem>& problems
 }
 
 Table effect_table(std::string title, const std::vector<TriedProblem>& problems, const std::string& parameter) {
-  std::map<ParameterValue, Effect> effects;
+  std::map<Knob, Effect> effects;
   for (const TriedProblem& problem : problems) count(problem, parameter, effects);
   std::vector<Effect> lines;
-  for (auto& [value, effect] : effects) {
-    effect.value = value;
+  for (auto& [knob, effect] : effects) {
+    effect.knob = knob;
     lines.push_back(effect);
   }
-  const std::vector<Source<Effect>> sources{
+  std::vector<Source<Effect>> sources{
       {column("value", parameter),
-       [](const Effect& effect) { return std::visit([](const auto& value) { return Cell(value); }, effect.value); }},
+       [](const Effect& effect) {
+         return std::visit([](const auto& value) { return Cell(value); }, effect.knob.value);
+       }},
       {column("best_ratio", "best", Unit::ratio),
        [](const Effect& effect) { return mean_cell(effect.log_best, effect.problems); }},
-      {column("worst_best_ratio", "best at worst", Unit::ratio),
+      {spare_column("worst_best_ratio", "best at worst", Unit::ratio),
        [](const Effect& effect) { return effect.problems > 0 ? Cell(effect.worst_best) : Cell(); }},
       {column("median_ratio", "median", Unit::ratio),
        [](const Effect& effect) { return mean_cell(effect.log_median, effect.problems); }},
@@ -110,6 +120,10 @@ Table effect_table(std::string title, const std::vector<TriedProblem>& problems,
       {column("problems", "problems"), [](const Effect& effect) { return Cell(effect.problems); }},
       {column("configs", "configs"), [](const Effect& effect) { return Cell(effect.configs); }},
       {column("failed", "failed"), [](const Effect& effect) { return Cell(effect.failed); }}};
+  if (parameter != kImplementation) {
+    sources.insert(sources.begin(), {common_column("implementation", "implementation"),
+                                     [](const Effect& effect) { return Cell(effect.knob.implementation); }});
+  }
   Table table;
   table.title = std::move(title);
   fill(table, sources, lines);

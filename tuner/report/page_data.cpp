@@ -169,17 +169,23 @@ class PageMaker {
     return list;
   }
 
-  /// Whether a trial is the newest of its config's text on its problem: older code of an implementation is history once
-  /// the newer was tried, and all there is until then.
+  /// Whether a trial is the newest of its config's text on its problem, by the rule of tried_problems(): older code of an
+  /// implementation is history once the newer was tried, and all there is until then.
   [[nodiscard]] std::vector<bool> newest_of_texts() const {
     const std::vector<History::TrialOf>& trials = input_.history.trials;
-    std::set<std::tuple<Id, Id, MeasureMode, std::uint32_t>> seen;
-    std::vector<bool> newest(trials.size());
-    for (std::size_t i = trials.size(); i-- > 0;) {
+    // What was pruned says nothing against what was tried.
+    const auto age = [&](std::size_t i) {
+      return std::tuple(trials[i].status != TrialStatus::pruned, trials[i].measured_at, trials[i].id);
+    };
+    std::map<std::tuple<Id, Id, MeasureMode, std::uint32_t>, std::size_t> known;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
       if (!trials[i].newest) continue;
-      newest[i] =
-          seen.emplace(trials[i].problem, trials[i].device, trials[i].mode, config_of_.at(trials[i].config)).second;
+      const auto [at, is_new] =
+          known.try_emplace({trials[i].problem, trials[i].device, trials[i].mode, config_of_.at(trials[i].config)}, i);
+      if (!is_new && age(i) > age(at->second)) at->second = i;
     }
+    std::vector<bool> newest(trials.size());
+    for (const auto& pair : known) newest[pair.second] = true;
     return newest;
   }
 

@@ -94,6 +94,16 @@ TEST_F(PageData, counts_the_newest_trial_of_a_config_whatever_code_it_is_of) {
   EXPECT_EQ(page["configs"].size(), 2U);
 }
 
+TEST_F(PageData, counts_what_was_tried_though_newer_code_was_pruned) {
+  store.put_implementation(softmax_interface().hash(), onchip("impl-2"));
+  Trial pruned;
+  pruned.config = onchip_config(8);
+  pruned.status = TrialStatus::pruned;
+  pruned.reason = "it cannot win";
+  store.put_trial(softmax_key(8, 100), "impl-2", pruned);
+  EXPECT_EQ(page_data(input())["trials"]["counts"], packed(std::vector<std::uint32_t>{1, 1, 0}));
+}
+
 TEST_F(PageData, has_no_timeline_where_nothing_is_known_of_when) {
   EXPECT_TRUE(page_data(input())["timeline"].is_null());
 }
