@@ -37,6 +37,53 @@ TEST_F(QueryVerb, answers_an_exact_shape_with_config_match_and_evidence) {
   EXPECT_EQ(found[0]["timed_by"], "gpu");
 }
 
+TEST_F(QueryVerb, places_a_winner_under_the_measured_ceiling_as_tables_and_the_evidence_do) {
+  const std::vector<std::string> more{"--cache", TILEWRIGHT_SHIPPED_WINNERS, "--format", "json"};
+  const auto ask = [&](std::vector<std::string> words, const RunOptions& options = {}) {
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run(words, options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out, nullptr, false)["rows"][0];
+  };
+  const std::vector<std::string> problem{"softmax", "dtype=bf16", "rows=8192", "cols=4096"};
+  const auto with = [&](const char* verb) {
+    std::vector<std::string> words{verb};
+    words.insert(words.end(), problem.begin(), problem.end());
+    return words;
+  };
+  const auto of_table = ask(with("table"));
+  EXPECT_GT(of_table["share_of_ceiling"], 0.5);
+  for (const char* verb : {"query", "show"}) {
+    const auto answer = ask(with(verb));
+    for (const char* name :
+         {"bytes", "flops", "flop_per_byte", "bound", "gb_per_s", "gflop_per_s", "share_of_ceiling",
+          "share_of_memory_ceiling", "share_of_compute_ceiling", "ceiling_ns", "ridge_flop_per_byte"}) {
+      EXPECT_FALSE(of_table[name].is_null()) << name;
+      EXPECT_EQ(answer[name], of_table[name]) << verb << " " << name;
+    }
+    std::vector<std::string> words = with(verb);
+    words.insert(words.end(), {"--cache", TILEWRIGHT_SHIPPED_WINNERS});
+    const std::string text = run(words).out;
+    for (const char* heading : {"GB/s", "of ceiling", "bound", "flop/byte", "bytes", "flops"}) {
+      EXPECT_TRUE(contains(text, heading)) << heading << "\n" << text;
+    }
+    // Where the op's definition is not at hand nothing is known of bytes, and all else is answered.
+    const auto alone = ask(with(verb), {.environment = {{"TILEWRIGHT_KERNELS_DIR", "/nonexistent"}}});
+    EXPECT_TRUE(alone["bytes"].is_null() && alone["share_of_ceiling"].is_null()) << alone;
+    EXPECT_EQ(alone["time_ns"], answer["time_ns"]);
+  }
+}
+
+TEST_F(QueryVerb, of_the_nearest_tells_the_bytes_of_what_was_measured) {
+  use_swept_cache();
+  const std::vector<std::string> asked{"shift", "rows=2", "cols=33"};
+  const auto exact = rows(asked);
+  const auto nearest = rows({"shift", "rows=4", "cols=33"});
+  EXPECT_EQ(nearest[0]["match_fit"], "nearest");
+  EXPECT_GT(exact[0]["bytes"], 0);
+  EXPECT_EQ(nearest[0]["bytes"], exact[0]["bytes"]);
+}
+
 TEST_F(QueryVerb, takes_a_shape_key_a_spec_and_words_for_the_same) {
   const auto expected = rows({"demo", "cols=64", "rows=2", "dtype=f32", "act=none"});
   EXPECT_EQ(rows({"demo[dtype=f32,act=none]{rows=2,cols=64}"}), expected);

@@ -39,7 +39,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
     Servable found = find_servable(store, interface, problem, device, current);
-    lines.push_back({asked, std::move(found.served)});
+    ServedLine& line = lines.emplace_back(ServedLine{asked, std::move(found.served)});
+    if (line.served.row) line.roofline = roofline_of(store, *line.served.row, arguments);
     if (!found.obstacle.empty()) obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
   }
   Table table = served_table(problem, lines);
@@ -70,7 +71,9 @@ Verb query_verb() {
       "default "
       "(the op's base), none; fresh, or stale where Tilewright's version or the op's sources have changed since; same "
       "device "
-      "or same architecture.",
+      "or same architecture. Beside its time stand the bytes and operations of the problem it was measured on, what "
+      "bounds "
+      "it, and its share of the measured ceiling.",
   };
   verb.options = {
       {.name = "device",

@@ -26,6 +26,16 @@ Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& c
   return freshness_of(row, {0, "", version()}, current_implementations);
 }
 
+Roofline roofline_of(const Store& store, const WinnerRow& row, const Arguments& arguments) {
+  try {
+    Catalogue catalogue = open_catalogue(arguments);
+    return tilewright::roofline_of(store, &catalogue.find(row.problem.spec.op), row.interface_hash, row.problem,
+                                   row.device.fingerprint(), row.mode);
+  } catch (const Error&) {
+    return {};  // As above; and a cache may have ops that are not here.
+  }
+}
+
 Servable find_servable(const Store& store, const OpInterface& interface, const Problem& problem,
                        const DeviceFacts& device, const std::vector<std::string>& current_implementations) {
   Chosen chosen = choose(store, interface, problem, device, {});

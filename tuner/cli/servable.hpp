@@ -7,6 +7,7 @@
 #include "cache/match.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/report/roofline.hpp"
 
 /// What a cache serves for a problem, by the launch library's own rule (cache/choose.hpp), for addresses that are aligned to
 /// anything.
@@ -26,6 +27,10 @@ struct Servable {
 /// How the command line judges what it only reads: neither driver nor compiler is opened for it, so Tilewright's version and
 /// the sources decide.
 [[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);
+
+/// Where the time of what is served stands, by the op's definition as far as it is on this machine and can be read, and by what
+/// was measured of the winner's device.
+[[nodiscard]] Roofline roofline_of(const Store& store, const WinnerRow& row, const Arguments& arguments);
 
 /// Throws UsageError when the problem itself is beyond 2^63 bytes.
 [[nodiscard]] Servable find_servable(const Store& store, const OpInterface& interface, const Problem& problem,

@@ -206,7 +206,10 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
   std::string obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     Servable found = find_servable(store, interface, problem, device, current);
-    if (found.served.row) lines.push_back({device.fingerprint(), std::move(found.served)});
+    if (found.served.row) {
+      const Roofline roofline = roofline_of(store, *found.served.row, arguments);
+      lines.push_back({device.fingerprint(), std::move(found.served), roofline});
+    }
     if (!found.obstacle.empty()) obstacles += fmt::format("\n{}: {}", device.fingerprint(), found.obstacle);
   }
   if (lines.empty() && !obstacles.empty()) {
@@ -219,7 +222,7 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
     console.print(evidence_records(store, problem, lines), format);
     return ExitCode::done;
   }
-  for (const ServedLine& line : lines) console.print(evidence_text(store, problem, line.served));
+  for (const ServedLine& line : lines) console.print(evidence_text(store, problem, line));
   return ExitCode::done;
 }
 

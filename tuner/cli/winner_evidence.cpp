@@ -9,6 +9,7 @@
 
 #include "tuner/bench/watch.hpp"
 #include "tuner/report/evidence_table.hpp"
+#include "tuner/report/roofline.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
@@ -98,6 +99,21 @@ std::string time_text(const Winner& winner, const std::optional<Trial>& trial, M
   return text;
 }
 
+/// The columns that a table has for people, as far as they are known: "  GB/s 3951, of ceiling 97.5 %, bound memory, …".
+std::string roofline_text(const ServedLine& line) {
+  const auto& timing = line.served.row->winner.trial.timing;
+  const Placed placed{&line.roofline, timing ? &*timing : nullptr};
+  std::string text;
+  for (const auto& sources : {rate_sources(), bound_sources()}) {
+    for (const auto& [column, cell] : sources) {
+      const Cell value = cell(placed);
+      if (column.shown == Shown::programs || std::holds_alternative<std::monostate>(value)) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "  " : ", ", column.heading, show_cell(value, column.unit));
+    }
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
 /// The finalists after a second of load each; the regime that was asked for chose among them, or the burst did.
 std::string load_text(const Choice& choice) {
   const std::string served = fmt::format("  served is the fastest in {}", name(choice.regime));
@@ -156,10 +172,12 @@ std::string machine_text(const Store::WinnerRow& row) {
 
 }  // namespace
 
-std::string evidence_text(const Store& store, const Problem& problem, const Served& served) {
+std::string evidence_text(const Store& store, const Problem& problem, const ServedLine& line) {
+  const Served& served = line.served;
   const Store::WinnerRow& row = *served.row;
   std::string text = choice_text(problem, served);
   text += time_text(row.winner, store.trial(row.winner.trial.id), row.mode);
+  text += roofline_text(line);
   if (served.match.fit == Fit::exact) text += load_text(row.winner.choice);
   if (const auto& accuracy = row.winner.trial.accuracy) {
     text += fmt::format("  right: largest error {:.3g}, norm-wise {:.3g} of the reference\n", accuracy->max_absolute,

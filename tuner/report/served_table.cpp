@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <utility>
 
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
@@ -48,7 +50,7 @@ std::vector<Source<ServedLine>> match_sources(const Problem& problem) {
   };
 }
 
-std::vector<Source<ServedLine>> evidence_sources() {
+std::vector<Source<ServedLine>> time_sources() {
   return {
       {breakable_column("winner", "winner"),
        served([](const Row& row) { return Cell(row.winner.trial.config.text()); })},
@@ -58,6 +60,16 @@ std::vector<Source<ServedLine>> evidence_sources() {
        served([](const Row& row) { return half_interval_cell(row.winner.trial); })},
       {data_column("time_low_ns"), served([](const Row& row) { return time_cell(row.winner, &Timing::low_ns); })},
       {data_column("time_high_ns"), served([](const Row& row) { return time_cell(row.winner, &Timing::high_ns); })},
+  };
+}
+
+Placed place(const ServedLine& line) {
+  const auto& row = line.served.row;
+  return {&line.roofline, row && row->winner.trial.timing ? &*row->winner.trial.timing : nullptr};
+}
+
+std::vector<Source<ServedLine>> evidence_sources() {
+  return {
       {column("mode", "mode"), served([](const Row& row) { return Cell(std::string(name(row.mode))); })},
       {column("measured_shape_key", "measured on"), served([](const Row& row) { return Cell(row.problem.key()); })},
       {column("speedup_over_base", "vs base", Unit::ratio),
@@ -85,12 +97,18 @@ Table served_table(const Problem& problem, const std::vector<ServedLine>& lines)
   Table table;
   table.as_records = true;
   std::vector<Source<ServedLine>> sources = match_sources(problem);
+  for (Source<ServedLine>& source : time_sources()) sources.push_back(std::move(source));
+  add_placed<ServedLine>(sources, rate_sources(), place);
+  add_placed<ServedLine>(sources, bound_sources(), place);
   for (Source<ServedLine>& source : evidence_sources()) sources.push_back(std::move(source));
   fill(table, sources, lines);
   const bool emulated = std::any_of(lines.begin(), lines.end(), [](const ServedLine& line) {
     return line.served.row && line.served.row->device.is_cpu();
   });
   if (emulated) table.notes.push_back(emulator_note());
+  std::vector<Placed> placed;
+  std::transform(lines.begin(), lines.end(), std::back_inserter(placed), place);
+  for (std::string& note : roofline_notes(placed)) table.notes.push_back(std::move(note));
   return table;
 }
 

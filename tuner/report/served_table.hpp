@@ -5,15 +5,19 @@
 #include <vector>
 
 #include "cache/match.hpp"
+#include "tuner/report/roofline.hpp"
 #include "tuner/report/table.hpp"
 
-/// What the cache serves for one problem, by device: the config, how well it fits, and on what evidence.
+/// What the cache serves for one problem, by device: the config, how well it fits, on what evidence, and where its time stands
+/// under what was measured of the device.
 namespace tilewright {
 
 /// One answer; `device` is the fingerprint that was asked for, which may not be the one that the winner is of.
 struct ServedLine {
   std::string device;
   Served served;
+  /// Of the problem that was measured.
+  Roofline roofline{};
 };
 
 /// A record a device. Says so when times are the emulator's.
