@@ -221,12 +221,16 @@ bool better_evidence(const Trial& a, const Trial& b) {
   return a.measured_at > b.measured_at;
 }
 
+bool TransferFilter::takes(const Problem& problem, const std::string& device) const {
+  return listed(ops, problem.spec.op) && listed(devices, device) && (!wanted || wanted(problem));
+}
+
 std::vector<WinnerRow> winners_to_take(const Store& store, const TransferFilter& filter) {
   std::map<std::string, std::string> newest;
   std::vector<WinnerRow> taken;
   for (WinnerRow& row : store.list_winners({})) {
     const std::string& op = row.problem.spec.op;
-    if (!listed(filter.ops, op) || !listed(filter.devices, row.device.fingerprint())) continue;
+    if (!filter.takes(row.problem, row.device.fingerprint())) continue;
     if (newest.count(op) == 0) newest[op] = store.interface_of(op).value().hash();
     if (row.interface_hash == newest[op]) taken.push_back(std::move(row));
   }
@@ -279,7 +283,7 @@ std::vector<Transferred> export_trials(const Store& from, const std::filesystem:
     for (const Store::Tried& tried : from.tried()) {
       const std::string& op = tried.key.problem.spec.op;
       const std::string& device = tried.key.device_fingerprint;
-      if (!listed(filter.ops, op) || !listed(filter.devices, device)) continue;
+      if (!filter.takes(tried.key.problem, device)) continue;
       to.add_older_interface(from.interface_by_hash(tried.key.interface_hash).value());
       to.put_device(devices.at(device));
       put_recording(from, to, tried);

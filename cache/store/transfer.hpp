@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Transferred {
 struct TransferFilter {
   std::vector<std::string> ops{};
   std::vector<std::string> devices{};  ///< fingerprints
+  std::function<bool(const Problem&)> wanted{};
+
+  [[nodiscard]] bool takes(const Problem& problem, const std::string& device) const;
 };
 
 /// The winners under the newest interface of their op that the filter takes, as Store::list_winners orders them.

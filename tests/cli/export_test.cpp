@@ -64,6 +64,60 @@ TEST_F(ExportVerb, takes_the_ops_and_the_device_asked_for) {
   EXPECT_FALSE(fs::exists(out() + "2"));
 }
 
+TEST_F(ExportVerb, takes_the_problems_asked_for_in_the_words_of_other_verbs) {
+  const auto problems = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"export", "-o", out(), "--force"});
+    return json_here(words)["rows"][0]["problems"].get<int>();
+  };
+  EXPECT_EQ(problems({"demo", "dtype=f32"}), 5);
+  EXPECT_EQ(problems({"demo", "rows=2,4", "cols=64"}), 2);
+  EXPECT_EQ(problems({"demo[dtype=f32,act=none]", "rows=3"}), 1);
+  EXPECT_EQ(problems({"demo{rows=3,cols=64}"}), 1);
+  EXPECT_EQ(problems({"demo", "rows=1", "demo", "rows=2"}), 2) << "of an op that is named twice either";
+  EXPECT_TRUE(contains(run({"table", "demo", "--cache", out()}).out, "plain{vec=4}"));
+  // All that is written takes them.
+  for (const char* form : {"--csv", "--jsonl", "--t4"}) {
+    const Outcome some = run_here({"export", form, "-", "demo", "rows=2"});
+    EXPECT_EQ(some.code, 0) << some.err;
+    EXPECT_FALSE(contains(some.out, "{rows=3,cols=64}")) << form;
+  }
+  EXPECT_EQ(json_here({"export", "--trials", "-o", out(), "--force", "demo", "rows=2"})["rows"][0]["problems"], 1);
+}
+
+TEST_F(ExportVerb, tells_what_stays_behind_and_how_to_take_it_along) {
+  use_swept_cache();
+  const Outcome outcome = run_here({"export", "-o", out()});
+  EXPECT_TRUE(contains(outcome.out, "stay behind, failed ones included: --trials, --csv and --jsonl take them"))
+      << outcome.out;
+  EXPECT_FALSE(contains(run({"export", "--csv", "-", "--cache", out()}).out, "compile_failed"));
+  // What was said to take them does.
+  EXPECT_TRUE(contains(run_here({"export", "--csv", "-"}).out, "compile_failed"));
+  const std::string recording = (folder / "recording.db").string();
+  EXPECT_EQ(run_here({"export", "--trials", "-o", recording}).code, 0);
+  EXPECT_TRUE(contains(run({"export", "--csv", "-", "--cache", recording}).out, "compile_failed"));
+  // And who brings it to the verb that does not read it is told of those that do.
+  const Outcome imported = run({"import", recording, "--cache", (folder / "other.db").string()});
+  EXPECT_EQ(imported.code, 1);
+  EXPECT_TRUE(contains(imported.out, "tilewright sweep OP --replay FILE")) << imported.out;
+}
+
+TEST_F(ExportVerb, says_what_is_wrong_with_the_problems_asked_for) {
+  const auto says = [&](std::vector<std::string> words, const std::string& what, int code) {
+    words.insert(words.begin(), {"export", "-o", out()});
+    const Outcome outcome = run_here(words);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, what)) << outcome.err;
+    EXPECT_FALSE(fs::exists(out()));
+  };
+  says({"dtype=f32", "demo"}, "'dtype=f32' stands before the op that it is of: write OP dtype=f32", 2);
+  says({"demo", "dtpe=f32"}, "demo has no dim or attribute 'dtpe'; did you mean 'dtype'?", 2);
+  says({"demo", "dtype=f23"}, "did you mean 'f32'?", 2);
+  says({"demo", "rows=two"}, "dim 'rows' is 'two', which is not a whole number", 2);
+  says({"demo", "rows=1", "rows=2"}, "'rows' is given twice", 2);
+  says({"demo[dtype=f32"}, "nothing closes", 2);
+  says({"demo", "rows=999"}, "no such winner to export", 1);
+}
+
 TEST_F(ExportVerb, writes_a_bundle) {
   const std::string file = (folder / "winners.bundle").string();
   const auto json = json_here({"export", "--bundle", file});

@@ -142,7 +142,8 @@ ExitCode export_text(const Arguments& arguments, Console& console, const Store& 
     if (lines.empty()) throw nothing_to_export(store, "winner");
     write_with([&](const Write& write) { return write_winners(store, lines, write); });
   } else {
-    const TrialRecords records(store, {filter.ops, filter.devices, dtypes_of(arguments), mode_of(arguments)}, find);
+    const TrialRecords records(
+        store, {filter.ops, filter.devices, dtypes_of(arguments), mode_of(arguments), filter.wanted}, find);
     if (records.size() == 0) throw nothing_to_export(store, "trial");
     write_with([&](const Write& write) { return write_trials(records, option, write); });
   }

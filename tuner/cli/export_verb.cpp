@@ -12,12 +12,14 @@
 #include "cache/bundle/bundle.hpp"
 #include "cache/dtype.hpp"
 #include "cache/error.hpp"
+#include "cache/holds.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/export_texts.hpp"
 #include "tuner/cli/output_file.hpp"
+#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/transfer_table.hpp"
@@ -33,11 +35,21 @@ namespace fs = std::filesystem;
 
 TransferFilter filter_of(const Arguments& arguments, const Store& store) {
   TransferFilter filter;
-  filter.ops = arguments.words();
-  const std::vector<std::string> known = store.ops();
-  for (const std::string& op : filter.ops) {
-    if (std::find(known.begin(), known.end(), op) != known.end()) continue;
-    throw UsageError(fmt::format("the cache {} has no op '{}'{}", store.path().string(), op, suggestion(op, known)));
+  std::map<std::string, std::vector<WantedProblems>> wanted;
+  for (const ProblemWords& words : read_words_of_ops(arguments.words())) {
+    const auto interface = store.interface_of(words.op);
+    if (!interface) {
+      throw UsageError(fmt::format("the cache {} has no op '{}'{}", store.path().string(), words.op,
+                                   suggestion(words.op, store.ops())));
+    }
+    if (!holds(filter.ops, words.op)) filter.ops.push_back(words.op);
+    wanted[words.op].push_back(wanted_problems(words, *interface));
+  }
+  if (!wanted.empty()) {
+    filter.wanted = [wanted = std::move(wanted)](const Problem& problem) {
+      const auto& of_op = wanted.at(problem.spec.op);
+      return std::any_of(of_op.begin(), of_op.end(), [&](const WantedProblems& each) { return each(problem); });
+    };
   }
   if (arguments.has("device")) {
     for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
@@ -236,8 +248,14 @@ ExitCode run(const Arguments& arguments, Console& console) {
     done = recording ? export_trials(store, target->file, filter) : export_winners(store, target->file, filter);
     if (done.empty()) throw nothing_to_export(store, recording ? "trial" : "winner");
     const Store made(target->file, {.access = StoreAccess::read});
+    const std::int64_t trials = made.counts().trials;
     notes.push_back(fmt::format("{} has {} with {} trials and {} binaries.", target->file.string(),
-                                size_text(target->file), made.counts().trials, made.counts().binaries));
+                                size_text(target->file), trials, made.counts().binaries));
+    const std::int64_t others = store.counts().trials - trials;
+    if (!recording && others > 0) {
+      notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",
+                                  counted(static_cast<std::size_t>(others), "other trial")));
+    }
   } else {
     const std::vector<WinnerRow> rows = winners_to_take(store, filter);
     if (rows.empty()) throw nothing_to_export(store, "winner");
@@ -256,13 +274,15 @@ Verb export_verb() {
   Verb verb;
   verb.name = "export";
   verb.summary = "Write winners to be shipped (a cache, a bundle, a C++ header), or all trials for other programs";
-  verb.usage = "{-o|--bundle|--header|--csv|--jsonl|--t4|--google-benchmark} FILE [OP...] [OPTION...]";
+  verb.usage = "{-o|--bundle|--header|--csv|--jsonl|--t4|--google-benchmark} FILE [OP [NAME=VALUES...]]... [OPTION...]";
   verb.description = {
-      "The file is a cache of its own: applications launch from it, also in a read-only folder, and `tilewright "
-      "import` "
-      "brings it into another cache. It has the winners of the ops named, or of all, their trials and binaries, and "
-      "the "
-      "ceilings of their devices; other trials stay behind. It is checked before it is put in its place.",
+      "-o makes a cache of its own: applications launch from it, also in a read-only folder, and `tilewright import` "
+      "brings it into another cache. It has the winners, their trials and binaries, and the ceilings of their devices. "
+      "What is not needed to launch stays behind: trials of configs that did not win, failed ones included. They go "
+      "along with --trials, --csv and --jsonl.",
+      "Without an OP, of all ops. Behind an OP its problems may be narrowed, as for `tilewright table`: softmax "
+      "dtype=bf16 "
+      "cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
       "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
       "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as "
       "constant data, with a constexpr lookup. It serves no other shapes, so spares (tilewright prepare) are not in "
@@ -300,8 +320,9 @@ Verb export_verb() {
        .words = {"cold", "hot", "events"}},
       {"cover", "RATIO", "The fewest configs within this factor of the best, such as 1.05. Alone: only tell."},
       {"trials", "",
-       "A recording instead: every trial with its rounds, and no winners, binaries or logs. For `tilewright sweep "
-       "--replay`."},
+       "A recording instead: of every config the newest trial with its rounds, failed or not, and no winners, binaries "
+       "or "
+       "logs. `tilewright sweep --replay` and `table --compare` read it; `import` does not."},
       {"force", "", "Replace the file if it is there."},
       kDevice,
       kOps,
@@ -309,6 +330,7 @@ Verb export_verb() {
       kFormat,
   };
   verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."},
+                   {"tilewright export -o bf16.db softmax dtype=bf16 cols=4096,8192", "Some problems of an op."},
                    {"tilewright export --bundle winners.bundle --cover 1.05", "Few binaries, nearly as fast."},
                    {"tilewright export --trials -o sweep.db", "A recording of all that was measured."},
                    {"tilewright export --csv trials.csv softmax --dtype bf16", "For a spreadsheet or pandas."},

@@ -89,6 +89,12 @@ Store open_source(const std::filesystem::path& file, Console& console) {
   return from;
 }
 
+/// Trials and nothing that can be served.
+bool is_recording(const Store& source) {
+  const Store::Counts counts = source.counts();
+  return counts.trials > 0 && counts.winners == 0;
+}
+
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   (void)arguments.word(0, "the file to import");
@@ -107,6 +113,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
   } else {
     Table table = transfer_table(fmt::format("Imported from {}", from), done, TransferColumns::imported);
     if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
+    if (done.empty() && std::any_of(sources.begin(), sources.end(), is_recording)) {
+      table.notes.emplace_back(
+          "It has trials alone, as a recording has: `tilewright sweep OP --replay FILE` and `tilewright table OP "
+          "--compare "
+          "FILE FILE` read it.");
+    }
     table.notes.push_back(fmt::format("{} gained {} trials and {} binaries.", to.path().string(),
                                       after.trials - before.trials, after.binaries - before.binaries));
     console.print(table, format);
@@ -139,7 +151,7 @@ Verb import_verb() {
       "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
       "with "
       "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
-      "nothing.",
+      "nothing. Trials of configs that did not win are not brought in.",
       "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
       "Binaries are code: import what you trust.",
   };

@@ -109,6 +109,23 @@ ProblemWords read_problem_words(const std::vector<std::string>& typed) {
   return words;
 }
 
+std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& words) {
+  std::vector<std::vector<std::string>> ops;
+  for (const std::string& word : words) {
+    // "softmax[dtype=bf16]" is an op, "dtype=bf16" is of one.
+    if (word.find('=') >= word.find_first_of("[{")) {
+      ops.push_back({word});
+    } else if (ops.empty()) {
+      throw UsageError(fmt::format("'{}' stands before the op that it is of: write OP {}", word, word));
+    } else {
+      ops.back().push_back(word);
+    }
+  }
+  std::vector<ProblemWords> read;
+  for (const std::vector<std::string>& op : ops) read.push_back(read_problem_words(op));
+  return read;
+}
+
 void add_named(ProblemWords& words, const std::string& text) {
   for (const std::string& part : split_names(text)) add_word(words, part);
 }
@@ -134,8 +151,11 @@ WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& int
     };
     return (said.dtypes.empty() || holds(said.dtypes, problem.spec.dtype)) &&
            std::all_of(said.attributes.begin(), said.attributes.end(), agrees) &&
-           std::all_of(said.dims.begin(), said.dims.end(),
-                       [&](const auto& dim) { return holds(dim.second, problem.dim(dim.first)); });
+           std::all_of(said.dims.begin(), said.dims.end(), [&](const auto& dim) {
+             return std::any_of(problem.dims.begin(), problem.dims.end(), [&](const auto& own) {
+               return own.first == dim.first && holds(dim.second, own.second);
+             });
+           });
   };
 }
 

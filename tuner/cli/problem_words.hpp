@@ -24,8 +24,13 @@ struct ProblemWords {
 /// The same of words that are left when a verb took its own; there is one at least.
 [[nodiscard]] ProblemWords read_problem_words(const std::vector<std::string>& words);
 
-/// Problems that agree with all that was said of them; what was not said may be anything. Values may be lists. Throws
-/// UsageError for names and values that the op does not have, and for a name that is given twice.
+/// The words of several ops: those behind the name of an op are of that op. Throws UsageError for what is neither, and for a
+/// NAME=VALUE that no op stands before. An op may stand there more than once.
+[[nodiscard]] std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& words);
+
+/// Problems that agree with all that was said of them; what was not said may be anything. Values may be lists. A
+/// problem of an older interface that lacks a name agrees with nothing that is said of it. Throws UsageError for names and values
+/// that the op does not have, and for a name that is given twice.
 using WantedProblems = std::function<bool(const Problem&)>;
 [[nodiscard]] WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& interface);
 

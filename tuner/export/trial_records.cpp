@@ -49,7 +49,8 @@ bool TrialRecords::takes(const History::TrialOf& trial) const {
   const OpSpec& spec = spec_of(trial).spec;
   return allows(selection_.ops, spec.op) && allows(selection_.dtypes, spec.dtype) &&
          allows(selection_.devices, history_.devices.at(trial.device).fingerprint()) &&
-         (!selection_.mode || *selection_.mode == trial.mode);
+         (!selection_.mode || *selection_.mode == trial.mode) &&
+         (!selection_.wanted || selection_.wanted({spec, history_.problems.at(trial.problem).dims}));
 }
 
 void TrialRecords::visit(const std::function<void(const TrialRecord&)>& visit) const {

@@ -31,6 +31,7 @@ struct TrialSelection {
   std::vector<std::string> devices{};
   std::vector<DType> dtypes{};
   std::optional<MeasureMode> mode{};
+  std::function<bool(const Problem&)> wanted{};
 };
 
 struct TrialRecord {
