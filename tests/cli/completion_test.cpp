@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion, asked as shells ask for it, and by the shells themselves.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -114,6 +115,70 @@ TEST_F(Completion, offers_the_devices_of_the_cache_that_is_named) {
   EXPECT_GE(devices.size(), 1U);
 }
 
+TEST_F(Completion, offers_the_parameters_of_the_op_to_go_by) {
+  const Words parameters = offers({"table", "--ops", TILEWRIGHT_TEST_OPS, "shift", "--by", ""});
+  EXPECT_EQ(parameters, (Words{"implementation", "variant", "width"}));
+  EXPECT_EQ(offers({"table", "softmax", "--by=num"}), Words{"--by=num_warps"});
+  EXPECT_TRUE(offers({"table", "nonesuch", "--by", ""}).empty());
+}
+
+TEST_F(Completion, offers_the_columns_of_the_table_asked_for) {
+  EXPECT_EQ(offers({"table", "softmax", "--sort", "share_of_c"}),
+            (Words{"share_of_ceiling", "share_of_compute_ceiling"}));
+  EXPECT_EQ(offers({"table", "softmax", "--sort", "cols,-share_of_m"}), Words{"cols,-share_of_memory_ceiling"});
+  EXPECT_FALSE(has(offers({"table", "softmax", "--sort", "-cols,"}), "-cols,cols")) << "it is there already";
+  EXPECT_TRUE(has(offers({"table", "softmax", "--columns", ""}), "num_warps")) << "parameters are columns, too";
+  EXPECT_FALSE(has(offers({"table", "softmax", "--columns", ""}), "registers"));
+  EXPECT_TRUE(has(offers({"table", "softmax", "--all", "--columns", ""}), "registers"));
+  EXPECT_TRUE(has(offers({"table", "softmax", "--by", "vec", "--sort", ""}), "median_ratio"));
+  EXPECT_TRUE(has(offers({"table", "softmax", "--compare", "a.db", "b.db", "--sort", ""}), "speedup"));
+}
+
+TEST_F(Completion, offers_no_column_that_the_table_would_refuse) {
+  fill_demo_cache(cache(), 2);
+  const Words demo{"table", "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(), "shift"};
+  use_swept_cache();
+  for (const Words& view : {Words{}, Words{"--all"}, Words{"--by", "width"}}) {
+    Words asked = demo;
+    asked.insert(asked.end(), view.begin(), view.end());
+    asked.emplace_back("--columns");
+    Words typed = asked;
+    typed.emplace_back("");
+    const Words columns = offers(typed);
+    EXPECT_GT(columns.size(), 5U);
+    typed.back() = fmt::format("{}", fmt::join(columns, ","));
+    const Outcome outcome = run(typed);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
+}
+
+TEST_F(Completion, offers_configs_that_have_won_and_else_those_of_the_space_piece_by_piece) {
+  std::string kind;
+  const Words show{"show", "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(), "shift", "--config"};
+  const auto behind = [&](const std::string& typed) {
+    Words words = show;
+    words.push_back(typed);
+    return offers(words, &kind);
+  };
+  EXPECT_TRUE(has(behind(""), "rowwise{"));
+  EXPECT_EQ(kind, "words unfinished");
+  EXPECT_EQ(behind("rowwise{"), (Words{"rowwise{variant=", "rowwise{width="}));
+  EXPECT_TRUE(has(behind("rowwise{variant="), "rowwise{variant=0,"));
+  EXPECT_EQ(behind("rowwise{variant=0,w"), Words{"rowwise{variant=0,width="});
+  EXPECT_TRUE(has(behind("rowwise{variant=0,width="), "rowwise{variant=0,width=32}"));
+  EXPECT_EQ(kind, "words") << "that is a whole config";
+  use_swept_cache();
+  EXPECT_EQ(behind("row"), Words{"rowwise{variant=0,width=32}"});
+  EXPECT_EQ(offers({"bench", "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(), "shift", "--against=r"}),
+            Words{"--against=rowwise{variant=0,width=32}"});
+}
+
+TEST_F(Completion, offers_for_several_ops_what_is_of_the_last) {
+  const Words words = offers({"export", "--csv", "-", "softmax", "dtype=bf16", "gemm", "m"});
+  EXPECT_EQ(words, (Words{"m=", "math=", "mul"}));
+  EXPECT_EQ(offers({"export", "--csv", "-", "softmax", "dtype=bf16,f1"}), Words{"dtype=bf16,f16"});
+}
+
 TEST_F(Completion, leaves_files_and_folders_to_the_shell) {
   std::string kind;
   EXPECT_TRUE(offers({"sweep", "--cache", ""}, &kind).empty());
@@ -168,10 +233,16 @@ try 'tilewright table softmax --format=mark'
 try 'tilewright import so'
 try 'tilewright sweep --ops thi'
 try 'tilewright query softmax --cache some.db --dev'
+try 'tilewright table softmax --sort -share_of_m'
+try 'tilewright show gemm --config simt'
+try "tilewright show gemm --config 'simt"
+try 'tilewright show gemm --config simt\{block_m=64,block_n=6'
+try "tilewright show gemm --config 'simt{block_m=64,block_n=6"
 complete -p tilewright
 )sh");
   EXPECT_EQ(told,
             "<sweep>\n<softmax>\n<bf16>\n<race><random>\n<markdown>\n<some.db>\n<things>\n<--device>\n"
+            "<-share_of_memory_ceiling>\n<simt\\{>\n<simt{>\n<64,>\n<simt{block_m=64,block_n=64,>\n"
             "complete -F _tilewright tilewright\n");
 }
 
@@ -220,6 +291,12 @@ TEST_F(Completion, works_in_zsh) {
   terminal.press("Tab");
   terminal.press("Tab");
   ASSERT_TRUE(terminal.wait_for("--strategy=random")) << terminal.screen();
+  terminal.press("C-u");
+  terminal.put("tilewright show gemm --config skin");
+  terminal.press("Tab");
+  terminal.put("spl");
+  terminal.press("Tab");
+  ASSERT_TRUE(terminal.wait_for("z> tilewright show gemm --config skinny\\{split_k=")) << terminal.screen();
 }
 
 TEST_F(Completion, works_in_fish) {
@@ -229,11 +306,14 @@ tilewright completion fish | source
 touch some.db; mkdir things
 for line in 'tilewright swee' 'tilewright sweep softm' 'tilewright sweep softmax dtype=b' \
     'tilewright sweep softmax --strategy ra' 'tilewright table softmax --format=mark' 'tilewright import so' \
-    'tilewright sweep --ops thi'
+    'tilewright sweep --ops thi' 'tilewright table softmax --sort cols,-share_of_m' 'tilewright show gemm --config sim' \
+    'tilewright show gemm --config simt\{block_m=64,block_n=6'
   string join ' ' -- (complete -C "$line" | string replace -r '\t.*' '')
 end
 )sh");
-  EXPECT_EQ(told, "sweep\nsoftmax\ndtype=bf16\nrace random\n--format=markdown\nsome.db\nthings/\n");
+  EXPECT_EQ(told,
+            "sweep\nsoftmax\ndtype=bf16\nrace random\n--format=markdown\nsome.db\nthings/\n"
+            "cols,-share_of_memory_ceiling\nsimt{\nsimt{block_m=64,block_n=64,\n");
 }
 
 }  // namespace

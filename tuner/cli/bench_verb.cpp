@@ -219,7 +219,11 @@ Verb bench_verb() {
       "as a share of it, SM clock and power.",
   };
   verb.options = {
-      {"against", "CONFIG", "Time this config, too: as against, against_2, ….", true},
+      {.name = "against",
+       .value = "CONFIG",
+       .help = "Time this config, too: as against, against_2, ….",
+       .repeated = true,
+       .takes = Takes::config},
       {.name = "device",
        .value = "NAME",
        .help = "auto (default: the first GPU, else the emulator), cpu, or cuda:N.",

@@ -11,8 +11,11 @@
 #include <utility>
 
 #include "cache/error.hpp"
+#include "cache/holds.hpp"
 #include "cache/interface.hpp"
+#include "cache/problem.hpp"
 #include "tuner/cli/arguments.hpp"
+#include "tuner/cli/complete_values.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
 
@@ -27,6 +30,9 @@ std::string first_sentence(const std::string& text) {
   if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
   return sentence;
 }
+
+/// "softmax" or "softmax[dtype=bf16]", and not "dtype=bf16".
+bool is_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
 
 /// Where a word that is no option stands, by the verb's usage.
 struct Place {
@@ -119,8 +125,7 @@ class Line {
 
   void offer_options() {
     for (const Option& option : verb_.options) {
-      const bool given = std::find(given_.begin(), given_.end(), option.name) != given_.end();
-      if (!given || option.repeated) offer("--" + option.name, first_sentence(option.help));
+      if (!holds(given_, option.name) || option.repeated) offer("--" + option.name, first_sentence(option.help));
     }
     offer("--help", "Print the verb's help");
   }
@@ -137,6 +142,7 @@ class Line {
       offer_ops();
     } else if (begins_with(place.what, "NAME=")) {
       offer_names(true);
+      if (verb_.usage.find("]]...") != std::string::npos) offer_ops();
     } else if (place.what == "VERB") {
       for (const Verb& verb : verbs()) offer(verb.name, verb.summary);
     } else if (place.what.find('|') != std::string::npos) {
@@ -149,6 +155,7 @@ class Line {
     if (option.value == "FILE") completion_.files = Completion::Files::files;
     if (option.value == "DIR") completion_.files = Completion::Files::folders;
     if (option.takes == Takes::attributes) return offer_names(false);
+    if (option.takes == Takes::config) return offer_configs(before, value);
     offer_list(before, value, words_of(option), option.list);
   }
 
@@ -159,15 +166,46 @@ class Line {
       before += value.substr(0, comma + 1);
       there = split_list(value.substr(0, comma));
     }
+    // Of columns to sort by: the greatest first.
+    const std::string sign = list && value.substr(value.rfind(',') + 1).rfind('-', 0) == 0 ? "-" : "";
     for (const std::string& word : words) {
-      if (std::find(there.begin(), there.end(), word) == there.end()) offer(before + word);
+      if (!holds(there, word) && !holds(there, "-" + word)) offer(before + sign + word);
     }
+  }
+
+  /// Those that have won, else those of the op's space, piece by piece.
+  void offer_configs(const std::string& before, const std::string& value) {
+    const auto op = definition();
+    if (!op) return;
+    try {
+      for (const std::string& config : configs_of(open_to_read(arguments()), op->interface.op)) offer(before + config);
+    } catch (const Error&) {  // There is no cache, or it cannot be read.
+    }
+    if (!completion_.offers.empty()) return;
+    for (const std::string& step : config_steps(*op, value)) {
+      completion_.unfinished = completion_.unfinished || step.back() != '}';
+      offer(before + step);
+    }
+  }
+
+  [[nodiscard]] TableView view() const {
+    return holds(given_, "all")       ? TableView::all
+           : holds(given_, "by")      ? TableView::by
+           : holds(given_, "compare") ? TableView::compare
+                                      : TableView::winners;
   }
 
   [[nodiscard]] std::vector<std::string> words_of(const Option& option) const {
     switch (option.takes) {
       case Takes::text:
       case Takes::attributes:
+      case Takes::config:
+        break;
+      case Takes::parameter:
+        if (const auto op = definition()) return parameters_of(*op);
+        break;
+      case Takes::columns:
+        if (const auto op = definition()) return table_columns(*op, view());
         break;
       case Takes::dtypes:
         return dtypes_of_op();
@@ -227,15 +265,23 @@ class Line {
     }
   }
 
-  /// The op that is named already.
-  [[nodiscard]] std::optional<OpInterface> interface() const {
-    if (named_.empty()) return std::nullopt;
+  /// Of the op that is named already: the last, where several may be.
+  [[nodiscard]] std::optional<OpDefinition> definition() const {
     try {
       Catalogue catalogue = open_catalogue(arguments());
-      return catalogue.find(named_.front().substr(0, named_.front().find('['))).interface;
-    } catch (const Error&) {
-      return std::nullopt;
+      const std::vector<std::string> known = catalogue.names();
+      for (auto word = named_.rbegin(); word != named_.rend(); ++word) {
+        // A side of a comparison is no op.
+        if (is_op(*word) && holds(known, op_name_of(*word))) return catalogue.find(op_name_of(*word));
+      }
+    } catch (const Error&) {  // Nothing is known of it.
     }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<OpInterface> interface() const {
+    const auto op = definition();
+    return op ? std::optional(op->interface) : std::nullopt;
   }
 
   [[nodiscard]] static std::vector<std::string> dtypes_of(const OpInterface& op) {
@@ -276,8 +322,10 @@ class Line {
   }
 
   void offer_name(const std::string& name, const std::string& says) {
-    const bool given = std::any_of(named_.begin(), named_.end(),
-                                   [&](const std::string& word) { return begins_with(word, name + "="); });
+    // Of the op that it would be of.
+    const auto op = std::find_if(named_.rbegin(), named_.rend(), is_op);
+    const bool given =
+        std::any_of(named_.rbegin(), op, [&](const std::string& word) { return begins_with(word, name + "="); });
     if (!given) offer(name + "=", says);
   }
 

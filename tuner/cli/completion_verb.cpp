@@ -20,14 +20,19 @@ _tilewright() {
   read -a words <<<"$line"
   [[ $line == *[[:space:]] ]] && words+=('')
   current=${words[-1]}
-  # Readline replaces what stands behind the last of its word breaks.
-  local kept=${current%"${current##*["${COMP_WORDBREAKS//[^=:]/}"]}"}
+  # Readline replaces what stands behind the last of its word breaks, and in quotes all.
+  local kept=${current%"${current##*["${COMP_WORDBREAKS//[^=:]/}"]}"} quote=
+  if [[ $current == [\'\"]* ]]; then
+    quote=${current:0:1} current=${current:1} kept=
+    words[-1]=$current
+  fi
   COMPREPLY=()
   {
     read -r kind
     while IFS=$'\t' read -r word _; do
-      [[ $word == *[[:space:]]* ]] && printf -v word %q "$word"
-      COMPREPLY+=("${word#"$kept"}")
+      word=${word#"$kept"}
+      [[ -z $quote && $word == *[[:space:]{}]* ]] && printf -v word %q "$word"
+      COMPREPLY+=("$word")
     done
   } < <("$program" complete-words "${words[@]:1}" 2>/dev/null)
   case $kind in
@@ -84,6 +89,8 @@ constexpr const char* kFish = R"(# fish completion of tilewright; written by `ti
 function __tilewright_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
+    # Braces are escaped on the line.
+    set -l plain (string unescape -- "$current"); and set current "$plain"
     set -l answer ($words[1] complete-words $words[2..-1] "$current" 2>/dev/null)
     switch "$answer[1]"
         case files

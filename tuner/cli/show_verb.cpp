@@ -279,7 +279,10 @@ Verb show_verb() {
       "order of a call, its implementations and their parameters.",
   };
   verb.options = {
-      {"config", "CONFIG", "Such as 'onchip{num_warps=4,vec=8,static_dims=1}'; parameters in any order."},
+      {.name = "config",
+       .value = "CONFIG",
+       .help = "Such as 'onchip{num_warps=4,vec=8,static_dims=1}'; parameters in any order.",
+       .takes = Takes::config},
       {"shape", "TEXT", "Dims: rows=4096,cols=1024. They may also stand behind the op."},
       {.name = "arch",
        .value = "ARCH",

@@ -266,7 +266,10 @@ Verb sweep_verb() {
        "Time again, in turns, the winners of OP or of all ops that were chosen under another driver, compiler, version "
        "or source, and those that led with them: each is kept, another is promoted, or all configs are searched again. "
        "No shapes are given."},
-      {"config", "CONFIG", "Consider this config alone; into a cache of its own, since it wins."},
+      {.name = "config",
+       .value = "CONFIG",
+       .help = "Consider this config alone; into a cache of its own, since it wins.",
+       .takes = Takes::config},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
       {"jobs", "N", "Compile workers. Default: one a core."},

@@ -18,7 +18,7 @@ enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
 /// What a value is where it is none of a few words, for completion: more of it is known on the machine. A value called FILE
 /// or DIR is completed without.
-enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch };
+enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch, parameter, columns, config };
 
 struct Option {
   /// Without the dashes: "cache".

@@ -194,7 +194,11 @@ Verb verify_verb() {
       "and the error of the whole output norm-wise beside its limit.",
   };
   verb.options = {
-      {"config", "CONFIG", "This config instead; base is the op's fallback, all is every legal one.", true},
+      {.name = "config",
+       .value = "CONFIG",
+       .help = "This config instead; base is the op's fallback, all is every legal one.",
+       .repeated = true,
+       .takes = Takes::config},
       {"max-configs", "N",
        "Of all: so many, chosen over the whole space; 0: no bound. Default: 0, on the emulator 24."},
       {.name = "device",
