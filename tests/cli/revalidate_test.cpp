@@ -51,6 +51,7 @@ TEST_F(RevalidateOption, times_the_leaders_again_once_their_source_has_changed) 
   const std::string verdict = row["verdict"];
   EXPECT_TRUE(verdict == "kept" || verdict == "promoted" || verdict == "re-swept") << verdict;
   EXPECT_FALSE(row["config"].is_null());
+  EXPECT_DOUBLE_EQ(row["gb_per_s"].get<double>(), row["bytes"].get<double>() / row["median_ns"].get<double>());
   // What stands now is of today's source.
   const Outcome again = revalidate();
   EXPECT_TRUE(contains(again.err, "is stale: nothing to time again")) << again.err;

@@ -79,7 +79,7 @@ std::string LiveBlock::erase(TerminalSize size) {
   for (const std::string& line : shown_) ours.push_back(display_width(line));
   std::size_t rows = 0;
   for (const std::size_t width : ours) rows += rows_of(width, size.columns);
-  const std::string erased = "\r" + up(rows) + kEraseBelow;
+  std::string erased = "\r" + up(rows) + kEraseBelow;
   if (rows < size.rows) return erased;
   // The first of these rows are above the top, where nothing can be erased.
   std::size_t hidden = rows + 1 - size.rows;

@@ -20,6 +20,7 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/workplaces.hpp"
+#include "tuner/report/roofline.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/revalidate.hpp"
 
@@ -33,28 +34,40 @@ struct Line {
   Revalidated verdict = Revalidated::left;
   /// What serves it now.
   std::optional<Winner> now;
+  Roofline roofline{};
 };
 using Lines = std::deque<Line>;
+
+const Timing* timing_now(const Line& line) {
+  return line.now && line.now->trial.timing ? &*line.now->trial.timing : nullptr;
+}
 
 Table lines_table(const Lines& lines) {
   Table table;
   table.title = "Revalidated";
-  table.columns = {{"problem", "problem"},
-                   {"verdict", "verdict"},
-                   {"why", "stale since"},
-                   {"config_before", "winner before"},
-                   {"median_before_ns", "time", Unit::nanoseconds},
-                   {"config", "winner now"},
-                   {"median_ns", "time now", Unit::nanoseconds},
-                   common_column("device", "device")};
-  for (const Line& line : lines) {
-    std::vector<Cell> cells{line.before.problem.key(), std::string(name(line.verdict)), line.before.why,
-                            line.before.config.text(), line.before.median_ns};
-    if (cells.emplace_back(); line.now) cells.back() = line.now->trial.config.text();
-    if (cells.emplace_back(); line.now && line.now->trial.timing) cells.back() = line.now->trial.timing->median_ns;
-    cells.emplace_back(line.before.fingerprint);
-    table.rows.push_back(std::move(cells));
+  std::vector<Source<const Line*>> sources{
+      {column("problem", "problem"), [](const Line* line) { return Cell(line->before.problem.key()); }},
+      {column("verdict", "verdict"), [](const Line* line) { return Cell(std::string(name(line->verdict))); }},
+      {column("why", "stale since"), [](const Line* line) { return Cell(line->before.why); }},
+      {column("config_before", "winner before"), [](const Line* line) { return Cell(line->before.config.text()); }},
+      {column("median_before_ns", "time", Unit::nanoseconds),
+       [](const Line* line) { return Cell(line->before.median_ns); }},
+      {column("config", "winner now"),
+       [](const Line* line) { return line->now ? Cell(line->now->trial.config.text()) : Cell(); }},
+      {column("median_ns", "time now", Unit::nanoseconds), [](const Line* line) {
+         const Timing* timing = timing_now(*line);
+         return timing != nullptr ? Cell(timing->median_ns) : Cell();
+       }}};
+  for (const auto& placed : {rate_sources(), bound_sources()}) {
+    add_placed<const Line*>(sources, placed, [](const Line* const& line) {
+      return Placed{&line->roofline, timing_now(*line)};
+    });
   }
+  sources.push_back(
+      {common_column("device", "device"), [](const Line* line) { return Cell(line->before.fingerprint); }});
+  std::vector<const Line*> all;
+  for (const Line& line : lines) all.push_back(&line);
+  fill(table, sources, all);
   return table;
 }
 
@@ -127,6 +140,8 @@ class Revalidation {
       }
       const ProblemKey key{line.before.problem, line.definition->interface.hash(), line.before.fingerprint};
       if (auto row = store_.winner_of(key, request_.mode, WinnerRole::best)) line.now = std::move(row->winner);
+      line.roofline =
+          roofline_of(store_, line.definition, key.interface_hash, key.problem, key.device_fingerprint, request_.mode);
       const bool fresh = line.now && found->second.count(line.before.problem.key()) == 0;
       line.verdict = verdict(line.before, fresh ? &*line.now : nullptr);
     }

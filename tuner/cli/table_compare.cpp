@@ -61,6 +61,11 @@ TriedFilter filter_of(const CompareRequest& request, const Store& store, const s
   return filter;
 }
 
+struct SideProblem {
+  TriedProblem problem;
+  Roofline roofline;
+};
+
 std::vector<TriedProblem> of_version(const Store& store, const TriedFilter& filter, const std::string& side) {
   const VersionName& name = *version_named(side);
   const std::string wanted = side.substr(side.find('=') + 1);
@@ -74,23 +79,34 @@ std::vector<TriedProblem> of_version(const Store& store, const TriedFilter& filt
                                suggestion(wanted, {known.begin(), known.end()})));
 }
 
-std::vector<TriedProblem> problems_of(const Arguments& arguments, const CompareRequest& request,
-                                      const std::string& side) {
+std::vector<SideProblem> placed(const Store& store, const CompareRequest& request, std::vector<TriedProblem> problems) {
+  std::vector<SideProblem> sides;
+  for (TriedProblem& problem : problems) {
+    const ProblemKey& key = problem.key;
+    Roofline roofline =
+        roofline_of(store, request.definition, key.interface_hash, key.problem, key.device_fingerprint, problem.mode);
+    sides.push_back({std::move(problem), std::move(roofline)});
+  }
+  return sides;
+}
+
+std::vector<SideProblem> problems_of(const Arguments& arguments, const CompareRequest& request,
+                                     const std::string& side) {
   if (is_file(side) || looks_like_file(side)) {
     // It may be of an older version, or packed, and is not to be changed.
     const Store store = open_recording(side);
-    return tried_problems(store, filter_of(request, store, arguments.text("device")));
+    return placed(store, request, tried_problems(store, filter_of(request, store, arguments.text("device"))));
   }
   const Store store = open_to_read(arguments);
   if (version_named(side) != nullptr) {
-    return of_version(store, filter_of(request, store, arguments.text("device")), side);
+    return placed(store, request, of_version(store, filter_of(request, store, arguments.text("device")), side));
   }
-  return tried_problems(store, filter_of(request, store, side));
+  return placed(store, request, tried_problems(store, filter_of(request, store, side)));
 }
 
-std::set<std::string> devices_of(const std::vector<TriedProblem>& problems) {
+std::set<std::string> devices_of(const std::vector<SideProblem>& problems) {
   std::set<std::string> devices;
-  for (const TriedProblem& problem : problems) devices.insert(problem.key.device_fingerprint);
+  for (const SideProblem& each : problems) devices.insert(each.problem.key.device_fingerprint);
   return devices;
 }
 
@@ -138,8 +154,8 @@ std::pair<std::string, std::string> take_sides(const Arguments& arguments, std::
 }
 
 std::vector<CompareLine> compared_lines(const Arguments& arguments, const CompareRequest& request) {
-  const std::vector<TriedProblem> a = problems_of(arguments, request, request.a);
-  const std::vector<TriedProblem> b = problems_of(arguments, request, request.b);
+  const std::vector<SideProblem> a = problems_of(arguments, request, request.a);
+  const std::vector<SideProblem> b = problems_of(arguments, request, request.b);
   const std::set<std::string> of_a = devices_of(a);
   const std::set<std::string> of_b = devices_of(b);
   // Where a device is on both sides, each is compared with itself; else the one with the other.
@@ -150,12 +166,13 @@ std::vector<CompareLine> compared_lines(const Arguments& arguments, const Compar
   }
   std::vector<CompareLine> lines;
   std::map<std::string, std::size_t> known;
-  const auto add = [&](const std::vector<TriedProblem>& problems, std::optional<SideBest> CompareLine::*side) {
-    for (const TriedProblem& problem : problems) {
+  const auto add = [&](const std::vector<SideProblem>& problems, std::optional<SideBest> CompareLine::*side) {
+    for (const auto& [problem, roofline] : problems) {
       const std::string key = problem.key.problem.key() + (by_device ? problem.key.device_fingerprint : "");
       const auto [at, is_new] = known.emplace(key, lines.size());
       if (is_new) lines.push_back({problem.key.problem, {}, {}});
-      lines[at->second].*side = best_of(problem);
+      auto& best = lines[at->second].*side = best_of(problem);
+      if (best) best->roofline = roofline;
     }
   };
   add(a, &CompareLine::a);

@@ -19,6 +19,8 @@ struct CompareRequest {
   std::string b;
   MeasureMode mode = MeasureMode::cold;
   std::function<bool(const Problem&)> wanted;
+  /// Null where it is elsewhere: then nothing is known of bytes and operations.
+  const OpDefinition* definition = nullptr;
 };
 
 /// Takes the two sides out of the options and, where only one was typed behind an option, out of `words`, which are those

@@ -117,7 +117,7 @@ Table effects(const Asked& asked, const Store& store, const std::string& paramet
 Table comparison(const Asked& asked, const std::pair<std::string, std::string>& sides) {
   const auto& [a, b] = sides;
   const std::vector<CompareLine> lines =
-      compared_lines(asked.arguments, {asked.words.op, a, b, asked.mode, asked.wanted});
+      compared_lines(asked.arguments, {asked.words.op, a, b, asked.mode, asked.wanted, asked.definition});
   Table table = compare_table(fmt::format("{}: A is {}, B is {}", asked.words.op, a, b), a, b, lines);
   if (table.rows.empty()) table.notes.push_back("No problem has a time on both sides.");
   return table;

@@ -50,6 +50,23 @@ void add_versions(Sources& sources, const std::string& letter, Side side) {
                      [side](const CompareLine& line) { return Cell((line.*side)->trial.versions.tilewright); }});
 }
 
+/// The share of the ceiling for people too, where there is room; all else for programs.
+void add_roofline(Sources& sources, const std::string& letter, const std::string& heading, Side side) {
+  const auto place = [side](const CompareLine& line) {
+    const SideBest& best = *(line.*side);
+    return Placed{&best.roofline, &*best.trial.timing};
+  };
+  for (const auto& placed : {rate_sources(), bound_sources()}) {
+    for (const auto& [from, cell] : placed) {
+      if (from.shown == Shown::people) continue;
+      const bool told = from.name == "share_of_ceiling";
+      Column made = told ? spare_column(letter + "_" + from.name, heading + " " + from.heading, from.unit)
+                         : data_column(letter + "_" + from.name);
+      sources.push_back({std::move(made), [cell = cell, place](const CompareLine& line) { return cell(place(line)); }});
+    }
+  }
+}
+
 SpeedUp of(const CompareLine& line) { return speed_up(line.a->trial, line.b->trial); }
 
 void add_speed_up(Sources& sources) {
@@ -124,6 +141,8 @@ Table compare_table(std::string title, const std::string& name_a, const std::str
   add_side(sources, "a", "A", &CompareLine::a);
   add_side(sources, "b", "B", &CompareLine::b);
   add_speed_up(sources);
+  add_roofline(sources, "a", "A", &CompareLine::a);
+  add_roofline(sources, "b", "B", &CompareLine::b);
   add_config(sources, "a", "config of A", &CompareLine::a);
   add_config(sources, "b", "config of B", &CompareLine::b);
   add_versions(sources, "a", &CompareLine::a);

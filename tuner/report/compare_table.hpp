@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/report/roofline.hpp"
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 
@@ -15,6 +16,7 @@ namespace tilewright {
 struct SideBest {
   Trial trial;
   std::string device;
+  Roofline roofline{};
 };
 
 struct CompareLine {

@@ -56,6 +56,24 @@ TEST(CompareTable, has_the_problems_of_both_sides_with_speed_up_and_verdict) {
   EXPECT_EQ(rows[0]["b_compiler"], "NVRTC 13.0");
 }
 
+TEST(CompareTable, places_both_sides_under_the_ceiling_of_their_own) {
+  CompareLine line = compared(1, 200, 100);
+  line.a->roofline.bytes = line.b->roofline.bytes = 1000;
+  line.a->roofline.flops = line.b->roofline.flops = 0;
+  line.b->roofline.ceiling.emplace();
+  line.b->roofline.ceiling->bytes = 1000;
+  line.b->roofline.ceiling->copy_op_ns = 80;
+  const Table table = compare_table("t", "old", "new", {line});
+  const auto row = nlohmann::json::parse(render_json(table))["rows"][0];
+  EXPECT_DOUBLE_EQ(row["b_share_of_ceiling"], 0.8);
+  EXPECT_TRUE(row["a_share_of_ceiling"].is_null()) << "no ceiling was measured there";
+  EXPECT_DOUBLE_EQ(row["a_gb_per_s"], 5.0);
+  EXPECT_DOUBLE_EQ(row["b_gb_per_s"], 10.0);
+  EXPECT_EQ(row["b_bound"], "memory");
+  EXPECT_EQ(row["b_bytes"], 1000);
+  EXPECT_NE(render_text(table, 0).find("B of ceiling"), std::string::npos);
+}
+
 TEST(CompareTable, sums_up_below) {
   const Table table = compare_table("t", "old", "new", {compared(1, 200, 100), compared(2, 100, 200)});
   EXPECT_EQ(
