@@ -9,7 +9,8 @@ namespace {
 
 using Help = CliTest;
 
-const std::vector<std::string> kVerbs{"sweep", "query", "table", "list", "show", "doctor", "help"};
+const std::vector<std::string> kVerbs{"sweep",  "query", "table",  "fusion", "regret", "prepare", "list",       "show",
+                                      "verify", "bench", "report", "export", "import", "doctor",  "completion", "help"};
 
 TEST_F(Help, is_the_very_text_of_the_document) {
   std::ifstream file(TILEWRIGHT_CLI_DOCUMENT);

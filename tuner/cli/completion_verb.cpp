@@ -125,7 +125,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb completion_verb() {
   Verb verb;
   verb.name = "completion";
-  verb.summary = "Print the script by which a shell completes verbs, options, ops, dims and devices";
+  verb.summary = "Print the script by which a shell completes verbs, options and what values may be";
   verb.usage = "bash|zsh|fish";
   verb.description = {
       "The script asks the program with each press of Tab, so it need not be renewed with it. It is installed with the "

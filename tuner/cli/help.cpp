@@ -83,7 +83,10 @@ std::string exit_codes(const Verb* verb) {
 }
 
 std::string help_text(const Verb& verb) {
-  std::string text = fmt::format("tilewright {} {}\n\n", verb.name, verb.usage);
+  std::string text = fmt::format("tilewright {}", verb.name);
+  // On the lines below where it does not fit.
+  const bool fits = text.size() + 1 + verb.usage.size() <= kWidth;
+  text += (fits ? " " + verb.usage + "\n" : wrap(verb.usage, 4, text.size())) + "\n";
   text += wrap(verb.summary + ".", 0, 0);
   for (const std::string& paragraph : verb.description) text += "\n" + wrap(paragraph, 0, 0);
   std::vector<Option> options = verb.options;

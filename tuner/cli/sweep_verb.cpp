@@ -257,7 +257,8 @@ Verb sweep_verb() {
        "the "
        "cache that is not here."},
       {"replay", "FILE",
-       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE has, with no "
+       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE (export "
+       "--trials) has, with no "
        "device, and tell what each asks for, how long it measures and how much slower its winner is."},
       {"misses", "",
        "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "

@@ -192,15 +192,17 @@ Verb table_verb() {
   Verb verb;
   verb.name = "table";
   verb.summary = "Print winners over shapes, all configs of a problem, effects of a parameter, or two sides compared";
-  verb.usage = "OP [NAME=VALUE...] [OPTION...]";
+  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
-      "The winners of an op, for all problems of the cache or for those that agree with the names given: time with its "
+      "The winners of an op, for all problems of the cache or for those that agree with the names given (dtype=bf16 "
+      "cols=4096,8192): time with its "
       "95 % interval, GB/s or TFLOP/s, share of the measured ceiling, what the time is bound by, speed-up over the "
       "op's "
       "base, match and device. A time of device cpu is the emulator's.",
       "With --all every config that was tried, fastest first, the winner with a star: also registers, shared memory, "
       "spills, occupancy and what became of it. With --by what each value of a parameter costs at best and at the "
-      "median. With --compare two caches, devices or versions side by side. docs/tables.md explains every column.",
+      "median, in each implementation. With --compare two caches, devices or versions side by side. docs/tables.md "
+      "explains every column.",
       "--where, --sort and --columns name columns as CSV and JSON do, those included that text has no room for; "
       "parameters of configs are columns, too.",
   };

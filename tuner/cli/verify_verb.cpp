@@ -180,15 +180,17 @@ Verb verify_verb() {
   Verb verb;
   verb.name = "verify";
   verb.summary = "Check configs against the op's reference on a device, with the errors of every output";
-  verb.usage = "OP [NAME=VALUE...] [OPTION...]";
+  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
       "Runs each config on random inputs and compares every element with the reference, which accumulates in fp64; "
       "then "
       "once more on other inputs, in place where the op allows that. Nothing is timed, and nothing is written to the "
       "cache.",
-      "Where all dims are named, that problem is checked, tuned or not: its winner on the device, or the op's base "
-      "where it "
-      "has none. Else the winners of all tuned problems are that have one of the values given.",
+      "Where all dims are named, each with one value, that problem is checked, tuned or not: its winner on the device, "
+      "or "
+      "the op's base where it has none. Otherwise the winners of the tuned problems that have one of the values given "
+      "are: "
+      "dtype=bf16 cols=4096,8192.",
       "Errors: the largest absolute and relative error of an element, how many are off by more than atol + "
       "rtol·|reference|, "
       "and the error of the whole output norm-wise beside its limit.",
