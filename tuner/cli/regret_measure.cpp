@@ -20,8 +20,8 @@
 namespace tilewright::cli {
 namespace {
 
-/// How far beyond what is tuned a shape may be drawn, and how many are drawn for one that is taken at most.
-constexpr double kBeyond = 2;
+/// A shape is drawn between those that are tuned, and so many for one that is taken at most.
+constexpr double kBeyond = 1;
 constexpr std::size_t kDrawnForOne = 64;
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -17,8 +18,10 @@ namespace {
 constexpr std::size_t kShapesEach = 8;
 constexpr std::size_t kFewestShapes = 64;
 constexpr std::size_t kMostShapes = 512;
-/// How far the drawn shapes reach beyond those that were tuned.
+/// One of so many reaches beyond those that were tuned, so far: applications ask for few such.
+constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
+constexpr std::uint64_t kSeedAround = 1;
 /// What a shape loses that nothing serves but the base.
 const double kUnserved = std::log(2.0);
 
@@ -45,7 +48,10 @@ class Choosing {
       for (const KnownConfig& each : shape.configs) note(each);
       known_.emplace(shape.dims, std::move(shape));
     }
-    shapes_ = draw_shapes(tuned, std::clamp(kShapesEach * most, kFewestShapes, kMostShapes), kBeyond);
+    const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
+    const std::size_t around = count / kOneAroundOf;
+    shapes_ = draw_shapes(tuned, count - around, 1);
+    std::ranges::move(draw_shapes(tuned, around, kBeyond, kSeedAround), std::back_inserter(shapes_));
     for (const ShapeDims& shape : shapes_) expect(tuned, shape);
     std::vector<Spare> chosen;
     while (chosen.size() < most) {

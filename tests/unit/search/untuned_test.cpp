@@ -136,7 +136,7 @@ TEST(Untuned, softmax_from_many_shapes_loses_less_than_3_percent_and_one_in_twen
 }
 
 TEST(Untuned, rmsnorm_from_many_shapes_loses_less_than_3_percent_and_one_in_twenty_10_percent_when_it_is_compiled) {
-  expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.28});
+  expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.38});
 }
 
 TEST(Untuned, gemm_loses_no_more_than_it_did_nor_much_more_when_it_is_compiled) {
