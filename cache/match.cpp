@@ -48,31 +48,13 @@ class Offer {
   }
 
   bool nearest(const ProblemKey& key, DeviceFit device) {
-    const ShapeDims shape = shape_of(key.problem);
     for (const MeasureMode mode : kModes) {
-      const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kNeighbours);
+      const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
       if (shapes.empty()) continue;
-      const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
-        if (tuned_for == shape) return false;
-        const bool has_binary = known.role || known.has_binary;
-        return with_compiles_ ||
-               (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
-      };
-      const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
-      ProblemKey origin = key;
-      const LogPadding padding =
-          log_padding([this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); },
-                      key.problem, device_);
-      const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
-      for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding)) {
-        // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
-        if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
-        for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
-        const bool needs_compile = with_compiles_ && (!near.has_binary || !serves(near.config, near.implementation_hash,
-                                                                                  near.tuned_for, key.problem));
-        if (offer(Fit::nearest, device, row_of(near, origin, mode), needs_compile)) return true;
-      }
-      return false;
+      // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are asked.
+      const auto farther = shapes.begin() + static_cast<std::ptrdiff_t>(std::min(shapes.size(), kNeighbours));
+      return nearest(key, device, mode, {shapes.begin(), farther}) ||
+             (farther != shapes.end() && nearest(key, device, mode, {farther, shapes.end()}));
     }
     return false;
   }
@@ -86,6 +68,29 @@ class Offer {
   }
 
  private:
+  bool nearest(const ProblemKey& key, DeviceFit device, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
+    const ShapeDims shape = shape_of(key.problem);
+    const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
+      if (tuned_for == shape) return false;
+      const bool has_binary = known.role || known.has_binary;
+      return with_compiles_ || (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
+    };
+    const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
+    ProblemKey origin = key;
+    const LogPadding padding = log_padding(
+        [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); }, key.problem, device_);
+    const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
+    for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding)) {
+      // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
+      if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
+      for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
+      const bool needs_compile = with_compiles_ && (!near.has_binary || !serves(near.config, near.implementation_hash,
+                                                                                near.tuned_for, key.problem));
+      if (offer(Fit::nearest, device, row_of(near, origin, mode), needs_compile)) return true;
+    }
+    return false;
+  }
+
   static ShapeDims shape_of(const Problem& problem) {
     ShapeDims shape;
     for (const auto& dim : problem.dims) shape.push_back(dim.second);

@@ -26,8 +26,9 @@ struct FlatShapes {
   [[nodiscard]] std::size_t count() const noexcept { return dims == 0 ? 0 : lengths.size() / dims; }
 };
 
-/// So many shapes are asked about one that was never tuned.
+/// So many shapes are asked about one that was never tuned; and so many in all where of these none may serve it.
 constexpr std::size_t kNeighbours = 16;
+constexpr std::size_t kMostNeighbours = 128;
 
 /// The `most` of `shapes` that are nearest to `shape` while nothing is known of the dims, nearest first. Of equals the one
 /// that comes first.

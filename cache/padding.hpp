@@ -25,7 +25,7 @@ using LogPadding = std::function<double(const std::string& implementation_hash, 
                                         std::span<const std::int64_t> dims)>;
 
 /// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through, and a
-/// cover that has no value at some shape pads nothing there. Keeps references to all it is given.
+/// cover that has no value at some shape pads nothing there. Keeps a reference to `device`.
 [[nodiscard]] LogPadding log_padding(std::function<const ImplementationRecipe&(const std::string& hash)> recipe_of,
                                      const Problem& problem, const DeviceFacts& device);
 

@@ -9,7 +9,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests/page/assets/h200_gemm.db.xz"
 RECORDED_SWEEP = ROOT / "tests/page/assets/h200_sweep.db.xz"
-SHIPPED = ROOT / "kernels/winners/nvidia-h200.db"
+WINNERS = ROOT / "tests/page/assets/h200_winners.db.zst"
 
 
 def missing_module(modules):
@@ -30,9 +30,9 @@ def program(*arguments):
 
 
 def write_real_cache(path):
-    """Trials of gemm sweeps of one H200, failures among them, and the shipped winners with their ceilings."""
+    """Trials of gemm sweeps of one H200, failures among them, and winners of the other ops with their ceilings."""
     path.write_bytes(lzma.decompress(RECORDED.read_bytes()))
-    program("import", SHIPPED, "--cache", path)
+    program("import", WINNERS, "--cache", path)
 
 
 def write_real_sweep(path):

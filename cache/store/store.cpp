@@ -83,15 +83,33 @@ void Store::add_older_interface(const OpInterface& interface) {
   });
 }
 
+namespace {
+
+/// Of an implementation that is there, the recipe is replaced or kept.
+constexpr const char* kReplacing = "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe";
+constexpr const char* kKeeping = "DO NOTHING";
+
+void insert_implementation(Database& database, const std::string& interface_hash,
+                           const StoredImplementation& implementation, const char* where_there) {
+  const std::int64_t interface = ids::need_interface(database, interface_hash);
+  const std::string sql = fmt::format(
+      "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) ON CONFLICT (hash, interface) "
+      "{}",
+      where_there);
+  database.run(sql.c_str(), interface, implementation.hash, implementation.recipe.name,
+               encode_recipe(implementation.recipe));
+}
+
+}  // namespace
+
 void Store::put_implementation(const std::string& interface_hash, const StoredImplementation& implementation) {
-  impl_->writing("store an implementation", [&, &database = impl_->database] {
-    const std::int64_t interface = ids::need_interface(database, interface_hash);
-    database.run(
-        "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) "
-        // What the hash leaves out may have been edited since.
-        "ON CONFLICT (hash, interface) DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe",
-        interface, implementation.hash, implementation.recipe.name, encode_recipe(implementation.recipe));
-  });
+  impl_->writing("store an implementation",
+                 [&] { insert_implementation(impl_->database, interface_hash, implementation, kReplacing); });
+}
+
+void Store::add_implementation(const std::string& interface_hash, const StoredImplementation& implementation) {
+  impl_->writing("store an implementation",
+                 [&] { insert_implementation(impl_->database, interface_hash, implementation, kKeeping); });
 }
 
 void Store::put_device(const DeviceFacts& device) {

@@ -69,11 +69,14 @@ class Store final : public WinnerSource {
   void seal();
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
-  // newest of its op again.
+  // newest of its op again, and that a recipe put last is the one in use.
   void put_interface(const OpInterface& interface);
   /// Adds an interface as older than those of its op that are there.
   void add_older_interface(const OpInterface& interface);
+  /// The recipe put last is that of its hash: what a hash leaves out may have been edited.
   void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
+  /// One that is there stays as it is: who adds does not know whose recipe is the newer one.
+  void add_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
   void put_device(const DeviceFacts& device);
   /// The newest interface stored for an op, or the one with the given hash.
   [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const override;

@@ -118,13 +118,18 @@ class Transfer {
     const std::set<std::pair<std::string, std::string>>& spares = spares_of(key, mode);
     if (spares.empty()) return;
     for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      std::map<std::string, std::map<std::string, Trial>> timed;
       for (const KnownConfig& known : shape.configs) {
         const std::pair identity(known.implementation_hash, known.config.text());
         if (known.role || there.contains(identity)) continue;
-        std::optional<WinnerRow> row = from_.timed(key, mode, known.implementation_hash, known.config);
-        if (!row) continue;
-        Trial& trial = row->winner.trial;
-        to_.put_implementation(key.interface_hash, from_.implementation_by_hash(known.implementation_hash).value());
+        const auto [of, is_new] = timed.try_emplace(known.implementation_hash);
+        if (is_new) {
+          of->second = timed_of(key, mode, known.implementation_hash);
+          to_.add_implementation(key.interface_hash, from_.implementation_by_hash(known.implementation_hash).value());
+        }
+        const auto found = of->second.find(identity.second);
+        if (found == of->second.end()) continue;
+        Trial& trial = found->second;
         if (!spares.contains(identity)) trial.build_key.clear();
         put_build(trial.build_key);
         trial.sweep = 0;
@@ -134,6 +139,17 @@ class Transfer {
         to_.put_trial(key, known.implementation_hash, spare_mark(trial));
       }
     }
+  }
+
+  /// What Store::timed gives of each config of an implementation, all read at once.
+  std::map<std::string, Trial> timed_of(const ProblemKey& key, MeasureMode mode, const std::string& hash) const {
+    std::map<std::string, Trial> timed;
+    for (Trial& trial : from_.trials(key, {hash}, mode)) {
+      if (!is_spare(trial) && (trial.status != TrialStatus::ok || !trial.timing)) continue;
+      std::string config = trial.config.text();
+      timed.insert_or_assign(std::move(config), std::move(trial));
+    }
+    return timed;
   }
 
   /// Implementation and config of all spares of a spec.
@@ -167,7 +183,7 @@ class Transfer {
 
   std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {
     const auto implementation = from_.implementation_by_hash(row.implementation_hash);
-    to_.put_implementation(key.interface_hash, implementation.value());
+    to_.add_implementation(key.interface_hash, implementation.value());
     // A trial that came from here in the first place.
     for (const Trial& known : to_.trials(key, {row.implementation_hash}, row.mode)) {
       if (known.status == TrialStatus::ok && same_trial(known, row.winner.trial)) return known.id;

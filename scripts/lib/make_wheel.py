@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 
@@ -23,11 +24,13 @@ def version_of(functions):
     return functions.tw_version().decode()
 
 
-def winners_for(functions):
-    """The shipped winners that the library opens: those of an older schema must be brought forward first."""
+def winners_for(functions, folder):
+    """The shipped winners, unpacked into the folder, that the library opens: those of an older schema must be brought forward first."""
     functions.tw_last_error.restype = ctypes.c_char_p
     functions.tw_close.argtypes = [ctypes.c_void_p]
-    for winners in sorted((ROOT / "kernels" / "winners").iterdir()):
+    for packed in sorted((ROOT / "kernels" / "winners").glob("*.zst")):
+        winners = folder / packed.stem
+        subprocess.run(["zstd", "--decompress", "--quiet", "--force", packed, "-o", winners], check=True)
         launcher = ctypes.c_void_p()
         if functions.tw_open(os.fsencode(winners), ctypes.byref(launcher)) == 0:
             functions.tw_close(launcher)
@@ -83,7 +86,9 @@ def main():
     tag = f"py3-none-{platform_of(library)}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"tilewright-{version}-{tag}.whl"
-    write(path, files_of(library, winners_for(functions), version, tag), int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
+    with tempfile.TemporaryDirectory() as unpacked:
+        files = files_of(library, winners_for(functions, pathlib.Path(unpacked)), version, tag)
+    write(path, files, int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
     print(path)
 
 

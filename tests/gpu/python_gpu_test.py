@@ -40,7 +40,7 @@ def cache():
     unittest.addModuleCleanup(folder.cleanup)
     path = pathlib.Path(folder.name) / "cache.db"
     subprocess.run([program, "import", winners, "--cache", path], check=True, capture_output=True)
-    # Of strided rows and of gemm none are shipped. Without NVRTC this fails, and the tests of them are skipped.
+    # Of strided rows none are shipped, of gemm no such product. Without NVRTC this fails, and the tests of them are skipped.
     for problem in (["softmax", "rows=256", "cols=1024", "pitch=strided"], ["gemm", "m=512", "n=512", "k=512"]):
         subprocess.run([program, "sweep", *problem, "dtype=bf16", "--max-configs", "4", "--budget-ms", "5", "--no-ceilings",
                         "--quiet", "--cache", path], check=False, capture_output=True)

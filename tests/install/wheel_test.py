@@ -76,6 +76,7 @@ class Wheel(unittest.TestCase):
         self.assertTrue(match.startswith("exact"), match)
         with zipfile.ZipFile(self.path) as wheel:
             self.assertEqual(int(winners), sum(name.startswith("tilewright/winners/") for name in wheel.namelist()))
+        self.assertGreaterEqual(int(winners), 1)
 
 
 if __name__ == "__main__":

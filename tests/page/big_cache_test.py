@@ -5,7 +5,7 @@ import unittest
 
 import make_big_cache
 from browser import BrowserTest
-from real_records import SHIPPED, program
+from real_records import WINNERS, program
 
 # Of the processor, for all threads of the page's process: what depends little on what else runs. The view that a report opens
 # with has less than the others, which may be linked to.
@@ -19,7 +19,7 @@ class BigCache(BrowserTest):
     def setUpClass(cls):
         super().setUpClass()
         small, big = cls.folder / "small.db", cls.folder / "big.db"
-        program("import", SHIPPED, "--cache", small)
+        program("import", WINNERS, "--cache", small)
         make_big_cache.main(small, big)
         cls.report = cls.folder / "report.html"
         began = time.monotonic()

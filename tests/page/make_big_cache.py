@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a big cache: `make_big_cache.py SMALL BIG [WINNERS TRIALS]`.
 
-SMALL is a cache of this schema with softmax winners of a GPU (an import of kernels/winners/nvidia-h200.db). BIG is its copy with
+SMALL is a cache of this schema with softmax winners of a GPU (an import of tests/page/assets/h200_winners.db.zst). BIG is its copy with
 WINNERS (10000) problems of softmax in bf16 over a grid of rows and cols, and TRIALS (200000) trials of them: real configs,
 drawn times, one in forty failed, with rounds, a sweep that tells when it did what, and winners with evidence. The same each time.
 """

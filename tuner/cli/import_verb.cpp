@@ -17,6 +17,7 @@
 #include "tuner/cli/verb.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/units.hpp"
+#include "tuner/search/recording_file.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -80,7 +81,7 @@ Store open_source(const std::filesystem::path& file, Console& console) {
         "`tilewright export -o FILE` makes of that",
         file.string()));
   }
-  Store from(file, {.access = StoreAccess::copy});
+  Store from = open_recording(file);
   from.check();
   if (writable_by_others(file)) {
     console.say(fmt::format("tilewright: note that others can write {}: its binaries are code that will run here",
@@ -157,6 +158,7 @@ Verb import_verb() {
   };
   verb.options = {{"conflicts", "", "Print the conflicts instead of what came in."}, kCache, kFormat};
   verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."},
+                   {"tilewright import winners.db.zst", "The same, packed: `zstd -19 winners.db` made it."},
                    {"tilewright import node1.db node2.db node3.db --conflicts", "What several machines found."}};
   verb.exit_codes =
       "0 done, 1 the file has no winners, or it or the cache cannot be used, 2 the command line is wrong.";

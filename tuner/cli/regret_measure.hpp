@@ -31,7 +31,7 @@ class RegretMeasure {
   [[nodiscard]] const DeviceFacts& device() const noexcept { return bench_->device().facts(); }
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
 
-  /// Shapes for a spec that share no dim with those tuned, which are drawn by --seed within twice their range; none moves
+  /// Shapes for a spec that share no dim with those tuned, which are drawn by --seed between them; none moves
   /// more bytes than the largest of these. Fewer than `count` where there are no more.
   [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                           std::size_t count) const;

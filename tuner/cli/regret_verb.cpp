@@ -107,7 +107,7 @@ std::vector<std::string> sweeps_of(const std::vector<Problem>& problems, const A
 /// What the options mean in words.
 std::string title_of(const std::string& op, const RegretSetting& setting, bool named) {
   const std::string others = setting.left_out == LeftOut::relatives ? " with all that share a dim with it" : "";
-  if (named) return fmt::format("Regret of {}: shapes served as if none of them were tuned", op);
+  if (named) return fmt::format("Regret of {}: named shapes, each left out in turn if it is tuned", op);
   return fmt::format("Regret of {}: each tuned shape left out{}, and served by the rest", op, others);
 }
 

@@ -16,12 +16,12 @@
 namespace tilewright {
 namespace {
 
-// Far above any recording: a broken size takes no memory.
+// Far above any that is shipped: a broken size takes no memory.
 constexpr unsigned long long kMost = 1ULL << 30;
 
 std::string unpack(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(fmt::format("cannot read the recording {}", file.string()));
+  if (!stream) throw Error(fmt::format("cannot read {}", file.string()));
   const std::string frame{std::istreambuf_iterator<char>(stream), {}};
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   // Neither "unknown" nor "no frame" is below it.
@@ -29,7 +29,7 @@ std::string unpack(const std::filesystem::path& file) {
     std::string content(size, '\0');
     if (ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size()) == size) return content;
   }
-  throw Error(fmt::format("{} is no whole zstd frame; pack a recording with `zstd -19 FILE`", file.string()));
+  throw Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
 }
 
 /// A file of its own, gone with this.
@@ -37,7 +37,7 @@ class Unpacked {
  public:
   explicit Unpacked(const std::filesystem::path& packed) {
     const std::string content = unpack(packed);
-    std::string name = (temporary_folder("unpack the recording") / "tilewright-recording-XXXXXX").string();
+    std::string name = (temporary_folder("unpack a cache") / "tilewright-unpacked-XXXXXX").string();
     const int made = ::mkstemp(name.data());
     if (made < 0) throw Error(fmt::format("cannot make a temporary file {} to unpack {}", name, packed.string()));
     ::close(made);

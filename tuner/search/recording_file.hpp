@@ -5,7 +5,7 @@
 
 #include "cache/store/store.hpp"
 
-/// Recordings as files: a cache, or one that zstd has packed, as they are shipped for comparisons of strategies.
+/// Recordings and shipped winners as files: a cache, or one that zstd has packed.
 namespace tilewright {
 
 /// Opens a copy of a cache, of an older schema even. A name that ends in `.zst` is one zstd frame around a cache, as the

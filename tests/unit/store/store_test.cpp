@@ -134,6 +134,8 @@ TEST(Store, an_implementation_whose_recipe_was_edited_under_the_same_hash_has_th
   edited.recipe.covers.emplace("cols", Formula::parse("128"));
   store.put_implementation(softmax_interface().hash(), edited);
   EXPECT_EQ(store.implementation_by_hash("impl-1")->recipe, edited.recipe);
+  store.add_implementation(softmax_interface().hash(), onchip());
+  EXPECT_EQ(store.implementation_by_hash("impl-1")->recipe, edited.recipe) << "an import may bring an older one";
   EXPECT_EQ(store.counts().implementations, 1);
 }
 
