@@ -126,7 +126,9 @@ class Page(BrowserTest):
             return [configsOf(problem, state).filter(isTimed).length, winnerOf(problem, state).get('winner')]; }""")
         self.assertEqual(self.charts(page)[0], counts[0])
         page.locator("summary").first.click()
-        marked = page.locator("table tbody th", has_text="(winner)").all_inner_texts()
+        winner = page.locator("table tbody th", has_text="(winner)")
+        winner.first.wait_for()  # The table is made once it is unfolded.
+        marked = winner.all_inner_texts()
         self.assertEqual(marked, [f"{counts[1]} (winner)"])
 
     def test_filters_narrow_what_is_shown_and_stand_in_the_address(self):
