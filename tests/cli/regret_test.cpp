@@ -128,7 +128,8 @@ TEST_F(RegretVerb, that_cannot_be_measured_says_why) {
     EXPECT_TRUE(contains(outcome.err, text)) << outcome.err;
   }
   // Nothing of the device at hand is in the cache.
-  const Outcome none = run({"regret", "softmax", "--measure", "--device", "cpu", "--cache", TILEWRIGHT_SHIPPED_WINNERS});
+  const Outcome none =
+      run({"regret", "softmax", "--measure", "--device", "cpu", "--cache", TILEWRIGHT_SHIPPED_WINNERS});
   EXPECT_EQ(none.code, 1) << none.err;
   EXPECT_TRUE(contains(none.out, "has no winner of softmax on cpu")) << none.out;
   // Tuned as another op than it is defined now.
