@@ -49,6 +49,7 @@ std::unique_ptr<Workspaces::Memory> Workspaces::take_unused(std::uint64_t contex
     std::unique_ptr<Memory> memory = std::move(each->second);
     memories_.erase(each);
     memory->graph_gone = nullptr;
+    if (memory->cleared_in_stream) memory->zeros_are_spoilt = true;
     return memory;
   }
   return nullptr;
@@ -132,6 +133,7 @@ Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, cons
     driver.call("clearing a workspace", driver.table().memset_d8_async, buffer.address(), static_cast<unsigned char>(0),
                 buffer.bytes(), stream);
     memory.zeros_are_spoilt = false;
+    memory.cleared_in_stream = true;
   }
   Addresses addresses{};
   for (std::size_t i = 0; i < plan.placements.size(); ++i) {

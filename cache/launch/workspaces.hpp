@@ -45,6 +45,8 @@ class Workspaces {
     std::vector<cuda::Buffer> zeroed;
     /// A launch failed between its kernels: what a later one would have made zero again may not be.
     bool zeros_are_spoilt = false;
+    /// That was mended by a clearing in a stream. A graph that holds one and is never launched has cleared nothing.
+    bool cleared_in_stream = false;
     /// The caller's; 0: none, or no longer. Looked at without the lock to choose a memory.
     std::atomic<cuda::Address> given = 0;
     std::size_t given_bytes = 0;

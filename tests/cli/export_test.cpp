@@ -90,6 +90,8 @@ TEST_F(ExportVerb, tells_what_stays_behind_and_how_to_take_it_along) {
   EXPECT_TRUE(contains(outcome.out, "stay behind, failed ones included: --trials, --csv and --jsonl take them"))
       << outcome.out;
   EXPECT_FALSE(contains(run({"export", "--csv", "-", "--cache", out()}).out, "compile_failed"));
+  const Outcome part = run_here({"export", "-o", out(), "--force", "demo", "rows=2"});
+  EXPECT_FALSE(contains(part.out, "stay behind")) << "of a part, what is beside it is not meant\n" << part.out;
   // What was said to take them does.
   EXPECT_TRUE(contains(run_here({"export", "--csv", "-"}).out, "compile_failed"));
   const std::string recording = (folder / "recording.db").string();

@@ -114,6 +114,8 @@ TEST_F(RegretVerb, that_cannot_be_measured_says_why) {
   const std::pair<std::vector<std::string>, std::string> mistakes[] = {
       {{"regret", "lapse", "--seeded", "3"}, "--seeded goes with --measure"},
       {{"regret", "lapse", "--into", "x.db"}, "--into goes with --measure"},
+      {{"regret", "lapse", "--budget", "5s"}, "--budget goes with --measure"},
+      {{"regret", "lapse", "--jobs", "2"}, "--jobs goes with --measure"},
       {{"regret", "lapse", "--measure", "--seeded", "0"}, "--seeded"},
       {{"regret", "lapse", "--measure", "--seeded", "many"}, "--seeded"},
       {{"regret", "lapse", "--measure", "--device", "cpuu"}, "'cpu'"},

@@ -252,7 +252,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
     notes.push_back(fmt::format("{} has {} with {} trials and {} binaries.", target->file.string(),
                                 size_text(target->file), trials, made.counts().binaries));
     const std::int64_t others = store.counts().trials - trials;
-    if (!recording && others > 0) {
+    // Of a part, those of the rest of the cache are not meant.
+    const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
+    if (!recording && is_whole && others > 0) {
       notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",
                                   counted(static_cast<std::size_t>(others), "other trial")));
     }

@@ -113,7 +113,8 @@ std::string title_of(const std::string& op, const RegretSetting& setting, bool n
 
 void refuse_without_measure(const Arguments& arguments) {
   if (arguments.has("measure")) return;
-  for (const char* const option : {"seeded", "into"}) {
+  for (const char* const option :
+       {"seeded", "seed", "into", "budget", "budget-ms", "strategy", "max-configs", "max-trials", "jobs", "timeout"}) {
     if (arguments.has(option)) throw UsageError(fmt::format("--{} goes with --measure", option));
   }
 }

@@ -29,6 +29,11 @@ std::string unpack(const std::filesystem::path& file) {
     std::string content(size, '\0');
     if (ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size()) == size) return content;
   }
+  if (size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && size > kMost) {
+    throw Error(
+        fmt::format("{} is {} MiB unpacked, more than the {} MiB that are read packed; unpack it with `zstd -d {}`",
+                    file.string(), size >> 20, kMost >> 20, file.string()));
+  }
   throw Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
 }
 
