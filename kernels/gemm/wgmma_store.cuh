@@ -107,8 +107,10 @@ struct TileStore {
         };
         finish(values, first_row, first_column, bias_at, residual_at);
         if constexpr (Config::tensor_store) {
-          unsigned char* const buffer = storage.c[warpgroup][(slab * kPieces + piece) % G::kStoreBuffers];
-          store_by_map(buffer, values, first_row, first_column);
+          // Buffers take turns. Where a tile has an odd number of pieces, the next begins with the buffer of its last.
+          const int turn = slab * kPieces + piece;
+          const bool is_other = turn > 0 || G::kSlabs * kPieces % G::kStoreBuffers == 0;
+          store_by_map(storage.c[warpgroup][turn % G::kStoreBuffers], is_other, values, first_row, first_column);
         } else {
           store_directly(values, first_row, first_column);
         }
@@ -173,11 +175,18 @@ struct TileStore {
     }
   }
 
+  // `is_other` says that the last piece was stored from another buffer.
   template <int kValues>
-  __device__ __forceinline__ void store_by_map(unsigned char* buffer, const float (&values)[kValues], i64 first_row,
-                                               i64 first_column) const {
+  __device__ __forceinline__ void store_by_map(unsigned char* buffer, bool is_other, const float (&values)[kValues],
+                                               i64 first_row, i64 first_column) const {
     // What was stored from this buffer before has been read.
-    if (is_leader()) ptx::bulk_wait_read<G::kStoreBuffers - 1>();
+    if (is_leader()) {
+      if (is_other) {
+        ptx::bulk_wait_read<G::kStoreBuffers - 1>();
+      } else {
+        ptx::bulk_wait_read<0>();
+      }
+    }
     sync();
     to_shared(buffer, values);
     ptx::fence_shared_to_async();
