@@ -7,6 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/combinations.hpp"
@@ -51,6 +54,11 @@ class Offer {
     for (const MeasureMode mode : kModes) {
       const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
       if (shapes.empty()) continue;
+      if (const auto learned = source_.learned(key, mode)) {
+        const std::vector<NearConfig> ranked = rank_by_model(*learned, key, shapes.front());
+        if (offer_one_of(ranked, key, device, mode)) return true;
+        if (!ranked.empty()) continue;
+      }
       // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are asked.
       const auto farther = shapes.begin() + static_cast<std::ptrdiff_t>(std::min(shapes.size(), kNeighbours));
       return nearest(key, device, mode, {shapes.begin(), farther}) ||
@@ -76,11 +84,59 @@ class Offer {
       return with_compiles_ || (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
     };
     const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
-    ProblemKey origin = key;
     const LogPadding padding = log_padding(
         [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); }, key.problem, device_);
     const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
-    for (const NearConfig& near : rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding)) {
+    return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key, device,
+                        mode);
+  }
+
+  /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may be
+  /// compiled, all that it was learned of. `nearest` is a tuned shape.
+  std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, const ShapeDims& nearest) {
+    std::vector<NearConfig> ranked;
+    const auto interface = source_.interface_by_hash(key.interface_hash);
+    if (!interface) return ranked;
+    const ShapeDims shape = shape_of(key.problem);
+    const DeviceFacts facts = facts_of(key.device_fingerprint);
+    std::set<std::pair<std::string, std::string>> taken;
+    const auto consider = [&](NearConfig&& near) {
+      const ImplementationRecipe& known = recipe(near.implementation_hash);
+      if (known.kernels.empty() || !allowed(known, near.config, key.problem, facts)) return;
+      const auto features =
+          learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
+      if (!features) return;
+      near.expected_loss = learned.model->loss(*features);
+      ranked.push_back(std::move(near));
+    };
+    for (const Server& each : learned.servers) {
+      if (each.tuned_for == shape || !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
+        continue;
+      if (!taken.emplace(each.implementation_hash, each.config.text()).second) continue;
+      consider({each.tuned_for, each.role, each.implementation_hash, each.config});
+    }
+    for (std::size_t i = 0; with_compiles_ && i < learned.model->configs().size(); ++i) {
+      const auto& [implementation, config] = learned.model->configs()[i];
+      const std::string& hash = learned.model->space().implementations[implementation];
+      if (taken.contains({hash, config.text()})) continue;
+      consider({nearest, std::nullopt, hash, config, false, false});
+    }
+    std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
+    return ranked;
+  }
+
+  /// Of the device that trials are of.
+  DeviceFacts facts_of(const std::string& fingerprint) const {
+    for (DeviceFacts& known : source_.devices()) {
+      if (known.fingerprint() == fingerprint) return std::move(known);
+    }
+    return device_;
+  }
+
+  bool offer_one_of(const std::vector<NearConfig>& ranked, const ProblemKey& key, DeviceFit device, MeasureMode mode) {
+    ProblemKey origin = key;
+    const ShapeDims shape = shape_of(key.problem);
+    for (const NearConfig& near : ranked) {
       // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
       if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
       for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];

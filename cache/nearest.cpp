@@ -73,6 +73,20 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
   return nearest_shapes(tuned_shapes(key, mode), shape, most);
 }
 
+std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
+  std::vector<Server> servers;
+  ByConfig<bool> taken;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      const bool is_winner = each.role && *each.role != WinnerRole::base;
+      if (!is_winner && !each.is_spare) continue;
+      if (!each.config.specialised() && !taken.emplace(identity(each), true).second) continue;
+      servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
+    }
+  }
+  return servers;
+}
+
 double Expectation::distance_to(std::span<const std::int64_t> dims) const {
   double sum = 0;
   for (std::size_t d = 0; d < steps_.size(); ++d) {

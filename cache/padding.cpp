@@ -32,8 +32,7 @@ double padding_of(const ImplementationRecipe& recipe, const Config& config, cons
   return padding;
 }
 
-LogPadding log_padding(std::function<const ImplementationRecipe&(const std::string& hash)> recipe_of,
-                       const Problem& problem, const DeviceFacts& device) {
+LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device) {
   return [recipe_of = std::move(recipe_of), problem = Problem(problem), &device](
              const std::string& hash, const Config& config, std::span<const std::int64_t> dims) mutable {
     const ImplementationRecipe& recipe = recipe_of(hash);

@@ -20,13 +20,15 @@ namespace tilewright {
 [[nodiscard]] double padding_of(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                                 const DeviceFacts& device);
 
+/// The recipe of an implementation, by its hash; it stays where it is.
+using RecipeOf = std::function<const ImplementationRecipe&(const std::string& hash)>;
+
 /// The natural logarithm of a config's padding at a shape of the op.
 using LogPadding = std::function<double(const std::string& implementation_hash, const Config& config,
                                         std::span<const std::int64_t> dims)>;
 
 /// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through, and a
 /// cover that has no value at some shape pads nothing there. Keeps a reference to `device`.
-[[nodiscard]] LogPadding log_padding(std::function<const ImplementationRecipe&(const std::string& hash)> recipe_of,
-                                     const Problem& problem, const DeviceFacts& device);
+[[nodiscard]] LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device);
 
 }  // namespace tilewright

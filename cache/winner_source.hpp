@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cache/loss_model.hpp"
 #include "cache/store/records.hpp"
 
 /// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other file
@@ -15,6 +17,22 @@
 /// Every method reads, may throw CacheError for a file that is damaged or cannot be read, and belongs to one thread at a
 /// time.
 namespace tilewright {
+
+/// A config with a binary that may serve other shapes than its own: a winner, but no base, or a spare.
+struct Server {
+  std::vector<std::int64_t> tuned_for;
+  /// The role in which it is a winner there; nothing: it is a spare.
+  std::optional<WinnerRole> role;
+  std::string implementation_hash;
+  Config config;
+};
+
+/// What was learned of an op, dtype and attributes on a device, and who is there to serve: a config without specialised dims
+/// once, others once for each shape.
+struct Learned {
+  std::shared_ptr<const LossModel> model;
+  std::vector<Server> servers;
+};
 
 class WinnerSource {
  public:
@@ -61,6 +79,9 @@ class WinnerSource {
   [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
+  /// What was learned of that spec, as it was when it was learned, and who can serve now; null: nothing was. Read once.
+  [[nodiscard]] virtual std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const = 0;
+
   /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest trial:
   /// for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a spare that
   /// nobody timed here has no timing.
@@ -73,5 +94,8 @@ class WinnerSource {
   /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
   [[nodiscard]] virtual std::vector<std::byte> binary(const std::string& content_hash) const = 0;
 };
+
+/// Those of these shapes, in their order.
+[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);
 
 }  // namespace tilewright

@@ -40,6 +40,7 @@ class Bundle final : public WinnerSource {
                                                                   std::size_t most) const override;
   [[nodiscard]] std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
+  [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const std::string& implementation_hash,
                                                const Config& config) const override;
@@ -51,8 +52,9 @@ class Bundle final : public WinnerSource {
 
  private:
   ContainerReader container_;
-  /// The tuned shapes that were asked for, by their key in the file, which never changes.
+  // The tuned shapes and what was learned, as far as they were asked for, by their keys in the file, which never changes.
   mutable std::map<std::string, FlatShapes> tuned_;
+  mutable std::map<std::string, std::shared_ptr<const Learned>> learned_;
 };
 
 /// What a bundle was made of.

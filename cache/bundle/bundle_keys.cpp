@@ -51,6 +51,14 @@ std::string known_key(const ProblemKey& key, MeasureMode mode, const std::vector
   return of_winners("known", key, mode, fmt::format("{}\n{}", key.problem.spec.text(), fmt::join(dims, ",")));
 }
 
+std::string loss_model_key(const ProblemKey& key, MeasureMode mode) {
+  return of_winners("model", key, mode, key.problem.spec.text());
+}
+
+std::string servers_key(const ProblemKey& key, MeasureMode mode) {
+  return of_winners("servers", key, mode, key.problem.spec.text());
+}
+
 std::string encode_row(const WinnerRow& row) {
   const Winner& winner = row.winner;
   const Trial& trial = winner.trial;
@@ -135,6 +143,27 @@ std::vector<KnownRow> decode_known(const std::string& text) {
     known.has_failed = !known.role && !known.is_spare && !known.was_timed();
   }
   return rows;
+}
+
+std::string encode_servers(const std::vector<Server>& servers) {
+  json items = json::array();
+  for (const Server& each : servers) {
+    items.push_back({each.tuned_for, each.role ? json(name(*each.role)) : json(nullptr), each.implementation_hash,
+                     each.config.text()});
+  }
+  return items.dump();
+}
+
+std::vector<Server> decode_servers(const std::string& text) {
+  std::vector<Server> servers;
+  for (const json& item : json::parse(text)) {
+    Server& server = servers.emplace_back();
+    item.at(0).get_to(server.tuned_for);
+    if (!item.at(1).is_null()) server.role = decode_role(item.at(1).get<std::string>());
+    item.at(2).get_to(server.implementation_hash);
+    server.config = config_from(item.at(3));
+  }
+  return servers;
 }
 
 std::string encode_build(const Build& build) {

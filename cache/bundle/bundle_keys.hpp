@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cache/store/records.hpp"
+#include "cache/winner_source.hpp"
 
 /// Under which keys a bundle has what, and in which form winners are in it. Shared by writing and reading; private to
 /// cache/bundle.
@@ -25,6 +26,9 @@ inline const std::string kDevices = "devices";
 /// Of the shape with these dims; those of `key` play no part.
 [[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const std::vector<std::int64_t>& dims);
 
+[[nodiscard]] std::string loss_model_key(const ProblemKey& key, MeasureMode mode);
+[[nodiscard]] std::string servers_key(const ProblemKey& key, MeasureMode mode);
+
 // JSON. What is read back is judged: BadRow, or an exception of the JSON library.
 [[nodiscard]] std::string encode_row(const WinnerRow& row);
 /// The device is known by its fingerprint alone.
@@ -36,6 +40,8 @@ struct KnownRow {
 };
 [[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
 [[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
+[[nodiscard]] std::string encode_servers(const std::vector<Server>& servers);
+[[nodiscard]] std::vector<Server> decode_servers(const std::string& text);
 [[nodiscard]] std::string encode_build(const Build& build);
 [[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
 

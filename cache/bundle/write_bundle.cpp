@@ -103,6 +103,23 @@ class Writing {
       out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.rows));
     }
     out_.put(key, tuned.dump());
+    add_learned(spec);
+  }
+
+  /// Who serves is of this bundle: of the cache's winners it may have a part.
+  void add_learned(const Spec& spec) {
+    if (spec.shapes.empty()) return;
+    const Shape& any = spec.shapes.begin()->second;
+    const auto learned = from_.learned(any.key, any.mode);
+    if (!learned) return;
+    std::vector<KnownShape> here;
+    for (const auto& [dims, shape] : spec.shapes) {
+      KnownShape& at = here.emplace_back();
+      at.dims = dims;
+      for (const bundle::KnownRow& row : shape.rows) at.configs.push_back(row.known);
+    }
+    out_.put(bundle::loss_model_key(any.key, any.mode), learned->model->encode());
+    out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(servers_of(here)));
   }
 
   /// Adds the binary of a spare; the key of its build, empty where the cache has none.

@@ -247,6 +247,11 @@ std::uint64_t Store::winners_state() const {
     // The trials of a sweep that goes on play no part.
     add(database.query("SELECT count(ended_at) FROM sweeps"));
     add(database.query("SELECT ifnull((SELECT iif(sweep IS NULL, id, 0) FROM trials ORDER BY id DESC LIMIT 1), 0)"));
+    Query learned = database.query("SELECT hash FROM loss_models ORDER BY id");
+    while (learned.next()) {
+      const std::string hash = learned.text(0);
+      state.push_back(XXH3_64bits(hash.data(), hash.size()));
+    }
     // A trial is of one problem, device and mode. All of this is in the index.
     Query rows =
         database.query("SELECT trial, position, role = 'best', role = 'base' FROM winners INDEXED BY winners_by_spec");

@@ -159,6 +159,11 @@ class Store final : public WinnerSource {
                                                const std::string& implementation_hash,
                                                const Config& config) const override;
 
+  // What was learned; a spec has one on a device and in a mode, the last.
+  void put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model);
+  /// Read anew when the file has changed.
+  [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
+
   // Ceilings. All are kept, the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);
   [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes, int reads,

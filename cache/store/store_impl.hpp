@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -87,13 +88,24 @@ struct Store::Impl {
   bool in_batch = false;
   std::int64_t version_at_opening = 0;
 
-  /// The tuned shapes that were asked for, by ids of spec and device and by mode, as of a state of the file.
+  /// The tuned shapes and what was learned, as far as they were asked for, by ids of spec and device and by mode, as of a
+  /// state of the file.
   struct Tuned {
     /// Counts of commits of others, of own changes, and of reopenings.
     std::array<std::int64_t, 3> state{};
     std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, FlatShapes> shapes;
+    std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, std::shared_ptr<const Learned>> learned;
   };
   Tuned tuned;
+  /// It, as of now: inside a snapshot.
+  Tuned& current() {
+    Query version = database.query("PRAGMA data_version");
+    version.next();
+    const std::array state{version.integer(0), static_cast<std::int64_t>(database.handle().getTotalChanges()),
+                           database.generation()};
+    if (tuned.state != state) tuned = {state, {}, {}};
+    return tuned;
+  }
 };
 
 /// Seconds since 1970.

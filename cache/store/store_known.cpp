@@ -2,7 +2,6 @@
 // What the shapes near a problem are asked for.
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -112,12 +111,7 @@ std::vector<std::vector<std::int64_t>> Store::tuned_near(const ProblemKey& key, 
     const auto snapshot = database.begin_read();
     const auto found = tuned_by(database, key);
     if (!found) return std::vector<ShapeDims>();
-    Query version = database.query("PRAGMA data_version");
-    version.next();
-    Impl::Tuned& tuned = impl_->tuned;
-    const std::array state{version.integer(0), static_cast<std::int64_t>(database.handle().getTotalChanges()),
-                           database.generation()};
-    if (tuned.state != state) tuned = {state, {}};
+    Impl::Tuned& tuned = impl_->current();
     const std::tuple which(found->first, found->second, mode);
     auto known = tuned.shapes.find(which);
     if (known == tuned.shapes.end()) known = tuned.shapes.emplace(which, read_tuned(database, *found, mode)).first;

@@ -42,7 +42,9 @@ class Transfer {
       : from_(from), to_(to), conflicts_(conflicts) {}
 
   std::vector<Transferred> run(const TransferFilter& filter) {
-    for (const Group& group : groups(filter)) move(group);
+    const std::vector<Group> all_groups = groups(filter);
+    for (const Group& group : all_groups) move(group);
+    put_models();
     for (const std::string& device : devices_) {
       for (const Ceiling& ceiling : from_.ceilings(device)) {
         if (!to_.ceiling(device, ceiling.bytes, ceiling.reads, ceiling.mode)) to_.put_ceiling(device, ceiling);
@@ -72,6 +74,7 @@ class Transfer {
   void move(const Group& group) {
     const Store::WinnerRow& first = group.front();  // the best: rows are ordered by role
     const std::string device = first.device.fingerprint();
+    specs_.try_emplace({first.problem.spec.text(), first.interface_hash, device, first.mode}, &group);
     Transferred& counts = counts_[{first.problem.spec.op, device}];
     counts.op = first.problem.spec.op;
     counts.device = device;
@@ -92,6 +95,21 @@ class Transfer {
     ++(there.empty() ? counts.added : counts.replaced);
   }
 
+  /// What was learned of more shapes is worth more.
+  void put_models() {
+    for (const auto& [key_of_spec, group] : specs_) {
+      const Store::WinnerRow& any = group->front();
+      const ProblemKey key{any.problem, any.interface_hash, any.device.fingerprint()};
+      const auto theirs = from_.learned(key, any.mode);
+      const auto ours = theirs ? to_.learned(key, any.mode) : nullptr;
+      if (!theirs || (ours && ours->model->shapes() >= theirs->model->shapes())) continue;
+      for (const std::string& hash : theirs->model->space().implementations) {
+        if (auto stored = from_.implementation_by_hash(hash)) to_.add_implementation(key.interface_hash, *stored);
+      }
+      to_.put_loss_model(key, any.mode, *theirs->model);
+    }
+  }
+
   void put(const ProblemKey& key, const Group& group) {
     const auto interface = from_.interface_by_hash(key.interface_hash);
     if (interfaces_.insert(key.interface_hash).second) to_.add_older_interface(interface.value());
@@ -103,6 +121,8 @@ class Transfer {
       const auto [place, is_new] = trials.try_emplace(winner.trial.id, 0);
       if (is_new) place->second = put_trial(key, row);
       winner.trial.id = place->second;
+      // What forbids the rest of the space is the same for all roles, and long.
+      if (winner.role != WinnerRole::best) winner.choice.forbidden.clear();
       winners.push_back(std::move(winner));
     }
     to_.put_winners(key, group.front().mode, winners);
@@ -202,9 +222,9 @@ class Transfer {
   std::set<std::string> devices_;
   std::set<std::string> interfaces_;
   std::set<std::string> builds_;
-  std::map<std::tuple<std::string, std::string, std::string, MeasureMode>,
-           std::set<std::pair<std::string, std::string>>>
-      spares_;
+  using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
+  std::map<SpecKey, const Group*> specs_;
+  std::map<SpecKey, std::set<std::pair<std::string, std::string>>> spares_;
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.

@@ -18,6 +18,7 @@
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/compile/source.hpp"
+#include "tuner/search/learn.hpp"
 #include "tuner/search/spares.hpp"
 #include "tuner/sweep/builder.hpp"
 
@@ -30,6 +31,8 @@ constexpr std::int64_t kMostConfigs = 4096;
 /// What became of one op, dtype and attributes on one device.
 struct Prepared {
   std::size_t there = 0, added = 0, failed = 0;
+  /// Shapes that its trials taught of; 0: they are too few.
+  std::size_t learned_from = 0;
 };
 
 /// Makes spares for the specs of one device; all must outlive it.
@@ -42,7 +45,16 @@ class Preparing {
     const OpInterface& interface = definition.interface;
     ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
     for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-    Prepared prepared{.there = count_spares(store_, key, mode_), .added = 0, .failed = 0};
+    Prepared prepared{.there = count_spares(store_, key, mode_)};
+    // As they are described now: what a block covers says nothing of its code.
+    for (const Implementation& each : definition.implementations) {
+      if (store_.implementation_by_hash(each.hash))
+        store_.put_implementation(key.interface_hash, {each.hash, each.recipe});
+    }
+    if (const auto model = learn(store_, interface, spec, device_, mode_)) {
+      store_.put_loss_model(key, mode_, *model);
+      prepared.learned_from = model->shapes();
+    }
     if (prepared.there >= most_) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition), most_ - prepared.there);
@@ -123,8 +135,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
 
   Table table;
   table.title = fmt::format("Binaries of {} for shapes never tuned", op);
-  table.columns = {
-      {"spec", "spec"}, {"added", "added"}, {"there", "there before"}, {"failed", "failed"}, {"device", "device"}};
+  table.columns = {{"spec", "spec"},     {"learned_from", "shapes learned from"},
+                   {"added", "added"},   {"there", "there before"},
+                   {"failed", "failed"}, {"device", "device"}};
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::map<std::string, OpSpec> specs = specs_of(store, definition.interface, device, mode);
     if (specs.empty()) continue;
@@ -135,8 +148,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
     for (const auto& [text, spec] : specs) {
       if (interrupted()) break;
       const Prepared done = preparing.run(definition, spec);
-      table.rows.push_back({text, static_cast<std::int64_t>(done.added), static_cast<std::int64_t>(done.there),
-                            static_cast<std::int64_t>(done.failed), device.fingerprint()});
+      table.rows.push_back({text, static_cast<std::int64_t>(done.learned_from), static_cast<std::int64_t>(done.added),
+                            static_cast<std::int64_t>(done.there), static_cast<std::int64_t>(done.failed),
+                            device.fingerprint()});
     }
   }
   if (table.rows.empty()) {

@@ -5,16 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "cache/nearest.hpp"
 #include "tuner/search/drawn_shapes.hpp"
+#include "tuner/search/learn.hpp"
 #include "tuner/search/spares.hpp"
 
 namespace tilewright {
 namespace {
+
+/// Shapes are left out in so many parts at most where something must be learned without each: that takes seconds.
+constexpr std::size_t kLessons = 16;
 
 using Identity = std::pair<std::string, std::string>;
 
@@ -26,8 +32,15 @@ class Without final : public WinnerSource {
   using LeavesOut = std::function<bool(const ShapeDims& shape)>;
   Without(const Store& store, LeavesOut leaves_out) : store_(store), leaves_out_(std::move(leaves_out)) {}
 
+  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which must stay.
+  void teach(std::shared_ptr<const LossModel> model, const std::vector<KnownShape>& serving) {
+    model_ = std::move(model);
+    serving_ = &serving;
+    learned_.reset();
+  }
   void keep(const std::vector<Spare>& spares) {
     for (const Spare& spare : spares) spares_[spare.home].push_back(spare);
+    learned_.reset();
   }
   /// From now on nothing has a binary but winners and spares.
   void become_export(const ProblemKey& key, MeasureMode mode) {
@@ -80,6 +93,19 @@ class Without final : public WinnerSource {
     }
     return known;
   }
+  [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& /*key*/, MeasureMode /*mode*/) const override {
+    if (!model_ || learned_) return learned_;
+    std::vector<KnownShape> here;
+    for (const KnownShape& shape : *serving_) {
+      if (leaves_out_(shape.dims)) continue;
+      here.push_back(shape);
+      const auto own = spares_.find(shape.dims);
+      if (own == spares_.end()) continue;
+      for (const Spare& spare : own->second) add(spare, here.back());
+    }
+    learned_ = std::make_shared<const Learned>(Learned{model_, servers_of(here)});
+    return learned_;
+  }
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const std::string& implementation_hash,
                                                const Config& config) const override {
@@ -114,8 +140,48 @@ class Without final : public WinnerSource {
   const Store& store_;
   LeavesOut leaves_out_;
   std::map<ShapeDims, std::vector<Spare>> spares_;
+  std::shared_ptr<const LossModel> model_;
+  const std::vector<KnownShape>* serving_ = nullptr;
+  mutable std::shared_ptr<const Learned> learned_;
   /// Empty: all.
   std::set<Identity> exported_;
+};
+
+/// What was learned: by the store, or anew of a part of it. Nothing where the store has learned nothing.
+class Lessons {
+ public:
+  Lessons(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
+          MeasureMode mode, const std::vector<ShapeDims>& tuned)
+      : interface_(interface), device_(device), spec_(key.problem.spec), recipe_of_(recipes_of(store)) {
+    const auto learned = store.learned(key, mode);
+    if (!learned) return;
+    all_ = learned->model;
+    known_ = store.known_shapes(key, mode, tuned);
+    for (const KnownShape& shape : known_) {
+      serving_.push_back({shape.dims, {}});
+      std::ranges::copy_if(shape.configs, std::back_inserter(serving_.back().configs),
+                           [](const KnownConfig& each) { return each.role || each.is_spare; });
+    }
+  }
+
+  [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
+  [[nodiscard]] const std::vector<KnownShape>& serving() const noexcept { return serving_; }
+  /// Null where too little is left.
+  [[nodiscard]] std::shared_ptr<const LossModel> without(const Without::LeavesOut& leaves_out) const {
+    std::vector<KnownShape> rest;
+    std::ranges::copy_if(known_, std::back_inserter(rest),
+                         [&](const KnownShape& shape) { return !leaves_out(shape.dims); });
+    auto model = learn(interface_, spec_, device_, rest, recipe_of_);
+    return model ? std::make_shared<const LossModel>(*std::move(model)) : nullptr;
+  }
+
+ private:
+  const OpInterface& interface_;
+  const DeviceFacts& device_;
+  OpSpec spec_;
+  RecipeOf recipe_of_;
+  std::shared_ptr<const LossModel> all_;
+  std::vector<KnownShape> known_, serving_;
 };
 
 std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
@@ -158,9 +224,24 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     if (setting.left_out == LeftOut::itself) return [&](const ShapeDims& other) { return other == shape; };
     return [&](const ShapeDims& other) { return shares_a_dim(other, shape); };
   };
+  const Lessons lessons(store, interface, device, key, mode, tuned);
+  const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
+  const std::size_t part = (judged.size() + kLessons - 1) / kLessons;
+  std::shared_ptr<const LossModel> model;
+  const auto learn_without_part = [&](std::size_t first) {
+    const std::size_t end = setting.only_from ? first + 1 : std::min(judged.size(), first + part);
+    model = lessons.without([&](const ShapeDims& other) {
+      for (std::size_t i = first; i < end; ++i) {
+        if (leaves_out(judged[i], true)(other)) return true;
+      }
+      return false;
+    });
+  };
   std::vector<Spare> shared;
   std::vector<Spare> own;
-  for (const ShapeDims& shape : setting.judged.empty() ? tuned : setting.judged) {
+  std::optional<std::size_t> of_part;
+  for (std::size_t at = 0; at < judged.size(); ++at) {
+    const ShapeDims& shape = judged[at];
     if (setting.only_from && setting.only_from(shape)) continue;
     for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
     Regret regret;
@@ -174,6 +255,14 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     regret.winner_hash = winner->implementation_hash;
     regret.best_ns = winner->winner.trial.timing->median_ns;
     Without rest(store, leaves_out(shape, regret.is_tuned));
+    if (lessons.all()) {
+      const std::size_t own_part = setting.only_from ? 0 : at / part;
+      if (regret.is_tuned && of_part != own_part) {
+        learn_without_part(own_part * part);
+        of_part = own_part;
+      }
+      rest.teach(regret.is_tuned ? model : lessons.all(), lessons.serving());
+    }
     // The same rest for all of these: the same spares.
     const bool is_same_rest = setting.only_from || !regret.is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared : own;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -52,6 +53,7 @@ class Choosing {
     const std::size_t around = count / kOneAroundOf;
     shapes_ = draw_shapes(tuned, count - around, 1);
     std::ranges::move(draw_shapes(tuned, around, kBeyond, kSeedAround), std::back_inserter(shapes_));
+    learned_ = source_.learned(key, mode_);
     for (const ShapeDims& shape : shapes_) expect(tuned, shape);
     std::vector<Spare> chosen;
     while (chosen.size() < most) {
@@ -95,35 +97,58 @@ class Choosing {
     if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
   }
 
-  /// What every config that could be launched for a shape is expected to lose there.
+  /// What every config that could be launched for a shape is expected to lose there: of what was learned, or else as the
+  /// nearest shapes tell.
   void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
+    expected_.emplace_back();
+    loss_.push_back(kUnserved);
+    const Problem problem = problem_of(interface_, spec_, shape);
+    if (learned_) {
+      for (const auto& [implementation, config] : learned_->model->configs()) {
+        const std::string& hash = learned_->model->space().implementations[implementation];
+        if (!config.specialised() && allowed(recipe(hash), config, problem, device_))
+          expect_learned(hash, config, problem);
+      }
+    } else {
+      expect_by_nearest(tuned, shape, problem);
+    }
+  }
+
+  void expect_learned(const std::string& hash, const Config& config, const Problem& problem) {
+    const LossModel& model = *learned_->model;
+    const auto features = model.space().of(interface_, hash, recipe(hash), config, problem, device_);
+    if (features) note_expected(hash, config, model.loss(*features));
+  }
+
+  void expect_by_nearest(const std::vector<ShapeDims>& tuned, const ShapeDims& shape, const Problem& problem) {
     std::vector<KnownShape> around;
     for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
       if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
     }
-    const Problem problem = problem_of(interface_, spec_, shape);
     const auto recipe_of = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
     const Expectation expectation(around, shape, log_padding(recipe_of, problem, device_));
-    std::vector<Expected>& here = expected_.emplace_back();
-    double& least = loss_.emplace_back(kUnserved);
     for (const Known& implementation : implementations_) {
-      for (Config& config : combinations(implementation.recipe, implementation.values, problem, device_)) {
+      for (const Config& config : combinations(implementation.recipe, implementation.values, problem, device_)) {
         if (config.specialised()) continue;
-        const Identity identity(implementation.hash, config.text());
-        if (refused_.contains(identity)) continue;
         if (std::holds_alternative<Illegal>(make_plan(interface_, implementation.recipe, config, problem, device_))) {
           continue;
         }
-        const double loss = expectation.loss(implementation.hash, config);
-        if (kept_.contains(identity)) {
-          least = std::min(least, loss);
-          continue;
-        }
-        const auto [place, is_new] = places_.try_emplace(identity, candidates_.size());
-        if (is_new) candidates_.push_back({implementation.hash, std::move(config)});
-        here.push_back({place->second, loss});
+        note_expected(implementation.hash, config, expectation.loss(implementation.hash, config));
       }
     }
+  }
+
+  /// Of the shape that is judged last.
+  void note_expected(const std::string& hash, const Config& config, double loss) {
+    const Identity identity(hash, config.text());
+    if (refused_.contains(identity)) return;
+    if (kept_.contains(identity)) {
+      loss_.back() = std::min(loss_.back(), loss);
+      return;
+    }
+    const auto [place, is_new] = places_.try_emplace(identity, candidates_.size());
+    if (is_new) candidates_.push_back({hash, config});
+    expected_.back().push_back({place->second, loss});
   }
 
   std::optional<std::size_t> most_helpful() const {
@@ -163,6 +188,8 @@ class Choosing {
   const OpSpec& spec_;
   const DeviceFacts& device_;
   MeasureMode mode_;
+  /// Null: nothing was.
+  std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;
   std::map<ShapeDims, KnownShape> known_;
   /// Bases, and what failed somewhere.

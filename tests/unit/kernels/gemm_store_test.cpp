@@ -62,7 +62,8 @@ TEST(GemmStore, leaves_a_buffer_alone_until_it_has_been_read_whatever_the_number
   constexpr std::size_t kTiles = 5;
   for (const int columns : {64, 96, 128, 160, 192}) {
     std::vector<std::uint16_t> stored(kTiles * 64 * static_cast<std::size_t>(columns));
-    const EmulatedOutcome outcome = store_kernel(columns).run(extents(1, 128, 200 * 1024), reinterpret_cast<unsigned char*>(stored.data()), int{kTiles});
+    const EmulatedOutcome outcome = store_kernel(columns).run(
+        extents(1, 128, 200 * 1024), reinterpret_cast<unsigned char*>(stored.data()), int{kTiles});
     ASSERT_EQ(outcome.text, "") << columns;
     for (std::size_t i = 0; i < stored.size(); ++i) {
       const float expected = static_cast<float>(i / (stored.size() / kTiles) + 1);

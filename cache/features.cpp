@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/features.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <variant>
+
+#include "cache/error.hpp"
+#include "cache/padding.hpp"
+#include "cache/plan.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Of the launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is idle in them, the
+/// same with the padding, and elements and bytes of a block.
+constexpr std::size_t kOfLaunch = 11;
+/// Of a dim: its length, and what power of two divides it.
+constexpr std::size_t kOfDim = 2;
+/// Multiples of this are as good as of any greater power of two.
+constexpr int kMostAlignment = 8;
+/// Where this is known of no kernel, what a device keeps back of a block's shared memory.
+constexpr std::int64_t kReservedShared = 1024;
+constexpr std::int64_t kMostBlocksOfSm = 32;
+/// More waves are as good as no waves.
+constexpr double kMostWaves = 64;
+
+double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
+
+std::int64_t product(const Extent& extent) {
+  return std::int64_t{extent[0]} * std::int64_t{extent[1]} * std::int64_t{extent[2]};
+}
+
+/// A launch as if the device held any number of blocks, so that the grid tells of all work there is.
+std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const ImplementationRecipe& recipe,
+                                           const Config& config, const Problem& problem, const DeviceFacts& device) {
+  constexpr std::int64_t kAny = std::int64_t{1} << 31;
+  const auto any = [](const PlannedKernel&) { return kAny; };
+  const Residency residency{any, any};
+  auto planned = make_plan(interface, recipe, config, problem, device, &residency);
+  // A grid of just what is resident.
+  if (std::holds_alternative<Illegal>(planned)) planned = make_plan(interface, recipe, config, problem, device);
+  if (std::holds_alternative<Illegal>(planned)) return std::nullopt;
+  return std::get<LaunchPlan>(std::move(planned));
+}
+
+/// A cover that has no value at some shape pads nothing there.
+double padding_at(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                  const DeviceFacts& device) {
+  try {
+    return padding_of(recipe, config, problem, device);
+  } catch (const DefinitionError&) {
+    return 1;
+  }
+}
+
+/// Blocks of a kernel that the device holds at once, as far as threads and shared memory tell.
+double held_at_once(const PlannedKernel& kernel, const DeviceFacts& device, double& of_sm) {
+  const std::int64_t threads = std::max<std::int64_t>(1, product(kernel.block));
+  std::int64_t blocks = kMostBlocksOfSm;
+  if (device.max_threads_per_sm > 0) blocks = std::min(blocks, device.max_threads_per_sm / threads);
+  if (device.shared_per_sm > 0) {
+    blocks = std::min(blocks, device.shared_per_sm / (std::int64_t{kernel.shared_bytes} + kReservedShared));
+  }
+  of_sm = static_cast<double>(std::max<std::int64_t>(1, blocks));
+  const std::int64_t cluster = product(kernel.cluster);
+  return static_cast<double>(std::max<std::int64_t>(1, device.sm_count / cluster) * cluster) * of_sm;
+}
+
+}  // namespace
+
+std::size_t FeatureSpace::count() const noexcept { return 1 + parameters.size() + kOfDim * dims + kOfLaunch; }
+
+std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface, const std::string& hash,
+                                                   const ImplementationRecipe& recipe, const Config& config,
+                                                   const Problem& problem, const DeviceFacts& device) const {
+  const auto implementation = std::ranges::lower_bound(implementations, hash);
+  if (implementation == implementations.end() || *implementation != hash) return std::nullopt;
+  const auto plan = plan_of_all_work(interface, recipe, config, problem, device);
+  if (!plan) return std::nullopt;
+
+  std::vector<float> features;
+  features.reserve(count());
+  const auto add = [&](double value) { features.push_back(static_cast<float>(value)); };
+  add(static_cast<double>(implementation - implementations.begin()));
+  for (const std::string& name : parameters) {
+    const auto value = std::ranges::find(config.values, name, [](const auto& each) { return each.first; });
+    add(value == config.values.end() ? -1
+                                     : std::log2(1 + static_cast<double>(std::max<std::int64_t>(value->second, 0))));
+  }
+  double elements = 1;
+  for (const auto& [name, length] : problem.dims) {
+    elements *= static_cast<double>(std::max<std::int64_t>(length, 1));
+    add(log2_of(static_cast<double>(length)));
+    add(std::min(kMostAlignment, std::countr_zero(static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1)))));
+  }
+  // Kernels in front of the last prepare its work.
+  const PlannedKernel& kernel = plan->kernels.back();
+  const double padding = padding_at(recipe, config, problem, device);
+  const auto blocks = static_cast<double>(product(kernel.grid));
+  double of_sm = 1;
+  const double held = held_at_once(kernel, device, of_sm);
+  const double waves = std::ceil(blocks / held);
+  add(std::log(padding));
+  add(log2_of(blocks));
+  add(log2_of(static_cast<double>(product(kernel.block))));
+  add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
+  add(log2_of(static_cast<double>(product(kernel.cluster))));
+  add(of_sm);
+  add(std::min(kMostWaves, blocks / held));
+  add(std::log(waves * held / blocks));
+  add(std::log(padding * waves * held / blocks));
+  add(std::log2(elements * padding / blocks));
+  add(std::log2(static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args))) * padding / blocks));
+  return features;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/config.hpp"
+#include "cache/device_facts.hpp"
+#include "cache/interface.hpp"
+#include "cache/problem.hpp"
+#include "cache/recipe.hpp"
+
+/// A config at a shape in numbers, for a model that knows nothing of the op: what it is, what the shape is, and what its launch
+/// would be there: how many blocks of how much work, how many of them a device holds at a time, and how full the last wave is.
+namespace tilewright {
+
+/// Which numbers there are, and in which order.
+struct FeatureSpace {
+  /// Hashes of all implementations and names of all their parameters, each in order.
+  std::vector<std::string> implementations;
+  std::vector<std::string> parameters;
+  /// How many dims the op has.
+  std::size_t dims = 0;
+
+  [[nodiscard]] std::size_t count() const noexcept;
+  /// The numbers of a config of a known implementation for a problem of the op; nothing where it cannot be launched there, or
+  /// the implementation is not known. Throws what make_plan throws of a definition's mistakes.
+  [[nodiscard]] std::optional<std::vector<float>> of(const OpInterface& interface, const std::string& hash,
+                                                     const ImplementationRecipe& recipe, const Config& config,
+                                                     const Problem& problem, const DeviceFacts& device) const;
+  friend bool operator==(const FeatureSpace&, const FeatureSpace&) = default;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was learned of the trials of a spec, and who is there to serve.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cache/content_hash.hpp"
+#include "cache/store/binaries.hpp"
+#include "cache/store/ids.hpp"
+#include "cache/store/store_impl.hpp"
+
+namespace tilewright {
+namespace {
+
+std::vector<std::int64_t> shape_from(const std::string& dims) {
+  std::vector<std::int64_t> shape;
+  for (const auto& dim : decode_dims(dims)) shape.push_back(dim.second);
+  return shape;
+}
+
+/// Winners first, then spares, as servers_of() has them of the same.
+std::vector<Server> read_servers(Database& database, std::int64_t spec, std::int64_t device, MeasureMode mode) {
+  std::vector<Server> servers;
+  std::set<std::int64_t> taken;
+  const auto add = [&](Query& row, std::optional<WinnerRole> role) {
+    Config config = decode_config(row.text(2));
+    if (!config.specialised() && !taken.insert(row.integer(1)).second) return;
+    servers.push_back({shape_from(row.text(0)), role, row.text(3), std::move(config)});
+  };
+  Query winner = database.query(
+      "SELECT p.dims, c.id, c.text, m.hash, w.role FROM winners w JOIN problems p ON p.id = w.problem "
+      "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
+      "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
+      "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL ORDER BY p.id, w.role",
+      spec, device, name(mode));
+  while (winner.next()) add(winner, decode_role(winner.text(4)));
+  static const std::string kSpares = fmt::format(
+      "SELECT p.dims, c.id, c.text, m.hash FROM trials t INDEXED BY trials_that_are_spares "
+      "JOIN problems p ON p.id = t.problem JOIN configs c ON c.id = t.config "
+      "JOIN implementations m ON m.id = c.implementation WHERE t.device = ? AND t.mode = ? AND p.spec = ? "
+      "AND t.status = 'pruned' AND t.reason = '{}' AND t.build IS NOT NULL ORDER BY t.id",
+      kSpare);
+  Query spare = database.query(kSpares.c_str(), device, name(mode), spec);
+  while (spare.next()) add(spare, std::nullopt);
+  return servers;
+}
+
+}  // namespace
+
+void Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model) {
+  impl_->writing("store what was learned", [&, &database = impl_->database] {
+    const std::int64_t interface = ids::need_interface(database, key.interface_hash);
+    const auto spec = ids::find_spec(database, interface, key.problem.spec);
+    if (!spec) {
+      throw CacheError(
+          fmt::format("{} has no problem of {} that anything could be learned of", title(), key.problem.spec.text()));
+    }
+    const std::vector<std::byte> bytes = model.encode();
+    database.run(
+        "INSERT INTO loss_models (spec, device, mode, shapes, learned_at, hash, size, data) VALUES (?, ?, ?, ?, ?, ?, "
+        "?, ?) "
+        "ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes, learned_at = excluded.learned_at, "
+        "hash = excluded.hash, size = excluded.size, data = excluded.data",
+        *spec, ids::need_device(database, key.device_fingerprint), name(mode),
+        static_cast<std::int64_t>(model.shapes()), now_seconds(), content_hash(bytes),
+        static_cast<std::int64_t>(bytes.size()), std::span<const std::byte>(compress_binary(bytes)));
+  });
+}
+
+std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode mode) const {
+  return impl_->reading("read what was learned", [&, &database = impl_->database]() -> std::shared_ptr<const Learned> {
+    const auto snapshot = database.begin_read();
+    const auto interface = ids::find_interface(database, key.interface_hash);
+    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!spec || !device) return nullptr;
+    const auto [known, is_new] = impl_->current().learned.try_emplace(std::tuple(*spec, *device, mode));
+    if (!is_new) return known->second;
+    Query row = database.query("SELECT hash, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?",
+                               *spec, *device, name(mode));
+    if (!row.next()) return nullptr;
+    try {
+      known->second =
+          std::make_shared<const Learned>(Learned{std::make_shared<const LossModel>(LossModel::decode(
+                                                      decompress_binary(row.blob(2), row.integer(1), row.text(0)))),
+                                                  read_servers(database, *spec, *device, mode)});
+    } catch (const UsageError& bad) {
+      throw BadRow(bad.what());
+    }
+    return known->second;
+  });
+}
+
+}  // namespace tilewright

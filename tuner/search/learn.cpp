@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/learn.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cache/error.hpp"
+#include "cache/losses.hpp"
+#include "tuner/search/boosting.hpp"
+#include "tuner/search/drawn_shapes.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Slowness, as a natural logarithm, over which the weight of a trial falls to 1/e.
+constexpr double kInterest = 0.5;
+
+FeatureSpace space_of(const std::vector<KnownShape>& known, std::size_t dims) {
+  std::set<std::string> implementations, parameters;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (!each.was_timed()) continue;
+      implementations.insert(each.implementation_hash);
+      for (const auto& value : each.config.values) parameters.insert(value.first);
+    }
+  }
+  return {{implementations.begin(), implementations.end()}, {parameters.begin(), parameters.end()}, dims};
+}
+
+/// Those that were timed and may be thought of elsewhere.
+std::vector<LossModel::Known> configs_of(const std::vector<KnownShape>& known, const FeatureSpace& space) {
+  ByConfig<bool> refused;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
+    }
+  }
+  std::map<std::pair<std::size_t, std::string>, Config> found;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (!each.was_timed() || refused.contains(identity(each))) continue;
+      const auto place = std::ranges::lower_bound(space.implementations, each.implementation_hash);
+      found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
+                    each.config);
+    }
+  }
+  std::vector<LossModel::Known> configs;
+  for (auto& [key, config] : found) configs.push_back({key.first, std::move(config)});
+  return configs;
+}
+
+}  // namespace
+
+std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
+                               const std::vector<KnownShape>& known, const RecipeOf& recipe_of) {
+  if (known.size() < kFewestShapesToLearn) return std::nullopt;
+  LossModel::Parts parts;
+  parts.space = space_of(known, interface.dims.size());
+  parts.shapes = known.size();
+  // More numbers than nodes have room for: no op of ours is near it.
+  if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
+  BoostingRows rows{.features = parts.space.count()};
+  for (const KnownShape& shape : known) {
+    const Problem problem = problem_of(interface, spec, shape.dims);
+    const Losses losses = losses_at(shape);
+    ByConfig<bool> taken;
+    for (const KnownConfig& each : shape.configs) {
+      if (!each.was_timed() || each.role == WinnerRole::base || !taken.emplace(identity(each), true).second) continue;
+      const ImplementationRecipe& recipe = recipe_of(each.implementation_hash);
+      if (recipe.kernels.empty()) continue;
+      const auto features = parts.space.of(interface, each.implementation_hash, recipe, each.config, problem, device);
+      if (!features) continue;
+      const double loss = std::min(kMostLoss, losses.at(identity(each)));
+      rows.values.insert(rows.values.end(), features->begin(), features->end());
+      rows.targets.push_back(static_cast<float>(loss));
+      rows.weights.push_back(static_cast<float>(std::exp(-loss / kInterest)));
+    }
+  }
+  if (rows.count() < kFewestTrialsToLearn) return std::nullopt;
+  parts.configs = configs_of(known, parts.space);
+  boost(rows, {}, parts);
+  return LossModel(std::move(parts));
+}
+
+RecipeOf recipes_of(const WinnerSource& source) {
+  const auto recipes = std::make_shared<std::map<std::string, ImplementationRecipe>>();
+  return [&source, recipes](const std::string& hash) -> const ImplementationRecipe& {
+    const auto [known, is_new] = recipes->try_emplace(hash);
+    if (is_new) {
+      if (auto stored = source.implementation_by_hash(hash)) known->second = std::move(stored->recipe);
+    }
+    return known->second;
+  };
+}
+
+std::optional<LossModel> learn(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
+                               const DeviceFacts& device, MeasureMode mode) {
+  const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
+                       device.fingerprint()};
+  return learn(interface, spec, device, source.known_shapes(key, mode, source.tuned_shapes(key, mode)),
+               recipes_of(source));
+}
+
+}  // namespace tilewright
