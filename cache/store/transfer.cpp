@@ -150,7 +150,12 @@ class Transfer {
         const auto found = of->second.find(identity.second);
         if (found == of->second.end()) continue;
         Trial& trial = found->second;
-        if (!spares.contains(identity)) trial.build_key.clear();
+        if (!spares.contains(identity)) {
+          // Its time is all that is asked of it.
+          trial.build_key.clear();
+          trial.accuracy.reset();
+          trial.readings = {};
+        }
         put_build(trial.build_key);
         trial.sweep = 0;
         trial.phases.reset();

@@ -182,6 +182,39 @@ std::vector<double> product(const std::vector<float>& a, const std::vector<float
   return c;
 }
 
+// Blocks take tile after tile, each of a few steps of k, so that one is stored while the next is multiplied.
+TEST_F(GpuGemm, is_right_where_short_tiles_leave_in_any_number_of_pieces) {
+  constexpr std::int64_t kM = 6400, kN = 704, kK = 264;
+  const std::string kind = "gemm[dtype=bf16,layout=nt]";
+  const Problem problem = parse_problem(kind + "{m=6400,n=704,k=264}", op_->interface);
+  const std::vector<float> a = numbers(kM * kK, 1, 0.125F), b = numbers(kN * kK, 2, 1.0F / 64);
+  const std::vector<double> expected = product(a, b, kK);
+  const cuda::Driver& driver = cuda::Driver::get();
+  const cuda::PrimaryContext context(driver, 0);
+  const Matrix at(driver, a), bt(driver, b);
+  const cuda::OwnedStream stream(driver);
+  const std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
+  for (const std::int64_t block_n : {64, 96, 128, 192}) {
+    const auto candidate = std::ranges::find_if(legal, [&](const Candidate& each) {
+      const Config& config = each.config;
+      return config.implementation == "wgmma" && config.value_or("block_n", 0) == block_n &&
+             config.value_or("tensor_store", 0) == 1 && config.value_or("cluster_m", 0) == 1 &&
+             config.value_or("cluster_n", 0) == 1;
+    });
+    ASSERT_NE(candidate, legal.end()) << block_n;
+    SCOPED_TRACE(candidate->config.text());
+    const TemporaryFolder folder;
+    const std::string path = (folder.path() / "cache.db").string();
+    serve(path, *candidate, problem);
+    const Launcher launcher(path);
+    const Op gemm = launcher.op(kind);
+    const Matrix c(driver, std::vector<float>(expected.size()));
+    for (int i = 0; i < 10; ++i) gemm(stream.get(), Shape{kM, kN, kK}, at.get(), bt.get(), c.get());
+    context.synchronize();
+    EXPECT_LT(c.distance(expected), 1);
+  }
+}
+
 /// A matrix that begins `skip` elements behind an aligned address.
 class Shifted {
  public:
