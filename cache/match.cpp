@@ -21,6 +21,9 @@ namespace {
 /// Times of different modes are never compared, so one mode decides: the first in which there is a winner.
 constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::events};
 
+/// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many shapes.
+constexpr double kLeastGain = 0.005;
+
 /// What a caller does not know (no driver on this machine, no compiler) it cannot judge.
 bool differs(const Versions& now, const Versions& then) {
   return (now.driver != 0 && now.driver != then.driver) || (!now.compiler.empty() && now.compiler != then.compiler) ||
@@ -106,7 +109,7 @@ class Offer {
       const auto features =
           learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
       if (!features) return;
-      near.expected_loss = learned.model->loss(*features);
+      near.expected_loss = learned.model->loss(*features) + (near.has_binary ? 0 : kLeastGain);
       ranked.push_back(std::move(near));
     };
     for (const Server& each : learned.servers) {

@@ -194,7 +194,7 @@ TEST_F(GpuGemm, is_right_where_short_tiles_leave_in_any_number_of_pieces) {
   const Matrix at(driver, a), bt(driver, b);
   const cuda::OwnedStream stream(driver);
   const std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
-  for (const std::int64_t block_n : {64, 96, 128, 192}) {
+  for (const std::int64_t block_n : {64, 96, 128}) {
     const auto candidate = std::ranges::find_if(legal, [&](const Candidate& each) {
       const Config& config = each.config;
       return config.implementation == "wgmma" && config.value_or("block_n", 0) == block_n &&

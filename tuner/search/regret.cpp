@@ -226,20 +226,23 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   };
   const Lessons lessons(store, interface, device, key, mode, tuned);
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
-  const std::size_t part = (judged.size() + kLessons - 1) / kLessons;
-  std::shared_ptr<const LossModel> model;
-  const auto learn_without_part = [&](std::size_t first) {
-    const std::size_t end = setting.only_from ? first + 1 : std::min(judged.size(), first + part);
-    model = lessons.without([&](const ShapeDims& other) {
-      for (std::size_t i = first; i < end; ++i) {
+  // Every so many: neighbours are in different parts, in whatever order the shapes come.
+  const std::size_t parts = setting.only_from ? 1 : std::clamp<std::size_t>(judged.size(), 1, kLessons);
+  std::map<std::size_t, std::shared_ptr<const LossModel>> models;
+  const auto model_without_part_of = [&](std::size_t at) {
+    const auto [model, is_new] = models.try_emplace(at % parts);
+    if (!is_new) return model->second;
+    model->second = lessons.without([&](const ShapeDims& other) {
+      if (setting.only_from) return !setting.only_from(other);
+      for (std::size_t i = at % parts; i < judged.size(); i += parts) {
         if (leaves_out(judged[i], true)(other)) return true;
       }
       return false;
     });
+    return model->second;
   };
   std::vector<Spare> shared;
   std::vector<Spare> own;
-  std::optional<std::size_t> of_part;
   for (std::size_t at = 0; at < judged.size(); ++at) {
     const ShapeDims& shape = judged[at];
     if (setting.only_from && setting.only_from(shape)) continue;
@@ -255,14 +258,7 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     regret.winner_hash = winner->implementation_hash;
     regret.best_ns = winner->winner.trial.timing->median_ns;
     Without rest(store, leaves_out(shape, regret.is_tuned));
-    if (lessons.all()) {
-      const std::size_t own_part = setting.only_from ? 0 : at / part;
-      if (regret.is_tuned && of_part != own_part) {
-        learn_without_part(own_part * part);
-        of_part = own_part;
-      }
-      rest.teach(regret.is_tuned ? model : lessons.all(), lessons.serving());
-    }
+    if (lessons.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons.all(), lessons.serving());
     // The same rest for all of these: the same spares.
     const bool is_same_rest = setting.only_from || !regret.is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared : own;
