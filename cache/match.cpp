@@ -57,7 +57,7 @@ class Offer {
     for (const MeasureMode mode : kModes) {
       const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
       if (shapes.empty()) continue;
-      if (const auto learned = source_.learned(key, mode)) {
+      if (const auto learned = source_.learned(key, mode); learned && knows_all(*learned)) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, shapes.front());
         if (offer_one_of(ranked, key, device, mode)) return true;
         if (!ranked.empty()) continue;
@@ -126,6 +126,14 @@ class Offer {
     }
     std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
     return ranked;
+  }
+
+  /// Else it was learned before an implementation changed, and what was tuned since would never serve.
+  static bool knows_all(const Learned& learned) {
+    const std::vector<std::string>& known = learned.model->space().implementations;
+    return std::ranges::all_of(learned.servers, [&](const Server& each) {
+      return std::ranges::binary_search(known, each.implementation_hash);
+    });
   }
 
   /// Of the device that trials are of.
