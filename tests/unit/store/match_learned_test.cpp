@@ -165,6 +165,19 @@ TEST_F(MatchLearned, a_relative_is_served_by_what_its_own_model_says) {
   EXPECT_EQ(served.row->device, gh200_slice());
 }
 
+TEST_F(MatchLearned, a_relative_is_judged_as_the_device_that_was_learned_of) {
+  StoredImplementation fewer = onchip("impl-few");
+  fewer.recipe.kernels[0].grid = {Formula::parse("rows / 4")};
+  store.put_implementation(softmax_interface().hash(), fewer);
+  put_server(store, softmax_key(8, 128, gh200_slice()), onchip_config(2, 0), WinnerRole::best, "impl-few");
+  put_server(store, softmax_key(4096, 8192, gh200_slice()), onchip_config(2, 0));
+  // Less than a wave loses. Of 4096 blocks the slice has two waves, and the whole device has no whole one.
+  constexpr std::size_t kWaves = 1 + 2 + 4 + 6;
+  learn(test::model_of(onchip_space({"impl-1", "impl-few"}), {.feature = kWaves, .cut = 1, .below = 1}), gh200_slice());
+  EXPECT_EQ(ask(softmax_key(4096, 128)).row->implementation_hash, "impl-1");
+  EXPECT_EQ(ask(softmax_key(1024, 128)).row->implementation_hash, "impl-few") << "no wave of either: in their order";
+}
+
 TEST_F(MatchLearned, a_model_of_another_mode_says_nothing) {
   put_server(store, near, onchip_config(2, 0));
   put_server(store, far, onchip_config(16, 0));
