@@ -54,10 +54,16 @@ LossModel::Node LossModel::leaf(double units) {
 
 void LossModel::check() const {
   const std::size_t features = parts_.space.count();
-  if (features >= kLeaf || parts_.cuts.size() != features) refuse("its features and their cuts differ in number");
+  // What is counted of very many dims may come out small.
+  if (parts_.space.dims >= kLeaf || features >= kLeaf || parts_.cuts.size() != features)
+    refuse("its features and their cuts differ in number");
   for (const std::vector<float>& cuts : parts_.cuts) {
-    if (cuts.size() > kMostCuts || !std::ranges::is_sorted(cuts)) refuse("the cuts of a feature are not in order");
+    const bool has_no_number = std::ranges::any_of(cuts, [](float cut) { return std::isnan(cut); });
+    if (cuts.size() > kMostCuts || has_no_number || !std::ranges::is_sorted(cuts))
+      refuse("the cuts of a feature are not in order");
   }
+  // Configs are sorted by what is expected of them.
+  if (!std::isfinite(parts_.mean) || !std::isfinite(parts_.unit)) refuse("its numbers are not finite");
   for (const Known& known : parts_.configs) {
     if (known.implementation >= parts_.space.implementations.size()) refuse("a config has no implementation");
   }

@@ -139,16 +139,19 @@ std::vector<KnownShape> Bundle::known_shapes(const ProblemKey& key, MeasureMode 
 
 std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMode mode) const {
   const std::string which = bundle::loss_model_key(key, mode);
-  const auto [known, is_new] = learned_.try_emplace(which);
-  if (!is_new) return known->second;
+  if (const auto known = learned_.find(which); known != learned_.end()) return known->second;
   const auto bytes = container_.find(which);
   const auto servers = container_.find_text(bundle::servers_key(key, mode));
-  if (!bytes || !servers) return nullptr;
-  known->second = reading(container_, "what was learned", [&] {
-    return std::make_shared<const Learned>(
-        Learned{std::make_shared<const LossModel>(LossModel::decode(*bytes)), bundle::decode_servers(*servers)});
-  });
-  return known->second;
+  std::shared_ptr<const Learned> read;
+  if (bytes && servers) {
+    read = reading(container_, "what was learned", [&] {
+      return std::make_shared<const Learned>(
+          Learned{std::make_shared<const LossModel>(LossModel::decode(*bytes)), bundle::decode_servers(*servers)});
+    });
+  }
+  // Only now: who asks again is told of the damage again.
+  learned_.emplace(which, read);
+  return read;
 }
 
 std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,

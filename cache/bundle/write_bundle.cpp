@@ -118,6 +118,10 @@ class Writing {
       at.dims = dims;
       for (const bundle::KnownRow& row : shape.rows) at.configs.push_back(row.known);
     }
+    // Of those that never won, too: who compiles may want one.
+    for (const std::string& hash : learned->model->space().implementations) {
+      if (from_.implementation_by_hash(hash)) add_implementation(hash);
+    }
     out_.put(bundle::loss_model_key(any.key, any.mode), learned->model->encode());
     out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(servers_of(here)));
   }

@@ -7,7 +7,11 @@ struct Store::Batch::State {
   explicit State(Impl& impl_of_store) : impl(impl_of_store), transaction(impl.database.begin_write()) {
     impl.in_batch = true;
   }
-  ~State() { impl.in_batch = false; }
+  ~State() {
+    impl.in_batch = false;
+    // What was read of the batch's own writes, which may never have been committed.
+    impl.tuned = {};
+  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 

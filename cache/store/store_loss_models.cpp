@@ -80,20 +80,25 @@ std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode
     const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
     const auto device = ids::find_device(database, key.device_fingerprint);
     if (!spec || !device) return nullptr;
-    const auto [known, is_new] = impl_->current().learned.try_emplace(std::tuple(*spec, *device, mode));
-    if (!is_new) return known->second;
+    auto& kept = impl_->current().learned;
+    const std::tuple which(*spec, *device, mode);
+    if (const auto known = kept.find(which); known != kept.end()) return known->second;
+    std::shared_ptr<const Learned> read;
     Query row = database.query("SELECT hash, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?",
                                *spec, *device, name(mode));
-    if (!row.next()) return nullptr;
     try {
-      known->second =
-          std::make_shared<const Learned>(Learned{std::make_shared<const LossModel>(LossModel::decode(
-                                                      decompress_binary(row.blob(2), row.integer(1), row.text(0)))),
-                                                  read_servers(database, *spec, *device, mode)});
+      if (row.next()) {
+        read =
+            std::make_shared<const Learned>(Learned{std::make_shared<const LossModel>(LossModel::decode(
+                                                        decompress_binary(row.blob(2), row.integer(1), row.text(0)))),
+                                                    read_servers(database, *spec, *device, mode)});
+      }
     } catch (const UsageError& bad) {
       throw BadRow(bad.what());
     }
-    return known->second;
+    // Only now: who asks again is told of the damage again.
+    kept.emplace(which, read);
+    return read;
   });
 }
 

@@ -63,6 +63,8 @@ struct TileStore {
   // … and when all products are under way, the residual into registers, and the bias for all to read.
   __device__ __forceinline__ void load(Storage& storage, Ahead& ahead, i64 row, i64 column) const {
     if constexpr (Epilogue<Config>::kHasBias) {
+      // With short k nothing else keeps this warp until the others have read the bias of the last tile; stores by map do.
+      if constexpr (!Config::tensor_store) sync();
       if (2 * thread() < G::kBlockN) {
         store_vector(&storage.bias[warpgroup][2 * thread()], unpack(ahead.bias));
       }

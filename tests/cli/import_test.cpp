@@ -6,6 +6,7 @@
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/unit/cache/hand_made_model.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -26,6 +27,19 @@ class ImportVerb : public CliTest {
     return nlohmann::json::parse(outcome.out, nullptr, false);
   }
   ImportVerb() { fill_demo_cache(file(), 4); }
+  /// What a cache of the demo has learned.
+  static void learn(const std::string& path, std::size_t shapes) {
+    Store store{fs::path(path)};
+    const WinnerRow row = store.list_winners({.role = WinnerRole::best}).at(0);
+    store.put_loss_model({row.problem, row.interface_hash, row.device.fingerprint()}, row.mode,
+                         test::model_of({{row.implementation_hash}, {"vec"}, 2}, {.feature = 1, .cut = 2}, {}, shapes));
+  }
+  static std::size_t learned_from(const std::string& path) {
+    const Store store(path, {.access = StoreAccess::read});
+    const WinnerRow row = store.list_winners({.role = WinnerRole::best}).at(0);
+    const auto learned = store.learned({row.problem, row.interface_hash, row.device.fingerprint()}, row.mode);
+    return learned ? learned->model->shapes() : 0;
+  }
   [[nodiscard]] std::string file() const { return (folder / "other.db").string(); }
   [[nodiscard]] Store::Counts counts() const { return Store(cache(), {.access = StoreAccess::read}).counts(); }
   static std::string bytes_of(const fs::path& path) {
@@ -79,6 +93,33 @@ TEST_F(ImportVerb, merges_several_files_and_tells_conflicts) {
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(contains(again.err, "plain{vec=8} (")) << again.err;
   EXPECT_TRUE(contains(again.out, "kept")) << again.out;
+}
+
+TEST_F(ImportVerb, brings_what_was_learned_of_more_shapes) {
+  learn(file(), 20);
+  (void)json_here({"import", file()});
+  EXPECT_EQ(learned_from(cache()), 20U);
+  learn(cache(), 30);
+  (void)json_here({"import", file()});
+  EXPECT_EQ(learned_from(cache()), 30U) << "its own is of more";
+  learn(file(), 31);
+  const auto json = json_here({"import", file()});
+  EXPECT_EQ(json["rows"][0]["same"], 4) << "of the winners none is new";
+  EXPECT_EQ(learned_from(cache()), 31U);
+  // And out again.
+  const std::string out = (folder / "out.db").string();
+  EXPECT_EQ(run_here({"export", "-o", out}).code, 0);
+  EXPECT_EQ(learned_from(out), 31U);
+}
+
+TEST_F(ImportVerb, takes_a_file_of_a_schema_that_knew_of_no_models) {
+  const std::string older = (folder / "older.db").string();
+  make_older_cache(file(), older, 5);
+  learn(file(), 20);
+  (void)json_here({"import", file()});
+  const auto json = json_here({"import", older});
+  EXPECT_EQ(json["rows"][0]["same"], 4);
+  EXPECT_EQ(learned_from(cache()), 20U);
 }
 
 TEST_F(ImportVerb, of_several_files_brings_none_where_one_is_missing) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 #include <set>
+#include <stdexcept>
 
 #include "cache/bundle/bundle.hpp"
 #include "cache/store/store.hpp"
@@ -9,7 +11,54 @@
 namespace tilewright::testing {
 namespace {
 
-using Prepare = CliTest;
+class Prepare : public CliTest {
+ protected:
+  /// Adds a shape of `shift` to the swept cache, with a time for each of 13 widths: the one of so many columns is the
+  /// best, and one that never is nearly as good everywhere.
+  void add_shape(std::int64_t rows, std::int64_t cols) const {
+    Store store{std::filesystem::path(cache())};
+    const WinnerRow swept = swept_row(store);
+    ProblemKey key{swept.problem, swept.interface_hash, swept.device.fingerprint()};
+    key.problem.dims = {{"rows", rows}, {"cols", cols}};
+    Winner best = swept.winner;
+    Store::Batch batch(store);
+    for (std::int64_t width = 32; width <= 416; width += 32) {
+      Trial trial = swept.winner.trial;
+      trial.config = Config::parse("rowwise{variant=0,width=" + std::to_string(width) + "}");
+      trial.timing->median_ns = 1000 + (width == 416 ? 5 : static_cast<double>(std::abs(width - cols)));
+      trial.sweep = 0;
+      trial.id = store.put_trial(key, swept.implementation_hash, trial);
+      if (width == 32 || trial.timing->median_ns < best.trial.timing->median_ns) best.trial = trial;
+    }
+    store.put_winners(key, MeasureMode::cold, {best});
+    batch.commit();
+  }
+  [[nodiscard]] static WinnerRow swept_row(const Store& store) {
+    for (WinnerRow& row : store.list_winners({.op = "shift", .mode = MeasureMode::cold, .role = WinnerRole::best})) {
+      if (row.problem.spec.text() == "shift[dtype=f32,act=none]") return std::move(row);
+    }
+    throw std::runtime_error("shift was not swept");
+  }
+  /// Of the spec whose shapes those are.
+  [[nodiscard]] std::size_t tuned() const {
+    const Store store(cache(), {.access = StoreAccess::read});
+    const WinnerRow row = swept_row(store);
+    return store.tuned_shapes({row.problem, row.interface_hash, row.device.fingerprint()}, row.mode).size();
+  }
+  [[nodiscard]] std::size_t stored_model_is_of() const {
+    const Store store(cache(), {.access = StoreAccess::read});
+    const WinnerRow row = swept_row(store);
+    const auto learned = store.learned({row.problem, row.interface_hash, row.device.fingerprint()}, row.mode);
+    return learned ? learned->model->shapes() : 0;
+  }
+};
+
+nlohmann::json row_of(const nlohmann::json& table, const std::string& spec) {
+  for (const nlohmann::json& row : table.at("rows")) {
+    if (row.at("spec") == spec) return row;
+  }
+  return {};
+}
 
 TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
   use_swept_cache();
@@ -44,6 +93,34 @@ TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
     }
   }
   EXPECT_EQ(shipped, added);
+}
+
+TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares_enough) {
+  use_swept_cache();
+  for (std::int64_t i = 0; i < 24; ++i) add_shape(4 + i % 2 * 7, 32 + 32 * (i / 2));
+  const std::string spec = "shift[dtype=f32,act=none]";
+  const std::size_t shapes = tuned();
+  ASSERT_GE(shapes, 24U);
+  const nlohmann::json first = json_of({"prepare", "shift", "--configs", "1"});
+  EXPECT_EQ(row_of(first, spec).at("learned_from"), shapes);
+  for (const nlohmann::json& row : first.at("rows")) {
+    if (row.at("spec") == spec) continue;
+    EXPECT_EQ(row.at("learned_from"), 0) << "of one shape nothing can be learned: " << row;
+  }
+  EXPECT_EQ(stored_model_is_of(), shapes);
+  EXPECT_EQ(row_of(first, spec).at("added"), 1);
+
+  add_shape(50, 320);
+  const nlohmann::json second = json_of({"prepare", "shift", "--configs", "1"});
+  EXPECT_EQ(row_of(second, spec).at("learned_from"), shapes + 1);
+  EXPECT_EQ(row_of(second, spec).at("there"), 1) << "as many as are asked for";
+  EXPECT_EQ(row_of(second, spec).at("added"), 0);
+  EXPECT_EQ(stored_model_is_of(), shapes + 1);
+
+  const Outcome text = run_on_ops({"prepare", "shift", "--configs", "1"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "shapes learned from")) << text.out;
+  EXPECT_TRUE(contains(text.out, " " + std::to_string(shapes + 1) + " ")) << text.out;
 }
 
 TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {

@@ -187,6 +187,34 @@ TEST_F(WorkspaceTest, of_a_graph_that_is_gone_is_the_next_ones) {
   EXPECT_NE(partial_of(*first), of_other);
 }
 
+TEST_F(WorkspaceTest, that_a_graph_would_have_cleared_is_cleared_by_the_next_ones_where_it_was_never_launched) {
+  const cuda::OwnedStream stream(driver_);
+  const auto reduce = [&](cuda::Stream capturing) {
+    reduce_(capturing, {64, 256}, fake_address(256), fake_address(256));
+  };
+  const auto counter_of = [&](const cuda::CapturedGraph& graph) {
+    graph.launch(stream.get());
+    return used().counter;
+  };
+  const cuda::Address counter = counter_of(cuda::CapturedGraph(driver_, stream.get(), reduce));
+  // As kernels leave it that failed one after the other; what mends it is a part of a graph that goes as it came.
+  fill(counter, 256);
+  {
+    const cuda::CapturedGraph never_launched(driver_, stream.get(), [&](cuda::Stream capturing) {
+      recording_.fail("cuLaunchKernelEx", 999, 1);
+      EXPECT_THAT(failure(TW_ERROR_DEVICE, [&] { reduce(capturing); }), HasSubstr("cuLaunchKernelEx"));
+      const std::size_t clears = recording_.calls("cuMemsetD8Async");
+      reduce(capturing);
+      EXPECT_EQ(recording_.calls("cuMemsetD8Async"), clears + 2) << "what is cleared each time, and what was spoilt";
+    });
+  }
+  EXPECT_EQ(byte_at(counter), 0xff) << "nothing has run";
+  const cuda::CapturedGraph next(driver_, stream.get(), reduce);
+  EXPECT_EQ(counter_of(next), counter);
+  EXPECT_EQ(byte_at(counter), 0);
+  EXPECT_EQ(byte_at(counter + 255), 0);
+}
+
 TEST_F(WorkspaceTest, of_a_graph_that_is_gone_is_reserved_before_any_other) {
   const cuda::OwnedStream stream(driver_);
   const auto capture = [&] {

@@ -80,7 +80,8 @@ class Trees {
     parts_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
     rest_.resize(rows_.count());
     for (std::size_t i = 0; i < rows_.count(); ++i) rest_[i] = rows_.targets[i] - parts_.mean;
-    for (int tree = 0; tree < settings_.trees; ++tree) {
+    // Where all features are the same everywhere, nothing can be halved.
+    for (int tree = 0; tree < settings_.trees && !varying_.empty(); ++tree) {
       if (!grow_one()) break;
     }
     write();

@@ -106,6 +106,8 @@ class Choosing {
     if (learned_) {
       for (const auto& [implementation, config] : learned_->model->configs()) {
         const std::string& hash = learned_->model->space().implementations[implementation];
+        // What was learned of an older source cannot be compiled any more.
+        if (recipe(hash).kernels.empty()) continue;
         if (!config.specialised() && allowed(recipe(hash), config, problem, device_))
           expect_learned(hash, config, problem);
       }

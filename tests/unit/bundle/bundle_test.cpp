@@ -4,10 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cache/bundle/bundle_keys.hpp"
 #include "cache/bundle/container.hpp"
 #include "cache/match.hpp"
 #include "cache/store/transfer.hpp"
-#include "tests/unit/store/fixture.hpp"
+#include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
 namespace {
@@ -200,6 +201,110 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   };
   EXPECT_THAT(offered(bundle), testing::Contains(onchip_config(2, 0).text() + " " + spare.build_key));
   EXPECT_EQ(offered(bundle), offered(store_));
+}
+
+/// Of a cache that has learned something, with a spare.
+class LearnedBundleTest : public BundleTest {
+ protected:
+  LearnedBundleTest() {
+    put_spare(store_, other_, onchip_config(2, 0));
+    // Timed alone, and of an implementation that has never won.
+    store_.put_implementation(key_.interface_hash, onchip("impl-2"));
+    store_.put_trial(key_, "impl-2", full_trial(onchip_config(64, 0), 1800));
+    store_.put_loss_model(key_, MeasureMode::cold, model_);
+  }
+  [[nodiscard]] Bundle bundle(const TransferFilter& filter = {}) {
+    write_bundle(store_, winners_to_take(store_, filter), path_);
+    return Bundle(path_);
+  }
+  /// For a shape that nobody tuned.
+  [[nodiscard]] std::vector<std::string> offered(const WinnerSource& source, bool with_compiles) const {
+    std::vector<std::string> texts;
+    const auto refuse = [&](const MatchCandidate& candidate) {
+      const WinnerRow& row = candidate.row;
+      texts.push_back(std::string(name(candidate.match.fit)) + " " + row.implementation_hash + " " +
+                      row.winner.trial.config.text() + (candidate.needs_compile ? " compiled" : ""));
+      return false;
+    };
+    offer_candidates(source, softmax_problem(12, 160), key_.interface_hash, h200(), {}, {}, refuse, with_compiles);
+    return texts;
+  }
+
+  const LossModel model_ =
+      test::model_of(onchip_space({"impl-1", "impl-2"}), {.feature = 1, .cut = 2.5F, .otherwise = 1},
+                     {{0, onchip_config(4).text()}, {1, onchip_config(1, 0).text()}}, 24);
+};
+
+TEST_F(LearnedBundleTest, carries_the_model_and_who_can_serve) {
+  const Bundle bundle = this->bundle();
+  const auto learned = bundle.learned(softmax_key(1, 1), MeasureMode::cold);
+  ASSERT_NE(learned, nullptr) << "the dims of the key play no part";
+  EXPECT_EQ(*learned->model, model_);
+  EXPECT_THAT(texts_of(learned->servers),
+              testing::UnorderedElementsAreArray(texts_of(store_.learned(key_, MeasureMode::cold)->servers)));
+  EXPECT_THAT(
+      texts_of(learned->servers),
+      ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}", "8x100 dynamic onchip{num_warps=8,static_dims=0}",
+                  "16x200 best onchip{num_warps=16,static_dims=1}", "16x200 onchip{num_warps=2,static_dims=0}"));
+  EXPECT_EQ(bundle.learned(key_, MeasureMode::cold), learned) << "read once";
+  bundle.check();
+}
+
+TEST_F(LearnedBundleTest, serves_what_the_cache_serves_in_the_same_order) {
+  const Bundle bundle = this->bundle();
+  EXPECT_EQ(offered(bundle, false), offered(store_, false));
+  EXPECT_EQ(offered(bundle, true), offered(store_, true));
+  EXPECT_EQ(offered(bundle, false).front(), "nearest impl-1 onchip{num_warps=2,static_dims=0}");
+  EXPECT_THAT(offered(bundle, true), testing::Contains("nearest impl-2 onchip{num_warps=1,static_dims=0} compiled"));
+}
+
+TEST_F(LearnedBundleTest, wants_what_never_won_without_spares_too) {
+  // Without spares, times of what never won stay behind, and with them its implementation, were it not for the model.
+  const Bundle bundle = this->bundle({.wanted = [&](const Problem& problem) { return problem == key_.problem; }});
+  EXPECT_THAT(offered(bundle, true), testing::Contains("nearest impl-2 onchip{num_warps=1,static_dims=0} compiled"));
+}
+
+TEST_F(LearnedBundleTest, of_a_part_of_the_winners_has_no_other_servers) {
+  const Bundle bundle = this->bundle({.wanted = [&](const Problem& problem) { return problem == key_.problem; }});
+  const auto learned = bundle.learned(key_, MeasureMode::cold);
+  EXPECT_EQ(*learned->model, model_) << "of all shapes: what was learned is not forgotten";
+  EXPECT_THAT(texts_of(learned->servers), ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}",
+                                                      "8x100 dynamic onchip{num_warps=8,static_dims=0}"));
+}
+
+TEST_F(LearnedBundleTest, knows_nothing_of_another_spec_device_or_mode) {
+  const Bundle bundle = this->bundle();
+  EXPECT_EQ(bundle.learned(key_, MeasureMode::hot), nullptr);
+  EXPECT_EQ(bundle.learned(softmax_key(8, 100, a100()), MeasureMode::cold), nullptr);
+  EXPECT_EQ(bundle.learned(softmax_key(8, 100, h200(), DType::f32), MeasureMode::cold), nullptr);
+}
+
+TEST_F(LearnedBundleTest, whose_model_is_damaged_says_so_whenever_it_is_asked) {
+  const std::string whole = bundle::encode_servers({{{8, 100}, WinnerRole::best, "impl-1", onchip_config(4)}});
+  const std::vector<std::byte> model = model_.encode();
+  const std::pair<std::vector<std::byte>, std::string> damages[] = {
+      {std::vector<std::byte>(model.begin(), model.end() - 1), whole},
+      {{}, whole},
+      {model, "not json"},
+      {model, R"([[[8, 100], "best", "impl-1"]])"},
+      {model, R"([[[8, 100], "winner", "impl-1", "onchip{}"]])"},
+      {model, R"([[[8, 100], null, "impl-1", "onchip{"]])"},
+  };
+  for (const auto& [bytes, servers] : damages) {
+    ContainerWriter writer;
+    writer.put(bundle::loss_model_key(key_, MeasureMode::cold), bytes);
+    writer.put(bundle::servers_key(key_, MeasureMode::cold), servers);
+    writer.write(path_);
+    const Bundle bundle(path_);
+    for (int i = 0; i < 2; ++i) {
+      const std::string text = refusal([&] { (void)bundle.learned(key_, MeasureMode::cold); });
+      EXPECT_THAT(text, HasSubstr("cannot read what was learned in the bundle " + path_.string())) << servers;
+    }
+  }
+}
+
+TEST_F(BundleTest, of_a_cache_that_has_learned_nothing_has_no_model) {
+  EXPECT_EQ(Bundle(path_).learned(key_, MeasureMode::cold), nullptr);
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/search/regret.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "tests/launch/sample_cache.hpp"
+#include "tuner/search/learn.hpp"
 
 namespace tilewright {
 namespace {
@@ -155,6 +159,124 @@ TEST_F(RegretTest, the_shape_to_tune_next_lies_between_a_loser_and_who_served_it
   EXPECT_EQ(next[0].key(), parse_problem(problem(256, 1024), interface_).key());
   EXPECT_THAT(shapes_to_tune(ask(), 0.6, 8), IsEmpty());
   EXPECT_THAT(shapes_to_tune(ask(), 0.03, 0), IsEmpty());
+}
+
+/// Shapes of 128 rows and a multiple of 64 columns. Everywhere many warps are best, but at kOdd few are.
+class LearnedRegretTest : public RegretTest {
+ protected:
+  static constexpr std::int64_t kOdd = 64 * 10;
+  static bool has_few_warps(const Config& config) { return config.value_or("num_warps", 0) <= 4; }
+
+  void tune_columns(std::int64_t count) {
+    Store::Batch batch(cache_.store());
+    for (std::int64_t i = 1; i <= count; ++i) tune_all(64 * i);
+    batch.commit();
+  }
+  /// 42 configs: of either kind enough for a leaf of a tree.
+  void tune_all(std::int64_t cols) {
+    cache_.add_winner(interface_, problem(128, cols),
+                      fmt::format("wide{{num_warps={},vec=4,static_dims=0}}", cols == kOdd ? 1 : 32),
+                      {.median_ns = 1000});
+    const ProblemKey key = key_of(cols);
+    const WinnerRow row = *cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
+    for (const int num_warps : {1, 2, 4, 8, 16, 32}) {
+      for (const int vec : {1, 2, 4, 8, 16, 32, 64}) {
+        Trial trial = row.winner.trial;
+        trial.config = Config::parse(fmt::format("wide{{num_warps={},vec={},static_dims=0}}", num_warps, vec));
+        if (trial.config == row.winner.trial.config) continue;
+        const bool is_good = has_few_warps(trial.config) == (cols == kOdd);
+        trial.timing->median_ns = is_good ? 1010 + num_warps + vec : 2500;
+        cache_.store().put_trial(key, row.implementation_hash, trial);
+      }
+    }
+  }
+  [[nodiscard]] ProblemKey key_of(std::int64_t cols) const {
+    return {parse_problem(problem(128, cols), interface_), interface_.hash(), recording_device().fingerprint()};
+  }
+  void learn_all() {
+    const auto model =
+        learn(cache_.store(), interface_, key_of(64).problem.spec, recording_device(), MeasureMode::cold);
+    ASSERT_TRUE(model.has_value());
+    cache_.store().put_loss_model(key_of(64), MeasureMode::cold, *model);
+  }
+  [[nodiscard]] std::vector<Regret> ask(const RegretSetting& setting) {
+    return regrets(cache_.store(), interface_, key_of(64).problem.spec, recording_device(), MeasureMode::cold, setting);
+  }
+  /// What would be served to a shape in the whole cache, had it no winner of its own.
+  [[nodiscard]] bool would_get_few_warps(std::int64_t cols) {
+    const Regret asked =
+        ask({.left_out = LeftOut::itself, .servers = Servers::compiled, .judged = {{128, cols}}}).at(0);
+    return has_few_warps(*asked.served);
+  }
+};
+
+TEST_F(LearnedRegretTest, a_shape_is_judged_by_what_was_learned_without_it) {
+  tune_columns(24);
+  learn_all();
+  const auto learned = cache_.store().learned(key_of(kOdd), MeasureMode::cold);
+  const std::string hash = learned->model->space().implementations.front();
+  const auto expected = [&](const char* config) {
+    return learned->model->loss(*learned->model->space().of(interface_, hash, scale_wide(), Config::parse(config),
+                                                            key_of(kOdd).problem, recording_device()));
+  };
+  ASSERT_LT(expected("wide{num_warps=1,vec=4,static_dims=0}"), expected("wide{num_warps=32,vec=4,static_dims=0}") - 0.5)
+      << "who has learned of the shape knows how odd it is, and would serve it well";
+  const std::vector<Regret> found = ask({.left_out = LeftOut::itself, .servers = Servers::compiled});
+  ASSERT_EQ(found.size(), 24U);
+  for (const Regret& regret : found) {
+    const std::int64_t cols = regret.problem.dim("cols");
+    ASSERT_TRUE(regret.loss().has_value()) << cols;
+    EXPECT_EQ(regret.match.fit, Fit::nearest) << cols;
+    // Its neighbours may be taken in by it.
+    if (std::abs(cols - kOdd) == 64) continue;
+    EXPECT_FALSE(has_few_warps(*regret.served)) << cols;
+    if (cols == kOdd) {
+      EXPECT_DOUBLE_EQ(*regret.loss(), 1.5) << "nobody else tells of it";
+    } else {
+      EXPECT_LT(*regret.loss(), 0.12) << cols;
+    }
+  }
+}
+
+TEST_F(LearnedRegretTest, a_shape_alone_is_judged_without_its_own_times_too) {
+  tune_columns(24);
+  learn_all();
+  EXPECT_FALSE(would_get_few_warps(kOdd));
+}
+
+TEST_F(LearnedRegretTest, a_shape_that_is_not_tuned_is_judged_by_all_that_was_learned) {
+  tune_columns(24);
+  learn_all();
+  TemporaryFolder other_folder;
+  SampleCache truth(other_folder.path() / "cache.db");
+  truth.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
+  const std::vector<std::int64_t> beside{128, kOdd + 16};
+  truth.add_winner(interface_, problem(beside[0], beside[1]), kNarrow, {.median_ns = 70});
+  const std::vector<Regret> found = ask({.servers = Servers::compiled, .judged = {beside}, .truth = &truth.store()});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].is_tuned);
+  EXPECT_TRUE(has_few_warps(*found[0].served)) << "the odd one's times tell of its neighbours";
+}
+
+TEST_F(LearnedRegretTest, where_too_little_is_left_to_learn_of_the_nearest_speak) {
+  tune_columns(static_cast<std::int64_t>(kFewestShapesToLearn));
+  learn_all();
+  const std::vector<Regret> found = ask({.left_out = LeftOut::itself, .servers = Servers::compiled});
+  ASSERT_EQ(found.size(), kFewestShapesToLearn);
+  for (const Regret& regret : found) EXPECT_EQ(regret.match.fit, Fit::nearest) << regret.problem.key();
+}
+
+TEST_F(LearnedRegretTest, only_those_serve_that_are_left) {
+  tune_columns(24);
+  learn_all();
+  const RegretSetting setting{.only_from = [](const std::vector<std::int64_t>& shape) { return shape[1] <= 64 * 20; }};
+  const std::vector<Regret> found = ask(setting);
+  ASSERT_EQ(found.size(), 4U);
+  for (const Regret& regret : found) {
+    ASSERT_TRUE(regret.tuned_for.has_value());
+    EXPECT_LE(regret.tuned_for->dim("cols"), 64 * 20);
+    EXPECT_EQ(regret.served->text(), "wide{num_warps=32,vec=4,static_dims=0}") << "the only winner but the odd one's";
+  }
 }
 
 }  // namespace

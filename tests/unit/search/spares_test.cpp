@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "cache/plan.hpp"
 #include "tests/launch/sample_cache.hpp"
+#include "tests/unit/cache/hand_made_model.hpp"
 
 namespace tilewright {
 namespace {
@@ -36,6 +38,24 @@ class SparesTest : public ::testing::Test {
     const SpaceValues space =
         values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
     return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space, most);
+  }
+
+  /// Tells that configs with fewer warps lose a factor of e, and that others lose nothing.
+  void learn(double warps, const std::vector<std::string>& configs, const std::string& gone = {}) {
+    const ProblemKey key{parse_problem("scale[dtype=f16]{rows=8,cols=64}", interface_), interface_.hash(),
+                         device_.fingerprint()};
+    const std::string wide =
+        cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value().implementation_hash;
+    std::vector<std::string> implementations{wide};
+    if (!gone.empty()) implementations.push_back(gone);
+    std::vector<std::pair<std::size_t, std::string>> known;
+    for (const std::string& config : configs) {
+      for (std::size_t i = 0; i < implementations.size(); ++i) known.emplace_back(i, config);
+    }
+    const auto cut = static_cast<float>(std::log2(warps + 0.5));
+    cache_.store().put_loss_model(key, MeasureMode::cold,
+                                  test::model_of({implementations, {"num_warps", "static_dims", "vec"}, 2},
+                                                 {.feature = 1, .cut = cut, .below = 1}, known));
   }
 
   const OpInterface interface_ = scale_interface();
@@ -75,6 +95,32 @@ TEST_F(SparesTest, are_no_more_than_asked_for_and_the_most_helpful_first) {
   ASSERT_THAT(one, SizeIs(1));
   EXPECT_EQ(some.front().config, one.front().config);
   EXPECT_THAT(choose(0), IsEmpty());
+}
+
+TEST_F(SparesTest, are_those_that_what_was_learned_promises_most_of) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
+  learn(7, {"wide{num_warps=2,vec=1,static_dims=0}", "wide{num_warps=8,vec=1,static_dims=0}",
+            "wide{num_warps=8,vec=1,static_dims=1}", "wide{num_warps=4,vec=2,static_dims=0}"});
+  const std::vector<Spare> spares = choose(8);
+  ASSERT_THAT(spares, SizeIs(1)) << "the others lose more than what is there, or are specialised";
+  EXPECT_EQ(spares[0].config.text(), "wide{num_warps=8,vec=1,static_dims=0}");
+}
+
+TEST_F(SparesTest, need_no_more_where_what_has_a_binary_is_as_good_as_any) {
+  tune(8, 64, "wide{num_warps=8,vec=1,static_dims=0}");
+  tune(4096, 8192, "wide{num_warps=8,vec=1,static_dims=0}");
+  learn(7, {"wide{num_warps=16,vec=1,static_dims=0}", "wide{num_warps=8,vec=1,static_dims=0}"});
+  EXPECT_THAT(choose(8), IsEmpty());
+}
+
+TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
+  learn(7, {"wide{num_warps=8,vec=1,static_dims=0}"}, "zzz of an older source");
+  const std::vector<Spare> spares = choose(8);
+  ASSERT_THAT(spares, SizeIs(1));
+  EXPECT_NE(spares[0].implementation_hash, "zzz of an older source");
 }
 
 TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "tests/launch/sample_cache.hpp"
+#include "tuner/search/drawn_shapes.hpp"
+#include "tuner/search/learn.hpp"
 #include "tuner/search/recording_file.hpp"
 #include "tuner/search/regret.hpp"
 
@@ -44,6 +46,13 @@ class Sweep {
     std::size_t added = 0;
     for (const Store::Tried& tried : recording.tried(op_)) add(recording, tried, added++ < that_serve);
     batch.commit();
+  }
+
+  /// As `prepare` does.
+  void learn_all() {
+    const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
+                         device_.fingerprint()};
+    store_.put_loss_model(key, MeasureMode::cold, learn(store_, interface_, spec_, device_, MeasureMode::cold).value());
   }
 
   [[nodiscard]] RegretSummary lost(RegretSetting setting, bool from_grid) const {
@@ -121,22 +130,26 @@ TEST(Untuned, rmsnorm_loses_no_more_than_it_did) {
   expect_losses("rmsnorm", {0.17, 0.52}, {0.05, 0.26}, {0.21, 0.46}, {0.21, 0.46});
 }
 
-/// The 40 shapes that were drawn, from the 12 and the 120.
-void expect_losses_of_many(const std::string& op, AtMost compiled, AtMost exported) {
+/// The 40 shapes that were drawn, from the 12 and the 120: by those around, and by what was learned of all.
+void expect_losses_of_many(const std::string& op, AtMost compiled, AtMost exported, AtMost compiled_by_model,
+                           AtMost exported_by_model) {
   Sweep sweep(op, kBase);
   sweep.add("rows.db.zst", kGrid);
   sweep.add("rows_drawn.db.zst");
-  expect_at_most(sweep.lost({.servers = Servers::compiled}, true), 40, compiled, op + ", from 132 shapes, compiled");
-  expect_at_most(sweep.lost({.spares = 192, .exported = true}, true), 40, exported,
-                 op + ", from 132 shapes, exported with 192 spares");
+  const RegretSetting with_jit{.servers = Servers::compiled}, without{.spares = 192, .exported = true};
+  expect_at_most(sweep.lost(with_jit, true), 40, compiled, op + ", from 132 shapes, compiled");
+  expect_at_most(sweep.lost(without, true), 40, exported, op + ", from 132 shapes, exported with 192 spares");
+  sweep.learn_all();
+  expect_at_most(sweep.lost(with_jit, true), 40, compiled_by_model, op + ", learned of 132 shapes, compiled");
+  expect_at_most(sweep.lost(without, true), 40, exported_by_model, op + ", learned of 132 shapes, exported");
 }
 
 TEST(Untuned, softmax_from_many_shapes_loses_less_than_3_percent_and_one_in_twenty_10_percent) {
-  expect_losses_of_many("softmax", {0.03, 0.10}, {0.03, 0.10});
+  expect_losses_of_many("softmax", {0.03, 0.10}, {0.03, 0.10}, {0.0, 0.0}, {0.0, 0.0});
 }
 
 TEST(Untuned, rmsnorm_from_many_shapes_loses_less_than_3_percent_and_one_in_twenty_10_percent_when_it_is_compiled) {
-  expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.38});
+  expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.38}, {0.0, 0.0}, {0.0, 0.0});
 }
 
 TEST(Untuned, gemm_loses_no_more_than_it_did_nor_much_more_when_it_is_compiled) {
@@ -152,6 +165,9 @@ TEST(Untuned, gemm_among_many_shapes_loses_no_more_than_it_did) {
   sweep.add("gemm_drawn.db.zst");
   expect_at_most(sweep.lost({.left_out = LeftOut::itself, .servers = Servers::compiled}, false), 90, {0.11, 0.30},
                  "gemm, alone among 90, compiled");
+  sweep.learn_all();
+  expect_at_most(sweep.lost({.left_out = LeftOut::itself, .servers = Servers::compiled}, false), 90, {0.0, 0.0},
+                 "gemm, learned of the others of 90, compiled");
 }
 
 }  // namespace

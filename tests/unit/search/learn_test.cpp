@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/learn.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/launch/sample_cache.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr const char* kNarrow = "wide{num_warps=1,vec=4,static_dims=0}";
+constexpr const char* kBroad = "wide{num_warps=8,vec=4,static_dims=0}";
+constexpr const char* kBase = "plain{num_warps=4}";
+
+KnownConfig timed(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
+  return {"wide-hash", Config::parse(text), median_ns, role, false};
+}
+
+/// Few warps are best for few columns, many for many; what a config loses grows with how far it is from that.
+double time_of(std::int64_t cols, int num_warps, int vec) {
+  const double best = std::clamp(std::log2(static_cast<double>(cols) / 64) / 2, 0.0, 3.0);
+  return 1000 * std::exp(0.25 * std::abs(std::log2(num_warps) - best) + 0.05 * std::abs(vec - 4));
+}
+
+KnownShape shape(std::int64_t rows, std::int64_t cols) {
+  KnownShape known{{rows, cols}, {}};
+  for (const int num_warps : {1, 2, 4, 8}) {
+    for (const int vec : {1, 2, 4, 8}) {
+      known.configs.push_back(timed(fmt::format("wide{{num_warps={},vec={},static_dims=0}}", num_warps, vec),
+                                    time_of(cols, num_warps, vec)));
+    }
+  }
+  return known;
+}
+
+/// Of 4 × 6 lengths: 384 trials.
+std::vector<KnownShape> shapes() {
+  std::vector<KnownShape> known;
+  for (const std::int64_t rows : {8, 100, 1000, 4000}) {
+    for (const std::int64_t cols : {64, 128, 512, 1024, 4096, 16384}) known.push_back(shape(rows, cols));
+  }
+  return known;
+}
+
+class Learn : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::optional<LossModel> learned(const std::vector<KnownShape>& known) const {
+    return learn(interface_, spec_, device_, known, [this](const std::string& hash) -> const ImplementationRecipe& {
+      if (hash == "wide-hash") return wide_;
+      return hash == "plain-hash" ? plain_ : none_;
+    });
+  }
+  [[nodiscard]] double loss(const LossModel& model, const char* config, std::int64_t rows, std::int64_t cols) const {
+    const Problem problem = make_problem(spec_, interface_, std::vector<std::int64_t>{rows, cols});
+    return model.loss(
+        model.space().of(interface_, "wide-hash", wide_, Config::parse(config), problem, device_).value());
+  }
+  [[nodiscard]] static std::vector<std::string> configs(const LossModel& model) {
+    std::vector<std::string> texts;
+    for (const LossModel::Known& known : model.configs()) texts.push_back(known.config.text());
+    return texts;
+  }
+
+  const OpInterface interface_ = scale_interface();
+  const OpSpec spec_ = parse_spec("scale[dtype=f16]", interface_);
+  const DeviceFacts device_ = recording_device();
+  const ImplementationRecipe wide_ = scale_wide(), plain_ = scale_plain(), none_{};
+};
+
+TEST_F(Learn, tells_which_config_is_best_at_shapes_between) {
+  const LossModel model = learned(shapes()).value();
+  EXPECT_EQ(model.shapes(), 24U);
+  EXPECT_THAT(model.space().implementations, ElementsAre("wide-hash"));
+  EXPECT_THAT(model.space().parameters, ElementsAre("num_warps", "static_dims", "vec"));
+  EXPECT_EQ(model.space().dims, 2U);
+  EXPECT_THAT(model.configs(), SizeIs(16));
+  for (const std::int64_t rows : {8, 37, 500, 3000}) {
+    EXPECT_LT(loss(model, kNarrow, rows, 96), loss(model, kBroad, rows, 96) - 0.3) << rows;
+    EXPECT_LT(loss(model, kBroad, rows, 8192), loss(model, kNarrow, rows, 8192) - 0.3) << rows;
+    EXPECT_LT(loss(model, "wide{num_warps=2,vec=4,static_dims=0}", rows, 256), loss(model, kBroad, rows, 256)) << rows;
+    EXPECT_NEAR(loss(model, kNarrow, rows, 80), 0, 0.05) << "who is best loses nothing";
+  }
+}
+
+TEST_F(Learn, of_the_same_shapes_is_always_the_same) { EXPECT_EQ(learned(shapes()), learned(shapes())); }
+
+TEST_F(Learn, has_neither_bases_nor_what_failed_somewhere_among_its_configs) {
+  std::vector<KnownShape> known = shapes();
+  for (KnownShape& each : known) {
+    each.configs.push_back({"plain-hash", Config::parse(kBase), 900, WinnerRole::base, false});
+    // Timed at this shape, and at one of them it went wrong.
+    each.configs.push_back(timed("wide{num_warps=16,vec=4,static_dims=0}", 800));
+  }
+  EXPECT_THAT(configs(learned(known).value()), Contains("wide{num_warps=16,vec=4,static_dims=0}"));
+  KnownConfig failed = timed("wide{num_warps=16,vec=4,static_dims=0}", 0);
+  failed.has_failed = true;
+  known[3].configs.back() = failed;
+  const LossModel model = learned(known).value();
+  EXPECT_THAT(configs(model), Not(Contains("wide{num_warps=16,vec=4,static_dims=0}")));
+  EXPECT_THAT(configs(model), Not(Contains(kBase)));
+  EXPECT_THAT(configs(model), Contains(kNarrow));
+  EXPECT_GT(loss(model, kNarrow, 100, 64), 0.1) << "what failed elsewhere was the fastest here all the same";
+}
+
+TEST_F(Learn, is_of_what_was_timed_alone) {
+  std::vector<KnownShape> known = shapes();
+  KnownConfig spare = timed("wide{num_warps=32,vec=4,static_dims=0}", 0);
+  spare.is_spare = spare.has_binary = true;
+  for (KnownShape& each : known) each.configs.push_back(spare);
+  EXPECT_EQ(learned(known), learned(shapes()));
+}
+
+TEST_F(Learn, counts_a_winner_of_two_roles_once) {
+  std::vector<KnownShape> twice = shapes();
+  std::vector<KnownShape> once = shapes();
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    KnownConfig& winner = once[i].configs.front();
+    winner.role = WinnerRole::best;
+    twice[i].configs.front() = winner;
+    twice[i].configs.push_back(winner);
+    twice[i].configs.back().role = WinnerRole::dynamic;
+  }
+  EXPECT_EQ(learned(twice), learned(once));
+}
+
+TEST_F(Learn, a_base_that_is_the_best_too_is_no_config_of_it) {
+  std::vector<KnownShape> known = shapes();
+  known[0].configs.push_back(timed(kNarrow, known[0].configs[2].median_ns, WinnerRole::base));
+  EXPECT_THAT(configs(learned(known).value()), Not(Contains(kNarrow))) << "it serves where nobody else does";
+}
+
+TEST_F(Learn, needs_enough_shapes_and_trials) {
+  EXPECT_FALSE(learned({}).has_value());
+  std::vector<KnownShape> known = shapes();
+  known.resize(kFewestShapesToLearn);
+  ASSERT_EQ(known.size() * known[0].configs.size(), kFewestTrialsToLearn);
+  EXPECT_TRUE(learned(known).has_value());
+  std::vector<KnownShape> fewer_trials = known;
+  fewer_trials[5].configs.pop_back();
+  EXPECT_FALSE(learned(fewer_trials).has_value());
+  std::vector<KnownShape> fewer_shapes = known;
+  fewer_shapes.pop_back();
+  for (const KnownConfig& each : known.back().configs) {
+    KnownConfig more = each;
+    more.config.values[0].second *= 16;
+    fewer_shapes[0].configs.push_back(more);
+  }
+  EXPECT_FALSE(learned(fewer_shapes).has_value()) << "as many trials of fewer shapes";
+}
+
+TEST_F(Learn, leaves_out_what_cannot_be_launched_any_more) {
+  std::vector<KnownShape> known = shapes();
+  // An implementation that nobody has any more, and columns that the constraint of today forbids.
+  for (KnownShape& each : known) each.configs.push_back({"gone-hash", Config::parse("gone{x=1}"), 500, std::nullopt});
+  known.push_back(shape(8, 101));
+  const LossModel model = learned(known).value();
+  EXPECT_LT(loss(model, kNarrow, 100, 96), loss(model, kBroad, 100, 96));
+  known.resize(kFewestShapesToLearn);
+  for (KnownShape& each : known) each.dims[1] = 101;
+  EXPECT_FALSE(learned(known).has_value()) << "what is left is too little";
+}
+
+TEST_F(Learn, of_a_source_is_of_all_its_shapes) {
+  const TemporaryFolder folder;
+  SampleCache cache(folder.path() / "cache.db");
+  cache.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
+  EXPECT_FALSE(learn(cache.store(), interface_, spec_, device_, MeasureMode::cold).has_value());
+  for (const KnownShape& each : shapes()) {
+    const std::string problem = fmt::format("scale[dtype=f16]{{rows={},cols={}}}", each.dims[0], each.dims[1]);
+    const auto best = std::ranges::min_element(each.configs, {}, &KnownConfig::median_ns);
+    cache.add_winner(interface_, problem, best->config.text(), {.median_ns = best->median_ns});
+    const ProblemKey key{parse_problem(problem, interface_), interface_.hash(), device_.fingerprint()};
+    const WinnerRow row = *cache.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
+    for (const KnownConfig& other : each.configs) {
+      Trial trial = row.winner.trial;
+      trial.config = other.config;
+      trial.timing->median_ns = other.median_ns;
+      if (&other != &*best) cache.store().put_trial(key, row.implementation_hash, trial);
+    }
+  }
+  const auto model = learn(cache.store(), interface_, spec_, device_, MeasureMode::cold);
+  ASSERT_TRUE(model.has_value());
+  EXPECT_EQ(model->shapes(), 24U);
+  EXPECT_THAT(model->configs(), SizeIs(16));
+  EXPECT_FALSE(learn(cache.store(), interface_, spec_, device_, MeasureMode::hot).has_value());
+  EXPECT_FALSE(learn(cache.store(), interface_, spec_, recording_device("Another"), MeasureMode::cold).has_value());
+  const RecipeOf recipe_of = recipes_of(cache.store());
+  const std::string hash = model->space().implementations.front();
+  EXPECT_EQ(recipe_of(hash), scale_wide());
+  EXPECT_EQ(&recipe_of(hash), &recipe_of(hash)) << "read once, and it stays where it is";
+  EXPECT_TRUE(recipe_of("nobody's").kernels.empty());
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fixture.hpp"
+#include "tests/unit/cache/hand_made_model.hpp"
+
+/// What tests of learned models share: who has a binary and may serve, and models of onchip that ask for its warps alone.
+namespace tilewright::store_tests {
+
+inline FeatureSpace onchip_space(std::vector<std::string> implementations = {"impl-1"}) {
+  return {std::move(implementations), {"num_warps", "static_dims"}, 2};
+}
+
+/// Configs with fewer warps lose a factor of e, all others nothing; "fewer" turned round where `most` is wanted.
+inline LossModel model_of_warps(std::int64_t least, std::size_t shapes = 16, const std::vector<Config>& configs = {},
+                                bool most = false) {
+  std::vector<std::pair<std::size_t, std::string>> known;
+  for (const Config& config : configs) known.emplace_back(0, config.text());
+  // Between the logarithms of this one, plus one, and of the one below.
+  const auto cut = static_cast<float>(std::log2(static_cast<double>(least) + 0.5));
+  return test::model_of(onchip_space(),
+                        {.feature = 1, .cut = cut, .below = most ? 0.0 : 1.0, .otherwise = most ? 1.0 : 0.0}, known,
+                        shapes);
+}
+
+/// A trial with a binary behind it.
+inline Trial built_trial(Store& store, const Config& config, double median_ns = 1000) {
+  Trial trial = full_trial(config, median_ns);
+  trial.build_key = "build of " + config.text();
+  Build build;
+  build.key = trial.build_key;
+  build.ok = true;
+  build.arch = "sm_90a";
+  build.kernels = {{"softmax_onchip", "_Z7softmax", 40, 0, 0, 0, 128}};
+  store.put_build(build, std::vector<std::byte>(100, std::byte{42}));
+  return trial;
+}
+
+/// A winner with a binary, beside those that the problem has.
+inline std::int64_t put_server(Store& store, const ProblemKey& key, const Config& config,
+                               WinnerRole role = WinnerRole::best, const std::string& implementation = "impl-1") {
+  const std::int64_t id = store.put_trial(key, implementation, built_trial(store, config));
+  std::vector<Winner> winners = store.winners(key, MeasureMode::cold);
+  winners.push_back(winner_of(id, role));
+  store.put_winners(key, MeasureMode::cold, winners);
+  return id;
+}
+
+/// A spare that nobody timed at that shape.
+inline void put_spare(Store& store, const ProblemKey& key, const Config& config,
+                      const std::string& implementation = "impl-1") {
+  Trial trial = built_trial(store, config);
+  trial.timing.reset();
+  store.put_trial(key, implementation, spare_mark(trial));
+}
+
+/// "8x100 best onchip{…}", of spares without a role.
+inline std::vector<std::string> texts_of(const std::vector<Server>& servers) {
+  std::vector<std::string> texts;
+  for (const Server& each : servers) {
+    texts.push_back(std::to_string(each.tuned_for.at(0)) + "x" + std::to_string(each.tuned_for.at(1)) + " " +
+                    (each.role ? std::string(name(*each.role)) + " " : "") + each.config.text());
+  }
+  return texts;
+}
+
+}  // namespace tilewright::store_tests

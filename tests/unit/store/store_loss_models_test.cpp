@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "cache/content_hash.hpp"
+#include "cache/store/binaries.hpp"
+#include "cache/store/database.hpp"
+#include "cache/store/migrations.hpp"
+#include "learned_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class StoreLossModels : public testing::Test {
+ protected:
+  StoreLossModels() { put_server(store_, key_, onchip_config(4)); }
+
+  [[nodiscard]] std::vector<std::string> servers() const {
+    return texts_of(store_.learned(key_, MeasureMode::cold)->servers);
+  }
+
+  TemporaryFolder folder_;
+  Store store_ = prepared_store(folder_ / "c.db");
+  const ProblemKey key_ = softmax_key(8, 100);
+};
+
+TEST_F(StoreLossModels, are_read_back_as_they_were_put) {
+  EXPECT_EQ(store_.learned(key_, MeasureMode::cold), nullptr);
+  const LossModel model = model_of_warps(4, 24, {onchip_config(4), onchip_config(8, 0)});
+  store_.put_loss_model(key_, MeasureMode::cold, model);
+  const auto learned = store_.learned(softmax_key(1, 1), MeasureMode::cold);
+  ASSERT_NE(learned, nullptr) << "the dims of the key play no part";
+  EXPECT_EQ(*learned->model, model);
+  EXPECT_EQ(learned->model->shapes(), 24U);
+  EXPECT_EQ(store_.learned(key_, MeasureMode::cold), learned) << "read once";
+  store_.check();
+}
+
+TEST_F(StoreLossModels, are_one_for_a_spec_and_the_last) {
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4, 24));
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(8, 17));
+  EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8, 17));
+  EXPECT_EQ(SQLite::Database((folder_ / "c.db").string()).execAndGet("SELECT count(*) FROM loss_models").getInt(), 1);
+}
+
+TEST_F(StoreLossModels, are_of_one_spec_device_and_mode) {
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  put_server(store_, softmax_key(8, 100, gh200_slice()), onchip_config(4));
+  put_server(store_, softmax_key(8, 100, h200(), DType::f32), onchip_config(4));
+  EXPECT_EQ(store_.learned(key_, MeasureMode::hot), nullptr);
+  EXPECT_EQ(store_.learned(softmax_key(8, 100, gh200_slice()), MeasureMode::cold), nullptr);
+  EXPECT_EQ(store_.learned(softmax_key(8, 100, h200(), DType::f32), MeasureMode::cold), nullptr);
+  EXPECT_EQ(store_.learned(softmax_key(8, 100, h200(), DType::f16), MeasureMode::cold), nullptr) << "never tuned";
+  EXPECT_EQ(store_.learned({key_.problem, "another interface", key_.device_fingerprint}, MeasureMode::cold), nullptr);
+  EXPECT_EQ(store_.learned({key_.problem, key_.interface_hash, "another device"}, MeasureMode::cold), nullptr);
+  store_.put_loss_model(softmax_key(8, 100, gh200_slice()), MeasureMode::hot, model_of_warps(8));
+  EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(4));
+  EXPECT_EQ(*store_.learned(softmax_key(8, 100, gh200_slice()), MeasureMode::hot)->model, model_of_warps(8));
+}
+
+TEST_F(StoreLossModels, of_what_the_cache_does_not_have_are_refused) {
+  const auto put = [&](const ProblemKey& key) {
+    return refusal([&] { store_.put_loss_model(key, MeasureMode::cold, model_of_warps(4)); });
+  };
+  EXPECT_THAT(put(softmax_key(8, 100, h200(), DType::f16)), HasSubstr("has no problem of softmax[dtype=f16]"));
+  EXPECT_THAT(put({key_.problem, "beef", key_.device_fingerprint}), HasSubstr("beef"));
+  EXPECT_THAT(put({key_.problem, key_.interface_hash, "nobody's"}), HasSubstr("nobody's"));
+  EXPECT_EQ(store_.learned(key_, MeasureMode::cold), nullptr);
+}
+
+TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for) {
+  const auto bytes_of = [](const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  const auto expect_damage = [&](const char* what) {
+    const Store reader(folder_ / "c.db", {.access = StoreAccess::read});
+    for (int i = 0; i < 2; ++i) {
+      const std::string text = refusal([&] { (void)reader.learned(key_, MeasureMode::cold); });
+      EXPECT_THAT(text, HasSubstr((folder_ / "c.db").string())) << what;
+      EXPECT_THAT(text, HasSubstr("read what was learned")) << what;
+    }
+    EXPECT_TRUE(reader.winner_of(key_, MeasureMode::cold, WinnerRole::best).has_value()) << "the rest can be read";
+  };
+  const auto change = [&](const std::string& statement) {
+    store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+    SQLite::Database(folder_ / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET " + statement);
+  };
+  change("data = x'00'");
+  expect_damage("no frame");
+  change("data = substr(data, 1, length(data) - 5)");
+  expect_damage("not the whole frame");
+  change("size = size + 1");
+  expect_damage("another size");
+  change("hash = '00000000000000000000000000000000'");
+  expect_damage("another hash");
+  // Whole, and no model: another program wrote it.
+  const std::vector<std::byte> other = bytes_of("no model at all");
+  const std::vector<std::byte> frame = compress_binary(other);
+  SQLite::Database database(folder_ / "c.db", SQLite::OPEN_READWRITE);
+  SQLite::Statement put(database, "UPDATE loss_models SET hash = ?, size = ?, data = ?");
+  put.bind(1, content_hash(other));
+  put.bind(2, static_cast<std::int64_t>(other.size()));
+  put.bind(3, frame.data(), static_cast<int>(frame.size()));
+  put.exec();
+  expect_damage("no model");
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(8));
+  EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8)) << "what is put later is whole";
+}
+
+TEST_F(StoreLossModels, know_who_can_serve) {
+  const ProblemKey other = softmax_key(16, 200);
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  put_server(store_, key_, onchip_config(2, 0), WinnerRole::dynamic);
+  put_server(store_, key_, onchip_config(1, 0), WinnerRole::base);
+  put_server(store_, other, onchip_config(4));
+  put_server(store_, other, onchip_config(2, 0), WinnerRole::dynamic);
+  put_server(store_, other, onchip_config(1, 0), WinnerRole::base);
+  put_spare(store_, other, onchip_config(16, 0));
+  put_spare(store_, key_, onchip_config(16, 0));
+  put_spare(store_, key_, onchip_config(2, 0));
+  // Timed, and its binary is kept for nobody.
+  store_.put_trial(key_, "impl-1", built_trial(store_, onchip_config(32, 0)));
+  EXPECT_THAT(
+      servers(),
+      ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}", "8x100 dynamic onchip{num_warps=2,static_dims=0}",
+                  "16x200 best onchip{num_warps=4,static_dims=1}", "16x200 onchip{num_warps=16,static_dims=0}"))
+      << "unspecialised once, specialised once a shape, no base";
+  const auto learned = store_.learned(key_, MeasureMode::cold);
+  EXPECT_EQ(learned->servers.front().implementation_hash, "impl-1");
+}
+
+TEST_F(StoreLossModels, know_nobody_without_a_binary_nor_of_another_spec_device_or_mode) {
+  store_.put_winners(key_, MeasureMode::cold, {});
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  put_winner(store_, softmax_key(9, 100), onchip_config(8, 0));
+  put_server(store_, softmax_key(8, 100, gh200_slice()), onchip_config(16, 0));
+  put_server(store_, softmax_key(8, 100, h200(), DType::f32), onchip_config(16, 0));
+  put_spare(store_, softmax_key(8, 100, gh200_slice()), onchip_config(2, 0));
+  put_spare(store_, softmax_key(8, 100, h200(), DType::f32), onchip_config(2, 0));
+  put_winner(store_, key_, onchip_config(8), WinnerRole::best, MeasureMode::hot);
+  Trial without = spare_mark(full_trial(onchip_config(1, 0)));
+  without.build_key.clear();
+  store_.put_trial(key_, "impl-1", without);
+  EXPECT_THAT(servers(), IsEmpty());
+}
+
+TEST_F(StoreLossModels, are_read_anew_when_another_has_written) {
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  const Store reader(folder_ / "c.db", {.access = StoreAccess::read});
+  const auto before = reader.learned(key_, MeasureMode::cold);
+  EXPECT_EQ(reader.learned(key_, MeasureMode::cold), before);
+  Store other(folder_ / "c.db");
+  put_spare(other, key_, onchip_config(16, 0));
+  const auto with_spare = reader.learned(key_, MeasureMode::cold);
+  EXPECT_EQ(*with_spare->model, *before->model);
+  EXPECT_EQ(with_spare->servers.size(), before->servers.size() + 1);
+  other.put_loss_model(key_, MeasureMode::cold, model_of_warps(8));
+  EXPECT_EQ(*reader.learned(key_, MeasureMode::cold)->model, model_of_warps(8));
+  EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8));
+  EXPECT_EQ(*before->model, model_of_warps(4)) << "who has it keeps it";
+}
+
+TEST_F(StoreLossModels, that_are_new_change_the_state_of_the_winners) {
+  const std::uint64_t none = store_.winners_state();
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  const std::uint64_t first = store_.winners_state();
+  EXPECT_NE(first, none);
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  EXPECT_EQ(store_.winners_state(), first) << "the same again";
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(8));
+  EXPECT_NE(store_.winners_state(), first);
+}
+
+TEST_F(StoreLossModels, of_a_batch_that_is_not_committed_are_gone) {
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  {
+    const Store::Batch batch(store_);
+    store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(8));
+    EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8)) << "its own writes are seen";
+  }
+  EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(4));
+}
+
+TEST(StoreLossModelsOf, a_cache_of_schema_5_are_none_and_can_be_put) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  // Rows as schema 6 has them, in the tables of schema 5.
+  {
+    Store store = prepared_store(path);
+    put_server(store, softmax_key(8, 100), onchip_config(4));
+    put_spare(store, softmax_key(8, 100), onchip_config(2, 0));
+  }
+  {
+    SQLite::Database database(path, SQLite::OPEN_READWRITE);
+    database.exec("DROP TABLE loss_models; DROP INDEX trials_that_are_spares; PRAGMA user_version = 5");
+  }
+  EXPECT_THAT(refusal([&] { const Store reader(path, {.access = StoreAccess::read}); }), HasSubstr("has schema 5"));
+  EXPECT_EQ(Store(path, {.access = StoreAccess::copy}).learned(softmax_key(8, 100), MeasureMode::cold), nullptr);
+  Store store(path);
+  EXPECT_EQ(store.counts().schema, schema_version());
+  store.check();
+  EXPECT_EQ(store.learned(softmax_key(8, 100), MeasureMode::cold), nullptr);
+  store.put_loss_model(softmax_key(8, 100), MeasureMode::cold, model_of_warps(4));
+  EXPECT_THAT(texts_of(store.learned(softmax_key(8, 100), MeasureMode::cold)->servers),
+              ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}", "8x100 onchip{num_warps=2,static_dims=0}"));
+}
+
+}  // namespace
+}  // namespace tilewright
