@@ -48,7 +48,8 @@ json known_to_json(const LossModel::Known& known) { return {known.implementation
 LossModel::LossModel(Parts parts) : parts_(std::move(parts)) { check(); }
 
 LossModel::Node LossModel::leaf(double units) {
-  const auto bits = static_cast<std::uint16_t>(static_cast<std::int16_t>(std::lround(units)));
+  const auto bits =
+      static_cast<std::uint16_t>(static_cast<std::int16_t>(std::lround(std::clamp(units, -32767.0, 32767.0))));
   return {kLeaf, static_cast<std::uint8_t>(bits & 0xFF), static_cast<std::uint8_t>(bits >> 8)};
 }
 

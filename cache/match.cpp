@@ -57,10 +57,11 @@ class Offer {
     for (const MeasureMode mode : kModes) {
       const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
       if (shapes.empty()) continue;
-      if (const auto learned = source_.learned(key, mode); learned && knows_all(*learned)) {
+      if (const auto learned = source_.learned(key, mode); learned) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, shapes.front());
         if (offer_one_of(ranked, key, device, mode)) return true;
-        if (!ranked.empty()) continue;
+        // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them.
+        if (with_compiles_ && !ranked.empty()) continue;
       }
       // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are asked.
       const auto farther = shapes.begin() + static_cast<std::ptrdiff_t>(std::min(shapes.size(), kNeighbours));
@@ -95,8 +96,8 @@ class Offer {
   }
 
   /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may be
-  /// compiled, all that it was learned of. `nearest` is a tuned shape.
-  std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, const ShapeDims& nearest) {
+  /// compiled, all that it was learned of; `any_tuned` stands for where these are from.
+  std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, const ShapeDims& any_tuned) {
     std::vector<NearConfig> ranked;
     const auto interface = source_.interface_by_hash(key.interface_hash);
     if (!interface) return ranked;
@@ -105,15 +106,22 @@ class Offer {
     std::set<std::pair<std::string, std::string>> taken;
     const auto consider = [&](NearConfig&& near) {
       const ImplementationRecipe& known = recipe(near.implementation_hash);
-      if (known.kernels.empty() || !allowed(known, near.config, key.problem, facts)) return;
-      const auto features =
-          learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
+      if (known.kernels.empty()) return;
+      std::optional<std::vector<float>> features;
+      try {
+        if (!allowed(known, near.config, key.problem, facts)) return;
+        features =
+            learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
+      } catch (const Error&) {
+        return;  // a formula without a value here is no reason that no other serves
+      }
       if (!features) return;
       near.expected_loss = learned.model->loss(*features) + (near.has_binary ? 0 : kLeastGain);
       ranked.push_back(std::move(near));
     };
     for (const Server& each : learned.servers) {
-      if (each.tuned_for == shape || !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
+      if (each.tuned_for.size() != shape.size() || (each.role && each.tuned_for == shape) ||
+          !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
         continue;
       if (!taken.emplace(each.implementation_hash, each.config.text()).second) continue;
       consider({each.tuned_for, each.role, each.implementation_hash, each.config});
@@ -122,18 +130,10 @@ class Offer {
       const auto& [implementation, config] = learned.model->configs()[i];
       const std::string& hash = learned.model->space().implementations[implementation];
       if (taken.contains({hash, config.text()})) continue;
-      consider({nearest, std::nullopt, hash, config, false, false});
+      consider({any_tuned, std::nullopt, hash, config, false, false});
     }
     std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
     return ranked;
-  }
-
-  /// Else it was learned before an implementation changed, and what was tuned since would never serve.
-  static bool knows_all(const Learned& learned) {
-    const std::vector<std::string>& known = learned.model->space().implementations;
-    return std::ranges::all_of(learned.servers, [&](const Server& each) {
-      return std::ranges::binary_search(known, each.implementation_hash);
-    });
   }
 
   /// Of the device that trials are of.
@@ -148,6 +148,7 @@ class Offer {
     ProblemKey origin = key;
     const ShapeDims shape = shape_of(key.problem);
     for (const NearConfig& near : ranked) {
+      if (!offered_.emplace(near.implementation_hash, near.config.text()).second) continue;
       // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
       if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
       for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
@@ -243,6 +244,8 @@ class Offer {
   bool with_compiles_;
   /// By hash.
   std::map<std::string, ImplementationRecipe> recipes_;
+  /// Implementation and text of what was offered of the shapes around, so that nothing is offered twice.
+  std::set<std::pair<std::string, std::string>> offered_;
 };
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.

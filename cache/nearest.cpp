@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cache/losses.hpp"
@@ -75,13 +76,26 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
 
 std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
   std::vector<Server> servers;
-  ByConfig<bool> taken;
+  ByConfig<bool> taken, failed;
   for (const KnownShape& shape : known) {
     for (const KnownConfig& each : shape.configs) {
-      const bool is_winner = each.role && *each.role != WinnerRole::base;
-      if (!is_winner && !each.is_spare) continue;
-      if (!each.config.specialised() && !taken.emplace(identity(each), true).second) continue;
-      servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
+      if (each.has_failed) failed.emplace(identity(each), true);
+    }
+  }
+  const auto add = [&](const KnownShape& shape, const KnownConfig& each) {
+    if (!each.config.specialised() && !taken.emplace(identity(each), true).second) return;
+    servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
+  };
+  for (const KnownShape& shape : known) {
+    std::set<WinnerRole> roles;
+    for (const KnownConfig& each : shape.configs) {
+      // The first of a role is its winner; a base serves where nothing else does.
+      if (each.role && *each.role != WinnerRole::base && roles.insert(*each.role).second) add(shape, each);
+    }
+  }
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (!each.role && each.is_spare && !failed.contains(identity(each))) add(shape, each);
     }
   }
   return servers;

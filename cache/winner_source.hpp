@@ -31,6 +31,8 @@ struct Server {
 /// once, others once for each shape.
 struct Learned {
   std::shared_ptr<const LossModel> model;
+  /// Seconds since 1970.
+  std::int64_t learned_at = 0;
   std::vector<Server> servers;
 };
 
@@ -79,7 +81,8 @@ class WinnerSource {
   [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
-  /// What was learned of that spec, as it was when it was learned, and who can serve now; null: nothing was. Read once.
+  /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or since then
+  /// something won that is of an implementation it does not know.
   [[nodiscard]] virtual std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const = 0;
 
   /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest trial:
@@ -95,7 +98,7 @@ class WinnerSource {
   [[nodiscard]] virtual std::vector<std::byte> binary(const std::string& content_hash) const = 0;
 };
 
-/// Those of these shapes, in their order.
+/// Those of these shapes: winners, then spares that failed nowhere, each in the order of the shapes.
 [[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);
 
 }  // namespace tilewright

@@ -145,8 +145,11 @@ std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMod
   std::shared_ptr<const Learned> read;
   if (bytes && servers) {
     read = reading(container_, "what was learned", [&] {
-      return std::make_shared<const Learned>(
-          Learned{std::make_shared<const LossModel>(LossModel::decode(*bytes)), bundle::decode_servers(*servers)});
+      Learned all;
+      all.model = std::make_shared<const LossModel>(LossModel::decode(*bytes));
+      if (all.model->space().dims != key.problem.dims.size()) throw BadRow("a loss model is of another number of dims");
+      all.servers = bundle::decode_servers(*servers, all.learned_at);
+      return std::make_shared<const Learned>(std::move(all));
     });
   }
   // Only now: who asks again is told of the damage again.

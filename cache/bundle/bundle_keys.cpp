@@ -145,18 +145,20 @@ std::vector<KnownRow> decode_known(const std::string& text) {
   return rows;
 }
 
-std::string encode_servers(const std::vector<Server>& servers) {
+std::string encode_servers(std::int64_t learned_at, const std::vector<Server>& servers) {
   json items = json::array();
   for (const Server& each : servers) {
     items.push_back({each.tuned_for, each.role ? json(name(*each.role)) : json(nullptr), each.implementation_hash,
                      each.config.text()});
   }
-  return items.dump();
+  return json{{"learned_at", learned_at}, {"servers", items}}.dump();
 }
 
-std::vector<Server> decode_servers(const std::string& text) {
+std::vector<Server> decode_servers(const std::string& text, std::int64_t& learned_at) {
+  const json all = json::parse(text);
+  all.at("learned_at").get_to(learned_at);
   std::vector<Server> servers;
-  for (const json& item : json::parse(text)) {
+  for (const json& item : all.at("servers")) {
     Server& server = servers.emplace_back();
     item.at(0).get_to(server.tuned_for);
     if (!item.at(1).is_null()) server.role = decode_role(item.at(1).get<std::string>());

@@ -40,8 +40,9 @@ struct KnownRow {
 };
 [[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
 [[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
-[[nodiscard]] std::string encode_servers(const std::vector<Server>& servers);
-[[nodiscard]] std::vector<Server> decode_servers(const std::string& text);
+/// Beside them when it was learned what they are asked by.
+[[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<Server>& servers);
+[[nodiscard]] std::vector<Server> decode_servers(const std::string& text, std::int64_t& learned_at);
 [[nodiscard]] std::string encode_build(const Build& build);
 [[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
 

@@ -21,7 +21,8 @@ class Writing {
   void add(const WinnerRow& row) {
     ++counts_.winners;
     add_what_it_is_of(row);
-    if (!add_binary(row.winner.trial.build_key)) ++counts_.without_binary;
+    const bool has_binary = add_binary(row.winner.trial.build_key);
+    if (!has_binary) ++counts_.without_binary;
     const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
     const WinnerRole role = row.winner.role;
     const std::string text = bundle::encode_row(row);
@@ -43,7 +44,8 @@ class Writing {
     shape.rows.push_back({.known = {.implementation_hash = row.implementation_hash,
                                     .config = row.winner.trial.config,
                                     .median_ns = row.winner.trial.timing.value_or(Timing{}).median_ns,
-                                    .role = role}});
+                                    .role = role,
+                                    .has_binary = has_binary}});
   }
 
   BundleCounts write(const std::filesystem::path& file) {
@@ -116,14 +118,17 @@ class Writing {
     for (const auto& [dims, shape] : spec.shapes) {
       KnownShape& at = here.emplace_back();
       at.dims = dims;
-      for (const bundle::KnownRow& row : shape.rows) at.configs.push_back(row.known);
+      for (const bundle::KnownRow& row : shape.rows) {
+        const bool has_binary = row.known.role ? row.known.has_binary : !row.build_key.empty();
+        if (has_binary || row.known.has_failed) at.configs.push_back(row.known);
+      }
     }
     // Of those that never won, too: who compiles may want one.
     for (const std::string& hash : learned->model->space().implementations) {
       if (from_.implementation_by_hash(hash)) add_implementation(hash);
     }
     out_.put(bundle::loss_model_key(any.key, any.mode), learned->model->encode());
-    out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(servers_of(here)));
+    out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(learned->learned_at, servers_of(here)));
   }
 
   /// Adds the binary of a spare; the key of its build, empty where the cache has none.

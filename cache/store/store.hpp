@@ -160,7 +160,8 @@ class Store final : public WinnerSource {
                                                const Config& config) const override;
 
   // What was learned; a spec has one on a device and in a mode, the last.
-  void put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model);
+  /// Learned now, unless it is said when. Throws CacheError where the spec has no problem here.
+  void put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
   /// Read anew when the file has changed.
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
 

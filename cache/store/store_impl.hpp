@@ -97,6 +97,8 @@ struct Store::Impl {
     std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, std::shared_ptr<const Learned>> learned;
   };
   Tuned tuned;
+  /// The models that were read, by the hash of what is stored: whatever else changes in the file, they stay.
+  std::map<std::string, std::shared_ptr<const LossModel>> models;
   /// It, as of now: inside a snapshot.
   Tuned& current() {
     Query version = database.query("PRAGMA data_version");
@@ -107,6 +109,9 @@ struct Store::Impl {
     return tuned;
   }
 };
+
+/// Reads every loss model. Throws BadRow for one that is damaged.
+void check_loss_models(Database& database);
 
 /// Seconds since 1970.
 [[nodiscard]] inline std::int64_t now_seconds() {

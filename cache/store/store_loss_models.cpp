@@ -2,6 +2,7 @@
 // What was learned of the trials of a spec, and who is there to serve.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,8 +25,19 @@ std::vector<std::int64_t> shape_from(const std::string& dims) {
   return shape;
 }
 
-/// Winners first, then spares, as servers_of() has them of the same.
-std::vector<Server> read_servers(Database& database, std::int64_t spec, std::int64_t device, MeasureMode mode) {
+LossModel decode_model(std::span<const std::byte> frame, std::int64_t size, const std::string& hash) {
+  try {
+    return LossModel::decode(decompress_binary(frame, size, hash));
+  } catch (const UsageError& bad) {
+    throw BadRow(fmt::format("the loss model {}: {}", hash, bad.what()));
+  }
+}
+
+/// Who can serve: winners first, then spares, as servers_of() has them. Nothing where the model, learned at that time, does not know
+/// the implementation of a later winner: then it is out of date.
+std::optional<std::vector<Server>> read_servers(Database& database, std::int64_t spec, std::int64_t device,
+                                                MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
+  const std::vector<std::string>& known = model.space().implementations;
   std::vector<Server> servers;
   std::set<std::int64_t> taken;
   const auto add = [&](Query& row, std::optional<WinnerRole> role) {
@@ -34,12 +46,24 @@ std::vector<Server> read_servers(Database& database, std::int64_t spec, std::int
     servers.push_back({shape_from(row.text(0)), role, row.text(3), std::move(config)});
   };
   Query winner = database.query(
-      "SELECT p.dims, c.id, c.text, m.hash, w.role FROM winners w JOIN problems p ON p.id = w.problem "
+      "SELECT p.dims, c.id, c.text, m.hash, w.role, t.measured_at FROM winners w JOIN problems p ON p.id = w.problem "
       "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
       "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
       "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL ORDER BY p.id, w.role",
       spec, device, name(mode));
-  while (winner.next()) add(winner, decode_role(winner.text(4)));
+  while (winner.next()) {
+    const bool is_known = std::ranges::binary_search(known, winner.text(3));
+    if (!is_known && winner.integer(5) > learned_at) return std::nullopt;
+    if (is_known) add(winner, decode_role(winner.text(4)));
+  }
+  // A config that went wrong at any shape, and was not right there since, is no spare.
+  std::set<std::int64_t> failed;
+  Query failure = database.query(
+      "SELECT DISTINCT f.config FROM trials f INDEXED BY trials_that_failed WHERE f.device = ? AND f.mode = ? "
+      "AND f.status NOT IN ('ok', 'pruned') AND NOT EXISTS (SELECT 1 FROM trials o WHERE o.problem = f.problem "
+      "AND o.device = f.device AND o.mode = f.mode AND o.config = f.config AND o.status = 'ok' AND o.id > f.id)",
+      device, name(mode));
+  while (failure.next()) failed.insert(failure.integer(0));
   static const std::string kSpares = fmt::format(
       "SELECT p.dims, c.id, c.text, m.hash FROM trials t INDEXED BY trials_that_are_spares "
       "JOIN problems p ON p.id = t.problem JOIN configs c ON c.id = t.config "
@@ -47,13 +71,20 @@ std::vector<Server> read_servers(Database& database, std::int64_t spec, std::int
       "AND t.status = 'pruned' AND t.reason = '{}' AND t.build IS NOT NULL ORDER BY t.id",
       kSpare);
   Query spare = database.query(kSpares.c_str(), device, name(mode), spec);
-  while (spare.next()) add(spare, std::nullopt);
+  while (spare.next()) {
+    if (!failed.contains(spare.integer(1))) add(spare, std::nullopt);
+  }
   return servers;
 }
 
 }  // namespace
 
-void Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model) {
+void check_loss_models(Database& database) {
+  Query models = database.query("SELECT hash, size, data FROM loss_models");
+  while (models.next()) (void)decode_model(models.blob(2), models.integer(1), models.text(0));
+}
+
+void Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
   impl_->writing("store what was learned", [&, &database = impl_->database] {
     const std::int64_t interface = ids::need_interface(database, key.interface_hash);
     const auto spec = ids::find_spec(database, interface, key.problem.spec);
@@ -68,7 +99,7 @@ void Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossMo
         "ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes, learned_at = excluded.learned_at, "
         "hash = excluded.hash, size = excluded.size, data = excluded.data",
         *spec, ids::need_device(database, key.device_fingerprint), name(mode),
-        static_cast<std::int64_t>(model.shapes()), now_seconds(), content_hash(bytes),
+        static_cast<std::int64_t>(model.shapes()), learned_at == 0 ? now_seconds() : learned_at, content_hash(bytes),
         static_cast<std::int64_t>(bytes.size()), std::span<const std::byte>(compress_binary(bytes)));
   });
 }
@@ -84,17 +115,21 @@ std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode
     const std::tuple which(*spec, *device, mode);
     if (const auto known = kept.find(which); known != kept.end()) return known->second;
     std::shared_ptr<const Learned> read;
-    Query row = database.query("SELECT hash, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?",
-                               *spec, *device, name(mode));
-    try {
-      if (row.next()) {
-        read =
-            std::make_shared<const Learned>(Learned{std::make_shared<const LossModel>(LossModel::decode(
-                                                        decompress_binary(row.blob(2), row.integer(1), row.text(0)))),
-                                                    read_servers(database, *spec, *device, mode)});
+    Query row = database.query(
+        "SELECT hash, learned_at, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?", *spec,
+        *device, name(mode));
+    if (row.next()) {
+      const std::string hash = row.text(0);
+      std::shared_ptr<const LossModel> model;
+      if (const auto there = impl_->models.find(hash); there != impl_->models.end()) {
+        model = there->second;
+      } else {
+        model = std::make_shared<const LossModel>(decode_model(row.blob(3), row.integer(2), hash));
+        impl_->models.emplace(hash, model);
       }
-    } catch (const UsageError& bad) {
-      throw BadRow(bad.what());
+      if (model->space().dims != key.problem.dims.size()) throw BadRow("a loss model is of another number of dims");
+      auto servers = read_servers(database, *spec, *device, mode, *model, row.integer(1));
+      if (servers) read = std::make_shared<const Learned>(Learned{model, row.integer(1), *std::move(servers)});
     }
     // Only now: who asks again is told of the damage again.
     kept.emplace(which, read);

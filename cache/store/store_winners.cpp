@@ -234,6 +234,7 @@ void Store::check() const {
     }
     Query binaries = database.query("SELECT hash, size, data FROM binaries");
     while (binaries.next()) (void)decompress_binary(binaries.blob(2), binaries.integer(1), binaries.text(0));
+    check_loss_models(database);
     return true;
   });
 }

@@ -95,18 +95,20 @@ class Transfer {
     ++(there.empty() ? counts.added : counts.replaced);
   }
 
-  /// What was learned of more shapes is worth more.
+  /// What was learned of more shapes is worth more, and of as many what was learned later.
   void put_models() {
     for (const auto& [key_of_spec, group] : specs_) {
       const Store::WinnerRow& any = group->front();
       const ProblemKey key{any.problem, any.interface_hash, any.device.fingerprint()};
       const auto theirs = from_.learned(key, any.mode);
       const auto ours = theirs ? to_.learned(key, any.mode) : nullptr;
-      if (!theirs || (ours && ours->model->shapes() >= theirs->model->shapes())) continue;
+      if (!theirs) continue;
+      const auto worth = [](const Learned& learned) { return std::pair(learned.model->shapes(), learned.learned_at); };
+      if (ours && worth(*ours) >= worth(*theirs)) continue;
       for (const std::string& hash : theirs->model->space().implementations) {
         if (auto stored = from_.implementation_by_hash(hash)) to_.add_implementation(key.interface_hash, *stored);
       }
-      to_.put_loss_model(key, any.mode, *theirs->model);
+      to_.put_loss_model(key, any.mode, *theirs->model, theirs->learned_at);
     }
   }
 
@@ -122,7 +124,7 @@ class Transfer {
       if (is_new) place->second = put_trial(key, row);
       winner.trial.id = place->second;
       // What forbids the rest of the space is the same for all roles, and long.
-      if (winner.role != WinnerRole::best) winner.choice.forbidden.clear();
+      if (&row != &group.front()) winner.choice.forbidden.clear();
       winners.push_back(std::move(winner));
     }
     to_.put_winners(key, group.front().mode, winners);

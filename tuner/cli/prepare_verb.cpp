@@ -51,10 +51,12 @@ class Preparing {
       if (store_.implementation_by_hash(each.hash))
         store_.put_implementation(key.interface_hash, {each.hash, each.recipe});
     }
-    if (const auto model = learn(store_, interface, spec, device_, mode_)) {
-      store_.put_loss_model(key, mode_, *model);
-      prepared.learned_from = model->shapes();
-    }
+    const auto there = store_.learned(key, mode_);
+    const auto model = learn(store_, interface, spec, device_, mode_);
+    // One that came from elsewhere may know more than is here.
+    const bool is_more = model && (!there || model->shapes() >= there->model->shapes());
+    if (is_more) store_.put_loss_model(key, mode_, *model);
+    if (is_more || there) prepared.learned_from = is_more ? model->shapes() : there->model->shapes();
     if (prepared.there >= most_) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition), most_ - prepared.there);
@@ -170,15 +172,21 @@ Verb prepare_verb() {
   verb.summary = "Learn and compile what will serve shapes that were never tuned";
   verb.usage = "OP [OPTION...]";
   verb.description = {
-      "From all trials of a dtype and attributes, where there are 16 shapes and 256 trials at least, it is learned by how "
-      "much a config is slower than the fastest at a shape. The model lies in the cache; `match` and the launch library "
+      "From all trials of a dtype and attributes, where there are 16 shapes and 256 trials at least, it is learned by "
+      "how "
+      "much a config is slower than the fastest at a shape. The model lies in the cache; `match` and the launch "
+      "library "
       "ask it for shapes that were never tuned, `export` and its bundles have it.",
       "A winner may have dims as constants, or fit its shape so closely that no other shape can be served by it. So "
-      "shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that serve "
-      "most of them well, as far as the trials of the cache tell. They are kept in the cache as spares, which go where the "
+      "shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that "
+      "serve "
+      "most of them well, as far as the trials of the cache tell. They are kept in the cache as spares, which go where "
+      "the "
       "model goes.",
-      "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export: it learns anew "
-      "each time, and adds spares only up to the number asked for. `tilewright regret OP --spares N` tells what they are "
+      "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export: it learns "
+      "anew "
+      "each time, and adds spares only up to the number asked for. `tilewright regret OP --spares N` tells what they "
+      "are "
       "good for.",
   };
   verb.options = {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,6 +13,8 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kBins = LossModel::kMostCuts + 1;
+/// A member learns without one of so many parts of the groups.
+constexpr std::size_t kPartsOfGroups = 8;
 /// Half-way between neighbours where there are few values, else such that as many rows lie between any two.
 std::vector<float> cuts_of(std::vector<float> values) {
   std::ranges::sort(values);
@@ -78,11 +79,22 @@ class Trees {
       weight += double{rows_.weights[i]};
     }
     parts_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
-    rest_.resize(rows_.count());
-    for (std::size_t i = 0; i < rows_.count(); ++i) rest_[i] = rows_.targets[i] - parts_.mean;
-    // Where all features are the same everywhere, nothing can be halved.
-    for (int tree = 0; tree < settings_.trees && !varying_.empty(); ++tree) {
-      if (!grow_one()) break;
+    const std::size_t members = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.members);
+    for (std::size_t member = 0; member < members; ++member) {
+      rest_.resize(rows_.count());
+      for (std::size_t i = 0; i < rows_.count(); ++i) rest_[i] = rows_.targets[i] - parts_.mean;
+      own_.clear();
+      for (std::size_t i = 0; i < rows_.count(); ++i) {
+        const bool is_left_out = members > 1 && rows_.groups[i] % kPartsOfGroups == member % kPartsOfGroups;
+        if (!is_left_out) own_.push_back(static_cast<std::uint32_t>(i));
+      }
+      // Where all features are the same everywhere, nothing can be halved.
+      for (int tree = 0; tree < settings_.trees && !varying_.empty() && !own_.empty(); ++tree) {
+        if (!grow_one()) break;
+      }
+    }
+    for (std::vector<Leaf>& tree : trees_) {
+      for (Leaf& leaf : tree) leaf.value /= static_cast<double>(members);
     }
     write();
   }
@@ -159,8 +171,7 @@ class Trees {
   }
 
   bool grow_one() {
-    order_.resize(rows_.count());
-    std::iota(order_.begin(), order_.end(), 0U);
+    order_ = own_;
     std::vector<Leaf> leaves(1);
     leaves.reserve(2 * settings_.leaves);
     leaves[0].end = order_.size();
@@ -253,7 +264,9 @@ class Trees {
   std::vector<std::uint8_t> bins_;
   /// What the trees so far leave of each row's target.
   std::vector<float> rest_;
-  /// Rows, those of a leaf together.
+  /// Rows that the member learns from.
+  std::vector<std::uint32_t> own_;
+  /// The same, those of a leaf together.
   std::vector<std::uint32_t> order_;
   std::vector<std::vector<Leaf>> trees_;
   std::vector<std::vector<Bin>> unused_;

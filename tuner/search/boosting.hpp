@@ -8,8 +8,8 @@
 #include "cache/loss_model.hpp"
 
 /// Gradient-boosted regression trees by histograms (Friedman 2001; leaf by leaf as LightGBM, Ke et al. 2017): each tree halves
-/// leaves where that explains most of what the trees before it leave of the targets. No draw is made: the same rows give the
-/// same trees. Pure.
+/// leaves where that explains most of what the trees before it leave of the targets. No draw is made: the same rows in the
+/// same order give the same trees, with one build of the program. Pure.
 namespace tilewright {
 
 struct BoostingRows {
@@ -19,15 +19,21 @@ struct BoostingRows {
   std::vector<float> targets{};
   /// How much a row counts, above 0.
   std::vector<float> weights{};
+  /// What each is of, such as a shape: rows of one group are alike beyond their features. Empty: nothing is known of it.
+  std::vector<std::size_t> groups{};
   [[nodiscard]] std::size_t count() const noexcept { return targets.size(); }
 };
 
 struct BoostingSettings {
-  int trees = 600;
+  /// Where groups are known, so many learn, each without another eighth of the groups, and the mean of all is what is expected: what
+  /// one says by chance of a config that few groups have, the others do not.
+  std::size_t members = 4;
+  /// Of each.
+  int trees = 250;
   /// Of a tree; at most 127, since a node's right is a byte.
   std::size_t leaves = 63;
   /// How much of what a leaf would explain is taken.
-  double rate = 0.07;
+  double rate = 0.1;
   /// Of a leaf, at least.
   std::size_t rows = 20;
   /// Weight of rows that nothing is known of, in each leaf.

@@ -32,6 +32,16 @@ FeatureSpace space_of(const std::vector<KnownShape>& known, std::size_t dims) {
   return {{implementations.begin(), implementations.end()}, {parameters.begin(), parameters.end()}, dims};
 }
 
+/// Those that were timed at a shape, but the base, each once, by implementation and text.
+std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const KnownShape& shape) {
+  std::map<std::pair<std::string, std::string>, const KnownConfig*> timed;
+  for (const KnownConfig& each : shape.configs) {
+    if (!each.was_timed() || each.role == WinnerRole::base) continue;
+    timed.emplace(std::pair(each.implementation_hash, each.config.text()), &each);
+  }
+  return timed;
+}
+
 /// Those that were timed and may be thought of elsewhere.
 std::vector<LossModel::Known> configs_of(const std::vector<KnownShape>& known, const FeatureSpace& space) {
   ByConfig<bool> refused;
@@ -65,23 +75,27 @@ std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec,
   // More numbers than nodes have room for: no op of ours is near it.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};
-  for (const KnownShape& shape : known) {
+  // In an order of their own, so that a cache that was filled in another one teaches the same.
+  std::vector<const KnownShape*> shapes;
+  for (const KnownShape& shape : known) shapes.push_back(&shape);
+  std::ranges::sort(shapes, {}, &KnownShape::dims);
+  for (std::size_t at = 0; at < shapes.size(); ++at) {
+    const KnownShape& shape = *shapes[at];
     const Problem problem = problem_of(interface, spec, shape.dims);
     const Losses losses = losses_at(shape);
-    ByConfig<bool> taken;
-    for (const KnownConfig& each : shape.configs) {
-      if (!each.was_timed() || each.role == WinnerRole::base || !taken.emplace(identity(each), true).second) continue;
-      const ImplementationRecipe& recipe = recipe_of(each.implementation_hash);
+    for (const auto& [key, config] : timed_at(shape)) {
+      const ImplementationRecipe& recipe = recipe_of(key.first);
       if (recipe.kernels.empty()) continue;
-      const auto features = parts.space.of(interface, each.implementation_hash, recipe, each.config, problem, device);
+      const auto features = parts.space.of(interface, key.first, recipe, config->config, problem, device);
       if (!features) continue;
-      const double loss = std::min(kMostLoss, losses.at(identity(each)));
+      const double loss = std::min(kMostLoss, losses.at(identity(*config)));
       rows.values.insert(rows.values.end(), features->begin(), features->end());
       rows.targets.push_back(static_cast<float>(loss));
       rows.weights.push_back(static_cast<float>(std::exp(-loss / kInterest)));
+      rows.groups.push_back(at);
     }
   }
-  if (rows.count() < kFewestTrialsToLearn) return std::nullopt;
+  if (rows.count() < std::max(kFewestTrialsToLearn, kFewestTrialsEach * known.size())) return std::nullopt;
   parts.configs = configs_of(known, parts.space);
   boost(rows, {}, parts);
   return LossModel(std::move(parts));

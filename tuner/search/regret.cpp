@@ -103,7 +103,7 @@ class Without final : public WinnerSource {
       if (own == spares_.end()) continue;
       for (const Spare& spare : own->second) add(spare, here.back());
     }
-    learned_ = std::make_shared<const Learned>(Learned{model_, servers_of(here)});
+    learned_ = std::make_shared<const Learned>(Learned{model_, 0, servers_of(here)});
     return learned_;
   }
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,

@@ -17,3 +17,5 @@ CREATE TABLE loss_models (
 -- Spares are few among many trials.
 CREATE INDEX trials_that_are_spares ON trials (device, mode, problem)
   WHERE status = 'pruned' AND reason = 'compiled for shapes around that were not tuned' AND build IS NOT NULL;
+-- So are failures, for asking which configs ever went wrong.
+CREATE INDEX trials_that_failed ON trials (device, mode, config) WHERE status NOT IN ('ok', 'pruned');

@@ -99,7 +99,7 @@ TEST(Boosting, makes_the_same_trees_of_the_same_rows) {
   const Table table = of_two([](double x, double y) { return std::sin(7 * x) + y; }, 30);
   const LossModel::Parts parts = table.learned();
   EXPECT_EQ(parts, table.learned());
-  EXPECT_THAT(parts.roots, SizeIs(600));
+  EXPECT_THAT(parts.roots, SizeIs(BoostingSettings().trees));
 }
 
 TEST(Boosting, counts_rows_by_their_weights) {

@@ -201,7 +201,9 @@ TEST(StoreLossModelsOf, a_cache_of_schema_5_are_none_and_can_be_put) {
   }
   {
     SQLite::Database database(path, SQLite::OPEN_READWRITE);
-    database.exec("DROP TABLE loss_models; DROP INDEX trials_that_are_spares; PRAGMA user_version = 5");
+    database.exec(
+        "DROP TABLE loss_models; DROP INDEX trials_that_are_spares; DROP INDEX trials_that_failed; PRAGMA user_version "
+        "= 5");
   }
   EXPECT_THAT(refusal([&] { const Store reader(path, {.access = StoreAccess::read}); }), HasSubstr("has schema 5"));
   EXPECT_EQ(Store(path, {.access = StoreAccess::copy}).learned(softmax_key(8, 100), MeasureMode::cold), nullptr);
