@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kOfLaunch = 11;
 /// Of a dim: its length, and what power of two divides it.
 constexpr std::size_t kOfDim = 2;
-/// Multiples of this are as good as of any greater power of two.
+/// A length that 2 to the power of this divides is as good as one that more divides.
 constexpr int kMostAlignment = 8;
-/// Where this is known of no kernel, what a device keeps back of a block's shared memory.
+/// What CUDA takes of a multiprocessor's shared memory for each block, beside the block's own.
 constexpr std::int64_t kReservedShared = 1024;
 constexpr std::int64_t kMostBlocksOfSm = 32;
 /// More waves are as good as no waves.

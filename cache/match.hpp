@@ -51,8 +51,10 @@ struct MatchCandidate {
 /// rule (docs/cache.md), for this device and then for the others of its architecture (never from the emulator to a GPU or
 /// back), the most alike first:
 ///   1. the best winner of this very problem, then its best without specialised dims: exact;
-///   2. what was timed at the shapes around, then at those farther, and has a binary (cache/nearest.hpp): nearest. What has none, has one for other
-///      values of the dims that it specialises, or was never timed (cache/combinations.hpp) is offered only `with_compiles`;
+///   2. where something was learned of the spec (WinnerSource::learned), its winners and spares and, `with_compiles`, whatever it was
+///      learned of, the least expected loss first; then, and where nothing was learned, what was timed at the shapes around, then at
+///      those farther, and has a binary (cache/nearest.hpp): nearest. What has none, has one for other values of the dims that it
+///      specialises, or was never timed (cache/combinations.hpp) is offered only `with_compiles`;
 ///   3. the base kept for this spec: default.
 /// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
 /// nearest on any. Each is judged by freshness_of().

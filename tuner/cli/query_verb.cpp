@@ -67,7 +67,7 @@ Verb query_verb() {
       "Answers from the cache alone, in milliseconds: no GPU is opened and nothing is compiled. What dtype or "
       "attribute "
       "is not given takes its first value. Without --device there is an answer for each device of the cache.",
-      "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for one around it), "
+      "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for another shape), "
       "default "
       "(the op's base), none; fresh, or stale where Tilewright's version or the op's sources have changed since; same "
       "device "

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "cache/winner_source.hpp"
 #include "tests/unit/cache/known_shapes.hpp"
 
 namespace tilewright {
@@ -156,6 +159,31 @@ TEST(Nearest, the_risk_of_what_nobody_timed_is_what_promises_failed_by) {
   EXPECT_NEAR(untimed_risk(known), std::log(1.5), 0.2);
   for (KnownShape& shape : known) shape.configs[1].median_ns = 101;
   EXPECT_EQ(untimed_risk(known), kLeastRisk);
+}
+
+TEST(Servers, are_winners_first_and_then_spares_that_failed_nowhere_each_config_once) {
+  const auto spare = [](const std::string& text) {
+    KnownConfig known = test::config(text, 0);
+    known.is_spare = known.has_binary = true;
+    return known;
+  };
+  KnownConfig failed = test::config("tiled{block=8}", 0);
+  failed.has_failed = true;
+  const std::vector<KnownShape> known{
+      {{8, 8}, {spare("tiled{block=4}"), spare("tiled{block=8}"), test::config("tiled{block=1}", 5, WinnerRole::base)}},
+      {{8, 64},
+       {test::config("tiled{block=4}", 7, WinnerRole::best), test::config("tiled{block=2}", 9, WinnerRole::best),
+        test::config("tiled{block=16,static_dims=1}", 9, WinnerRole::dynamic), test::config("tiled{block=32}", 9)}},
+      {{64, 64},
+       {failed, spare("tiled{block=64}"), test::config("tiled{block=16,static_dims=1}", 9, WinnerRole::best)}}};
+  std::vector<std::string> texts;
+  for (const Server& each : servers_of(known)) {
+    texts.push_back(std::to_string(each.tuned_for[0]) + "x" + std::to_string(each.tuned_for[1]) + " " +
+                    (each.role ? std::string(name(*each.role)) : "spare") + " " + each.config.text());
+  }
+  EXPECT_THAT(texts, testing::ElementsAre("8x64 best tiled{block=4}", "8x64 dynamic tiled{block=16,static_dims=1}",
+                                          "64x64 best tiled{block=16,static_dims=1}", "64x64 spare tiled{block=64}"))
+      << "of two winners of a role the first, of specialised ones each";
 }
 
 }  // namespace

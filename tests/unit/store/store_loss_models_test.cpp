@@ -76,6 +76,35 @@ TEST_F(StoreLossModels, of_what_the_cache_does_not_have_are_refused) {
   EXPECT_EQ(store_.learned(key_, MeasureMode::cold), nullptr);
 }
 
+TEST_F(StoreLossModels, that_do_not_know_a_younger_winner_are_out_of_date) {
+  store_.put_implementation(key_.interface_hash, onchip("impl-2"));
+  const std::int64_t id = put_server(store_, softmax_key(16, 100), onchip_config(8), WinnerRole::best, "impl-2");
+  const std::int64_t measured_at = store_.trial(id)->measured_at;
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4), measured_at - 1);
+  EXPECT_EQ(store_.learned(key_, MeasureMode::cold), nullptr);
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4), measured_at + 1);
+  const auto learned = store_.learned(key_, MeasureMode::cold);
+  ASSERT_NE(learned, nullptr) << "a winner of what is gone retires nothing";
+  EXPECT_EQ(learned->learned_at, measured_at + 1);
+  EXPECT_THAT(servers(), ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}")) << "and serves nobody";
+}
+
+TEST_F(StoreLossModels, have_no_spares_that_went_wrong_anywhere_and_were_not_right_there_since) {
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  put_spare(store_, key_, onchip_config(2, 0));
+  const std::string spare = "8x100 onchip{num_warps=2,static_dims=0}";
+  const std::string winner = "8x100 best onchip{num_warps=4,static_dims=1}";
+  EXPECT_THAT(servers(), ElementsAre(winner, spare));
+  Trial wrong = full_trial(onchip_config(2, 0));
+  wrong.status = TrialStatus::wrong_result;
+  wrong.reason = "y[0][0] is 1, expected 2";
+  wrong.timing.reset();
+  store_.put_trial(softmax_key(64, 64), "impl-1", wrong);
+  EXPECT_THAT(servers(), ElementsAre(winner));
+  store_.put_trial(softmax_key(64, 64), "impl-1", full_trial(onchip_config(2, 0)));
+  EXPECT_THAT(servers(), ElementsAre(winner, spare));
+}
+
 TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for) {
   const auto bytes_of = [](const std::string& text) {
     const auto bytes = std::as_bytes(std::span(text));
@@ -89,6 +118,7 @@ TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for
       EXPECT_THAT(text, HasSubstr("read what was learned")) << what;
     }
     EXPECT_TRUE(reader.winner_of(key_, MeasureMode::cold, WinnerRole::best).has_value()) << "the rest can be read";
+    EXPECT_NE(refusal([&] { reader.check(); }), "") << what;
   };
   const auto change = [&](const std::string& statement) {
     store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));

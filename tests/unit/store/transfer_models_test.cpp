@@ -68,6 +68,19 @@ TEST_F(TransferModels, of_more_shapes_replace_those_of_fewer_and_not_the_other_w
   EXPECT_EQ(*model(to, key), as_many) << "its own stays";
 }
 
+TEST_F(TransferModels, of_as_many_shapes_replace_those_that_were_learned_earlier) {
+  transfer_winners(from, to);
+  const std::int64_t learned_at = from.learned(key, MeasureMode::cold)->learned_at;
+  EXPECT_EQ(to.learned(key, MeasureMode::cold)->learned_at, learned_at) << "and not when they came";
+  const LossModel as_many = model_of_warps(16, 20);
+  to.put_loss_model(key, MeasureMode::cold, as_many, learned_at + 1);
+  transfer_winners(from, to);
+  EXPECT_EQ(*model(to, key), as_many);
+  to.put_loss_model(key, MeasureMode::cold, as_many, learned_at - 1);
+  transfer_winners(from, to);
+  EXPECT_EQ(*model(to, key), theirs);
+}
+
 TEST_F(TransferModels, stay_where_the_other_has_learned_nothing) {
   Store other = prepared_store(folder / "other.db");
   put_server(other, key, onchip_config(8));
