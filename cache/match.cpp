@@ -57,6 +57,7 @@ class Offer {
     for (const MeasureMode mode : kModes) {
       const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
       if (shapes.empty()) continue;
+      offered_.clear();
       if (const auto learned = source_.learned(key, mode); learned) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, shapes.front());
         if (offer_one_of(ranked, key, device, mode)) return true;
@@ -244,7 +245,7 @@ class Offer {
   bool with_compiles_;
   /// By hash.
   std::map<std::string, ImplementationRecipe> recipes_;
-  /// Implementation and text of what was offered of the shapes around, so that nothing is offered twice.
+  /// Implementation and text of what was offered as nearest of one device and mode, so that nothing is offered twice.
   std::set<std::pair<std::string, std::string>> offered_;
 };
 
