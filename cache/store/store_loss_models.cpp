@@ -59,7 +59,7 @@ std::optional<std::vector<Server>> read_servers(Database& database, std::int64_t
   // A config that went wrong at any shape, and was not right there since, is no spare.
   std::set<std::int64_t> failed;
   Query failure = database.query(
-      "SELECT DISTINCT f.config FROM trials f INDEXED BY trials_that_failed WHERE f.device = ? AND f.mode = ? "
+      "SELECT DISTINCT f.config FROM trials f WHERE f.device = ? AND f.mode = ? "
       "AND f.status NOT IN ('ok', 'pruned') AND NOT EXISTS (SELECT 1 FROM trials o WHERE o.problem = f.problem "
       "AND o.device = f.device AND o.mode = f.mode AND o.config = f.config AND o.status = 'ok' AND o.id > f.id)",
       device, name(mode));
