@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -31,6 +32,38 @@ class Prepare : public CliTest {
       if (width == 32 || trial.timing->median_ns < best.trial.timing->median_ns) best.trial = trial;
     }
     store.put_winners(key, MeasureMode::cold, {best});
+    batch.commit();
+  }
+  /// Times what a sweep of gemm timed anew, in nanoseconds that tell kernels apart and no machine's load: the spares that
+  /// are chosen by them are the same each time.
+  void replace_times_of_gemm() const {
+    Store store{std::filesystem::path(cache())};
+    Store::Batch batch(store);
+    const std::vector<Store::Tried> all = store.tried("gemm");
+    std::map<std::string, int> places;
+    for (const Store::Tried& tried : all) {
+      for (const Trial& trial : store.trials(tried.key, tried.implementation_hashes, tried.mode)) {
+        places[trial.config.text()] = 0;
+      }
+    }
+    for (int next = 0; auto& place : places) place.second = next++;
+    for (const Store::Tried& tried : all) {
+      std::vector<Winner> winners(2);
+      winners[1].role = WinnerRole::base;
+      for (const std::string& hash : tried.implementation_hashes) {
+        for (Trial trial : store.trials(tried.key, {hash}, tried.mode)) {
+          ASSERT_EQ(trial.status, TrialStatus::ok) << trial.config.text() << ": " << trial.reason;
+          const std::string text = trial.config.text();
+          const bool is_base = text.starts_with("simt");
+          trial.timing->median_ns = is_base ? 4000 : 1000 * (text.starts_with("mma") ? 1 : 2) + places.at(text);
+          trial.sweep = 0;
+          trial.id = store.put_trial(tried.key, hash, trial);
+          Winner& winner = winners[is_base ? 1 : 0];
+          if (!winner.trial.timing || trial.timing->median_ns < winner.trial.timing->median_ns) winner.trial = trial;
+        }
+      }
+      store.put_winners(tried.key, tried.mode, winners);
+    }
     batch.commit();
   }
   [[nodiscard]] static WinnerRow swept_row(const Store& store) {
@@ -129,6 +162,7 @@ TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {
       run({"sweep", "gemm", "--shapes", "m=32 n=64 k=64,128", "--dtype", "bf16", "--device", "cpu", "--max-configs",
            "8", "--budget-ms", "10", "--no-ceilings", "--quiet", "--cache", cache()});
   ASSERT_EQ(swept.code, 0) << swept.err;
+  ASSERT_NO_FATAL_FAILURE(replace_times_of_gemm());
   ASSERT_EQ(run({"prepare", "gemm", "--configs", "4", "--cache", cache()}).code, 0);
   const std::string shipped = (folder / "shipped.db").string();
   ASSERT_EQ(run({"export", "-o", shipped, "--cache", cache()}).code, 0);
