@@ -29,10 +29,6 @@ constexpr double kMostWaves = 64;
 
 double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
 
-std::int64_t product(const Extent& extent) {
-  return std::int64_t{extent[0]} * std::int64_t{extent[1]} * std::int64_t{extent[2]};
-}
-
 /// A launch as if the device held any number of blocks, so that the grid tells of all work there is.
 std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const ImplementationRecipe& recipe,
                                            const Config& config, const Problem& problem, const DeviceFacts& device) {
@@ -46,26 +42,16 @@ std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const I
   return std::get<LaunchPlan>(std::move(planned));
 }
 
-/// A cover that has no value at some shape pads nothing there.
-double padding_at(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
-                  const DeviceFacts& device) {
-  try {
-    return padding_of(recipe, config, problem, device);
-  } catch (const DefinitionError&) {
-    return 1;
-  }
-}
-
 /// Blocks of a kernel that the device holds at once, as far as threads and shared memory tell.
 double held_at_once(const PlannedKernel& kernel, const DeviceFacts& device, double& of_sm) {
-  const std::int64_t threads = std::max<std::int64_t>(1, product(kernel.block));
+  const std::int64_t threads = std::max<std::int64_t>(1, volume(kernel.block));
   std::int64_t blocks = kMostBlocksOfSm;
   if (device.max_threads_per_sm > 0) blocks = std::min(blocks, device.max_threads_per_sm / threads);
   if (device.shared_per_sm > 0) {
     blocks = std::min(blocks, device.shared_per_sm / (std::int64_t{kernel.shared_bytes} + kReservedShared));
   }
   of_sm = static_cast<double>(std::max<std::int64_t>(1, blocks));
-  const std::int64_t cluster = product(kernel.cluster);
+  const std::int64_t cluster = volume(kernel.cluster);
   return static_cast<double>(std::max<std::int64_t>(1, device.sm_count / cluster) * cluster) * of_sm;
 }
 
@@ -98,16 +84,16 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   }
   // Kernels in front of the last prepare its work.
   const PlannedKernel& kernel = plan->kernels.back();
-  const double padding = padding_at(recipe, config, problem, device);
-  const auto blocks = static_cast<double>(product(kernel.grid));
+  const double padding = padding_or_none(recipe, config, problem, device);
+  const auto blocks = static_cast<double>(volume(kernel.grid));
   double of_sm = 1;
   const double held = held_at_once(kernel, device, of_sm);
   const double waves = std::ceil(blocks / held);
   add(std::log(padding));
   add(log2_of(blocks));
-  add(log2_of(static_cast<double>(product(kernel.block))));
+  add(log2_of(static_cast<double>(volume(kernel.block))));
   add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
-  add(log2_of(static_cast<double>(product(kernel.cluster))));
+  add(log2_of(static_cast<double>(volume(kernel.cluster))));
   add(of_sm);
   add(std::min(kMostWaves, blocks / held));
   add(std::log(waves * held / blocks));

@@ -40,7 +40,8 @@ class Offer {
         versions_(versions),
         current_(current),
         take_(take),
-        with_compiles_(with_compiles) {}
+        with_compiles_(with_compiles),
+        recipe_(recipes_of(source)) {}
 
   // Each is true once one was taken.
   bool exact(const ProblemKey& key, DeviceFit device) {
@@ -89,8 +90,7 @@ class Offer {
       return with_compiles_ || (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
     };
     const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
-    const LogPadding padding = log_padding(
-        [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); }, key.problem, device_);
+    const LogPadding padding = log_padding(recipe_, key.problem, device_);
     const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
     return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key, device,
                         mode);
@@ -106,7 +106,7 @@ class Offer {
     const DeviceFacts facts = facts_of(key.device_fingerprint);
     std::set<std::pair<std::string, std::string>> taken;
     const auto consider = [&](NearConfig&& near) {
-      const ImplementationRecipe& known = recipe(near.implementation_hash);
+      const ImplementationRecipe& known = recipe_(near.implementation_hash);
       if (known.kernels.empty()) return;
       std::optional<std::vector<float>> features;
       try {
@@ -151,19 +151,13 @@ class Offer {
     for (const NearConfig& near : ranked) {
       if (!offered_.emplace(near.implementation_hash, near.config.text()).second) continue;
       // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
-      if (!near.role && !allowed(recipe(near.implementation_hash), near.config, key.problem, device_)) continue;
+      if (!near.role && !allowed(recipe_(near.implementation_hash), near.config, key.problem, device_)) continue;
       for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
       const bool needs_compile = with_compiles_ && (!near.has_binary || !serves(near.config, near.implementation_hash,
                                                                                 near.tuned_for, key.problem));
       if (offer(Fit::nearest, device, row_of(near, origin, mode), needs_compile)) return true;
     }
     return false;
-  }
-
-  static ShapeDims shape_of(const Problem& problem) {
-    ShapeDims shape;
-    for (const auto& dim : problem.dims) shape.push_back(dim.second);
-    return shape;
   }
 
   /// What might be compiled beside what was timed.
@@ -173,25 +167,15 @@ class Offer {
     std::map<std::string, SeenValues> seen;
     for (const KnownShape& shape : known) {
       for (const KnownConfig& each : shape.configs) {
-        see(recipe(each.implementation_hash), each.config, seen[each.implementation_hash]);
+        see(recipe_(each.implementation_hash), each.config, seen[each.implementation_hash]);
       }
     }
     for (const auto& [hash, values] : seen) {
-      for (Config& config : combinations(recipe(hash), values, problem, device_)) {
+      for (Config& config : combinations(recipe_(hash), values, problem, device_)) {
         found.push_back({hash, std::move(config), 0, std::nullopt, false});
       }
     }
     return found;
-  }
-
-  /// Empty where there is none of that hash.
-  const ImplementationRecipe& recipe(const std::string& implementation_hash) {
-    const auto [known, is_new] = recipes_.try_emplace(implementation_hash);
-    if (is_new) {
-      auto stored = source_.implementation_by_hash(implementation_hash);
-      if (stored) known->second = std::move(stored->recipe);
-    }
-    return known->second;
   }
 
   std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {
@@ -220,7 +204,7 @@ class Offer {
   bool serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
               const Problem& problem) {
     if (!config.specialised()) return true;
-    const std::vector<std::string>& fixed = recipe(implementation_hash).specialize;
+    const std::vector<std::string>& fixed = recipe_(implementation_hash).specialize;
     for (std::size_t d = 0; d < tuned_for.size(); ++d) {
       const auto& [name, value] = problem.dims[d];
       // Where it is not known which, all of them.
@@ -243,8 +227,7 @@ class Offer {
   const std::vector<std::string>& current_;
   const std::function<bool(MatchCandidate&)>& take_;
   bool with_compiles_;
-  /// By hash.
-  std::map<std::string, ImplementationRecipe> recipes_;
+  RecipeOf recipe_;
   /// Implementation and text of what was offered as nearest of one device and mode, so that nothing is offered twice.
   std::set<std::pair<std::string, std::string>> offered_;
 };

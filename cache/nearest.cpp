@@ -5,11 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "cache/losses.hpp"
-#include "cache/winner_source.hpp"
 
 namespace tilewright {
 namespace {
@@ -66,39 +64,6 @@ std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes, std:
     if (each.size() == shape.size()) flat.lengths.insert(flat.lengths.end(), each.begin(), each.end());
   }
   return nearest_of(flat, shape, most);
-}
-
-std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMode mode, std::size_t most) const {
-  ShapeDims shape;
-  for (const auto& dim : key.problem.dims) shape.push_back(dim.second);
-  return nearest_shapes(tuned_shapes(key, mode), shape, most);
-}
-
-std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
-  std::vector<Server> servers;
-  ByConfig<bool> taken, failed;
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
-      if (each.has_failed) failed.emplace(identity(each), true);
-    }
-  }
-  const auto add = [&](const KnownShape& shape, const KnownConfig& each) {
-    if (!each.config.specialised() && !taken.emplace(identity(each), true).second) return;
-    servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
-  };
-  for (const KnownShape& shape : known) {
-    std::set<WinnerRole> roles;
-    for (const KnownConfig& each : shape.configs) {
-      // The first of a role is its winner; a base serves where nothing else does.
-      if (each.role && *each.role != WinnerRole::base && roles.insert(*each.role).second) add(shape, each);
-    }
-  }
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
-      if (!each.role && each.is_spare && !failed.contains(identity(each))) add(shape, each);
-    }
-  }
-  return servers;
 }
 
 double Expectation::distance_to(std::span<const std::int64_t> dims) const {

@@ -32,17 +32,22 @@ double padding_of(const ImplementationRecipe& recipe, const Config& config, cons
   return padding;
 }
 
+double padding_or_none(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                       const DeviceFacts& device) {
+  try {
+    return padding_of(recipe, config, problem, device);
+  } catch (const DefinitionError&) {
+    return 1;
+  }
+}
+
 LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device) {
   return [recipe_of = std::move(recipe_of), problem = Problem(problem), &device](
              const std::string& hash, const Config& config, std::span<const std::int64_t> dims) mutable {
     const ImplementationRecipe& recipe = recipe_of(hash);
     if (recipe.covers.empty()) return 0.0;
     for (std::size_t d = 0; d < dims.size(); ++d) problem.dims[d].second = dims[d];
-    try {
-      return std::log(padding_of(recipe, config, problem, device));
-    } catch (const DefinitionError&) {
-      return 0.0;
-    }
+    return std::log(padding_or_none(recipe, config, problem, device));
   };
 }
 

@@ -20,6 +20,10 @@ namespace tilewright {
 [[nodiscard]] double padding_of(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                                 const DeviceFacts& device);
 
+/// The same, and 1 for a cover that has no value at this shape.
+[[nodiscard]] double padding_or_none(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                                     const DeviceFacts& device);
+
 /// The recipe of an implementation, by its hash; it stays where it is.
 using RecipeOf = std::function<const ImplementationRecipe&(const std::string& hash)>;
 

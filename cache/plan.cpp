@@ -21,8 +21,6 @@ constexpr std::int64_t kPortableCluster = 8;
 constexpr std::int64_t kLargestCluster = 16;
 constexpr int kHopper = 90;
 
-std::int64_t volume(const Extent& extent) { return std::int64_t{extent[0]} * extent[1] * extent[2]; }
-
 /// The index of the item of that name, or nothing.
 template <class Items>
 std::optional<std::size_t> index_of(const Items& items, std::string_view name) {

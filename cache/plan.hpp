@@ -25,6 +25,9 @@
 namespace tilewright {
 
 using Extent = std::array<std::uint32_t, 3>;
+[[nodiscard]] constexpr std::int64_t volume(const Extent& extent) noexcept {
+  return std::int64_t{extent[0]} * extent[1] * extent[2];
+}
 
 /// A parameter of a planned kernel. `index` points, by kind: ptr and scalar, into LaunchPlan::args; dim, into the
 /// problem's dims; map, into LaunchPlan::maps; workspace, into LaunchPlan::workspaces.

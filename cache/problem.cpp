@@ -121,6 +121,12 @@ std::string Problem::key() const {
   return text + "}";
 }
 
+std::vector<std::int64_t> shape_of(const Problem& problem) {
+  std::vector<std::int64_t> shape;
+  for (const auto& dim : problem.dims) shape.push_back(dim.second);
+  return shape;
+}
+
 std::int64_t Problem::dim(std::string_view name) const {
   std::vector<std::string> known;
   for (const auto& [dim, value] : dims) {

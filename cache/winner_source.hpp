@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cache/loss_model.hpp"
+#include "cache/padding.hpp"
 #include "cache/store/records.hpp"
 
 /// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other file
@@ -97,6 +98,9 @@ class WinnerSource {
   /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
   [[nodiscard]] virtual std::vector<std::byte> binary(const std::string& content_hash) const = 0;
 };
+
+/// Recipes of a source, which must stay; each is read once. Empty ones for what it does not have.
+[[nodiscard]] RecipeOf recipes_of(const WinnerSource& source);
 
 /// Those of these shapes: winners, then spares that failed nowhere, each in the order of the shapes.
 [[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);

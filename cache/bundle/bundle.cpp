@@ -108,8 +108,7 @@ std::vector<std::vector<std::int64_t>> Bundle::tuned_shapes(const ProblemKey& ke
 
 std::vector<std::vector<std::int64_t>> Bundle::tuned_near(const ProblemKey& key, MeasureMode mode,
                                                           std::size_t most) const {
-  ShapeDims shape;
-  for (const auto& dim : key.problem.dims) shape.push_back(dim.second);
+  const ShapeDims shape = shape_of(key.problem);
   const std::string which = bundle::shapes_key(key, mode);
   auto known = tuned_.find(which);
   if (known == tuned_.end()) {
@@ -159,8 +158,7 @@ std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMod
 
 std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
                                        const Config& config) const {
-  std::vector<std::int64_t> dims;
-  for (const auto& dim : key.problem.dims) dims.push_back(dim.second);
+  const std::vector<std::int64_t> dims = shape_of(key.problem);
   const auto text = container_.find_text(bundle::known_key(key, mode, dims));
   if (!text) return std::nullopt;
   for (const bundle::KnownRow& stored : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {

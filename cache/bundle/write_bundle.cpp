@@ -36,7 +36,7 @@ class Writing {
       out_.put(newest, text);
     }
     Spec& spec = specs_[bundle::shapes_key(key, row.mode)];
-    Shape& shape = spec.shapes[dims_of(row.problem)];
+    Shape& shape = spec.shapes[shape_of(row.problem)];
     shape.key = key;
     shape.mode = row.mode;
     shape.has_best = shape.has_best || role == WinnerRole::best;
@@ -72,12 +72,6 @@ class Writing {
     /// Implementation and text of all that are winners somewhere.
     std::set<std::pair<std::string, std::string>> configs;
   };
-
-  static std::vector<std::int64_t> dims_of(const Problem& problem) {
-    std::vector<std::int64_t> dims;
-    for (const auto& dim : problem.dims) dims.push_back(dim.second);
-    return dims;
-  }
 
   /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares, of all.
   void add_shapes(const std::string& key, Spec& spec) {

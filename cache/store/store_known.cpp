@@ -115,8 +115,7 @@ std::vector<std::vector<std::int64_t>> Store::tuned_near(const ProblemKey& key, 
     const std::tuple which(found->first, found->second, mode);
     auto known = tuned.shapes.find(which);
     if (known == tuned.shapes.end()) known = tuned.shapes.emplace(which, read_tuned(database, *found, mode)).first;
-    ShapeDims shape;
-    for (const auto& dim : key.problem.dims) shape.push_back(dim.second);
+    const ShapeDims shape = shape_of(key.problem);
     return nearest_of(known->second, shape, most);
   });
 }

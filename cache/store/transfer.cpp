@@ -192,12 +192,6 @@ class Transfer {
     return place->second;
   }
 
-  static std::vector<std::int64_t> shape_of(const Problem& problem) {
-    std::vector<std::int64_t> shape;
-    for (const auto& dim : problem.dims) shape.push_back(dim.second);
-    return shape;
-  }
-
   void put_build(const std::string& key) {
     if (key.empty() || !builds_.insert(key).second) return;
     Build build = from_.build(key).value();

@@ -47,12 +47,6 @@ std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::siz
   return drawn;
 }
 
-ShapeDims shape_of(const Problem& problem) {
-  ShapeDims shape;
-  for (const auto& dim : problem.dims) shape.push_back(dim.second);
-  return shape;
-}
-
 Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& shape) {
   Problem problem{spec, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) problem.dims.emplace_back(interface.dims[d], shape[d]);

@@ -17,7 +17,6 @@ namespace tilewright {
 [[nodiscard]] std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::size_t count, double beyond,
                                                  std::uint64_t seed = 0);
 
-[[nodiscard]] ShapeDims shape_of(const Problem& problem);
 [[nodiscard]] Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& shape);
 /// Some of these have a length in common.
 [[nodiscard]] bool shares_a_dim(const ShapeDims& a, const ShapeDims& b);

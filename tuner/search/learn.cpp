@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -99,17 +98,6 @@ std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec,
   parts.configs = configs_of(known, parts.space);
   boost(rows, {}, parts);
   return LossModel(std::move(parts));
-}
-
-RecipeOf recipes_of(const WinnerSource& source) {
-  const auto recipes = std::make_shared<std::map<std::string, ImplementationRecipe>>();
-  return [&source, recipes](const std::string& hash) -> const ImplementationRecipe& {
-    const auto [known, is_new] = recipes->try_emplace(hash);
-    if (is_new) {
-      if (auto stored = source.implementation_by_hash(hash)) known->second = std::move(stored->recipe);
-    }
-    return known->second;
-  };
 }
 
 std::optional<LossModel> learn(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,

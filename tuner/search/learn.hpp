@@ -29,9 +29,6 @@ constexpr std::size_t kFewestTrialsEach = 8;
 [[nodiscard]] std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec,
                                              const DeviceFacts& device, const std::vector<KnownShape>& known,
                                              const RecipeOf& recipe_of);
-/// Of a source, which must stay; each is read once. Empty recipes for what it does not have.
-[[nodiscard]] RecipeOf recipes_of(const WinnerSource& source);
-
 /// The same of all shapes of a source.
 [[nodiscard]] std::optional<LossModel> learn(const WinnerSource& source, const OpInterface& interface,
                                              const OpSpec& spec, const DeviceFacts& device, MeasureMode mode);
