@@ -83,18 +83,33 @@ void LossModel::check() const {
 
 double LossModel::loss(std::span<const float> features) const {
   if (features.size() != parts_.cuts.size()) refuse("it was asked with other features than it has");
+  return losses(features).front();
+}
+
+std::vector<double> LossModel::losses(std::span<const float> features) const {
+  const std::size_t each = parts_.cuts.size();
+  if (features.size() % each != 0) refuse("it was asked with other features than it has");
   std::vector<std::uint8_t> places(features.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    places[i] =
-        static_cast<std::uint8_t>(std::ranges::upper_bound(parts_.cuts[i], features[i]) - parts_.cuts[i].begin());
+    const std::vector<float>& cuts = parts_.cuts[i % each];
+    places[i] = static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, features[i]) - cuts.begin());
   }
-  std::int64_t sum = 0;
+  // Tree by tree: the nodes of one stay in the first cache, those of all would not.
+  std::vector<std::int64_t> sums(features.size() / each);
   for (const std::uint32_t root : parts_.roots) {
-    const Node* node = &parts_.nodes[root];
-    while (node->feature != kLeaf) node += places[node->feature] <= node->cut ? 1 : node->right;
-    sum += leaf_value(*node);
+    const std::uint8_t* place = places.data();
+    for (std::int64_t& sum : sums) {
+      const Node* node = &parts_.nodes[root];
+      while (node->feature != kLeaf) node += place[node->feature] <= node->cut ? 1 : node->right;
+      sum += leaf_value(*node);
+      place += each;
+    }
   }
-  return double{parts_.mean} + double{parts_.unit} * static_cast<double>(sum);
+  std::vector<double> losses;
+  losses.reserve(sums.size());
+  for (const std::int64_t sum : sums)
+    losses.push_back(double{parts_.mean} + double{parts_.unit} * static_cast<double>(sum));
+  return losses;
 }
 
 std::vector<std::byte> LossModel::encode() const {

@@ -105,19 +105,19 @@ class Offer {
     const ShapeDims shape = shape_of(key.problem);
     const DeviceFacts facts = facts_of(key.device_fingerprint);
     std::set<std::pair<std::string, std::string>> taken;
+    std::vector<float> features;  // of those in `ranked`, one after the other
     const auto consider = [&](NearConfig&& near) {
       const ImplementationRecipe& known = recipe_(near.implementation_hash);
       if (known.kernels.empty()) return;
-      std::optional<std::vector<float>> features;
+      std::optional<std::vector<float>> own;
       try {
         if (!allowed(known, near.config, key.problem, facts)) return;
-        features =
-            learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
+        own = learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
       } catch (const Error&) {
         return;  // a formula without a value here is no reason that no other serves
       }
-      if (!features) return;
-      near.expected_loss = learned.model->loss(*features) + (near.has_binary ? 0 : kLeastGain);
+      if (!own) return;
+      features.insert(features.end(), own->begin(), own->end());
       ranked.push_back(std::move(near));
     };
     for (const Server& each : learned.servers) {
@@ -132,6 +132,10 @@ class Offer {
       const std::string& hash = learned.model->space().implementations[implementation];
       if (taken.contains({hash, config.text()})) continue;
       consider({any_tuned, std::nullopt, hash, config, false, false});
+    }
+    const std::vector<double> losses = learned.model->losses(features);
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      ranked[i].expected_loss = losses[i] + (ranked[i].has_binary ? 0 : kLeastGain);
     }
     std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
     return ranked;

@@ -186,7 +186,7 @@ class Store final : public WinnerSource {
 
   struct Counts {
     std::int64_t devices = 0, interfaces = 0, implementations = 0, problems = 0, configs = 0, trials = 0, winners = 0,
-                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0, requests = 0;
+                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0, requests = 0, models = 0;
     int schema = 0;
   };
   [[nodiscard]] Counts counts() const;

@@ -212,11 +212,12 @@ Store::Counts Store::counts() const {
         "(SELECT count(*) FROM problems), (SELECT count(*) FROM configs), (SELECT count(*) FROM trials), "
         "(SELECT count(*) FROM winners), (SELECT count(*) FROM builds), (SELECT count(*) FROM binaries), "
         "(SELECT coalesce(sum(length(data)), 0) FROM binaries), (SELECT count(*) FROM sweeps), "
-        "(SELECT count(*) FROM requests), (SELECT user_version FROM pragma_user_version)");
+        "(SELECT count(*) FROM requests), (SELECT count(*) FROM loss_models), "
+        "(SELECT user_version FROM pragma_user_version)");
     query.next();
-    return Counts{query.integer(0),  query.integer(1),  query.integer(2), query.integer(3), query.integer(4),
-                  query.integer(5),  query.integer(6),  query.integer(7), query.integer(8), query.integer(9),
-                  query.integer(10), query.integer(11), query.small(12)};
+    return Counts{query.integer(0),  query.integer(1),  query.integer(2),  query.integer(3), query.integer(4),
+                  query.integer(5),  query.integer(6),  query.integer(7),  query.integer(8), query.integer(9),
+                  query.integer(10), query.integer(11), query.integer(12), query.small(13)};
   });
 }
 

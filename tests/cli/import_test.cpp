@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 
 #include <fstream>
 #include <iterator>
@@ -148,6 +149,10 @@ TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
   EXPECT_NO_THROW(Store(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read})) << "a launcher opens them unpacked";
   const auto json = json_here({"import", shipped.string()});
   EXPECT_GE(json["rows"].size(), 13U);
+  EXPECT_GE(counts().models, 7);
+  EXPECT_TRUE(contains(json["notes"].back().get<std::string>(),
+                       fmt::format(" binaries and {} learned models.", counts().models)))
+      << json["notes"];
   for (const auto& row : json["rows"]) EXPECT_TRUE(contains(row["device"].get<std::string>(), "NVIDIA H200"));
   const auto served = json_here({"query", "rmsnorm", "rows=8192", "cols=4096", "dtype=bf16"});
   EXPECT_EQ(served["rows"][0]["match_fit"], "exact");

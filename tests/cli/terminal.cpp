@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kLongest{120};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
+int next_server = 0;
 
 }  // namespace
 
@@ -34,7 +35,9 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-Terminal::Terminal(const std::filesystem::path& folder, int columns, int rows) : socket_((folder / "tmux").string()) {
+// A server that was told to end takes a while, and would take a new session with it: each terminal has its own.
+Terminal::Terminal(const std::filesystem::path& folder, int columns, int rows)
+    : socket_((folder / fmt::format("tmux-{}", next_server++)).string()) {
   (void)tmux(fmt::format("-f /dev/null new-session -d -x {} -y {} 'env PS1=\"$ \" HISTFILE= bash --norc --noprofile'",
                          columns, rows));
   (void)tmux("set-option -g history-limit 5000");

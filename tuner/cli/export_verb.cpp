@@ -248,10 +248,10 @@ ExitCode run(const Arguments& arguments, Console& console) {
     done = recording ? export_trials(store, target->file, filter) : export_winners(store, target->file, filter);
     if (done.empty()) throw nothing_to_export(store, recording ? "trial" : "winner");
     const Store made(target->file, {.access = StoreAccess::read});
-    const std::int64_t trials = made.counts().trials;
-    notes.push_back(fmt::format("{} has {} with {} trials and {} binaries.", target->file.string(),
-                                size_text(target->file), trials, made.counts().binaries));
-    const std::int64_t others = store.counts().trials - trials;
+    const Store::Counts counts = made.counts();
+    notes.push_back(fmt::format("{} has {} with {} trials, {} binaries and {} learned models.", target->file.string(),
+                                size_text(target->file), counts.trials, counts.binaries, counts.models));
+    const std::int64_t others = store.counts().trials - counts.trials;
     // Of a part, those of the rest of the cache are not meant.
     const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
     if (!recording && is_whole && others > 0) {

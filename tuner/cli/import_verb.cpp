@@ -120,8 +120,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
           "--compare "
           "FILE FILE` read it.");
     }
-    table.notes.push_back(fmt::format("{} gained {} trials and {} binaries.", to.path().string(),
-                                      after.trials - before.trials, after.binaries - before.binaries));
+    table.notes.push_back(fmt::format("{} gained {} trials, {} binaries and {} learned models.", to.path().string(),
+                                      after.trials - before.trials, after.binaries - before.binaries,
+                                      after.models - before.models));
     console.print(table, format);
     // To people beside the result, so that a program reads one table.
     for (std::size_t i = 0; i < std::min(conflicts.size(), kToldConflicts); ++i) {

@@ -237,7 +237,9 @@ Verb regret_verb() {
       {"each", "", "A row for each shape instead of each region."},
       {"alone", "", "Leave out the shape alone, and keep those that share a dim with it."},
       {"jit", "", "Serve as a launcher that compiles would, once it has compiled what it wants."},
-      {"exported", "", "Serve as an export of the rest would, which has the binaries of winners and spares alone."},
+      {"exported", "",
+       "Serve as an export of the rest would, which has the binaries of winners and spares alone. Spares stay, "
+       "whichever shape they were chosen by."},
       {"spares", "N", "With so many spares a spec, as `tilewright prepare` would compile them from the rest."},
       {"measure", "",
        "Time on the device what was never timed where it would serve, and sweep shapes that are not tuned."},

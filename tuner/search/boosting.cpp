@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,8 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kBins = LossModel::kMostCuts + 1;
-/// A member learns without one of so many parts of the groups.
-constexpr std::size_t kPartsOfGroups = 8;
+
 /// Half-way between neighbours where there are few values, else such that as many rows lie between any two.
 std::vector<float> cuts_of(std::vector<float> values) {
   std::ranges::sort(values);
@@ -79,22 +79,16 @@ class Trees {
       weight += double{rows_.weights[i]};
     }
     parts_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
-    const std::size_t members = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.members);
-    for (std::size_t member = 0; member < members; ++member) {
-      rest_.resize(rows_.count());
-      for (std::size_t i = 0; i < rows_.count(); ++i) rest_[i] = rows_.targets[i] - parts_.mean;
-      own_.clear();
-      for (std::size_t i = 0; i < rows_.count(); ++i) {
-        const bool is_left_out = members > 1 && rows_.groups[i] % kPartsOfGroups == member % kPartsOfGroups;
-        if (!is_left_out) own_.push_back(static_cast<std::uint32_t>(i));
+    for (const float target : rows_.targets) rest_.push_back(target - parts_.mean);
+    // Where all features are the same everywhere, nothing can be halved.
+    const std::size_t parts = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.parts);
+    std::size_t in_vain = 0;
+    for (int tree = 0; tree < settings_.trees && !varying_.empty() && in_vain < parts; ++tree) {
+      is_out_.assign(rows_.count(), false);
+      for (std::size_t i = 0; i < rows_.count() && parts > 1; ++i) {
+        is_out_[i] = rows_.groups[i] % parts == static_cast<std::size_t>(tree) % parts;
       }
-      // Where all features are the same everywhere, nothing can be halved.
-      for (int tree = 0; tree < settings_.trees && !varying_.empty() && !own_.empty(); ++tree) {
-        if (!grow_one()) break;
-      }
-    }
-    for (std::vector<Leaf>& tree : trees_) {
-      for (Leaf& leaf : tree) leaf.value /= static_cast<double>(members);
+      in_vain = grow_one() ? 0 : in_vain + 1;
     }
     write();
   }
@@ -125,6 +119,7 @@ class Trees {
     histogram.assign(varying_.size() * kBins, Bin());
     for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
       const std::size_t row = order_[i];
+      if (is_out_[row]) continue;
       const float weight = rows_.weights[row], gradient = weight * rest_[row];
       const std::uint8_t* const bins = bins_.data() + row * varying_.size();
       Bin* of_feature = histogram.data();
@@ -141,12 +136,13 @@ class Trees {
   /// Where the leaf is best halved, and its sums.
   void judge(Leaf& leaf) const {
     leaf.gradient = leaf.weight = 0;
+    std::size_t rows = 0;
     for (std::size_t bin = 0; bin < kBins; ++bin) {
       leaf.gradient += double{leaf.histogram[bin].gradient};
       leaf.weight += double{leaf.histogram[bin].weight};
+      rows += leaf.histogram[bin].rows;
     }
     leaf.best = {};
-    const std::size_t rows = leaf.end - leaf.begin;
     if (rows < 2 * settings_.rows || leaf.weight <= 0) return;
     const auto explained = [&](double gradient, double weight) {
       return gradient * gradient / (weight + settings_.doubt);
@@ -171,7 +167,8 @@ class Trees {
   }
 
   bool grow_one() {
-    order_ = own_;
+    order_.resize(rows_.count());
+    std::iota(order_.begin(), order_.end(), 0U);
     std::vector<Leaf> leaves(1);
     leaves.reserve(2 * settings_.leaves);
     leaves[0].end = order_.size();
@@ -264,9 +261,9 @@ class Trees {
   std::vector<std::uint8_t> bins_;
   /// What the trees so far leave of each row's target.
   std::vector<float> rest_;
-  /// Rows that the member learns from.
-  std::vector<std::uint32_t> own_;
-  /// The same, those of a leaf together.
+  /// Rows that the tree does not learn from. What it explains of them, the next need not.
+  std::vector<bool> is_out_;
+  /// All rows, those of a leaf together.
   std::vector<std::uint32_t> order_;
   std::vector<std::vector<Leaf>> trees_;
   std::vector<std::vector<Bin>> unused_;

@@ -8,7 +8,8 @@
 #include "cache/loss_model.hpp"
 
 /// Gradient-boosted regression trees by histograms (Friedman 2001; leaf by leaf as LightGBM, Ke et al. 2017): each tree halves
-/// leaves where that explains most of what the trees before it leave of the targets. No draw is made: the same rows in the
+/// leaves where that explains most of what the trees before it leave of the targets. Each tree learns from a part of the groups
+/// (as of the rows in Friedman, "Stochastic gradient boosting", 2002), but by turns: no draw is made, and the same rows in the
 /// same order give the same trees, with one build of the program. Pure.
 namespace tilewright {
 
@@ -25,11 +26,10 @@ struct BoostingRows {
 };
 
 struct BoostingSettings {
-  /// Where groups are known, so many learn, each without another eighth of the groups, and the mean of all is what is expected: what
-  /// one says by chance of a config that few groups have, the others do not.
-  std::size_t members = 4;
-  /// Of each.
-  int trees = 250;
+  int trees = 1000;
+  /// A tree learns without one of so many parts of the groups, the next without the next: what one group says by chance is not
+  /// learned by heart. 1 or fewer: from all.
+  std::size_t parts = 8;
   /// Of a tree; at most 127, since a node's right is a byte.
   std::size_t leaves = 63;
   /// How much of what a leaf would explain is taken.

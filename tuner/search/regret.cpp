@@ -97,8 +97,12 @@ class Without final : public WinnerSource {
     if (!model_ || learned_) return learned_;
     std::vector<KnownShape> here;
     for (const KnownShape& shape : *serving_) {
-      if (leaves_out_(shape.dims)) continue;
       here.push_back(shape);
+      // A spare is a binary, wherever it is kept: it stays. What it took there is not asked for.
+      if (leaves_out_(shape.dims)) {
+        std::erase_if(here.back().configs, [](const KnownConfig& each) { return each.role || !each.is_spare; });
+        continue;
+      }
       const auto own = spares_.find(shape.dims);
       if (own == spares_.end()) continue;
       for (const Spare& spare : own->second) add(spare, here.back());

@@ -8,6 +8,8 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "cache/error.hpp"
 #include "tests/unit/cache/cache_helpers.hpp"
@@ -86,9 +88,26 @@ TEST(LossModel, has_leaves_of_whole_units_of_either_sign) {
 
 TEST(LossModel, asked_with_other_features_than_it_has_is_an_error) {
   const LossModel model(two_trees());
-  for (const std::size_t count : {0, 11, 13}) {
+  for (const std::size_t count : {0, 11, 13, 24}) {
     EXPECT_THROW((void)model.loss(std::vector<float>(count, 0)), UsageError) << count;
   }
+  EXPECT_THROW((void)model.losses(std::vector<float>(13, 0)), UsageError);
+}
+
+TEST(LossModel, asked_for_many_says_of_each_what_it_says_of_that_one) {
+  const LossModel model(two_trees());
+  std::vector<float> all;
+  std::vector<double> one_by_one;
+  for (const float third : {0.0F, 1.0F, 2.5F, 9.0F}) {
+    for (const float fifth : {-5.0F, -4.0F}) {
+      const std::vector<float> each = features_of(third, fifth);
+      all.insert(all.end(), each.begin(), each.end());
+      one_by_one.push_back(model.loss(each));
+    }
+  }
+  EXPECT_EQ(model.losses(all), one_by_one);
+  EXPECT_GT(std::set<double>(one_by_one.begin(), one_by_one.end()).size(), 2U);
+  EXPECT_TRUE(model.losses({}).empty());
 }
 
 TEST(LossModel, is_read_back_as_it_was_written) {

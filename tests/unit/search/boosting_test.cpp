@@ -209,6 +209,31 @@ TEST(Boosting, takes_less_of_what_few_rows_say) {
   EXPECT_NEAR(ask(table.model(doubtful), {1}), 0.05, 1e-3);
 }
 
+TEST(Boosting, leaves_a_part_of_the_groups_out_of_each_tree_in_turn) {
+  Table table;
+  for (int i = 0; i < 4000; ++i) {
+    const bool is_second = i % 4 < 2;
+    const bool is_high = i % 2 == 0;
+    table.add({is_high ? 1.0 : 0.0}, is_second && is_high ? 1 : 0);
+    table.rows.groups.push_back(is_second ? 1 : 0);
+  }
+  const auto high = [&](int trees, std::size_t parts) {
+    return ask(table.model({.trees = trees, .parts = parts, .rate = 1, .doubt = 0}), {1});
+  };
+  EXPECT_NEAR(high(1, 1), 0.5, 2e-3) << "of both";
+  EXPECT_NEAR(high(1, 2), 1, 2e-3) << "of the second group alone";
+  EXPECT_NEAR(high(2, 2), 0, 2e-3) << "the last tree is of the first group alone, whatever those before it say";
+}
+
+TEST(Boosting, goes_on_where_a_tree_has_nothing_to_learn_from) {
+  Table table;
+  for (int i = 0; i < 400; ++i) table.add({i < 200 ? 0.0 : 1.0}, i < 200 ? 0 : 1);
+  table.rows.groups.assign(400, 2);
+  const LossModel::Parts parts = table.learned({.trees = 8, .parts = 4, .rate = 0.5});
+  EXPECT_THAT(parts.roots, SizeIs(6)) << "all but the third and the seventh";
+  EXPECT_NEAR(ask(LossModel(parts), {1}), 1, 0.02);
+}
+
 TEST(Boosting, of_great_targets_is_as_right_as_of_small_ones) {
   const auto plane = [](double x, double y) { return 1e-3 * x - 1e3 * y; };
   // A quarter of the way between neighbours is all that is lost, whatever a unit is.

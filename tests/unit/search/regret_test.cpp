@@ -167,16 +167,17 @@ class LearnedRegretTest : public RegretTest {
   static constexpr std::int64_t kOdd = 64 * 10;
   static bool has_few_warps(const Config& config) { return config.value_or("num_warps", 0) <= 4; }
 
-  void tune_columns(std::int64_t count) {
+  void tune_columns(std::int64_t count, bool has_static_winners = false) {
     Store::Batch batch(cache_.store());
-    for (std::int64_t i = 1; i <= count; ++i) tune_all(64 * i);
+    for (std::int64_t i = 1; i <= count; ++i) tune_all(64 * i, has_static_winners);
     batch.commit();
   }
   /// 42 configs: of either kind enough for a leaf of a tree.
-  void tune_all(std::int64_t cols) {
-    cache_.add_winner(interface_, problem(128, cols),
-                      fmt::format("wide{{num_warps={},vec=4,static_dims=0}}", cols == kOdd ? 1 : 32),
-                      {.median_ns = 1000});
+  void tune_all(std::int64_t cols, bool has_static_winner) {
+    cache_.add_winner(
+        interface_, problem(128, cols),
+        fmt::format("wide{{num_warps={},vec=4,static_dims={}}}", cols == kOdd ? 1 : 32, has_static_winner ? 1 : 0),
+        {.median_ns = 1000});
     const ProblemKey key = key_of(cols);
     const WinnerRow row = *cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
     for (const int num_warps : {1, 2, 4, 8, 16, 32}) {
@@ -264,6 +265,22 @@ TEST_F(LearnedRegretTest, where_too_little_is_left_to_learn_of_the_nearest_speak
   const std::vector<Regret> found = ask({.left_out = LeftOut::itself, .servers = Servers::compiled});
   ASSERT_EQ(found.size(), kFewestShapesToLearn);
   for (const Regret& regret : found) EXPECT_EQ(regret.match.fit, Fit::nearest) << regret.problem.key();
+}
+
+TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
+  tune_columns(24, true);
+  learn_all();
+  const std::int64_t cols = 64 * 5;
+  const RegretSetting setting{.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}};
+  EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "binaries of other shapes' dims";
+  const WinnerRow row = *cache_.store().winner_of(key_of(cols), MeasureMode::cold, WinnerRole::best);
+  Trial spare = row.winner.trial;
+  spare.config = Config::parse("wide{num_warps=16,vec=8,static_dims=0}");
+  cache_.store().put_trial(key_of(cols), row.implementation_hash, spare_mark(spare));
+  const Regret served = ask(setting).at(0);
+  EXPECT_EQ(served.match.fit, Fit::nearest);
+  EXPECT_EQ(served.served.value_or(Config()), spare.config);
+  EXPECT_NEAR(served.loss().value_or(0), 0.034, 1e-9) << "what it took there";
 }
 
 TEST_F(LearnedRegretTest, only_those_serve_that_are_left) {

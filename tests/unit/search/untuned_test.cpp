@@ -144,12 +144,12 @@ void expect_losses_of_many(const std::string& op, AtMost compiled, AtMost export
   expect_at_most(sweep.lost(without, true), 40, exported_by_model, op + ", learned of 132 shapes, exported");
 }
 
-TEST(Untuned, softmax_from_many_shapes_loses_less_than_3_percent_and_one_in_twenty_10_percent) {
-  expect_losses_of_many("softmax", {0.03, 0.10}, {0.03, 0.10}, {0.03, 0.10}, {0.03, 0.11});
+TEST(Untuned, softmax_from_many_shapes_loses_less_than_3_percent) {
+  expect_losses_of_many("softmax", {0.03, 0.10}, {0.03, 0.10}, {0.02, 0.13}, {0.03, 0.13});
 }
 
-TEST(Untuned, rmsnorm_from_many_shapes_loses_less_than_3_percent_and_one_in_twenty_10_percent_when_it_is_compiled) {
-  expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.38}, {0.03, 0.10}, {0.11, 0.20});
+TEST(Untuned, rmsnorm_from_many_shapes_loses_no_more_than_it_did) {
+  expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.38}, {0.035, 0.14}, {0.11, 0.23});
 }
 
 TEST(Untuned, gemm_loses_no_more_than_it_did_nor_much_more_when_it_is_compiled) {
@@ -166,7 +166,7 @@ TEST(Untuned, gemm_among_many_shapes_loses_no_more_than_it_did) {
   expect_at_most(sweep.lost({.left_out = LeftOut::itself, .servers = Servers::compiled}, false), 90, {0.11, 0.30},
                  "gemm, alone among 90, compiled");
   sweep.learn_all();
-  expect_at_most(sweep.lost({.left_out = LeftOut::itself, .servers = Servers::compiled}, false), 90, {0.075, 0.28},
+  expect_at_most(sweep.lost({.left_out = LeftOut::itself, .servers = Servers::compiled}, false), 90, {0.065, 0.28},
                  "gemm, learned of the others of 90, compiled");
 }
 
