@@ -88,7 +88,7 @@ TEST(LossModel, has_leaves_of_whole_units_of_either_sign) {
 
 TEST(LossModel, asked_with_other_features_than_it_has_is_an_error) {
   const LossModel model(two_trees());
-  for (const std::size_t count : {0, 11, 13, 24}) {
+  for (const std::size_t count : {0UL, 11UL, 13UL, 24UL}) {
     EXPECT_THROW((void)model.loss(std::vector<float>(count, 0)), UsageError) << count;
   }
   EXPECT_THROW((void)model.losses(std::vector<float>(13, 0)), UsageError);
