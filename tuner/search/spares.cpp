@@ -23,10 +23,28 @@ constexpr std::size_t kMostShapes = 1024;
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
 constexpr std::uint64_t kSeedAround = 1;
-/// What a shape loses that nothing serves but the base.
+/// What a shape loses at least that nothing serves but the base.
 const double kUnserved = std::log(2.0);
 
 using Identity = std::pair<std::string, std::string>;
+
+/// What the base loses where it was timed, on average.
+double loss_of_base(const std::vector<KnownShape>& shapes) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const KnownShape& shape : shapes) {
+    const auto time_of = [&](WinnerRole role) {
+      const auto found = std::ranges::find(shape.configs, role, &KnownConfig::role);
+      return found == shape.configs.end() ? 0.0 : found->median_ns;
+    };
+    const double best = time_of(WinnerRole::best);
+    const double base = time_of(WinnerRole::base);
+    if (best <= 0 || base <= 0) continue;
+    sum += std::log(base / best);
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
 
 class Choosing {
  public:
@@ -45,7 +63,9 @@ class Choosing {
                          device_.fingerprint()};
     const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
     if (tuned.empty() || most == 0) return {};
-    for (KnownShape& shape : source_.known_shapes(key, mode_, tuned)) {
+    std::vector<KnownShape> shapes = source_.known_shapes(key, mode_, tuned);
+    unserved_ = std::max(kUnserved, loss_of_base(shapes));
+    for (KnownShape& shape : shapes) {
       for (const KnownConfig& each : shape.configs) note(each);
       known_.emplace(shape.dims, std::move(shape));
     }
@@ -101,7 +121,7 @@ class Choosing {
   /// nearest shapes tell.
   void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
     expected_.emplace_back();
-    loss_.push_back(kUnserved);
+    loss_.push_back(unserved_);
     const Problem problem = problem_of(interface_, spec_, shape);
     if (learned_) {
       for (const auto& [implementation, config] : learned_->model->configs()) {
@@ -190,6 +210,8 @@ class Choosing {
   const OpSpec& spec_;
   const DeviceFacts& device_;
   MeasureMode mode_;
+  /// Of a shape that nothing serves but the base.
+  double unserved_ = kUnserved;
   /// Null: nothing was.
   std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;

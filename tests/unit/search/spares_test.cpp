@@ -125,5 +125,21 @@ TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {
 
 TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }
 
+TEST_F(SparesTest, are_for_shapes_first_that_nothing_serves_but_a_slow_base) {
+  const std::string fast = "wide{num_warps=8,vec=8,static_dims=0}";
+  const std::string anywhere = "wide{num_warps=1,vec=1,static_dims=0}";
+  for (const std::int64_t cols : {64, 128, 256}) tune(8, cols, "wide{num_warps=1,vec=8,static_dims=0}");
+  for (const std::int64_t cols : {65, 129, 257}) tune(8, cols, "wide{num_warps=1,vec=1,static_dims=1}");
+  learn(2, {fast, anywhere});
+  const auto first = [&] {
+    const std::vector<Spare> spares = choose(1);
+    return spares.empty() ? "none" : spares.front().config.text();
+  };
+  EXPECT_EQ(first(), Config::parse(fast).text()) << "of the base it is not known how slow it is";
+  cache_.add_winner(interface_, "scale[dtype=f16]{rows=8,cols=64}", "plain{num_warps=1}",
+                    {.role = WinnerRole::base, .median_ns = 100 * 100});
+  EXPECT_EQ(first(), Config::parse(anywhere).text());
+}
+
 }  // namespace
 }  // namespace tilewright
