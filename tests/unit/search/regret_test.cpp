@@ -222,8 +222,12 @@ TEST_F(LearnedRegretTest, a_shape_is_judged_by_what_was_learned_without_it) {
   };
   ASSERT_LT(expected("wide{num_warps=1,vec=4,static_dims=0}"), expected("wide{num_warps=32,vec=4,static_dims=0}") - 0.1)
       << "who has learned of the shape knows how odd it is, and would serve it well";
-  const std::vector<Regret> found = ask({.left_out = LeftOut::itself, .servers = Servers::compiled});
-  ASSERT_EQ(found.size(), 24U);
+  // Not all 24: each part of these is a lesson of its own.
+  const std::vector<Regret> found =
+      ask({.left_out = LeftOut::itself,
+           .servers = Servers::compiled,
+           .judged = {{128, 64 * 2}, {128, 64 * 5}, {128, 64 * 9}, {128, kOdd}, {128, 64 * 16}, {128, 64 * 22}}});
+  ASSERT_EQ(found.size(), 6U);
   for (const Regret& regret : found) {
     const std::int64_t cols = regret.problem.dim("cols");
     ASSERT_TRUE(regret.loss().has_value()) << cols;
