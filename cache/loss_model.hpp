@@ -62,7 +62,7 @@ class LossModel {
 
   /// By how much a config of these features is slower than the best there is, a natural logarithm. As many as the space has.
   [[nodiscard]] double loss(std::span<const float> features) const;
-  /// The same of many, whose features lie one after the other: several times as fast as one by one.
+  /// The same of any number, whose features lie one after the other. Throws UsageError where the last lacks some.
   [[nodiscard]] std::vector<double> losses(std::span<const float> features) const;
 
   /// For caches and bundles, which compress it and keep its hash.

@@ -109,6 +109,7 @@ class Transfer {
         if (auto stored = from_.implementation_by_hash(hash)) to_.add_implementation(key.interface_hash, *stored);
       }
       to_.put_loss_model(key, any.mode, *theirs->model, theirs->learned_at);
+      ++counts_[{any.problem.spec.op, key.device_fingerprint}].models;
     }
   }
 

@@ -21,6 +21,8 @@ struct Transferred {
   /// Problems (each in each mode) that had no winner before; whose winners were replaced; whose own winners have the better
   /// evidence and stayed; and that had these very winners.
   std::size_t added = 0, replaced = 0, kept = 0, same = 0;
+  /// Learned models that were taken: there was none, or one that is worth less.
+  std::size_t models = 0;
 };
 
 /// True when the trial `a` says more than `b`: enough rounds for an interval (8) where the other has fewer; else the

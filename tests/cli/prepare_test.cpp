@@ -118,8 +118,7 @@ TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
   const Store store(cache(), {.access = StoreAccess::read});
   std::int64_t shipped = 0;
   for (const WinnerRow& row : store.list_winners({.op = "shift", .role = WinnerRole::best})) {
-    std::vector<std::int64_t> dims;
-    for (const auto& dim : row.problem.dims) dims.push_back(dim.second);
+    const std::vector<std::int64_t> dims = shape_of(row.problem);
     const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
     for (const KnownShape& shape : bundle.known_shapes(key, row.mode, {dims})) {
       shipped += std::ranges::count_if(shape.configs, &KnownConfig::is_spare);

@@ -13,7 +13,11 @@ namespace {
 
 constexpr std::chrono::seconds kLongest{120};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
-int next_server = 0;
+
+int next_number() {
+  static int next = 0;
+  return next++;
+}
 
 }  // namespace
 
@@ -35,9 +39,9 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// A server that was told to end takes a while, and would take a new session with it: each terminal has its own.
+// A server that was told to end takes a while, and would take a new terminal with it: each has its own.
 Terminal::Terminal(const std::filesystem::path& folder, int columns, int rows)
-    : socket_((folder / fmt::format("tmux-{}", next_server++)).string()) {
+    : socket_((folder / fmt::format("tmux-{}", next_number())).string()) {
   (void)tmux(fmt::format("-f /dev/null new-session -d -x {} -y {} 'env PS1=\"$ \" HISTFILE= bash --norc --noprofile'",
                          columns, rows));
   (void)tmux("set-option -g history-limit 5000");

@@ -67,7 +67,14 @@ void add_up(std::vector<Transferred>& sum, const std::vector<Transferred>& more)
     known->replaced += line.replaced;
     known->kept += line.kept;
     known->same += line.same;
+    known->models += line.models;
   }
+}
+
+std::size_t taken_models(const std::vector<Transferred>& lines) {
+  std::size_t sum = 0;
+  for (const Transferred& line : lines) sum += line.models;
+  return sum;
 }
 
 /// A copy of one moment, which may be of an older schema; judged whole before anything is written.
@@ -122,7 +129,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     }
     table.notes.push_back(fmt::format("{} gained {} trials, {} binaries and {} learned models.", to.path().string(),
                                       after.trials - before.trials, after.binaries - before.binaries,
-                                      after.models - before.models));
+                                      taken_models(done)));
     console.print(table, format);
     // To people beside the result, so that a program reads one table.
     for (std::size_t i = 0; i < std::min(conflicts.size(), kToldConflicts); ++i) {

@@ -229,9 +229,7 @@ class CpuDevice : public Device {
       }
       symbols.push_back(facts->symbol);
     }
-    std::vector<std::int64_t> dims;
-    for (const auto& dim : problem.dims) dims.push_back(dim.second);
-    return std::make_unique<CpuExecutable>(std::move(module), std::move(plan), std::move(symbols), std::move(dims),
+    return std::make_unique<CpuExecutable>(std::move(module), std::move(plan), std::move(symbols), shape_of(problem),
                                            name);
   }
 

@@ -26,6 +26,7 @@ struct BoostingRows {
 };
 
 struct BoostingSettings {
+  /// At most: where a part of the groups has nothing to teach, its turn passes without one.
   int trees = 1000;
   /// A tree learns without one of so many parts of the groups, the next without the next: what one group says by chance is not
   /// learned by heart. 1 or fewer: from all.

@@ -97,12 +97,8 @@ class Without final : public WinnerSource {
     if (!model_ || learned_) return learned_;
     std::vector<KnownShape> here;
     for (const KnownShape& shape : *serving_) {
+      if (leaves_out_(shape.dims)) continue;
       here.push_back(shape);
-      // A spare is a binary, wherever it is kept: it stays. What it took there is not asked for.
-      if (leaves_out_(shape.dims)) {
-        std::erase_if(here.back().configs, [](const KnownConfig& each) { return each.role || !each.is_spare; });
-        continue;
-      }
       const auto own = spares_.find(shape.dims);
       if (own == spares_.end()) continue;
       for (const Spare& spare : own->second) add(spare, here.back());
@@ -151,23 +147,43 @@ class Without final : public WinnerSource {
   std::set<Identity> exported_;
 };
 
-/// What was learned: by the store, or anew of a part of it. Nothing where the store has learned nothing.
+/// Spares of shapes that are left out, at the nearest of those that are left: a binary serves, wherever it is kept.
+std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Without::LeavesOut& leaves_out,
+                                    const std::vector<ShapeDims>& left) {
+  std::vector<Spare> stay;
+  if (left.empty()) return stay;
+  for (const KnownShape& shape : known) {
+    if (std::ranges::none_of(shape.configs, &KnownConfig::is_spare) || !leaves_out(shape.dims)) continue;
+    const ShapeDims home = nearest_shapes(left, shape.dims, 1).front();
+    for (const KnownConfig& each : shape.configs) {
+      if (each.is_spare) stay.push_back({each.implementation_hash, each.config, {}, home});
+    }
+  }
+  return stay;
+}
+
+/// What is known of all shapes, and what was learned of them: by the store, or anew of a part. Nothing was where the store
+/// has learned nothing.
 class Lessons {
  public:
   Lessons(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
           MeasureMode mode, const std::vector<ShapeDims>& tuned)
-      : interface_(interface), device_(device), spec_(key.problem.spec), recipe_of_(recipes_of(store)) {
+      : interface_(interface),
+        device_(device),
+        spec_(key.problem.spec),
+        recipe_of_(recipes_of(store)),
+        known_(store.known_shapes(key, mode, tuned)) {
     const auto learned = store.learned(key, mode);
     if (!learned) return;
     all_ = learned->model;
-    known_ = store.known_shapes(key, mode, tuned);
     for (const KnownShape& shape : known_) {
       serving_.push_back({shape.dims, {}});
       std::ranges::copy_if(shape.configs, std::back_inserter(serving_.back().configs),
-                           [](const KnownConfig& each) { return each.role || each.is_spare; });
+                           [](const KnownConfig& each) { return each.role || each.is_spare || each.has_failed; });
     }
   }
 
+  [[nodiscard]] const std::vector<KnownShape>& known() const noexcept { return known_; }
   [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
   [[nodiscard]] const std::vector<KnownShape>& serving() const noexcept { return serving_; }
   /// Null where too little is left.
@@ -184,8 +200,8 @@ class Lessons {
   const DeviceFacts& device_;
   OpSpec spec_;
   RecipeOf recipe_of_;
-  std::shared_ptr<const LossModel> all_;
   std::vector<KnownShape> known_, serving_;
+  std::shared_ptr<const LossModel> all_;
 };
 
 std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
@@ -219,9 +235,6 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
   for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
   const std::vector<ShapeDims> tuned = store.tuned_shapes(key, mode);
-  // Of the space, not of what was timed: a definition has them all.
-  const SpaceValues values =
-      setting.spares > 0 ? values_seen(store, store.known_shapes(key, mode, tuned)) : SpaceValues();
   const auto leaves_out = [&](const ShapeDims& shape, bool is_tuned) -> Without::LeavesOut {
     if (setting.only_from) return [&](const ShapeDims& other) { return !setting.only_from(other); };
     if (!is_tuned) return [](const ShapeDims&) { return false; };
@@ -229,6 +242,8 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     return [&](const ShapeDims& other) { return shares_a_dim(other, shape); };
   };
   const Lessons lessons(store, interface, device, key, mode, tuned);
+  // Of the space, not of what was timed: a definition has them all.
+  const SpaceValues values = setting.spares > 0 ? values_seen(store, lessons.known()) : SpaceValues();
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
   // Every so many: neighbours are in different parts, in whatever order the shapes come.
   const std::size_t parts = setting.only_from ? 1 : std::clamp<std::size_t>(judged.size(), 1, kLessons);
@@ -263,6 +278,9 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     regret.best_ns = winner->winner.trial.timing->median_ns;
     Without rest(store, leaves_out(shape, regret.is_tuned));
     if (lessons.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons.all(), lessons.serving());
+    if (!setting.only_from) {
+      rest.keep(spares_that_stay(lessons.known(), leaves_out(shape, regret.is_tuned), rest.tuned_shapes(key, mode)));
+    }
     // The same rest for all of these: the same spares.
     const bool is_same_rest = setting.only_from || !regret.is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared : own;

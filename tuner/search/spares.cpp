@@ -23,7 +23,7 @@ constexpr std::size_t kMostShapes = 1024;
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
 constexpr std::uint64_t kSeedAround = 1;
-/// What a shape loses at least that nothing serves but the base.
+/// What a shape loses at least that nothing serves but the base: it was not chosen for that shape, however good it is elsewhere.
 const double kUnserved = std::log(2.0);
 
 using Identity = std::pair<std::string, std::string>;

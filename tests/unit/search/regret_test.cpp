@@ -275,7 +275,7 @@ TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
   tune_columns(24, true);
   learn_all();
   const std::int64_t cols = 64 * 5;
-  const RegretSetting setting{.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}};
+  RegretSetting setting{.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}};
   EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "binaries of other shapes' dims";
   const WinnerRow row = *cache_.store().winner_of(key_of(cols), MeasureMode::cold, WinnerRole::best);
   Trial spare = row.winner.trial;
@@ -285,6 +285,25 @@ TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
   EXPECT_EQ(served.match.fit, Fit::nearest);
   EXPECT_EQ(served.served.value_or(Config()), spare.config);
   EXPECT_NEAR(served.loss().value_or(0), 0.034, 1e-9) << "what it took there";
+  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), cols + 64) << "the nearest shape that is left";
+
+  setting.only_from = [](const std::vector<std::int64_t>& shape) { return shape[1] > 64 * 20; };
+  EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "not one of those that are to serve";
+}
+
+TEST_F(LearnedRegretTest, a_spare_that_nobody_timed_serves_too) {
+  tune_columns(24, true);
+  learn_all();
+  const std::int64_t cols = 64 * 5;
+  const WinnerRow row = *cache_.store().winner_of(key_of(cols), MeasureMode::cold, WinnerRole::best);
+  Trial spare = row.winner.trial;
+  spare.config = Config::parse("wide{num_warps=12,vec=8,static_dims=0}");
+  spare.timing.reset();
+  cache_.store().put_trial(key_of(cols), row.implementation_hash, spare_mark(spare));
+  const Regret served = ask({.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}}).at(0);
+  EXPECT_EQ(served.match.fit, Fit::nearest);
+  EXPECT_EQ(served.served.value_or(Config()), spare.config);
+  EXPECT_FALSE(served.loss().has_value());
 }
 
 TEST_F(LearnedRegretTest, only_those_serve_that_are_left) {

@@ -66,9 +66,7 @@ class Sweep {
   void add(const Store& recording, const Store::Tried& tried, bool serves) {
     spec_ = tried.key.problem.spec;
     if (serves) {
-      std::vector<std::int64_t> shape;
-      for (const auto& dim : tried.key.problem.dims) shape.push_back(dim.second);
-      grid_.insert(shape);
+      grid_.insert(shape_of(tried.key.problem));
     }
     Winner best, base;
     base.role = WinnerRole::base;
@@ -144,11 +142,12 @@ void expect_losses_of_many(const std::string& op, AtMost compiled, AtMost export
   expect_at_most(sweep.lost(without, true), 40, exported_by_model, op + ", learned of 132 shapes, exported");
 }
 
+// By the model, one in twenty of so few shapes moves by points with what is as good at more (decision 225).
 TEST(Untuned, softmax_from_many_shapes_loses_less_than_3_percent) {
   expect_losses_of_many("softmax", {0.03, 0.10}, {0.03, 0.10}, {0.02, 0.13}, {0.03, 0.13});
 }
 
-TEST(Untuned, rmsnorm_from_many_shapes_loses_no_more_than_it_did) {
+TEST(Untuned, rmsnorm_from_many_shapes_loses_less_than_4_percent_when_it_is_compiled) {
   expect_losses_of_many("rmsnorm", {0.03, 0.10}, {0.14, 0.38}, {0.035, 0.14}, {0.11, 0.23});
 }
 
