@@ -82,12 +82,12 @@ class Trees {
     for (const float target : rows_.targets) rest_.push_back(target - parts_.mean);
     // Where all features are the same everywhere, nothing can be halved.
     const std::size_t parts = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.parts);
+    // Where all are one part, none is ever out.
+    part_.assign(rows_.count(), 1);
+    for (std::size_t i = 0; i < rows_.count() && parts > 1; ++i) part_[i] = rows_.groups[i] % parts;
     std::size_t in_vain = 0;
     for (int tree = 0; tree < settings_.trees && !varying_.empty() && in_vain < parts; ++tree) {
-      is_out_.assign(rows_.count(), false);
-      for (std::size_t i = 0; i < rows_.count() && parts > 1; ++i) {
-        is_out_[i] = rows_.groups[i] % parts == static_cast<std::size_t>(tree) % parts;
-      }
+      out_ = static_cast<std::size_t>(tree) % parts;
       in_vain = grow_one() ? 0 : in_vain + 1;
     }
     write();
@@ -119,7 +119,7 @@ class Trees {
     histogram.assign(varying_.size() * kBins, Bin());
     for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
       const std::size_t row = order_[i];
-      if (is_out_[row]) continue;
+      if (part_[row] == out_) continue;
       const float weight = rows_.weights[row], gradient = weight * rest_[row];
       const std::uint8_t* const bins = bins_.data() + row * varying_.size();
       Bin* of_feature = histogram.data();
@@ -261,8 +261,9 @@ class Trees {
   std::vector<std::uint8_t> bins_;
   /// What the trees so far leave of each row's target.
   std::vector<float> rest_;
-  /// Rows that the tree does not learn from. What it explains of them, the next need not.
-  std::vector<bool> is_out_;
+  /// Of the groups, the part of each row, and that which the tree does not learn from: what it explains there, the next need not.
+  std::vector<std::size_t> part_;
+  std::size_t out_ = 0;
   /// All rows, those of a leaf together.
   std::vector<std::uint32_t> order_;
   std::vector<std::vector<Leaf>> trees_;
