@@ -4,6 +4,8 @@
 // The skeleton of a row op whose rows live in registers: read once, written once.
 //
 //   Config   num_warps, rows_per_block, vec, chunks, ragged, early_columns; static_dims with cols; warps_per_sm (run.cuh)
+//   chunks   as many as hold a row, or one more from 12 on (onchip.toml): where `cols` is not known, all but the last of those
+//            that are needed, and of a ragged row the one before, count as full
 //   thread t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
 //   shared   | num_warps partials | with early_columns = 2: chunks × columns × threads vectors |
 //            sm_80 and later
@@ -60,9 +62,9 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
   const auto ahead_of = [](int chunk) { return chunk * kThreadsPerRow * kVec; };
   const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
-  // Chunks that every row fills, wherever it starts, are known where the width is.
-  constexpr int kFull =
-      Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kVec / kThreadsPerRow : 0;
+  // Chunks that every row fills, wherever it starts. Where the width is not known, the constraints on `chunks` tell.
+  constexpr int kFull = Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kVec / kThreadsPerRow
+                                     : kChunks - kChunks / 12 - (kRagged ? 2 : 1);
   const auto valid = valid_if<kVec, kHeld>([&](int k) {
     if (k >= kHeld) return edge_of(k - kHeld) < span.edges();
     return k / kVec < kFull || vector_of(k / kVec) < span.vectors();
@@ -108,7 +110,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   };
   if constexpr (kInShared) {
 #pragma unroll 1
-    for (int chunk = 0, i = ptx::opaque(thread); i < span.vectors(); ++chunk, i += kThreadsPerRow) {
+    for (int chunk = 0, i = ptx::opaque(thread); (kFull > 0 && chunk == 0) || i < span.vectors();
+         ++chunk, i += kThreadsPerRow) {
       results.copy_along(kept(chunk), kThreads, ahead_of(chunk));
     }
     ptx::cp_async_commit();

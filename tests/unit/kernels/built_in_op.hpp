@@ -32,6 +32,7 @@ class BuiltInOp {
   /// Legal configs of one implementation, at most `most`, evenly spread over the space.
   [[nodiscard]] std::vector<Config> sample(const Problem& problem, const std::string& implementation,
                                            std::size_t most) const;
+  [[nodiscard]] bool is_legal(const Problem& problem, const Config& config) const;
   /// Empty when the config is right for every data set asked for; else what is wrong.
   [[nodiscard]] std::string fault(const Problem& problem, const Config& config,
                                   const ArgumentSet::Options& options = {});

@@ -97,5 +97,34 @@ TEST(NormHalf, is_right_in_f16) {
   }
 }
 
+/// The kernel takes from `chunks` which of them every row fills; widths that it knows tell nothing of that.
+TEST(NormWidths, of_a_kernel_for_any_are_right_from_the_narrowest_to_the_widest_of_so_many_chunks) {
+  int tested = 0;
+  for (const char* name : {"rmsnorm", "layernorm"}) {
+    for (const auto& [ragged, early] : {std::pair{0, 0}, std::pair{0, 2}, std::pair{1, 0}, std::pair{1, 1}}) {
+      for (const auto& [vec, chunks] : {std::pair{8, 1}, {8, 2}, {8, 3}, {8, 8}, {4, 3}, {4, 12}, {4, 14}}) {
+        const Config config = Config::parse(fmt::format(
+            "onchip{{num_warps=1,rows_per_block=8,vec={},chunks={},ragged={},early_columns={},warps_per_sm=0,"
+            "static_dims=0}}",
+            vec, chunks, ragged, early));
+        std::vector<Problem> legal;
+        for (int cols = 1; cols <= (chunks + 1) * 4 * vec; ++cols) {
+          Problem problem = op(name).problem(fmt::format("{}[dtype=bf16,pitch=strided]{{rows=9,cols={}}}", name, cols));
+          if (op(name).is_legal(problem, config)) legal.push_back(std::move(problem));
+        }
+        if (legal.size() < 2) continue;  // too many for weights in registers
+        ++tested;
+        const std::size_t count = legal.size();
+        for (const std::size_t place : {std::size_t{0}, std::size_t{1}, count / 2, count - 2, count - 1}) {
+          for (int misaligned = 0; misaligned < (ragged != 0 ? vec : 1); ++misaligned) {
+            EXPECT_EQ(op(name).fault(legal[place], config, {.seed = 5, .misalign_elements = misaligned}), "");
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(tested, 49);
+}
+
 }  // namespace
 }  // namespace tilewright
