@@ -109,8 +109,9 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     return reinterpret_cast<AlongVectors*>(behind_partials) + chunk * Op::kColumns * kThreads + threadIdx.x;
   };
   if constexpr (kInShared) {
+    constexpr bool kFirstIsFull = !Config::cols && kFull > 0;  // a known width gains nothing by it
 #pragma unroll 1
-    for (int chunk = 0, i = ptx::opaque(thread); (kFull > 0 && chunk == 0) || i < span.vectors();
+    for (int chunk = 0, i = ptx::opaque(thread); (kFirstIsFull && chunk == 0) || i < span.vectors();
          ++chunk, i += kThreadsPerRow) {
       results.copy_along(kept(chunk), kThreads, ahead_of(chunk));
     }
