@@ -17,6 +17,7 @@ namespace {
 // A launch builds its parameter block on the stack, so there are bounds; no kernel comes near them.
 constexpr std::size_t kMostParams = 64;
 constexpr std::size_t kMostMaps = 8;
+constexpr std::size_t kMostDims = 16;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
 
@@ -26,7 +27,7 @@ std::uint32_t threads_of(const PlannedKernel& kernel) { return kernel.block[0] *
 
 /// A kernel with everything of its launch that does not change between calls, in the order in which a launch reads it.
 struct alignas(64) Executable::Launchable {
-  /// Where a parameter's value is found.
+  /// Which of a launch's values a parameter is one of.
   enum class From : std::uint8_t { absent, argument, dim, map, workspace };
   struct Param {
     From from = From::absent;
@@ -137,6 +138,10 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     throw DeviceError(
         fmt::format("{} has {} tensor maps; at most {} can be launched", config.text(), plan_.maps.size(), kMostMaps));
   }
+  if (problem.dims.size() > kMostDims || plan_.workspaces.size() > kMostParams) {
+    throw DeviceError(fmt::format("{} has {} dims and {} workspaces; at most {} and {} can be launched", problem.key(),
+                                  problem.dims.size(), plan_.workspaces.size(), kMostDims, kMostParams));
+  }
   maps_ = std::make_shared<std::vector<std::unique_ptr<TensorMaps>>>();
   for (const PlannedMap& map : plan_.maps) maps_->push_back(std::make_unique<TensorMaps>(driver, map));
   map_count_ = static_cast<std::uint32_t>(plan_.maps.size());
@@ -152,8 +157,13 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
   kernels_ = ready;
 }
 
+void Executable::prefetch() const noexcept {
+  __builtin_prefetch(kernels_.get());
+  __builtin_prefetch(&kernels_.get()->params);
+  __builtin_prefetch(dims_.data());
+}
+
 int Executable::launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept {
-  using From = Launchable::From;
   if (clears_) {
     for (std::size_t i = 0; i < plan_.workspaces.size(); ++i) {
       const PlannedWorkspace& workspace = plan_.workspaces[i];
@@ -164,7 +174,12 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
       }
     }
   }
-  std::array<TensorMap, kMostMaps> maps;
+  // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them. Where
+  // they are found is looked up, since a branch for each would be guessed wrong after all that the driver did.
+  std::array<void*, kMostDims> dims;
+  for (std::size_t i = 0; i < dims_.size(); ++i) dims[i] = const_cast<std::int64_t*>(&dims_[i]);
+  std::array<TensorMap, kMostMaps> made_maps;
+  std::array<void*, kMostMaps> maps;
   for (std::uint32_t i = 0; i < map_count_; ++i) {
     const PlannedMap& map = plan_.maps[i];
     Address address = 0;
@@ -173,34 +188,22 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
     } else {
       std::memcpy(&address, args[map.index], sizeof address);
     }
-    if (const Result status = (*maps_)[i]->get(address, maps[i]); status != kSuccess) return status;
+    if (const Result status = (*maps_)[i]->get(address, made_maps[i]); status != kSuccess) return status;
+    maps[i] = &made_maps[i];
   }
-
+  std::array<void*, kMostParams> spaces;
+  for (std::size_t i = 0; i < workspaces.size(); ++i) spaces[i] = const_cast<Address*>(&workspaces[i]);
   // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros.
-  static constexpr TensorMap kAbsent{};
-  // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
+  static constexpr TensorMap kZeros{};
+  static void* const kAbsent = const_cast<TensorMap*>(&kZeros);
+  const std::array<void* const*, 5> sources{&kAbsent, args.data(), dims.data(), maps.data(), spaces.data()};
+
   std::array<void*, kMostParams> params;
   for (std::uint32_t k = 0; k < kernel_count_; ++k) {
     const Launchable& kernel = kernels_.get()[k];
     for (std::uint32_t i = 0; i < kernel.param_count; ++i) {
       const Launchable::Param param = kernel.params[i];
-      switch (param.from) {
-        case From::argument:
-          params[i] = args[param.index];
-          break;
-        case From::dim:
-          params[i] = const_cast<std::int64_t*>(&dims_[param.index]);
-          break;
-        case From::map:
-          params[i] = &maps[param.index];
-          break;
-        case From::workspace:
-          params[i] = const_cast<Address*>(&workspaces[param.index]);
-          break;
-        case From::absent:
-          params[i] = const_cast<TensorMap*>(&kAbsent);
-          break;
-      }
+      params[i] = sources[static_cast<std::size_t>(param.from)][param.index];
     }
     LaunchConfig config = kernel.config;
     config.stream = stream;

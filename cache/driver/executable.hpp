@@ -35,8 +35,11 @@ class Executable {
   /// are made for the addresses of the call (tensor_maps.hpp).
   /// Workspaces zeroed `each` time are cleared here; those zeroed `once` by whoever allocates them.
   /// Returns a CUresult; 0 is success.
-  [[nodiscard]] int launch(Stream stream, std::span<void* const> args,
-                           std::span<const Address> workspaces) const noexcept;
+  [[nodiscard, gnu::hot]] int launch(Stream stream, std::span<void* const> args,
+                                     std::span<const Address> workspaces) const noexcept;
+
+  /// Begins to bring in what launch() reads.
+  [[gnu::hot]] void prefetch() const noexcept;
 
   /// Blocks of kernel `index` that fit on one SM at once, for tables.
   [[nodiscard]] int blocks_per_sm(std::size_t index) const;
@@ -46,7 +49,7 @@ class Executable {
   static void prepare(Launchable& ready, const PlannedKernel& kernel, Function function);
 
   // A launch reads the members down to `dims_`, and what the driver does between two launches drives them out of the
-  // processor's first-level cache: they lie together.
+  // processor's first-level cache: they lie together. So does what a launch runs, which is marked hot.
   const DriverTable* table_;
   std::shared_ptr<const Launchable[]> kernels_;
   std::uint32_t kernel_count_ = 0;

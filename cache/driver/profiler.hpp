@@ -23,7 +23,7 @@ class ProfilerRange {
   /// `name()` gives a std::string; it is not called where no profiler is attached.
   template <class Name>
   ProfilerRange(const Profiler* profiler, const Name& name) : profiler_(profiler) {
-    if (profiler_ != nullptr) profiler_->push(name());
+    if (profiler_ != nullptr) begin(name);
   }
   template <class Name>
   explicit ProfilerRange(const Name& name) : ProfilerRange(Profiler::attached(), name) {}
@@ -34,6 +34,11 @@ class ProfilerRange {
   ProfilerRange& operator=(const ProfilerRange&) = delete;
 
  private:
+  template <class Name>
+  [[gnu::cold]] void begin(const Name& name) const {
+    profiler_->push(name());
+  }
+
   const Profiler* profiler_;
 };
 

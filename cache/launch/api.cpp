@@ -72,9 +72,11 @@ int guarded(const Work& work) noexcept {
   }
 }
 
+[[noreturn, gnu::cold]] void refuse_null(const char* name) { throw UsageError(fmt::format("{} is null", name)); }
+
 template <class Pointer>
 Pointer* require(Pointer* pointer, const char* name) {
-  if (pointer == nullptr) throw UsageError(fmt::format("{} is null", name));
+  if (pointer == nullptr) refuse_null(name);
   return pointer;
 }
 
@@ -208,8 +210,8 @@ TILEWRIGHT_EXPORT int tw_op_dims(tw_op* op, const int64_t* const* shapes, const 
   });
 }
 
-TILEWRIGHT_EXPORT int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args,
-                                size_t n_args) {
+TILEWRIGHT_EXPORT __attribute__((hot)) int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims,
+                                                     void* const* args, size_t n_args) {
   return guarded([&] {
     if (n_args > 0) require(args, "args");
     op_of(op).launch(static_cast<cuda::Stream>(cu_stream), dims_of(dims, n_dims), {args, n_args});

@@ -22,7 +22,7 @@ class ForkGuard {
   }
 
  private:
-  [[noreturn]] static void refuse();
+  [[noreturn, gnu::cold]] static void refuse();
 
   /// Between the first process of the program and this one, as far as guards were made before them.
   static std::atomic<unsigned> forks;

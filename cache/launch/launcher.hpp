@@ -106,6 +106,6 @@ class Launcher {
 };
 
 /// The current context's id. Throws DeviceError when none is current on the calling thread.
-[[nodiscard]] std::uint64_t current_context(const cuda::Driver& driver);
+[[nodiscard, gnu::hot]] std::uint64_t current_context(const cuda::Driver& driver);
 
 }  // namespace tilewright::launch

@@ -159,22 +159,38 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   if (args.size() != arg_count_) refuse_args(args);
   const cuda::Driver& driver = this->driver();
   PlanKey key;
-  key.context = current_context(driver);
   key.alignment = alignment_of(args);
   const bool is_complete = dims.size() == dim_count_;
-  if (is_complete) std::copy(dims.begin(), dims.end(), key.dims.begin());
+  if (is_complete) {
+    for (std::size_t i = 0; i < dim_count_; ++i) key.dims[i] = dims[i];
+  }
 
-  const ReadyPlan* plan = is_complete ? table_.find(key) : nullptr;
-  if (plan == nullptr) plan = &launcher_->resolve(*this, key, problem_of(dims), alignments_of(key.alignment));
+  // While the driver is asked which context is current, the plan of the one that it is mostly comes in from memory.
+  key.context = usual_context_.load(std::memory_order_relaxed);
+  const ReadyPlan* plan = table_.find(key);
+  if (plan != nullptr) plan->executable.prefetch();
+  if (const std::uint64_t context = current_context(driver); context != key.context) {
+    key.context = context;
+    plan = table_.find(key);
+  }
+  if (plan == nullptr || !is_complete) plan = &resolve(key, dims);
   if (!pitched_.empty()) check_pitches(*plan, args);
 
   const ProfilerRange range(profiler_, [&] { return problem_of(dims).key(); });
   const int status = plan->placements.empty()
                          ? plan->executable.launch(stream, args, {})
                          : launcher_->workspaces().launch(driver, key.context, *plan, stream, args);
-  if (status != cuda::kSuccess) {
-    driver.check(status, driver.table().launch_kernel_ex.name(), fmt::format("launching {}", problem_of(dims).key()));
-  }
+  if (status != cuda::kSuccess) refuse_launch(driver, status, dims);
+}
+
+const ReadyPlan& Op::resolve(const PlanKey& key, std::span<const std::int64_t> dims) {
+  const ReadyPlan& plan = launcher_->resolve(*this, key, problem_of(dims), alignments_of(key.alignment));
+  usual_context_.store(key.context, std::memory_order_relaxed);
+  return plan;
+}
+
+void Op::refuse_launch(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const {
+  driver.check(status, driver.table().launch_kernel_ex.name(), fmt::format("launching {}", problem_of(dims).key()));
 }
 
 void Op::preload(std::span<const std::int64_t> dims) {
@@ -183,10 +199,10 @@ void Op::preload(std::span<const std::int64_t> dims) {
   PlanKey key;
   key.context = current_context(driver);
   for (std::size_t i = 0; i < args_.size(); ++i) key.alignment |= kFullAlignment << (kBitsPerArg * i);
-  const Problem problem = problem_of(dims);
+  static_cast<void>(problem_of(dims));  // refuses dims that are none before they are copied
   std::copy(dims.begin(), dims.end(), key.dims.begin());
   const ReadyPlan* plan = table_.find(key);
-  if (plan == nullptr) plan = &launcher_->resolve(*this, key, problem, alignments_of(key.alignment));
+  if (plan == nullptr) plan = &resolve(key, dims);
   if (!plan->placements.empty()) launcher_->workspaces().reserve(driver, key.context, *plan);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,13 +19,13 @@ namespace tilewright::launch {
 
 class Launcher;
 
-class Op {
+class alignas(64) Op {
  public:
   /// Throws UsageError for an op with more dims or arguments than a key can hold.
   Op(Launcher& launcher, OpIdentity identity);
 
   /// As tw_launch. Throws; a shape that was launched before takes no lock and allocates nothing.
-  void launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::span<void* const> args);
+  [[gnu::hot]] void launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::span<void* const> args);
   void preload(std::span<const std::int64_t> dims);
   [[nodiscard]] std::size_t workspace_bytes(std::span<const std::int64_t> dims);
   /// JSON, as tw_query and tw_op_describe give it.
@@ -55,15 +56,19 @@ class Op {
   [[nodiscard]] const cuda::Driver& driver() const { return driver_ != nullptr ? *driver_ : cuda::Driver::get(); }
   void find_pitches();
   /// Throws UsageError for a null address or value.
-  [[nodiscard]] std::uint64_t alignment_of(std::span<void* const> args) const;
+  [[nodiscard, gnu::hot]] std::uint64_t alignment_of(std::span<void* const> args) const;
   /// Throws UsageError where rows would overlap, or where two pitches are said of one tensor.
-  void check_pitches(const ReadyPlan& plan, std::span<void* const> args) const;
-  [[noreturn]] void refuse_pitch(const Pitched& pitched, std::int64_t row, std::span<void* const> args) const;
-  [[noreturn]] void refuse_pair(const PitchedPair& pair, std::span<void* const> args) const;
+  [[gnu::hot]] void check_pitches(const ReadyPlan& plan, std::span<void* const> args) const;
+  [[noreturn, gnu::cold]] void refuse_pitch(const Pitched& pitched, std::int64_t row,
+                                            std::span<void* const> args) const;
+  [[noreturn, gnu::cold]] void refuse_pair(const PitchedPair& pair, std::span<void* const> args) const;
   [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
   [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
+  /// The plan of a shape that was not launched before.
+  [[nodiscard, gnu::cold]] const ReadyPlan& resolve(const PlanKey& key, std::span<const std::int64_t> dims);
+  [[gnu::cold]] void refuse_launch(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const;
   /// For as many as there must not be, or for the first that is null.
-  [[noreturn]] void refuse_args(std::span<void* const> args) const;
+  [[noreturn, gnu::cold]] void refuse_args(std::span<void* const> args) const;
 
   // A launch reads the members down to `table_`: they lie together, for the reason that executable.hpp gives.
   ForkGuard process_;
@@ -74,6 +79,8 @@ class Op {
   std::uint32_t dim_count_ = 0;
   /// A bit for each argument that is a scalar.
   std::uint32_t scalars_ = 0;
+  /// That of the last plan that was made: where a launch looks before it knows better.
+  std::atomic<std::uint64_t> usual_context_ = 0;
   /// In call order.
   std::vector<Pitched> pitched_;
   PlanTable table_;

@@ -36,8 +36,10 @@ struct alignas(64) PlanTable::Entry {
 
   /// Dims beyond the op's are 0 in every key.
   [[nodiscard]] bool is_of(const PlanKey& other, std::uint64_t other_hash, std::size_t dims) const noexcept {
-    return hash == other_hash && key.context == other.context && key.alignment == other.alignment &&
-           std::equal(key.dims.begin(), key.dims.begin() + static_cast<std::ptrdiff_t>(dims), other.dims.begin());
+    bool same = hash == other_hash && key.context == other.context && key.alignment == other.alignment;
+    // In a loop of its own: the library's would be a call into another library for so few.
+    for (std::size_t i = 0; i < dims; ++i) same = same && key.dims[i] == other.dims[i];
+    return same;
   }
 };
 

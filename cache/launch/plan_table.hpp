@@ -27,7 +27,7 @@ struct PlanKey {
   std::array<std::int64_t, kMostDims> dims{};
 
   /// Over the first `count` dims: the others are 0 in every key of an op.
-  [[nodiscard]] std::uint64_t hash(std::size_t count) const noexcept;
+  [[nodiscard, gnu::hot]] std::uint64_t hash(std::size_t count) const noexcept;
 };
 
 class PlanTable {
@@ -39,7 +39,7 @@ class PlanTable {
   PlanTable& operator=(const PlanTable&) = delete;
 
   /// Null when there is none, or when it was forgotten. Takes no lock and allocates nothing.
-  [[nodiscard]] const ReadyPlan* find(const PlanKey& key) const noexcept;
+  [[nodiscard, gnu::hot]] const ReadyPlan* find(const PlanKey& key) const noexcept;
   /// What a key had last, though it was forgotten.
   [[nodiscard]] std::shared_ptr<const ReadyPlan> last(const PlanKey& key) const noexcept;
   /// Puts a plan under a key, in the place of the one that it has. One thread at a time.
@@ -55,7 +55,8 @@ class PlanTable {
   using Slot = std::atomic<const Entry*>;
   void grow();
   /// The slot that a key has, or would have.
-  static Slot& slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash, std::size_t dims) noexcept;
+  [[gnu::hot]] static Slot& slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash,
+                                    std::size_t dims) noexcept;
 
   std::size_t dims_;
   std::atomic<const Slots*> current_;
