@@ -66,8 +66,8 @@ const CompileResult& BuiltInOp::compile(const std::string& text, const std::vect
 
 bool BuiltInOp::is_legal(const Problem& problem, const Config& config) const {
   const Candidate candidate = resolve_config(*definition_, config);
-  return std::holds_alternative<LaunchPlan>(make_plan(definition_->interface, candidate.implementation->recipe,
-                                                      candidate.config, problem, device_->facts()));
+  return std::holds_alternative<LaunchPlan>(
+      make_plan(definition_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts()));
 }
 
 std::string BuiltInOp::fault(const Problem& problem, const Config& config, const ArgumentSet::Options& options) {
