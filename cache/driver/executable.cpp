@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMostParams = 64;
 constexpr std::size_t kMostMaps = 8;
 constexpr std::size_t kMostDims = 16;
+constexpr std::size_t kMostWorkspaces = 64;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
 
@@ -138,9 +139,9 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     throw DeviceError(
         fmt::format("{} has {} tensor maps; at most {} can be launched", config.text(), plan_.maps.size(), kMostMaps));
   }
-  if (problem.dims.size() > kMostDims || plan_.workspaces.size() > kMostParams) {
+  if (problem.dims.size() > kMostDims || plan_.workspaces.size() > kMostWorkspaces) {
     throw DeviceError(fmt::format("{} has {} dims and {} workspaces; at most {} and {} can be launched", problem.key(),
-                                  problem.dims.size(), plan_.workspaces.size(), kMostDims, kMostParams));
+                                  problem.dims.size(), plan_.workspaces.size(), kMostDims, kMostWorkspaces));
   }
   maps_ = std::make_shared<std::vector<std::unique_ptr<TensorMaps>>>();
   for (const PlannedMap& map : plan_.maps) maps_->push_back(std::make_unique<TensorMaps>(driver, map));
@@ -191,7 +192,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
     if (const Result status = (*maps_)[i]->get(address, made_maps[i]); status != kSuccess) return status;
     maps[i] = &made_maps[i];
   }
-  std::array<void*, kMostParams> spaces;
+  std::array<void*, kMostWorkspaces> spaces;
   for (std::size_t i = 0; i < workspaces.size(); ++i) spaces[i] = const_cast<Address*>(&workspaces[i]);
   // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros.
   static constexpr TensorMap kZeros{};

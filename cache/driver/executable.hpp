@@ -38,7 +38,7 @@ class Executable {
   [[nodiscard, gnu::hot]] int launch(Stream stream, std::span<void* const> args,
                                      std::span<const Address> workspaces) const noexcept;
 
-  /// Begins to bring in what launch() reads.
+  /// Begins to bring in what launch() reads first.
   [[gnu::hot]] void prefetch() const noexcept;
 
   /// Blocks of kernel `index` that fit on one SM at once, for tables.
@@ -49,7 +49,7 @@ class Executable {
   static void prepare(Launchable& ready, const PlannedKernel& kernel, Function function);
 
   // A launch reads the members down to `dims_`, and what the driver does between two launches drives them out of the
-  // processor's first-level cache: they lie together. So does what a launch runs, which is marked hot.
+  // processor's first-level cache: they lie together. So does what each launch runs, which is marked hot.
   const DriverTable* table_;
   std::shared_ptr<const Launchable[]> kernels_;
   std::uint32_t kernel_count_ = 0;

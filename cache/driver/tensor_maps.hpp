@@ -25,7 +25,7 @@ class TensorMaps {
 
   /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need it is
   /// the driver's to refuse.
-  [[nodiscard]] Result get(Address address, TensorMap& out) noexcept;
+  [[nodiscard, gnu::hot]] Result get(Address address, TensorMap& out) noexcept;
 
  private:
   static constexpr std::size_t kWords = sizeof(TensorMap) / sizeof(std::uint64_t);
@@ -36,7 +36,7 @@ class TensorMaps {
     std::atomic<Address> address = 0;
     std::array<std::atomic<std::uint64_t>, kWords> words{};
 
-    [[nodiscard]] bool read(Address wanted, TensorMap& out) const noexcept;
+    [[nodiscard, gnu::hot]] bool read(Address wanted, TensorMap& out) const noexcept;
     void write(Address of, const TensorMap& map) noexcept;
   };
   /// The maps of addresses that have one hash. Cache lines of its own, so that launches of other maps do not disturb it.

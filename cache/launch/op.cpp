@@ -162,10 +162,14 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   key.alignment = alignment_of(args);
   const bool is_complete = dims.size() == dim_count_;
   if (is_complete) {
-    for (std::size_t i = 0; i < dim_count_; ++i) key.dims[i] = dims[i];
+    // A bound that is no constant would make a call into another library of so few.
+    for (std::size_t i = 0; i < PlanKey::kMostDims; ++i) {
+      if (i == dim_count_) break;
+      key.dims[i] = dims[i];
+    }
   }
 
-  // While the driver is asked which context is current, the plan of the one that it is mostly comes in from memory.
+  // While the driver is asked which context is current, the plan comes in from memory that is most likely the one.
   key.context = usual_context_.load(std::memory_order_relaxed);
   const ReadyPlan* plan = table_.find(key);
   if (plan != nullptr) plan->executable.prefetch();
@@ -180,7 +184,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   const int status = plan->placements.empty()
                          ? plan->executable.launch(stream, args, {})
                          : launcher_->workspaces().launch(driver, key.context, *plan, stream, args);
-  if (status != cuda::kSuccess) refuse_launch(driver, status, dims);
+  if (status != cuda::kSuccess) check_launched(driver, status, dims);
 }
 
 const ReadyPlan& Op::resolve(const PlanKey& key, std::span<const std::int64_t> dims) {
@@ -189,7 +193,7 @@ const ReadyPlan& Op::resolve(const PlanKey& key, std::span<const std::int64_t> d
   return plan;
 }
 
-void Op::refuse_launch(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const {
+void Op::check_launched(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const {
   driver.check(status, driver.table().launch_kernel_ex.name(), fmt::format("launching {}", problem_of(dims).key()));
 }
 

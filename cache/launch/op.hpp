@@ -66,7 +66,8 @@ class alignas(64) Op {
   [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
   /// The plan of a shape that was not launched before.
   [[nodiscard, gnu::cold]] const ReadyPlan& resolve(const PlanKey& key, std::span<const std::int64_t> dims);
-  [[gnu::cold]] void refuse_launch(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const;
+  /// Throws DeviceError for a launch that failed.
+  [[gnu::cold]] void check_launched(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const;
   /// For as many as there must not be, or for the first that is null.
   [[noreturn, gnu::cold]] void refuse_args(std::span<void* const> args) const;
 
@@ -79,7 +80,7 @@ class alignas(64) Op {
   std::uint32_t dim_count_ = 0;
   /// A bit for each argument that is a scalar.
   std::uint32_t scalars_ = 0;
-  /// That of the last plan that was made: where a launch looks before it knows better.
+  /// That of the last plan that was made: where a launch looks first. In another context it looks twice.
   std::atomic<std::uint64_t> usual_context_ = 0;
   /// In call order.
   std::vector<Pitched> pitched_;

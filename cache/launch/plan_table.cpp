@@ -37,7 +37,7 @@ struct alignas(64) PlanTable::Entry {
   /// Dims beyond the op's are 0 in every key.
   [[nodiscard]] bool is_of(const PlanKey& other, std::uint64_t other_hash, std::size_t dims) const noexcept {
     bool same = hash == other_hash && key.context == other.context && key.alignment == other.alignment;
-    // In a loop of its own: the library's would be a call into another library for so few.
+    // No algorithm of the library, which would make a call into another library of so few.
     for (std::size_t i = 0; i < dims; ++i) same = same && key.dims[i] == other.dims[i];
     return same;
   }

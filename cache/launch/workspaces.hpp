@@ -27,8 +27,8 @@ class Workspaces {
  public:
   /// Enqueues a plan that has workspaces. Returns a CUresult of the launch; throws DeviceError when memory cannot be had, and
   /// UsageError when the caller's own is too small. `context` is the id of the current one.
-  int launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
-             std::span<void* const> args);
+  [[gnu::hot]] int launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
+                          std::span<void* const> args);
 
   /// Sees to it that the next stream or graph of the context that needs memory finds as much as a plan needs. Throws
   /// DeviceError when it cannot be had.
@@ -62,15 +62,15 @@ class Workspaces {
   using Key = std::tuple<Owner, std::uint64_t, std::uint64_t, std::uint64_t>;
   using Addresses = std::array<cuda::Address, ReadyPlan::kMostWorkspaces>;
 
-  Memory& memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream);
+  [[gnu::hot]] Memory& memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream);
   /// Allocates and clears what a plan needs beyond what there is.
   static void provide(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory);
-  static Addresses own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory,
-                                 cuda::Stream stream);
-  static Addresses given_addresses(const cuda::Driver& driver, const ReadyPlan& plan, const Memory& memory,
-                                   cuda::Stream stream);
+  [[gnu::hot]] static Addresses own_addresses(const cuda::Driver& driver, const ReadyPlan& plan, Memory& memory,
+                                              cuda::Stream stream);
+  [[gnu::hot]] static Addresses given_addresses(const cuda::Driver& driver, const ReadyPlan& plan, const Memory& memory,
+                                                cuda::Stream stream);
 
-  Memory& memory_at(const Key& key);
+  [[gnu::hot]] Memory& memory_at(const Key& key);
   /// The memory of a graph that is being captured.
   Memory& memory_of_capture(const cuda::Driver& driver, const Key& key, cuda::Graph graph);
   /// What was reserved, else what a graph of the context had that is gone; null: neither. With the lock.

@@ -17,6 +17,9 @@ namespace {
 
 using testing::Recording;
 
+// Before the driver is there.
+const bool has_two_devices = ::setenv("TILEWRIGHT_RECORDING_DEVICES", "2", 1) == 0;
+
 /// A cache with `scale`, opened, its context current and the recording driver as fast as it can be.
 struct Setup {
   Setup() : context(cuda::Driver::get(), 0), launcher(fill()), scale(launcher.op("scale[dtype=f16]")) {
@@ -79,6 +82,17 @@ void whole_call_c(benchmark::State& state) {
   }
 }
 BENCHMARK(whole_call_c)->ThreadRange(1, 16);
+
+/// In a context where the op was launched, but not the one where it was made ready last.
+void whole_call_in_an_unusual_context(benchmark::State& state) {
+  {
+    const cuda::PrimaryContext other(cuda::Driver::get(), 1);
+    setup().scale.preload({8, 64});
+    whole_call_c(state);
+  }
+  setup().context.make_current();
+}
+BENCHMARK(whole_call_in_an_unusual_context);
 
 void whole_call_cpp(benchmark::State& state) {
   setup().context.make_current();

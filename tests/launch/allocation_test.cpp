@@ -13,6 +13,8 @@ namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<int> allocations{0};
+// Before the driver is there.
+const bool has_two_devices = ::setenv("TILEWRIGHT_RECORDING_DEVICES", "2", 1) == 0;
 
 void* count_and_allocate(std::size_t bytes) noexcept {
   if (counting) ++allocations;
@@ -78,6 +80,26 @@ TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
               }
             }),
             0);
+  recording_.set_fast(0);
+}
+
+TEST_F(AllocationTest, launches_in_two_contexts_in_turns_allocate_nothing) {
+  const Op scale = launcher_.op("scale[dtype=f16]");
+  const auto launch = [&] { scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0); };
+  launch();
+  const cuda::PrimaryContext other(driver_, 1);
+  launch();
+  recording_.set_fast(1);
+  EXPECT_EQ(counted([&] {
+              for (int i = 0; i < 100; ++i) {
+                context_.make_current();
+                launch();
+                other.make_current();
+                launch();
+              }
+            }),
+            0)
+      << "the plan of each is found";
   recording_.set_fast(0);
 }
 

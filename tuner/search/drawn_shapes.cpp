@@ -31,6 +31,8 @@ std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::siz
   double golden = 2;
   for (int i = 0; i < 32; ++i) golden = std::pow(1 + golden, 1 / static_cast<double>(size + 1));
   const std::vector<double> begin = offsets(size, seed);
+  // One length is a multiple whatever another is: a kernel may be for rows of either alignment.
+  std::mt19937_64 usual(seed);
   std::vector<ShapeDims> drawn;
   for (std::size_t i = 0; i < count; ++i) {
     ShapeDims& shape = drawn.emplace_back();
@@ -40,7 +42,7 @@ std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::siz
       const double high = static_cast<double>(most[d]) * beyond;
       const double step = begin[d] + static_cast<double>(i + 1) / std::pow(golden, static_cast<double>(d + 1));
       std::int64_t length = std::llround(low * std::pow(high / low, step - std::floor(step)));
-      if ((i + d) % 3 != 0 && length >= kLong) length = length / kUsualMultiple * kUsualMultiple;
+      if (usual() % 3 != 0 && length >= kLong) length = length / kUsualMultiple * kUsualMultiple;
       shape.push_back(std::max<std::int64_t>(1, length));
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace tilewright {
 namespace {
@@ -46,8 +47,16 @@ TEST(DrawnShapes, are_at_least_one_long_and_mostly_multiples_of_eight_where_they
     EXPECT_GE(shape[0], 1);
     multiples += shape[1] % 8 == 0 ? 1 : 0;
   }
-  EXPECT_GE(multiples, 60U);
-  EXPECT_LT(multiples, 90U);
+  EXPECT_GE(multiples, 50U);
+  EXPECT_LT(multiples, 75U);
+}
+
+TEST(DrawnShapes, have_every_alignment_of_one_length_beside_every_one_of_another) {
+  std::set<std::pair<bool, bool>> seen;
+  for (const ShapeDims& shape : draw_shapes({{128, 128, 128}, {8192, 8192, 8192}}, 60, 1, 4)) {
+    seen.emplace(shape[1] % 8 == 0, shape[2] % 8 == 0);
+  }
+  EXPECT_EQ(seen.size(), 4U);
 }
 
 }  // namespace
