@@ -23,7 +23,13 @@ void read_name(Section& section, const std::string& stem, OpPart& op) {
 void read_dims(Section& section, OpPart& op) {
   const std::vector<Node>* list = section.need_texts("dims");
   if (list == nullptr) return;
+  constexpr std::size_t kMostDims = 8;  // that the launch library finds a plan by
   if (list->empty()) section.mistakes().add(section.find("dims")->place, "an op has at least one dim");
+  if (list->size() > kMostDims) {
+    section.mistakes().add(section.find("dims")->place,
+                           fmt::format("an op has at most {} dims, and this has {}", kMostDims, list->size()));
+    return;
+  }
   for (const Node& dim : *list) {
     if (op.names.claim(dim.text, "dim", dim.place, section.mistakes())) {
       op.definition.interface.dims.push_back(dim.text);
