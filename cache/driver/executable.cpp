@@ -9,6 +9,7 @@
 
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/tensor_maps.hpp"
+#include "cache/limits.hpp"
 
 namespace tilewright::cuda {
 
@@ -17,7 +18,6 @@ namespace {
 // A launch builds its parameter block on the stack, so there are bounds; no kernel comes near them.
 constexpr std::size_t kMostParams = 64;
 constexpr std::size_t kMostMaps = 8;
-constexpr std::size_t kMostDims = 16;
 constexpr std::size_t kMostWorkspaces = 64;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }

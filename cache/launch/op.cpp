@@ -48,9 +48,9 @@ Op::Op(Launcher& launcher, OpIdentity identity)
       identity_(std::move(identity)),
       args_(args_of(identity_)) {
   const std::size_t dims = identity_.interface.dims.size();
-  if (dims > PlanKey::kMostDims || args_.size() > kMostArgs) {
+  if (dims > kMostDims || args_.size() > kMostArgs) {
     throw UsageError(fmt::format("{} has {} dims and {} arguments; at most {} and {} can be launched",
-                                 identity_.spec.text(), dims, args_.size(), PlanKey::kMostDims, kMostArgs));
+                                 identity_.spec.text(), dims, args_.size(), kMostDims, kMostArgs));
   }
   arg_count_ = static_cast<std::uint32_t>(args_.size());
   dim_count_ = static_cast<std::uint32_t>(dims);
@@ -163,7 +163,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   const bool is_complete = dims.size() == dim_count_;
   if (is_complete) {
     // A bound that is no constant would make a call into another library of so few.
-    for (std::size_t i = 0; i < PlanKey::kMostDims; ++i) {
+    for (std::size_t i = 0; i < kMostDims; ++i) {
       if (i == dim_count_) break;
       key.dims[i] = dims[i];
     }

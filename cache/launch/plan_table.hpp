@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "cache/limits.hpp"
+
 /// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in which a
 /// better one may take a plan's place. Any number of threads may look up while one changes it (the callers see to it that it
 /// is one); neither waits for the other, and nothing that a reader may hold is freed before the table. Forgetting costs no
@@ -18,8 +20,6 @@ struct ReadyPlan;
 
 /// What a plan is kept under. Dims beyond the op's are 0.
 struct PlanKey {
-  static constexpr std::size_t kMostDims = 8;
-
   /// The CUDA context's id, which no other context of the process has or will have.
   std::uint64_t context = 0;
   /// Three bits an argument: the power of two, up to 128, that its address and its pitch in bytes are multiples of.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "cache/limits.hpp"
+
 namespace tilewright::reading {
 namespace {
 
@@ -23,7 +25,6 @@ void read_name(Section& section, const std::string& stem, OpPart& op) {
 void read_dims(Section& section, OpPart& op) {
   const std::vector<Node>* list = section.need_texts("dims");
   if (list == nullptr) return;
-  constexpr std::size_t kMostDims = 8;  // that the launch library finds a plan by
   if (list->empty()) section.mistakes().add(section.find("dims")->place, "an op has at least one dim");
   if (list->size() > kMostDims) {
     section.mistakes().add(section.find("dims")->place,

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace tilewright {
+
+/// Dims of an op: what the launch library finds a plan by has room for so many.
+inline constexpr std::size_t kMostDims = 8;
+
+}  // namespace tilewright
