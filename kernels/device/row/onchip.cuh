@@ -34,6 +34,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   constexpr int kThreadsPerRow = Config::num_warps * kWarpSize / Config::rows_per_block;
   constexpr int kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize;
   constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
+  constexpr int kNeeded = kChunks - kChunks / 12;  // chunks that a row needs, at least: the constraints on `chunks`
+  constexpr int kLeastWidth = Config::cols ? 0 : (kNeeded - 1) * kThreadsPerRow * kVec;
   using RowSpan = SpanOf<Op, kVec, kRagged, int>;
   using Results = ResultRow<Op, kVec, kRagged>;
   constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
@@ -57,14 +59,14 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   // The last block may have fewer rows: there some threads work on the last row once more, but do not write it.
   const bool present = Config::rows_per_block == 1 || first_row + row_in_block < rows;
   const i64 r = present ? first_row + row_in_block : rows - 1;
-  const RowSpan span(op.tensors.outputs[0].row(r), width);
+  const RowSpan span(op.tensors.outputs[0].row(r), max(width, kLeastWidth));
   const int column = span.column(thread);  // of the thread's first vector
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
   const auto ahead_of = [](int chunk) { return chunk * kThreadsPerRow * kVec; };
   const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
-  // Chunks that every row fills, wherever it starts. Where the width is not known, the constraints on `chunks` tell.
+  // Chunks that every row fills, wherever it starts.
   constexpr int kFull = Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kVec / kThreadsPerRow
-                                     : kChunks - kChunks / 12 - (kRagged ? 2 : 1);
+                                     : kNeeded - (kRagged ? 2 : 1);
   const auto valid = valid_if<kVec, kHeld>([&](int k) {
     if (k >= kHeld) return edge_of(k - kHeld) < span.edges();
     return k / kVec < kFull || vector_of(k / kVec) < span.vectors();
@@ -99,6 +101,12 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     }
   };
   if constexpr (kInRegisters) load_along(0);
+
+  typename Results::AlongElement along_edges[at_least_one(kEdges)];
+#pragma unroll
+  for (int e = 0; e < kEdges; ++e) {
+    if (valid(kHeld + e)) Results::load_along_element(op, along_edges[e], span.edge_column(edge_of(e)));
+  }
 
   // A thread copies what it will read itself, which takes no barrier. It does so in a loop, even for a single vector: out of
   // straight code the assembler moves loads that nothing waits for down behind the wait for the row.
@@ -139,7 +147,13 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   if (!present) return;
   const auto scale = op.template scale<true>(own, whole, width);
 
-  // Results, a few vectors at a time.
+  // Results: the edges, so that nothing of them takes registers any more, and the vectors, a few at a time.
+#pragma unroll
+  for (int e = 0; e < kEdges; ++e) {
+    if (!valid(kHeld + e)) continue;
+    Results::template store_element<true>(op, scale, values[kHeld + e], along_edges[e], r,
+                                          span.edge_column(edge_of(e)));
+  }
   if constexpr (kInShared) ptx::cp_async_wait<0>();
 #pragma unroll
   for (int first = 0; first < kChunks; first += kAhead) {
@@ -153,11 +167,6 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
       for (int j = 0; j < kVec; ++j) vector[j] = values[chunk * kVec + j];
       results.template store_vector<true>(op, scale, vector, along[chunk - first], ahead_of(chunk));
     }
-  }
-#pragma unroll
-  for (int e = 0; e < kEdges; ++e) {
-    if (!valid(kHeld + e)) continue;
-    Results::template store_element<true>(op, scale, values[kHeld + e], r, span.edge_column(edge_of(e)));
   }
 }
 

@@ -115,7 +115,10 @@ class Edges {
   __device__ __forceinline__ void second_pass(const Op& op, i64 r, const Scale& scale, const RowSpan& span) const {
 #pragma unroll
     for (int e = 0; e < kCount; ++e) {
-      if (valid(e)) Row::template store_element<false>(op, scale, values_[e], r, span.edge_column(edge(e)));
+      if (!valid(e)) continue;
+      typename Row::AlongElement along;
+      Row::load_along_element(op, along, span.edge_column(edge(e)));
+      Row::template store_element<false>(op, scale, values_[e], along, r, span.edge_column(edge(e)));
     }
   }
 

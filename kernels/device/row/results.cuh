@@ -70,14 +70,24 @@ struct ResultRow {
     for (int o = 0; o < Op::kOutputs; ++o) tilewright::store_vector(outputs[o] + ahead, from_float<T>(results[o]));
   }
 
+  // What the tensors along the columns have for the element at `column`.
+  struct AlongElement {
+    T columns[at_least_one(Op::kColumns)];
+  };
+
+  __device__ static __forceinline__ void load_along_element(const Op& op, AlongElement& along, i64 column) {
+#pragma unroll
+    for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = op.tensors.columns[c][column];
+  }
+
   // The element at `column` of row `r`.
   template <bool kHeld, class Scale>
-  __device__ static __forceinline__ void store_element(const Op& op, const Scale& scale, float value, i64 r,
-                                                       i64 column) {
+  __device__ static __forceinline__ void store_element(const Op& op, const Scale& scale, float value,
+                                                       const AlongElement& loaded, i64 r, i64 column) {
     const float values[1] = {value};
     float along[at_least_one(Op::kColumns)][1];
 #pragma unroll
-    for (int c = 0; c < Op::kColumns; ++c) along[c][0] = to_float(op.tensors.columns[c][column]);
+    for (int c = 0; c < Op::kColumns; ++c) along[c][0] = to_float(loaded.columns[c]);
     float results[Op::kOutputs][1];
     op.template results<kHeld>(values, scale, along, results);
 #pragma unroll
