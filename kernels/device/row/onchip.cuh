@@ -36,7 +36,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
   constexpr int kNeeded = kChunks - kChunks / 12;  // chunks that a row needs, at least: the constraints on `chunks`
   constexpr int kLeastWidth = Config::cols ? 0 : (kNeeded - 1) * kThreadsPerRow * kVec;
-  using RowSpan = SpanOf<Op, kVec, kRagged, int>;
+  using RowSpan = SpanOf<Op, kVec, kRagged, int, kLeastWidth>;
   using Results = ResultRow<Op, kVec, kRagged>;
   constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
   constexpr int kHeld = kChunks * kVec;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   // The last block may have fewer rows: there some threads work on the last row once more, but do not write it.
   const bool present = Config::rows_per_block == 1 || first_row + row_in_block < rows;
   const i64 r = present ? first_row + row_in_block : rows - 1;
-  const RowSpan span(op.tensors.outputs[0].row(r), max(width, kLeastWidth));
+  const RowSpan span(op.tensors.outputs[0].row(r), width);
   const int column = span.column(thread);  // of the thread's first vector
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
   const auto ahead_of = [](int chunk) { return chunk * kThreadsPerRow * kVec; };

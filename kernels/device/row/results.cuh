@@ -10,9 +10,10 @@
 
 namespace tilewright::row {
 
-// How a row of `Op` is divided. Its inputs and outputs are aligned alike, its tensors along the columns are not.
-template <class Op, int kVec, bool kRagged, class Index>
-using SpanOf = Span<kVec, kRagged, Index, kRagged && (Op::kColumns > 0) ? margin_of<kVec>() : 0>;
+// How a row of `Op`, of kLeastWidth columns or more, is divided. Its inputs and outputs are aligned alike, its tensors along
+// the columns are not.
+template <class Op, int kVec, bool kRagged, class Index, int kLeastWidth = 0>
+using SpanOf = Span<kVec, kRagged, Index, kRagged && (Op::kColumns > 0) ? margin_of<kVec>() : 0, kLeastWidth>;
 
 // Where a thread reads along the columns of a row of `Op`, and writes. Vectors are named by how many elements, a multiple
 // of kVec, they lie ahead of the thread's first.

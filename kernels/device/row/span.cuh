@@ -15,7 +15,9 @@
 
 namespace tilewright::row {
 
-template <int kVec, bool kRagged, class Index, int kMargin = 0>
+// A row has kLeastWidth columns or more: where these are as many as there may be edges, no test is made whether it has any
+// vectors, which costs a kernel that holds its row dozens of registers.
+template <int kVec, bool kRagged, class Index, int kMargin = 0, int kLeastWidth = 0>
 class Span {
  public:
   enum : int { kMaxEdges = kRagged ? 2 * (kVec - 1 + kMargin) : 0 };
@@ -29,8 +31,13 @@ class Span {
     if constexpr (kRagged) {
       int ahead = (kVec - phase_of<kVec>(written_row)) % kVec;
       if (ahead < kMargin) ahead += kVec;
-      head_ = width < ahead + kMargin ? static_cast<int>(width) : ahead;
-      vectors_ = width < ahead + kMargin ? 0 : (width - ahead - kMargin) / kVec;
+      if constexpr (kLeastWidth >= kMaxEdges) {
+        head_ = ahead;
+        vectors_ = static_cast<Index>(static_cast<u64>(width - ahead - kMargin) / kVec);
+      } else {
+        head_ = width < ahead + kMargin ? static_cast<int>(width) : ahead;
+        vectors_ = width < ahead + kMargin ? 0 : (width - ahead - kMargin) / kVec;
+      }
       edges_ = static_cast<int>(width - vectors_ * kVec);
     } else {
       vectors_ = width / kVec;
