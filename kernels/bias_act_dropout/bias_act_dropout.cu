@@ -34,11 +34,11 @@ template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
     bias_act_dropout_dense(const typename Config::dtype* x, const typename Config::dtype* bias,
                            typename Config::dtype* y, float scale, float p, unsigned long long seed,
-                           unsigned long long offset, long long rows, long long) {
+                           unsigned long long offset, long long rows, long long cols) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
-  dense<Config, T>({x, Config::cols}, Bias<T>{bias}, y, rows,
-                   bias_act_dropout::Function<Config>{scale, {p, seed, offset}});
+  dense<Config>(SideBySide<T, 1>{x}, Bias<T>{bias}, y, rows, cols,
+                bias_act_dropout::Function<Config>{scale, {p, seed, offset}});
 }
 
 template <class Config>

@@ -68,11 +68,12 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
-    swiglu_dense(const typename Config::dtype* gate_up, typename Config::dtype* y, long long rows, long long) {
+    swiglu_dense(const typename Config::dtype* gate_up, typename Config::dtype* y, long long rows, long long cols) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
-  constexpr long long kPitch = 2 * Config::cols;
-  dense<Config, T>({gate_up, kPitch}, Rows<const T>{gate_up + Config::cols, kPitch}, y, rows, swiglu::Function<T>{});
+  using Half = SideBySide<T, 2>;
+  const T* const up = gate_up + (Config::cols ? Config::cols : cols);
+  dense<Config>(Half{gate_up}, Half{up}, y, rows, cols, swiglu::Function<T>{});
 }
 
 template <class Config>

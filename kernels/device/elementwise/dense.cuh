@@ -7,47 +7,54 @@
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //
 // Whatever the width, no lane is idle, and there are no edges: vectors lie within a row (cols % vec = 0), or are single
-// elements, of which a warp takes neighbours. Row and column follow from the index by a division, for which cols is a
-// constant (static_dims = 1), and everything up to the addresses is counted in 32 bits. What tiled.cuh has and this has not:
-// row pitches, any address, a bias that is loaded once.
+// elements, of which a warp takes neighbours. Row and column follow from the index by a division, by a constant where cols
+// is one (static_dims = 1), and everything up to the addresses is counted in 32 bits: what makes small matrices fast. What
+// tiled.cuh has and this has not: row pitches, any address, a bias that is loaded once.
 //
-// Matrices and the function are those of tiled.cuh. y may be x itself, element by element.
+// The function is that of tiled.cuh. y may be x itself, element by element.
 
 #include "device/elementwise/tiled.cuh"
 
 namespace tilewright::elementwise {
 
-template <class Config, class T, class Other, class Function>
-__device__ __forceinline__ void dense(Rows<const T> x, Other other, T* y, i64 rows, const Function& function) {
+// One of kMatrices dense matrices whose rows lie side by side, each as wide as y.
+template <class T, int kMatrices>
+struct SideBySide {
+  const T* begin;
+};
+
+template <class Config, int kMatrices, class T, class Other, class Function>
+__device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T* y, i64 rows, i64 width,
+                                      const Function& function) {
   constexpr u32 kVec = Config::vec;
-  constexpr u32 kCols = static_cast<u32>(Config::cols);
-  constexpr u32 kAcross = kCols / kVec;  // vectors of a row
   constexpr u32 kThreads = Config::num_warps * kWarpSize;
   constexpr u32 kTile = kThreads * Config::unroll;
   constexpr bool kBias = is_same<Other, Bias<T>>;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
-  static_assert(kCols > 0 && kCols % kVec == 0, "rows are whole vectors, of a number that is known");
+  static_assert(Config::cols % kVec == 0, "rows are whole vectors");
 
-  const u32 vectors = static_cast<u32>(rows) * kAcross;
+  const u32 cols = Config::cols ? static_cast<u32>(Config::cols) : static_cast<u32>(width);
+  const u32 across = cols / kVec;  // vectors of a row
+  const u32 vectors = static_cast<u32>(rows) * across;
   const u32 first = blockIdx.x * kTile + threadIdx.x;
 
-  // Vectors first + kThreads · u, u from `from` on. All loads are under way before the first has arrived. Where rows follow
-  // one another as those of y do, addresses are the first one's and a constant.
+  // Vectors from + kThreads · u. All loads are under way before the first has arrived. Where rows follow one another as those
+  // of y do, addresses are the first one's and a constant.
   const auto process = [&]<int kCount>(u32 from) {
     const u64 begin = u64{from} * kVec;
-    const auto place = [&](i64 pitch, int u) -> u64 {
+    const auto place = [&](int u) -> u64 {
       const u32 i = from + u * kThreads;
-      return pitch == kCols ? begin + u * kThreads * kVec : i * kVec + i / kAcross * static_cast<u32>(pitch - kCols);
+      return kMatrices == 1 ? begin + u * kThreads * kVec : i * kVec + i / across * cols * (kMatrices - 1);
     };
     Packed<T, kVec> loaded[kCount];
     Packed<T, kVec> beside[kCount];
 #pragma unroll
     for (int u = 0; u < kCount; ++u) {
-      loaded[u] = load_packed<kVec, kLoadOfFirst<Config>>(x.begin + place(x.pitch, u));
+      loaded[u] = load_packed<kVec, kLoadOfFirst<Config>>(x.begin + place(u));
       if constexpr (kBias) {
-        beside[u] = load_packed<kVec, Load::kConstant>(other.begin + (from + u * kThreads) % kAcross * kVec);
+        beside[u] = load_packed<kVec, Load::kConstant>(other.begin + (from + u * kThreads) % across * kVec);
       } else {
-        beside[u] = load_packed<kVec, kLoadOfOthers<Config>>(other.begin + place(other.pitch, u));
+        beside[u] = load_packed<kVec, kLoadOfOthers<Config>>(other.begin + place(u));
       }
     }
 #pragma unroll
@@ -57,7 +64,7 @@ __device__ __forceinline__ void dense(Rows<const T> x, Other other, T* y, i64 ro
       float others[kVec];
       to_float(loaded[u], values);
       to_float(beside[u], others);
-      function.template apply<static_cast<int>(kVec)>(values, others, i / kAcross, i % kAcross * kVec);
+      function.template apply<static_cast<int>(kVec)>(values, others, i / across, i % across * kVec);
       store_vector<kStoreOfY<Config>>(y + begin + u * kThreads * kVec, from_float<T>(values));
     }
   };
