@@ -12,10 +12,9 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    add_rmsnorm(const typename Config::dtype* x, const typename Config::dtype* residual,
+    add_rmsnorm(long long rows, long long cols, const typename Config::dtype* x, const typename Config::dtype* residual,
                 const typename Config::dtype* weight, typename Config::dtype* sum, typename Config::dtype* y, float eps,
-                long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch, long long rows,
-                long long cols) {
+                long long x_pitch, long long residual_pitch, long long sum_pitch, long long y_pitch) {
   using namespace tilewright;
   constexpr row::NormParts kParts{.residual = true, .sum = Config::store == "yes"};
   row::Norm<typename Config::dtype, row::MeanSquare, kParts> op;

@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
-    bias_act_tiled(const typename Config::dtype* x, const typename Config::dtype* bias, typename Config::dtype* y,
-                   long long x_pitch, long long y_pitch, long long rows, long long cols) {
+    bias_act_tiled(long long rows, long long cols, const typename Config::dtype* x, const typename Config::dtype* bias,
+                   typename Config::dtype* y, long long x_pitch, long long y_pitch) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
   constexpr bool kStrided = Config::pitch == "strided";

@@ -32,9 +32,9 @@ struct Function {
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
-    bias_act_dropout_dense(const typename Config::dtype* x, const typename Config::dtype* bias,
-                           typename Config::dtype* y, float scale, float p, unsigned long long seed,
-                           unsigned long long offset, long long rows, long long cols) {
+    bias_act_dropout_dense(long long rows, long long cols, const typename Config::dtype* x,
+                           const typename Config::dtype* bias, typename Config::dtype* y, float scale, float p,
+                           unsigned long long seed, unsigned long long offset) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
   dense<Config>(SideBySide<T, 1>{x}, Bias<T>{bias}, y, rows, cols,
@@ -43,10 +43,9 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
-    bias_act_dropout_tiled(const typename Config::dtype* x, const typename Config::dtype* bias,
-                           typename Config::dtype* y, float scale, float p, unsigned long long seed,
-                           unsigned long long offset, long long x_pitch, long long y_pitch, long long rows,
-                           long long cols) {
+    bias_act_dropout_tiled(long long rows, long long cols, const typename Config::dtype* x,
+                           const typename Config::dtype* bias, typename Config::dtype* y, float scale, float p,
+                           unsigned long long seed, unsigned long long offset, long long x_pitch, long long y_pitch) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
   constexpr bool kStrided = Config::pitch == "strided";

@@ -12,9 +12,9 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    layernorm(const typename Config::dtype* x, const typename Config::dtype* weight, const typename Config::dtype* bias,
-              typename Config::dtype* y, float eps, long long x_pitch, long long y_pitch, long long rows,
-              long long cols) {
+    layernorm(long long rows, long long cols, const typename Config::dtype* x, const typename Config::dtype* weight,
+              const typename Config::dtype* bias, typename Config::dtype* y, float eps, long long x_pitch,
+              long long y_pitch) {
   using namespace tilewright;
   constexpr row::NormParts kParts{.bias = true};
   row::Norm<typename Config::dtype, row::Moments, kParts> op;

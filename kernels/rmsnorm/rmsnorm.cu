@@ -12,8 +12,8 @@
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    rmsnorm(const typename Config::dtype* x, const typename Config::dtype* weight, typename Config::dtype* y, float eps,
-            long long x_pitch, long long y_pitch, long long rows, long long cols) {
+    rmsnorm(long long rows, long long cols, const typename Config::dtype* x, const typename Config::dtype* weight,
+            typename Config::dtype* y, float eps, long long x_pitch, long long y_pitch) {
   using namespace tilewright;
   constexpr row::NormParts kParts{};
   row::Norm<typename Config::dtype, row::MeanSquare, kParts> op;

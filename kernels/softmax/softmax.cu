@@ -65,8 +65,8 @@ struct Softmax {
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::blocks_per_sm<Config>())
-    softmax(const typename Config::dtype* x, typename Config::dtype* y, long long x_pitch, long long y_pitch,
-            long long rows, long long cols) {
+    softmax(long long rows, long long cols, const typename Config::dtype* x, typename Config::dtype* y,
+            long long x_pitch, long long y_pitch) {
   using namespace tilewright;
   row::Softmax<typename Config::dtype> op;
   op.tensors.inputs[0] = row::matrix<Config>(x, x_pitch, cols);

@@ -78,9 +78,9 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
-    swiglu_tiled(const typename Config::dtype* gate, const typename Config::dtype* up,
+    swiglu_tiled(long long rows, long long cols, const typename Config::dtype* gate, const typename Config::dtype* up,
                  const typename Config::dtype* gate_up, typename Config::dtype* y, long long gate_pitch,
-                 long long up_pitch, long long gate_up_pitch, long long y_pitch, long long rows, long long cols) {
+                 long long up_pitch, long long gate_up_pitch, long long y_pitch) {
   using T = typename Config::dtype;
   const swiglu::Inputs<Config> in(gate, up, gate_up, gate_pitch, up_pitch, gate_up_pitch, cols);
   tilewright::elementwise::tiled<Config, T>(in.gate, in.up, {y, Config::pitch == "strided" ? y_pitch : cols}, rows,

@@ -43,6 +43,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   constexpr bool kHasColumns = Op::kColumns > 0;
   constexpr bool kInRegisters = kHasColumns && Config::early_columns == 1;
   constexpr bool kInShared = kHasColumns && Config::early_columns == 2;
+  constexpr bool kLate = kHasColumns && !kInRegisters && !kInShared;
   constexpr int kThreads = Config::num_warps * kWarpSize;
   constexpr int kAhead = kInRegisters ? kChunks : 2;  // vectors whose part of the columns is in registers
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
@@ -147,7 +148,10 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   if (!present) return;
   const auto scale = op.template scale<true>(own, whole, width);
 
-  // Results: the edges, so that nothing of them takes registers any more, and the vectors, a few at a time.
+  // Results: the edges, so that nothing of them takes registers any more, and the vectors, a few at a time. Where registers
+  // are no matter, what the vectors need is under way before the edges.
+  constexpr bool kUnderWay = kLate && kChunks * Op::kColumns <= kAhead;
+  if constexpr (kUnderWay) load_along(0);
 #pragma unroll
   for (int e = 0; e < kEdges; ++e) {
     if (!valid(kHeld + e)) continue;
@@ -157,7 +161,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   if constexpr (kInShared) ptx::cp_async_wait<0>();
 #pragma unroll
   for (int first = 0; first < kChunks; first += kAhead) {
-    if constexpr (kHasColumns && !kInRegisters && !kInShared) load_along(first);
+    if constexpr (kLate && !kUnderWay) load_along(first);
 #pragma unroll
     for (int chunk = first; chunk < min(first + kAhead, kChunks); ++chunk) {
       if (!valid(chunk * kVec)) continue;
