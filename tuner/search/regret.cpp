@@ -8,18 +8,20 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "cache/nearest.hpp"
 #include "tuner/search/drawn_shapes.hpp"
 #include "tuner/search/learn.hpp"
+#include "tuner/search/parts.hpp"
 #include "tuner/search/spares.hpp"
 
 namespace tilewright {
 namespace {
 
-/// Shapes are left out in so many parts at most where something must be learned without each: that takes seconds.
+/// Something is learned so often at most, each time without a part of the shapes: that takes seconds.
 constexpr std::size_t kLessons = 16;
 
 using Identity = std::pair<std::string, std::string>;
@@ -245,19 +247,17 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   // Of the space, not of what was timed: a definition has them all.
   const SpaceValues values = setting.spares > 0 ? values_seen(store, lessons.known()) : SpaceValues();
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
-  // Every so many: neighbours are in different parts, in whatever order the shapes come.
-  const std::size_t parts = setting.only_from ? 1 : std::clamp<std::size_t>(judged.size(), 1, kLessons);
+  std::optional<Parts> parts;
   std::map<std::size_t, std::shared_ptr<const LossModel>> models;
   const auto model_without_part_of = [&](std::size_t at) {
-    const auto [model, is_new] = models.try_emplace(at % parts);
-    if (!is_new) return model->second;
-    model->second = lessons.without([&](const ShapeDims& other) {
-      if (setting.only_from) return !setting.only_from(other);
-      for (std::size_t i = at % parts; i < judged.size(); i += parts) {
-        if (leaves_out(judged[i], true)(other)) return true;
-      }
-      return false;
-    });
+    if (!parts)
+      parts.emplace(
+          judged, tuned, [&](const ShapeDims& shape) { return leaves_out(shape, true); }, kLessons);
+    const auto [model, is_new] = models.try_emplace(parts->of(at));
+    if (is_new) {
+      const std::set<ShapeDims>& left_out = parts->left_out(model->first);
+      model->second = lessons.without([&](const ShapeDims& other) { return left_out.contains(other); });
+    }
     return model->second;
   };
   std::vector<Spare> shared;
