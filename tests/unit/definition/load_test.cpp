@@ -111,6 +111,32 @@ TEST(LoadDefinition, reads_kernels_with_their_launch) {
   EXPECT_TRUE(second.pdl);
 }
 
+TEST(LoadDefinition, gives_a_kernel_that_lists_no_parameters_those_of_the_op) {
+  constexpr std::string_view kListed =
+      "params = [\"ptr:x\", \"ptr:y\", \"scalar:eps\", \"workspace:sums\", \"dim:rows\", \"dim:cols\"]\n";
+  std::string source = replaced(kMiniSource, "float eps, float* sums,\n", "float eps,\n");
+  const std::string toml =
+      replaced(replaced(kMiniToml, kListed, ""), "workspace.sums = { bytes = \"rows * 4\", zero = \"each\" }\n", "");
+  const TempFolder folder;
+  const auto params_of_simple = [&](const std::string& text) {
+    return texts(load_definition(folder.write_mini(text, source), {kernels_source_dir()})
+                     .implementation("simple")
+                     .recipe.kernels[0]
+                     .params);
+  };
+  EXPECT_THAT(params_of_simple(toml), ElementsAre("ptr:x", "ptr:y", "scalar:eps", "dim:rows", "dim:cols"));
+  const std::string listed =
+      replaced(toml, "bytes = \"2", "params = [\"dim:cols\", \"ptr:x\", \"ptr:y\"]\nbytes = \"2");
+  EXPECT_THAT(mistakes_of(folder.write_mini(listed, source)),
+              ElementsAre(testing::HasSubstr(
+                  "kernel 'mini_simple' takes 5 parameters in mini.cu, and 'params' in [op] gives it 3")));
+  source = replaced(source,
+                    "mini_simple(const typename Config::dtype* x, typename Config::dtype* y, float eps,\n              "
+                    "              long long rows, long long cols)",
+                    "mini_simple(long long cols, const typename Config::dtype* x, typename Config::dtype* y)");
+  EXPECT_THAT(params_of_simple(listed), ElementsAre("dim:cols", "ptr:x", "ptr:y"));
+}
+
 TEST(LoadDefinition, collects_maps_and_workspaces_of_all_kernels_once_each) {
   const ImplementationRecipe recipe = load_mix().implementation("tma").recipe;
   ASSERT_EQ(recipe.maps.size(), 2U);

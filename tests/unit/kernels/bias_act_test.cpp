@@ -33,9 +33,12 @@ TEST_P(BiasAct, is_right_at_odd_and_at_whole_widths_with_one_mask_whatever_the_c
 
 TEST_P(BiasAct, goes_over_dense_matrices_as_one_row) {
   // Whole tiles of several vectors a thread, and one that is not.
-  EXPECT_EQ(op().fault(op().problem(key("f16", "relu", 270, 60)),
-                       Config::parse("dense{num_warps=4,vec=4,unroll=4,static_dims=1,hints=2}")),
-            "");
+  for (const char* width : {"1", "0"}) {
+    EXPECT_EQ(
+        op().fault(op().problem(key("f16", "relu", 270, 60)),
+                   Config::parse(fmt::format("dense{{num_warps=4,vec=4,unroll=4,static_dims={},hints=2}}", width))),
+        "");
+  }
   const bool single_elements = GetParam() == std::string("bias_act");
   for (const char* dtype : kDtypes) {
     for (const int cols : {60, 64, 2048}) expect_right(op(), key(dtype, "relu", 37, cols), "dense", 2);

@@ -39,13 +39,14 @@ TEST_P(Swiglu, goes_over_dense_packed_matrices_as_one_row) {
   // Single elements, vectors of four and the longest vectors; the last tile is not whole.
   for (const int cols : {1, 61, 257, 60, 64}) expect_right(swiglu(), key("packed", 37, cols), "dense", 2);
   // Whole tiles of several vectors a thread, and one that is not.
-  const std::string tail = ",static_dims=1,hints=1}";
-  EXPECT_EQ(swiglu().fault(swiglu().problem(key("packed", 270, 60)),
-                           Config::parse("dense{num_warps=4,vec=4,unroll=4" + tail)),
-            "");
-  EXPECT_EQ(
-      swiglu().fault(swiglu().problem(key("packed", 70, 61)), Config::parse("dense{num_warps=4,vec=1,unroll=8" + tail)),
-      "");
+  for (const std::string tail : {",static_dims=1,hints=1}", ",static_dims=0,hints=1}"}) {
+    EXPECT_EQ(swiglu().fault(swiglu().problem(key("packed", 270, 60)),
+                             Config::parse("dense{num_warps=4,vec=4,unroll=4" + tail)),
+              "");
+    EXPECT_EQ(swiglu().fault(swiglu().problem(key("packed", 70, 61)),
+                             Config::parse("dense{num_warps=4,vec=1,unroll=8" + tail)),
+              "");
+  }
   EXPECT_TRUE(swiglu().sample(swiglu().problem(key("split", 37, 61)), "dense", 1).empty());
   EXPECT_TRUE(swiglu().sample(swiglu().problem(key("packed", 37, 61, "strided")), "dense", 1).empty());
   EXPECT_FALSE(swiglu().sample(swiglu().problem(key("packed", 65535, 32767)), "dense", 1).empty());

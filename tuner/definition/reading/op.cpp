@@ -98,10 +98,11 @@ void read_params(Section& section, OpPart& op) {
       const auto param = read_param(text, op, section.mistakes());
       if (!param) continue;
       if (param->kind == KernelParam::Kind::map || param->kind == KernelParam::Kind::workspace) {
-        section.mistakes().add(text.place,
-                               fmt::format("'{}' in {}: tensor maps and workspaces are an implementation's; "
-                                           "list them in the 'params' of its kernels",
-                                           text.text, section.what("params")));
+        section.mistakes().add(
+            text.place,
+            fmt::format(
+                "'{}': tensor maps and workspaces are an implementation's; list them in the 'params' of its kernels",
+                text.text));
       }
       op.params.push_back(*param);
     }
