@@ -15,6 +15,7 @@ using namespace reading;
 /// Reads every `[[implementation]]`; which of them can be planned.
 std::vector<bool> read_implementations(const Node& list, OpPart& op, Sources& sources, Mistakes& mistakes) {
   std::vector<bool> is_plannable;
+  bool takes_params = false;
   for (const Node& table : list.items) {
     if (!expect(table, Node::Kind::table, "[[implementation]]", mistakes)) continue;
     ImplementationPart part = read_implementation(table, op, sources, mistakes);
@@ -24,8 +25,12 @@ std::vector<bool> read_implementations(const Node& list, OpPart& op, Sources& so
                    fmt::format("implementation '{}' is there twice", other.recipe.name));
       part.sound = false;
     }
+    takes_params = takes_params || part.takes_params;
     is_plannable.push_back(op.sound && part.sound);
     op.definition.implementations.push_back(std::move(part.implementation));
+  }
+  if (op.params != nullptr && !takes_params) {
+    mistakes.add(op.params->place, "no kernel takes the 'params' of [op]: each lists its own");
   }
   return is_plannable;
 }
@@ -41,8 +46,10 @@ std::vector<std::string> implementation_hashes(const std::filesystem::path& toml
   std::vector<std::string> hashes;
   const Member* list = root.member("implementation");
   if (list == nullptr) return hashes;
+  const Member* op = root.member("op");
+  const Member* params = op == nullptr ? nullptr : op->value.member("params");
   for (const Node& table : list->value.items) {
-    if (auto hash = read_hash(table, sources, mistakes)) hashes.push_back(*std::move(hash));
+    if (auto hash = read_hash(table, params, sources, mistakes)) hashes.push_back(*std::move(hash));
   }
   return hashes;
 }

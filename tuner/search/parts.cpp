@@ -2,7 +2,6 @@
 #include "tuner/search/parts.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 namespace tilewright {
@@ -10,9 +9,12 @@ namespace tilewright {
 Parts::Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
              const std::function<LeavesOut(const ShapeDims& shape)>& leaves_out, std::size_t most)
     : left_out_(std::clamp<std::size_t>(judged.size(), 1, std::max<std::size_t>(most, 1))), part_of_(judged.size()) {
-  std::vector<std::vector<ShapeDims>> own(judged.size());
+  std::vector<std::vector<std::size_t>> own(judged.size());  // of `tuned`, what each leaves out
   for (std::size_t at = 0; at < judged.size(); ++at) {
-    std::ranges::copy_if(tuned, std::back_inserter(own[at]), leaves_out(judged[at]));
+    const LeavesOut is_left_out = leaves_out(judged[at]);
+    for (std::size_t i = 0; i < tuned.size(); ++i) {
+      if (is_left_out(tuned[i])) own[at].push_back(i);
+    }
   }
   // Those that leave out most found the parts, and those that leave out themselves fill them.
   std::vector<std::size_t> order(judged.size());
@@ -21,12 +23,12 @@ Parts::Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>&
   for (const std::size_t at : order) {
     // By how much it adds to the sum of squares of how many each part leaves out: few more are good, and large parts are bad.
     const auto cost = [&](const std::set<ShapeDims>& part) {
-      const auto is_new = [&](const ShapeDims& shape) { return !part.contains(shape); };
+      const auto is_new = [&](std::size_t i) { return !part.contains(tuned[i]); };
       const auto more = static_cast<std::size_t>(std::ranges::count_if(own[at], is_new));
       return more * (2 * part.size() + more);
     };
     const auto part = std::ranges::min_element(left_out_, {}, cost);
-    part->insert(own[at].begin(), own[at].end());
+    for (const std::size_t i : own[at]) part->insert(tuned[i]);
     part_of_[at] = static_cast<std::size_t>(part - left_out_.begin());
   }
 }

@@ -11,8 +11,8 @@
 namespace tilewright {
 
 /// Shapes to be judged, each by what was learned without the shapes that it leaves out, where learning is too slow to do it for
-/// each: in parts, each without all that its shapes leave out. Shapes that leave out the same are in one part, so that as much as
-/// can be is left to learn from; others are spread, neighbours apart.
+/// each: in parts, each without all that its shapes leave out. Shapes that leave out the same go to one part, so that as much as
+/// can be is left to learn from, as far as parts do not grow too large for it; others are spread, neighbours apart.
 class Parts {
  public:
   using LeavesOut = std::function<bool(const ShapeDims& other)>;

@@ -247,12 +247,11 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   // Of the space, not of what was timed: a definition has them all.
   const SpaceValues values = setting.spares > 0 ? values_seen(store, lessons.known()) : SpaceValues();
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
+  const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
   std::optional<Parts> parts;
   std::map<std::size_t, std::shared_ptr<const LossModel>> models;
   const auto model_without_part_of = [&](std::size_t at) {
-    if (!parts)
-      parts.emplace(
-          judged, tuned, [&](const ShapeDims& shape) { return leaves_out(shape, true); }, kLessons);
+    if (!parts) parts.emplace(judged, tuned, left_out_by, kLessons);
     const auto [model, is_new] = models.try_emplace(parts->of(at));
     if (is_new) {
       const std::set<ShapeDims>& left_out = parts->left_out(model->first);

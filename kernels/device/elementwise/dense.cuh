@@ -17,7 +17,7 @@
 
 namespace tilewright::elementwise {
 
-// One of kMatrices dense matrices whose rows lie side by side, each as wide as y.
+// One of kMatrices dense matrices, each as wide as y, whose rows lie side by side.
 template <class T, int kMatrices>
 struct SideBySide {
   const T* begin;
@@ -32,6 +32,7 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
   constexpr bool kBias = is_same<Other, Bias<T>>;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::cols % kVec == 0, "rows are whole vectors");
+  static_assert(kBias || is_same<Other, SideBySide<T, kMatrices>>, "beside x lies a bias, or what x lies beside");
 
   const u32 cols = Config::cols ? static_cast<u32>(Config::cols) : static_cast<u32>(width);
   const u32 across = cols / kVec;  // vectors of a row

@@ -15,8 +15,8 @@
 
 namespace tilewright::row {
 
-// A row has kLeastWidth columns or more: where these are as many as there may be edges, no test is made whether it has any
-// vectors, which costs a kernel that holds its row dozens of registers.
+// A row has kLeastWidth columns or more: where these are as many as there may be edges, it is not tested whether it has any
+// vectors, a test that costs a kernel that holds its row dozens of registers.
 template <int kVec, bool kRagged, class Index, int kMargin = 0, int kLeastWidth = 0>
 class Span {
  public:

@@ -126,6 +126,16 @@ TEST_F(Hashes, stay_when_only_formatting_comments_or_the_order_of_keys_change) {
   EXPECT_EQ(changed(), "");
 }
 
+TEST_F(Hashes, change_with_the_parameters_of_the_op_where_a_kernel_takes_them) {
+  const std::string params =
+      "params = [\"ptr:x\", \"ptr:y\", \"scalar:eps\", \"workspace:sums\", \"dim:rows\", \"dim:cols\"]\n";
+  const std::string toml = replaced(replaced(toml_, params, ""), "bytes = \"2", params + "bytes = \"2");
+  write_toml(toml);
+  EXPECT_EQ(changed(), "") << "wherever they are listed";
+  write_toml(replaced(toml, "\"dim:rows\", \"dim:cols\"]\nbytes", "\"dim:cols\", \"dim:rows\"]\nbytes"));
+  EXPECT_EQ(changed(), "simple");
+}
+
 TEST_F(Hashes, change_with_a_named_formula) {
   const auto with_let = [&](const char* threads) {
     write_toml(replaced(replaced(first_toml_, "block = [\"num_warps * 32\"]", "block = [\"threads\"]"),

@@ -127,9 +127,14 @@ TEST(LoadDefinition, gives_a_kernel_that_lists_no_parameters_those_of_the_op) {
   EXPECT_THAT(params_of_simple(toml), ElementsAre("ptr:x", "ptr:y", "scalar:eps", "dim:rows", "dim:cols"));
   const std::string listed =
       replaced(toml, "bytes = \"2", "params = [\"dim:cols\", \"ptr:x\", \"ptr:y\"]\nbytes = \"2");
-  EXPECT_THAT(mistakes_of(folder.write_mini(listed, source)),
-              ElementsAre(testing::HasSubstr(
-                  "kernel 'mini_simple' takes 5 parameters in mini.cu, and 'params' in [op] gives it 3")));
+  EXPECT_THAT(
+      mistakes_of(folder.write_mini(listed, source)),
+      ElementsAre(testing::HasSubstr("kernel 'mini_simple' takes 5 parameters in mini.cu, and 'params' gives it 3")));
+  const std::string wrong = replaced(
+      toml, "bytes = \"2", "params = [\"dim:cols\", \"ptr:x\", \"ptr:z\", \"dim:rows\", \"scalar:eps\"]\nbytes = \"2");
+  EXPECT_THAT(mistakes_of(folder.write_mini(wrong, source)),
+              ElementsAre(testing::HasSubstr("'ptr:z': the op has no tensor 'z'; known: x, y")))
+      << "and nothing that follows from it";
   source = replaced(source,
                     "mini_simple(const typename Config::dtype* x, typename Config::dtype* y, float eps,\n              "
                     "              long long rows, long long cols)",

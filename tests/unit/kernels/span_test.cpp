@@ -14,13 +14,13 @@ namespace tilewright::test {
 namespace {
 
 // One row by the vectors of y and by edges: y = x, with each element counted, and what the reads of vectors reach of x.
-std::string copy_row(const char* type, int vec) {
+std::string copy_row(const char* type, int vec, int least_width) {
   return std::string("#include \"device/row/span.cuh\"\nusing T = ") + type +
-         ";\nconstexpr int kVec = " + std::to_string(vec) + R"cu(;
+         ";\nconstexpr int kVec = " + std::to_string(vec) + ", kLeastWidth = " + std::to_string(least_width) + R"cu(;
 template <class Config>
 __global__ void kernel(const T* x, T* y, int* written, long long cols, long long* reached) {
   using namespace tilewright;
-  using Span = row::Span<kVec, true, i64, margin_of<kVec>()>;
+  using Span = row::Span<kVec, true, i64, margin_of<kVec>(), kLeastWidth>;
   const Span span(y, cols);
   const row::RowReader<T, kVec, true> reader(x + span.column(0));
   for (i64 i = threadIdx.x; i < span.vectors(); i += blockDim.x) {
@@ -40,11 +40,12 @@ __global__ void kernel(const T* x, T* y, int* written, long long cols, long long
 }
 
 template <class T>
-void expect_every_row_is_copied(const char* type, int vec) {
-  const EmulatedKernel kernel(copy_row(type, vec));
+void expect_every_row_is_copied(const char* type, int vec, std::size_t least_width = 0) {
+  const EmulatedKernel kernel(copy_row(type, vec, static_cast<int>(least_width)));
   for (std::size_t from = 0; from < static_cast<std::size_t>(vec); ++from) {
     for (std::size_t to = 0; to < static_cast<std::size_t>(vec); ++to) {
-      for (const std::size_t cols : {1U, 3U, 8U, 17U, 26U, 64U}) {
+      for (const std::size_t cols : {1U, 3U, 8U, 17U, 20U, 26U, 64U}) {
+        if (cols < least_width) continue;
         alignas(16) T x[96];
         alignas(16) T y[96];
         std::iota(std::begin(x), std::end(x), T{1});
@@ -74,6 +75,12 @@ TEST(Span, covers_any_width_at_any_address_once_and_reads_nothing_outside_the_ro
   expect_every_row_is_copied<std::uint32_t>("unsigned", 4);
   expect_every_row_is_copied<std::uint32_t>("unsigned", 2);
   expect_every_row_is_copied<std::uint16_t>("unsigned short", 1);
+}
+
+TEST(Span, of_a_row_that_is_known_to_be_wide_enough_covers_it_from_the_narrowest_on) {
+  // As wide as there may be edges: 2 · (8 − 1 + 3), and 2 · (4 − 1 + 1).
+  expect_every_row_is_copied<std::uint16_t>("unsigned short", 8, 20);
+  expect_every_row_is_copied<std::uint32_t>("unsigned", 4, 8);
 }
 
 TEST(Span, has_no_edges_where_rows_are_whole_vectors) {

@@ -88,4 +88,16 @@ std::optional<Node> extended(const Node& table, Sources& sources, Mistakes& mist
   return result;
 }
 
+bool give_params(Node& table, const Member& params) {
+  bool is_taken = false;
+  Member* const kernels = find(table, "kernel");
+  if (kernels == nullptr) return is_taken;
+  for (Node& kernel : kernels->value.items) {
+    if (kernel.kind != Node::Kind::table || kernel.member(params.key) != nullptr) continue;
+    kernel.members.push_back(params);
+    is_taken = true;
+  }
+  return is_taken;
+}
+
 }  // namespace tilewright::reading

@@ -16,4 +16,7 @@ namespace tilewright::reading {
 /// `extends`, the table as it is. Nothing, and a mistake, when there is no such fragment.
 [[nodiscard]] std::optional<Node> extended(const Node& table, Sources& sources, Mistakes& mistakes);
 
+/// Gives `params`, the op's, to the kernels of an implementation that have none; whether there are any.
+bool give_params(Node& table, const Member& params);
+
 }  // namespace tilewright::reading

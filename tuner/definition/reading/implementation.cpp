@@ -203,8 +203,9 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
 
 }  // namespace
 
-std::optional<std::string> read_hash(const Node& own, Sources& sources, Mistakes& mistakes) {
-  const std::optional<Node> table = extended(own, sources, mistakes);
+std::optional<std::string> read_hash(const Node& own, const Member* params, Sources& sources, Mistakes& mistakes) {
+  std::optional<Node> table = extended(own, sources, mistakes);
+  if (table && params != nullptr) give_params(*table, *params);
   const Member* source = table ? table->member("source") : nullptr;
   if (source == nullptr || source->value.kind != Node::Kind::text) return std::nullopt;
   const SourceClosure* closure = sources.find(source->value, mistakes);
@@ -215,9 +216,10 @@ std::optional<std::string> read_hash(const Node& own, Sources& sources, Mistakes
 ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources, Mistakes& mistakes) {
   ImplementationPart part;
   const std::size_t before = mistakes.unusable();
-  const std::optional<Node> whole = extended(own, sources, mistakes);
+  std::optional<Node> whole = extended(own, sources, mistakes);
   // Half of it would only look full of mistakes.
   if (!whole) return part;
+  part.takes_params = op.params != nullptr && give_params(*whole, *op.params);
   const Node& table = *whole;
   const Member* given = table.member("name");
   const bool has_name = given != nullptr && given->value.kind == Node::Kind::text;

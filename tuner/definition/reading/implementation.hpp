@@ -15,10 +15,14 @@ struct ImplementationPart {
   Implementation implementation;
   /// Nothing in it is missing or wrong, so that its configs can be planned.
   bool sound = false;
+  /// Some kernel of it takes the op's `params`.
+  bool takes_params = false;
 };
 
-/// The hash alone, for a fraction of the time. Nothing, and a mistake, where it or its files cannot be read.
-[[nodiscard]] std::optional<std::string> read_hash(const Node& own, Sources& sources, Mistakes& mistakes);
+/// The hash alone, for a fraction of the time. `params` is the op's, or null. Nothing, and a mistake, where it or its files cannot
+/// be read.
+[[nodiscard]] std::optional<std::string> read_hash(const Node& own, const Member* params, Sources& sources,
+                                                   Mistakes& mistakes);
 
 [[nodiscard]] ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources,
                                                      Mistakes& mistakes);
@@ -39,6 +43,8 @@ class KernelReader {
   /// A table `map.NAME` or `workspace.NAME`.
   using Definitions = std::map<std::string, const Member*>;
 
+  /// The parameters of a kernel that lists none: all arguments, then all dims.
+  void take_all(KernelRecipe& kernel) const;
   void read_param(const Node& text, KernelRecipe& kernel);
   void read_launch(Section& section, KernelRecipe& kernel);
   void read_map(const Member& member, ImplementationRecipe& recipe);

@@ -28,18 +28,15 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   } else if (has_params) {
     uses_known_ = false;
   } else {
-    kernel.params = op_.params;
+    take_all(kernel);
   }
   if (entry != nullptr) {
     kernel.entry = entry->text;
-    const bool is_known = params != nullptr || (!has_params && op_.params_complete);
+    const bool is_known = params != nullptr || (!has_params && op_.args.complete && op_.vocabulary.complete);
     const std::size_t count = params != nullptr ? params->size() : kernel.params.size();
     if (closure_ != nullptr) {
       Sources::check_kernel(*closure_, *entry, is_known ? std::optional(count) : std::nullopt,
-                            has_params       ? "'params'"
-                            : op_.has_params ? "'params' in [op]"
-                                             : "the op (its arguments, then its dims)",
-                            mistakes_);
+                            has_params ? "'params'" : "the op (its arguments, then its dims)", mistakes_);
     }
   }
   read_launch(section, kernel);
@@ -53,14 +50,46 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   recipe.kernels.push_back(std::move(kernel));
 }
 
+void KernelReader::take_all(KernelRecipe& kernel) const {
+  for (const Argument& arg : op_.args.args) {
+    using Kind = KernelParam::Kind;
+    kernel.params.push_back({arg.role == ArgRole::scalar ? Kind::scalar : Kind::ptr, arg.name});
+  }
+  for (const std::string& dim : vocabulary_.dims) kernel.params.push_back({KernelParam::Kind::dim, dim});
+}
+
 void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
-  const auto param = reading::read_param(text, op_, mistakes_);
+  const auto param = kernel_param_from(text.text);
   if (!param) {
+    const std::string kind = text.text.substr(0, text.text.find(':'));
+    mistakes_.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
+                                          suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace"})));
     uses_known_ = false;
     return;
   }
-  if (param->kind == KernelParam::Kind::map) used_maps_.emplace(param->name, &text);
-  if (param->kind == KernelParam::Kind::workspace) used_workspaces_.emplace(param->name, &text);
+  const auto check = [&](const std::vector<std::string>& known, bool is_complete, const char* what) {
+    if (is_complete && !contains(known, param->name)) {
+      mistakes_.add(text.place, fmt::format("'{}': the op has no {} '{}'{}", text.text, what, param->name,
+                                            suggestion(param->name, known)));
+    }
+  };
+  switch (param->kind) {
+    case KernelParam::Kind::ptr:
+      check(op_.args.names(false), op_.args.complete, "tensor");
+      break;
+    case KernelParam::Kind::scalar:
+      check(op_.args.names(true), op_.args.complete, "scalar");
+      break;
+    case KernelParam::Kind::dim:
+      check(vocabulary_.dims, op_.vocabulary.complete, "dim");
+      break;
+    case KernelParam::Kind::map:
+      used_maps_.emplace(param->name, &text);
+      break;
+    case KernelParam::Kind::workspace:
+      used_workspaces_.emplace(param->name, &text);
+      break;
+  }
   kernel.params.push_back(*param);
 }
 

@@ -84,32 +84,6 @@ void read_attributes(Section& section, OpPart& op) {
   }
 }
 
-// `params`: what kernels take that do not list it themselves.
-void read_params(Section& section, OpPart& op) {
-  const std::size_t before = section.mistakes().unusable();
-  op.has_params = section.find("params") != nullptr;
-  if (!op.has_params) {
-    for (const Argument& arg : op.args.args) {
-      op.params.push_back({arg.role == ArgRole::scalar ? KernelParam::Kind::scalar : KernelParam::Kind::ptr, arg.name});
-    }
-    for (const std::string& dim : op.vocabulary.dims) op.params.push_back({KernelParam::Kind::dim, dim});
-  } else if (const std::vector<Node>* params = section.find_texts("params")) {
-    for (const Node& text : *params) {
-      const auto param = read_param(text, op, section.mistakes());
-      if (!param) continue;
-      if (param->kind == KernelParam::Kind::map || param->kind == KernelParam::Kind::workspace) {
-        section.mistakes().add(
-            text.place,
-            fmt::format(
-                "'{}': tensor maps and workspaces are an implementation's; list them in the 'params' of its kernels",
-                text.text));
-      }
-      op.params.push_back(*param);
-    }
-  }
-  op.params_complete = op.args.complete && op.vocabulary.complete && section.mistakes().unusable() == before;
-}
-
 void read_costs(Section& section, OpPart& op) {
   const auto read = [&](const char* key, Formula& into) {
     const Node* node = section.need(key);
@@ -128,27 +102,6 @@ void read_costs(Section& section, OpPart& op) {
 }
 
 }  // namespace
-
-std::optional<KernelParam> read_param(const Node& text, const OpPart& op, Mistakes& mistakes) {
-  using Kind = KernelParam::Kind;
-  auto param = kernel_param_from(text.text);
-  if (!param) {
-    const std::string kind = text.text.substr(0, text.text.find(':'));
-    mistakes.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
-                                         suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace"})));
-    return std::nullopt;
-  }
-  const auto check = [&](const std::vector<std::string>& known, bool is_complete, const char* what) {
-    if (is_complete && std::ranges::find(known, param->name) == known.end()) {
-      mistakes.add(text.place, fmt::format("'{}': the op has no {} '{}'{}", text.text, what, param->name,
-                                           suggestion(param->name, known)));
-    }
-  };
-  if (param->kind == Kind::ptr) check(op.args.names(false), op.args.complete, "tensor");
-  if (param->kind == Kind::scalar) check(op.args.names(true), op.args.complete, "scalar");
-  if (param->kind == Kind::dim) check(op.vocabulary.dims, op.vocabulary.complete, "dim");
-  return param;
-}
 
 OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mistakes& mistakes) {
   OpPart op;
@@ -173,7 +126,8 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   } else {
     op.args.complete = false;
   }
-  read_params(section, op);
+  // Kernels have it as their own: their reader judges it.
+  if (section.find("params") != nullptr) op.params = table.member("params");
   read_costs(section, op);
   read_tuning(section, sources, op);
   op.base = section.need("base", Node::Kind::text);
