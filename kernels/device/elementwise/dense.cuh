@@ -23,6 +23,7 @@ struct SideBySide {
   const T* begin;
 };
 
+// `other` is a bias, or lies beside x.
 template <class Config, int kMatrices, class T, class Other, class Function>
 __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T* y, i64 rows, i64 width,
                                       const Function& function) {
@@ -32,7 +33,6 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
   constexpr bool kBias = is_same<Other, Bias<T>>;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::cols % kVec == 0, "rows are whole vectors");
-  static_assert(kBias || is_same<Other, SideBySide<T, kMatrices>>, "beside x lies a bias, or what x lies beside");
 
   const u32 cols = Config::cols ? static_cast<u32>(Config::cols) : static_cast<u32>(width);
   const u32 across = cols / kVec;  // vectors of a row
