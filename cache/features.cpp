@@ -62,8 +62,8 @@ std::size_t FeatureSpace::count() const noexcept { return 1 + parameters.size() 
 std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface, const std::string& hash,
                                                    const ImplementationRecipe& recipe, const Config& config,
                                                    const Problem& problem, const DeviceFacts& device) const {
-  const auto implementation = std::ranges::lower_bound(implementations, hash);
-  if (implementation == implementations.end() || *implementation != hash) return std::nullopt;
+  const auto implementation = std::ranges::find(implementations, hash);
+  if (implementation == implementations.end()) return std::nullopt;
   const auto plan = plan_of_all_work(interface, recipe, config, problem, device);
   if (!plan) return std::nullopt;
 

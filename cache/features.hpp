@@ -18,8 +18,9 @@ namespace tilewright {
 
 /// Which numbers there are, and in which order.
 struct FeatureSpace {
-  /// Hashes of all implementations and names of all their parameters, each in order.
+  /// Hashes of all implementations, by the names of these, so that what is learned outlives a change of their sources.
   std::vector<std::string> implementations;
+  /// Names of all their parameters, in order.
   std::vector<std::string> parameters;
   /// How many dims the op has.
   std::size_t dims = 0;

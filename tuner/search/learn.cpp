@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,23 +21,25 @@ namespace {
 constexpr double kInterest = 0.5;
 
 FeatureSpace space_of(const std::vector<KnownShape>& known, std::size_t dims) {
-  std::set<std::string> implementations, parameters;
+  std::set<std::pair<std::string, std::string>> implementations;  // name and hash
+  std::set<std::string> parameters;
   for (const KnownShape& shape : known) {
     for (const KnownConfig& each : shape.configs) {
       if (!each.was_timed()) continue;
-      implementations.insert(each.implementation_hash);
+      implementations.emplace(each.config.implementation, each.implementation_hash);
       for (const auto& value : each.config.values) parameters.insert(value.first);
     }
   }
-  return {{implementations.begin(), implementations.end()}, {parameters.begin(), parameters.end()}, dims};
+  const auto hashes = implementations | std::views::values;
+  return {{hashes.begin(), hashes.end()}, {parameters.begin(), parameters.end()}, dims};
 }
 
-/// Those that were timed at a shape, but the base, each once, by implementation and text.
+/// Those that were timed at a shape, but the base, each once, by text and hash of the implementation.
 std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const KnownShape& shape) {
   std::map<std::pair<std::string, std::string>, const KnownConfig*> timed;
   for (const KnownConfig& each : shape.configs) {
     if (!each.was_timed() || each.role == WinnerRole::base) continue;
-    timed.emplace(std::pair(each.implementation_hash, each.config.text()), &each);
+    timed.emplace(std::pair(each.config.text(), each.implementation_hash), &each);
   }
   return timed;
 }
@@ -53,7 +56,7 @@ std::vector<LossModel::Known> configs_of(const std::vector<KnownShape>& known, c
   for (const KnownShape& shape : known) {
     for (const KnownConfig& each : shape.configs) {
       if (!each.was_timed() || refused.contains(identity(each))) continue;
-      const auto place = std::ranges::lower_bound(space.implementations, each.implementation_hash);
+      const auto place = std::ranges::find(space.implementations, each.implementation_hash);
       found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
                     each.config);
     }
@@ -83,9 +86,10 @@ std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec,
     const Problem problem = problem_of(interface, spec, shape.dims);
     const Losses losses = losses_at(shape);
     for (const auto& [key, config] : timed_at(shape)) {
-      const ImplementationRecipe& recipe = recipe_of(key.first);
+      const std::string& hash = key.second;
+      const ImplementationRecipe& recipe = recipe_of(hash);
       if (recipe.kernels.empty()) continue;
-      const auto features = parts.space.of(interface, key.first, recipe, config->config, problem, device);
+      const auto features = parts.space.of(interface, hash, recipe, config->config, problem, device);
       if (!features) continue;
       const double loss = std::min(kMostLoss, losses.at(identity(*config)));
       rows.values.insert(rows.values.end(), features->begin(), features->end());
