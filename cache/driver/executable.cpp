@@ -18,7 +18,6 @@ namespace {
 // A launch builds its parameter block on the stack, so there are bounds; no kernel comes near them.
 constexpr std::size_t kMostParams = 64;
 constexpr std::size_t kMostMaps = 8;
-constexpr std::size_t kMostWorkspaces = 64;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
 

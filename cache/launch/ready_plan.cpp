@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/launch/ready_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace tilewright::launch {
@@ -17,12 +15,7 @@ std::size_t aligned(std::size_t bytes) noexcept { return (bytes + kAlignment - 1
 
 ReadyPlan::ReadyPlan(cuda::Executable loaded, std::string what)
     : executable(std::move(loaded)), origin(std::move(what)) {
-  const std::vector<PlannedWorkspace>& workspaces = executable.plan().workspaces;
-  if (workspaces.size() > kMostWorkspaces) {
-    throw DeviceError(fmt::format("a config with {} workspaces cannot be launched; at most {} can", workspaces.size(),
-                                  kMostWorkspaces));
-  }
-  for (const PlannedWorkspace& workspace : workspaces) {
+  for (const PlannedWorkspace& workspace : executable.plan().workspaces) {
     const bool zeroed = workspace.zero == WorkspaceRecipe::Zero::once;
     std::size_t& end = zeroed ? zeroed_bytes : scratch_bytes;
     placements.push_back({zeroed, end});

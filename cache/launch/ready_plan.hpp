@@ -12,15 +12,13 @@
 namespace tilewright::launch {
 
 struct ReadyPlan {
-  static constexpr std::size_t kMostWorkspaces = 8;
-
   /// Where a workspace lies: in the memory that kernels find as others left it, or in the one they find and leave zero.
   struct Placement {
     bool zeroed = false;
     std::size_t offset = 0;
   };
 
-  /// `what`: see `origin`. Throws DeviceError when the plan has more workspaces than can be launched.
+  /// `what`: see `origin`.
   ReadyPlan(cuda::Executable loaded, std::string what);
 
   // What each launch reads comes first.

@@ -13,6 +13,7 @@
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/stream.hpp"
 #include "cache/launch/ready_plan.hpp"
+#include "cache/limits.hpp"
 
 /// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a captured
 /// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once, and
@@ -60,7 +61,7 @@ class Workspaces {
   };
   /// Owner, context's id, and the two that tell apart.
   using Key = std::tuple<Owner, std::uint64_t, std::uint64_t, std::uint64_t>;
-  using Addresses = std::array<cuda::Address, ReadyPlan::kMostWorkspaces>;
+  using Addresses = std::array<cuda::Address, kMostWorkspaces>;
 
   [[gnu::hot]] Memory& memory_of(const cuda::Driver& driver, std::uint64_t context, cuda::Stream stream);
   /// Allocates and clears what a plan needs beyond what there is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/driver/executable.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -198,6 +199,24 @@ TEST_F(ExecutableTest, returns_what_the_driver_answered) {
   a = 0x10001;
   EXPECT_EQ(executable.launch(nullptr, args, workspaces), 1) << "a tensor map needs 16 bytes of alignment";
   EXPECT_EQ(recording_.launches().size(), 1U);
+}
+
+TEST_F(ExecutableTest, refuses_a_plan_of_more_workspaces_than_a_launch_has_room_for) {
+  const OpInterface op = reduce_interface();
+  ImplementationRecipe recipe = reduce_split();
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = fmt::format("more_{}", i);
+    recipe.workspaces.push_back({name, Formula::parse("256")});
+    recipe.kernels[0].params.push_back({KernelParam::Kind::workspace, name});
+  }
+  try {
+    const Executable executable(driver_, std::make_shared<const Module>(driver_, reduce_binary(), "reduce"),
+                                reduce_kernels(), op, recipe, Config::parse("split{split=2,block_m=32}"),
+                                parse_problem("reduce[dtype=f16]{m=1024,k=256}", op), device_);
+    FAIL() << "nine workspaces";
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "reduce[dtype=f16]{m=1024,k=256} has 2 dims and 9 workspaces; at most 8 and 8 can be launched");
+  }
 }
 
 }  // namespace
