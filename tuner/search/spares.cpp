@@ -18,7 +18,7 @@ namespace {
 /// Shapes drawn for each spare, so that no range of a dim is without one; and their bounds.
 constexpr std::size_t kShapesEach = 8;
 constexpr std::size_t kFewestShapes = 64;
-constexpr std::size_t kMostShapes = 1024;
+constexpr std::size_t kMostShapes = 16384;
 /// One of so many reaches beyond those that were tuned, so far: applications ask for few such.
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
