@@ -97,11 +97,13 @@ class PrimaryContext {
   std::shared_ptr<void> retained_;
 };
 
-/// Device memory, freed with the buffer.
+/// Device memory, freed with the buffer, which must not outlive its context: see leave().
 class Buffer {
  public:
   Buffer() = default;
   Buffer(const Driver& driver, std::size_t bytes, const std::string& what);
+  /// Frees nothing any more. For memory that has ended with its context, or will: its address may be another's by now.
+  void leave() noexcept;
   [[nodiscard]] Address address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   explicit operator bool() const noexcept { return address_ != 0; }
@@ -109,7 +111,8 @@ class Buffer {
  private:
   Address address_ = 0;
   std::size_t bytes_ = 0;
-  std::shared_ptr<void> freed_;
+  struct Owned;
+  std::shared_ptr<Owned> owned_;
 };
 
 /// A loaded binary (cuLibraryLoadData) and its kernels. Shared by all that launch from it. Belongs to no context: the

@@ -20,6 +20,17 @@ void PrimaryContext::make_current() const {
 
 void PrimaryContext::synchronize() const { driver_->call("waiting for the GPU", driver_->table().ctx_synchronize); }
 
+struct Buffer::Owned {
+  Owned(const DriverTable& driver_table, Address memory) : table(&driver_table), address(memory) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (address != 0) table->mem_free(address);
+  }
+  const DriverTable* table;
+  Address address;
+};
+
 Buffer::Buffer(const Driver& driver, std::size_t bytes, const std::string& what) : bytes_(bytes) {
   // The driver refuses an allocation of nothing; a caller with nothing to store still gets an address of its own.
   const std::size_t asked = bytes == 0 ? 1 : bytes;
@@ -32,9 +43,11 @@ Buffer::Buffer(const Driver& driver, std::size_t bytes, const std::string& what)
                  fmt::format("allocating {} bytes of device memory for {}{}", asked, what,
                              known ? fmt::format(" ({} of {} are free)", free, total) : ""));
   }
-  const DriverTable* table = &driver.table();
-  const Address address = address_;
-  freed_ = std::shared_ptr<void>(nullptr, [table, address](void*) { table->mem_free(address); });
+  owned_ = std::make_shared<Owned>(driver.table(), address_);
+}
+
+void Buffer::leave() noexcept {
+  if (owned_) owned_->address = 0;
 }
 
 }  // namespace tilewright::cuda

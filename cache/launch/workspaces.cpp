@@ -35,6 +35,19 @@ void clear(const cuda::Driver& driver, const cuda::Buffer& buffer) {
 
 }  // namespace
 
+Workspaces::~Workspaces() {
+  unsigned long long current = 0;
+  const cuda::Driver* driver = cuda::Driver::find();
+  if (driver == nullptr || driver->table().ctx_get_id(nullptr, &current) != cuda::kSuccess) current = 0;
+  const auto leave_unless_current = [&](std::uint64_t context, Memory* memory) {
+    if (memory == nullptr || (current != 0 && context == current)) return;
+    for (cuda::Buffer& buffer : memory->scratch) buffer.leave();
+    for (cuda::Buffer& buffer : memory->zeroed) buffer.leave();
+  };
+  for (const auto& [key, memory] : memories_) leave_unless_current(std::get<1>(key), memory.get());
+  for (const auto& [context, memory] : spares_) leave_unless_current(context, memory.get());
+}
+
 std::unique_ptr<Workspaces::Memory> Workspaces::take_unused(std::uint64_t context) {
   if (const auto spare = spares_.find(context); spare != spares_.end() && spare->second) {
     return std::move(spare->second);

@@ -26,6 +26,13 @@ namespace tilewright::launch {
 
 class Workspaces {
  public:
+  Workspaces() = default;
+  Workspaces(const Workspaces&) = delete;
+  Workspaces& operator=(const Workspaces&) = delete;
+  /// Frees the memory of the current context. That of others ends with them, or has: a context may be gone, and its addresses
+  /// be another's.
+  ~Workspaces();
+
   /// Enqueues a plan that has workspaces. Returns a CUresult of the launch; throws DeviceError when memory cannot be had, and
   /// UsageError when the caller's own is too small. `context` is the id of the current one.
   [[gnu::hot]] int launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "cache/bundle/bundle.hpp"
+#include "cache/store/transfer.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -139,6 +142,29 @@ TEST_F(ExportVerb, tells_the_fewest_configs_and_writes_nothing) {
   EXPECT_EQ(json["rows"][0]["shapes"], 5);
   EXPECT_EQ(json["rows"][0]["chosen"], 1) << "one config is the best of all shapes";
   EXPECT_EQ(json["rows"][0]["proven"], true);
+}
+
+TEST_F(ExportVerb, writes_the_fewest_configs_of_what_was_swept_as_a_bundle_that_serves) {
+  use_swept_cache();
+  const std::string file = (folder / "winners.bundle").string();
+  const auto json = json_here({"export", "--cover", "1.05", "--bundle", file});
+  const Bundle bundle(file);
+  EXPECT_NO_THROW(bundle.check()) << "every value and binary can be read";
+  EXPECT_THAT(bundle.ops(), ::testing::ElementsAre("shift"));
+  const OpInterface interface = bundle.interface_of("shift").value();
+  const Store store(cache(), {.access = StoreAccess::read});
+  std::size_t shapes = 0;
+  for (const WinnerRow& row : winners_to_take(store, {.ops = {"shift"}})) {
+    if (row.winner.role != WinnerRole::best) continue;
+    ++shapes;
+    const ProblemKey key{row.problem, interface.hash(), row.device.fingerprint()};
+    const auto served = bundle.winner_of(key, row.mode, WinnerRole::best);
+    ASSERT_TRUE(served) << row.problem.key();
+    const double best_ns = row.winner.trial.timing->median_ns;
+    EXPECT_LE(served->winner.trial.timing->median_ns, 1.05 * best_ns) << row.problem.key();
+    EXPECT_FALSE(bundle.binary(bundle.build(served->winner.trial.build_key)->binary_hash).empty());
+  }
+  EXPECT_EQ(json["rows"][0]["shapes"], shapes);
 }
 
 TEST_F(ExportVerb, takes_one_file_at_a_time_and_a_sensible_ratio) {

@@ -4,10 +4,15 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
-#include <new>
+#include <memory>
 
 #include "tests/launch/launch_fixture.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <sanitizer/allocator_interface.h>
+#endif
 
 namespace {
 
@@ -16,26 +21,54 @@ std::atomic<int> allocations{0};
 // Before the driver is there.
 const bool has_two_devices = ::setenv("TILEWRIGHT_RECORDING_DEVICES", "2", 1) == 0;
 
-void* count_and_allocate(std::size_t bytes) noexcept {
-  if (counting) ++allocations;
-  return std::malloc(bytes == 0 ? 1 : bytes);
+void count() noexcept {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
 }
-
-// Not inlined: GCC would take the pair of operator new and free for a mistake.
-[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
-
-void* or_throw(void* memory) { return memory != nullptr ? memory : throw std::bad_alloc(); }
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return or_throw(count_and_allocate(bytes)); }
-void* operator new[](std::size_t bytes) { return or_throw(count_and_allocate(bytes)); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return count_and_allocate(bytes); }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return count_and_allocate(bytes); }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+namespace {
+const bool is_hooked = __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) { count(); },
+                                                                 [](const volatile void*) {}) != 0;
+}
+
+#else
+
+// In the place of the C library's: whoever allocates, operator new, aligned or not, or SQLite, comes by here.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+
+void* malloc(std::size_t bytes) noexcept {
+  count();
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t items, std::size_t bytes) noexcept {
+  count();
+  return __libc_calloc(items, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) noexcept {
+  count();
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  count();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
+  count();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+}
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+
+#endif
 
 namespace tilewright {
 namespace {
@@ -56,9 +89,16 @@ class AllocationTest : public LaunchFixture {
 };
 
 TEST_F(AllocationTest, the_count_counts) {
-  int* kept = nullptr;
-  EXPECT_EQ(counted([&] { kept = new int(1); }), 1);
-  delete kept;
+  struct alignas(64) Line {
+    int first = 1;
+  };
+  std::unique_ptr<int> kept;
+  std::unique_ptr<Line> aligned;
+  void* plain = nullptr;
+  EXPECT_EQ(counted([&] { kept.reset(new int(1)); }), 1);
+  EXPECT_EQ(counted([&] { aligned.reset(new Line); }), 1);
+  EXPECT_EQ(counted([&] { plain = std::calloc(1, 8); }), 1);
+  std::free(plain);
   const Op scale = launcher_.op("scale[dtype=f16]");
   EXPECT_GT(counted([&] {
               scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);

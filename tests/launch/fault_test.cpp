@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "tests/launch/launch_fixture.hpp"
 
@@ -124,6 +126,27 @@ TEST_F(FaultTest, a_context_that_was_destroyed_is_reported_and_its_successor_is_
   launch(scale);
   reduce(nullptr, {64, 256}, fake_address(256), fake_address(256));
   EXPECT_EQ(recording_.launches().size(), 3U);
+}
+
+TEST_F(FaultTest, closing_frees_nothing_of_a_context_that_is_gone) {
+  std::optional<Launcher> launcher(filled_cache());
+  const auto launch_reduce = [&] {
+    launcher->op("reduce")(nullptr, {64, 256}, fake_address(256), fake_address(256));
+  };
+  launch_reduce();
+  const std::size_t with_workspace = recording_.live_allocations();
+  recording_.reset_context(0);
+  EXPECT_LT(recording_.live_allocations(), with_workspace) << "what a context had ends with it";
+
+  const cuda::PrimaryContext again(driver_, 0);
+  // The application has the addresses now that were a workspace.
+  std::vector<cuda::Buffer> of_application;
+  for (int i = 0; i < 4; ++i) of_application.emplace_back(driver_, 256, "the application");
+  const std::size_t of_both = recording_.live_allocations();
+  launch_reduce();
+  EXPECT_GT(recording_.live_allocations(), of_both) << "a workspace of the context that there is";
+  launcher.reset();
+  EXPECT_EQ(recording_.live_allocations(), of_both) << "the workspace is freed, the application's memory is not";
 }
 
 TEST_F(FaultTest, a_child_by_fork_is_told_to_open_its_own) {

@@ -217,11 +217,19 @@ RECORDING_API Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
   if (const Result status = state().ordered("cuMemAlloc_v2"); status != success) return status;
   if (bytes == 0) return invalid_value;
   if (state().current() == nullptr) return invalid_context;
-  // What the driver gives is aligned so.
-  void* memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  if (memory == nullptr) return out_of_memory;
-  *address = reinterpret_cast<Address>(memory);
-  state().allocations[*address] = bytes;
+  const unsigned long long context = state().current()->id;
+  auto& ended = state().ended;
+  const auto again = std::find_if(ended.begin(), ended.end(), [&](const auto& each) { return each.second >= bytes; });
+  if (again != ended.end()) {
+    *address = again->first;
+    ended.erase(again);
+  } else {
+    // What the driver gives is aligned so.
+    void* memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+    if (memory == nullptr) return out_of_memory;
+    *address = reinterpret_cast<Address>(memory);
+  }
+  state().allocations[*address] = {bytes, context};
   return success;
 }
 

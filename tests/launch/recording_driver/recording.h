@@ -56,7 +56,8 @@ size_t recording_live_allocations(void);
 /* With 1, launches, clearing and new addresses of tensor maps are not written down, as fast as can be: what a benchmark
  * compares with. With 2, launches besides leave the first-level caches of the processor full of other things, as a driver does. */
 void recording_set_fast(int fast);
-/* Makes the device's context end, as cuDevicePrimaryCtxReset does: the next retain gives another one. */
+/* Makes the device's context end with its memory, as cuDevicePrimaryCtxReset does: the next retain gives another one, in which
+ * the next allocations have the old addresses. */
 void recording_reset_context(int device);
 /* What is read as clock reasons by NVML. */
 void recording_set_throttle_reasons(unsigned long long reasons);

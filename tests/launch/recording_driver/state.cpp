@@ -116,6 +116,12 @@ RECORDING_API void recording_reset_context(int device) {
   const auto found = state().primary.find(device);
   if (found == state().primary.end()) return;
   found->second->destroyed = true;
+  // Its memory ends with it.
+  std::erase_if(state().allocations, [&](const auto& each) {
+    if (each.second.context != found->second->id) return false;
+    state().ended.insert({each.first, each.second.bytes});
+    return true;
+  });
   state().primary.erase(found);
 }
 

@@ -97,6 +97,12 @@ struct EventRecord {
   long long nanoseconds = -1;
 };
 
+struct AllocationRecord {
+  std::size_t bytes = 0;
+  /// The id of the context that it ends with.
+  unsigned long long context = 0;
+};
+
 struct Failure {
   Result status;
   int skip;
@@ -111,7 +117,9 @@ struct State {
   bool initialized = false;
   std::deque<ContextRecord> contexts;
   std::map<int, ContextRecord*> primary;
-  std::map<Address, std::size_t> allocations;
+  std::map<Address, AllocationRecord> allocations;
+  /// Addresses of contexts that are gone, and the bytes that each has: those that come next are given these.
+  std::map<Address, std::size_t> ended;
   std::set<StreamRecord*> streams;
   std::set<LibraryRecord*> libraries;
   std::map<std::pair<KernelRecord*, unsigned long long>, std::unique_ptr<FunctionRecord>> functions;

@@ -16,7 +16,7 @@ bool is_device_memory(State& all, Address address, std::size_t bytes) {
   auto next = all.allocations.upper_bound(address);
   if (next == all.allocations.begin()) return false;
   --next;
-  return address + bytes <= next->first + next->second;
+  return address + bytes <= next->first + next->second.bytes;
 }
 
 void* host(Address address) { return reinterpret_cast<void*>(address); }

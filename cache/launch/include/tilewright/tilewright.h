@@ -17,6 +17,9 @@
  * being done, to what, and why it failed. Nothing is ever thrown across this interface. A null pointer where none is allowed is
  * TW_ERROR_USAGE; what a function gives through `out` or `json` is null, or 0, after a failure.
  *
+ * Processes: a child made by fork has no launcher: every call with one of its parent's is TW_ERROR_DEVICE there, but tw_close,
+ * which does nothing. It opens its own.
+ *
  * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and devices,
  * tw_refresh included. Only tw_close must wait until no other call is running.
  *
@@ -155,8 +158,10 @@ int tw_refresh(tw_launcher* launcher);
  * device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any thread. */
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
-/* Workspace is allocated for each stream when first needed and kept until tw_close, and so is that of each captured graph:
- * a program that makes streams or captures graphs without end needs ever more of it, unless it gives its own. With this call
+/* Workspace is allocated for each stream when first needed and kept until tw_close. Each graph has its own while it is captured,
+ * and once the graph and all that was instantiated of it are gone, the next one has that (where the driver can tell: else it is
+ * kept, too). Two executables of one graph share its workspace: they must not run at one time. A program that makes streams
+ * without end needs ever more of it, unless it gives its own. With this call
  * the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
  * context instead, graphs captured on it included, and a launch that needs more fails. The memory stays the caller's, and
  * must live until those launches and graphs are done. `ptr` NULL: as before the call; do that before destroying the stream,
