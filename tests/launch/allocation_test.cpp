@@ -10,10 +10,6 @@
 
 #include "tests/launch/launch_fixture.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
-#endif
-
 namespace {
 
 std::atomic<bool> counting{false};
@@ -27,7 +23,12 @@ void count() noexcept {
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+// Of the sanitizers' run-time libraries, whose headers GCC does not always bring.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t),
+                                                         void (*freed)(const volatile void*));
 
 namespace {
 const bool is_hooked = __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) { count(); },
@@ -37,7 +38,6 @@ const bool is_hooked = __sanitizer_install_malloc_and_free_hooks([](const volati
 #else
 
 // In the place of the C library's: whoever allocates, operator new, aligned or not, or SQLite, comes by here.
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -66,9 +66,9 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noex
   return *memory == nullptr ? ENOMEM : 0;
 }
 }
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 
 #endif
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 
 namespace tilewright {
 namespace {

@@ -130,9 +130,7 @@ TEST_F(FaultTest, a_context_that_was_destroyed_is_reported_and_its_successor_is_
 
 TEST_F(FaultTest, closing_frees_nothing_of_a_context_that_is_gone) {
   std::optional<Launcher> launcher(filled_cache());
-  const auto launch_reduce = [&] {
-    launcher->op("reduce")(nullptr, {64, 256}, fake_address(256), fake_address(256));
-  };
+  const auto launch_reduce = [&] { launcher->op("reduce")(nullptr, {64, 256}, fake_address(256), fake_address(256)); };
   launch_reduce();
   const std::size_t with_workspace = recording_.live_allocations();
   recording_.reset_context(0);

@@ -172,10 +172,7 @@ RECORDING_API Result cuDevicePrimaryCtxRelease_v2(int device) {
   const std::lock_guard lock(state().mutex);
   const auto found = state().primary.find(device);
   if (found == state().primary.end()) return invalid_context;
-  if (--found->second->retained == 0) {
-    found->second->destroyed = true;
-    state().primary.erase(found);
-  }
+  if (--found->second->retained == 0) state().end_primary(device);
   return success;
 }
 

@@ -51,6 +51,18 @@ Result State::ordered(const char* api) {
   return found->second.status;
 }
 
+void State::end_primary(int device) {
+  const auto found = primary.find(device);
+  if (found == primary.end()) return;
+  found->second->destroyed = true;
+  std::erase_if(allocations, [&](const auto& each) {
+    if (each.second.context != found->second->id) return false;
+    ended.insert({each.first, each.second.bytes});
+    return true;
+  });
+  primary.erase(found);
+}
+
 ContextRecord* State::current() {
   return current_context != nullptr && !current_context->destroyed ? current_context : nullptr;
 }
@@ -113,16 +125,7 @@ RECORDING_API void recording_set_fast(int fast) { state().fast.store(fast, std::
 
 RECORDING_API void recording_reset_context(int device) {
   const std::lock_guard lock(state().mutex);
-  const auto found = state().primary.find(device);
-  if (found == state().primary.end()) return;
-  found->second->destroyed = true;
-  // Its memory ends with it.
-  std::erase_if(state().allocations, [&](const auto& each) {
-    if (each.second.context != found->second->id) return false;
-    state().ended.insert({each.first, each.second.bytes});
-    return true;
-  });
-  state().primary.erase(found);
+  state().end_primary(device);
 }
 
 RECORDING_API void recording_set_throttle_reasons(unsigned long long reasons) {

@@ -137,6 +137,8 @@ struct State {
   Result ordered(const char* api);
   /// The calling thread's context, or null. Needs the lock.
   ContextRecord* current();
+  /// Ends the device's context, if it has one, with its memory. Needs the lock.
+  void end_primary(int device);
 };
 
 /// Lives until the process ends.

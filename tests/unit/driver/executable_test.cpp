@@ -215,7 +215,8 @@ TEST_F(ExecutableTest, refuses_a_plan_of_more_workspaces_than_a_launch_has_room_
                                 parse_problem("reduce[dtype=f16]{m=1024,k=256}", op), device_);
     FAIL() << "nine workspaces";
   } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(), "reduce[dtype=f16]{m=1024,k=256} has 2 dims and 9 workspaces; at most 8 and 8 can be launched");
+    EXPECT_STREQ(error.what(),
+                 "reduce[dtype=f16]{m=1024,k=256} has 2 dims and 9 workspaces; at most 8 and 8 can be launched");
   }
 }
 

@@ -103,9 +103,11 @@ TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
       for (KnownConfig& config : each.configs) config.implementation_hash = wide_hash;
       each.configs.push_back({plain_hash, Config::parse("plain{num_warps=2}"), 1500, std::nullopt, false});
     }
-    return learn(interface_, spec_, device_, known, [&](const std::string& hash) -> const ImplementationRecipe& {
-      return hash == wide_hash ? wide_ : plain_;
-    }).value();
+    return learn(interface_, spec_, device_, known,
+                 [&](const std::string& hash) -> const ImplementationRecipe& {
+                   return hash == wide_hash ? wide_ : plain_;
+                 })
+        .value();
   };
   const LossModel one = learned_as("hash 1", "hash 2"), other = learned_as("hash 2", "hash 1");
   EXPECT_THAT(one.space().implementations, ElementsAre("hash 2", "hash 1")) << "plain, wide";
@@ -116,7 +118,8 @@ TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
     return model.loss(model.space().of(interface_, hash, recipe, Config::parse(config), problem, device_).value());
   };
   EXPECT_EQ(loss_of(one, "hash 1", wide_, kBroad), loss_of(other, "hash 2", wide_, kBroad));
-  EXPECT_EQ(loss_of(one, "hash 2", plain_, "plain{num_warps=2}"), loss_of(other, "hash 1", plain_, "plain{num_warps=2}"));
+  EXPECT_EQ(loss_of(one, "hash 2", plain_, "plain{num_warps=2}"),
+            loss_of(other, "hash 1", plain_, "plain{num_warps=2}"));
 }
 
 TEST_F(Learn, has_neither_bases_nor_what_failed_somewhere_among_its_configs) {
