@@ -52,7 +52,7 @@ std::optional<std::vector<Server>> read_servers(Database& database, std::int64_t
       "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL ORDER BY p.id, w.role",
       spec, device, name(mode));
   while (winner.next()) {
-    const bool is_known = std::ranges::binary_search(known, winner.text(3));
+    const bool is_known = std::ranges::find(known, winner.text(3)) != known.end();
     if (!is_known && winner.integer(5) > learned_at) return std::nullopt;
     if (is_known) add(winner, decode_role(winner.text(4)));
   }

@@ -89,6 +89,21 @@ TEST_F(StoreLossModels, that_do_not_know_a_younger_winner_are_out_of_date) {
   EXPECT_THAT(servers(), ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}")) << "and serves nobody";
 }
 
+TEST_F(StoreLossModels, find_who_can_serve_in_whatever_order_they_name_implementations) {
+  // By names of implementations, which is no order of their hashes.
+  FeatureSpace space = onchip_space();
+  ASSERT_THAT(space.implementations, ElementsAre("impl-1"));
+  space.implementations = {"impl-3", "impl-1", "impl-2"};
+  const LossModel model = test::model_of(space, {.feature = 1, .cut = 1.0F, .below = 1.0, .otherwise = 0.0}, {}, 16);
+  for (const char* hash : {"impl-2", "impl-3"}) store_.put_implementation(key_.interface_hash, onchip(hash));
+  put_server(store_, softmax_key(16, 100), onchip_config(8), WinnerRole::best, "impl-2");
+  put_server(store_, softmax_key(24, 100), onchip_config(2), WinnerRole::best, "impl-3");
+  store_.put_loss_model(key_, MeasureMode::cold, model);
+  EXPECT_THAT(servers(), ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}",
+                                     "16x100 best onchip{num_warps=8,static_dims=1}",
+                                     "24x100 best onchip{num_warps=2,static_dims=1}"));
+}
+
 TEST_F(StoreLossModels, have_no_spares_that_went_wrong_anywhere_and_were_not_right_there_since) {
   store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
   put_spare(store_, key_, onchip_config(2, 0));
