@@ -2,8 +2,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
@@ -156,6 +158,29 @@ TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
   for (const auto& row : json["rows"]) EXPECT_TRUE(contains(row["device"].get<std::string>(), "NVIDIA H200"));
   const auto served = json_here({"query", "rmsnorm", "rows=8192", "cols=4096", "dtype=bf16"});
   EXPECT_EQ(served["rows"][0]["match_fit"], "exact");
+}
+
+TEST(ShippedWinners, have_all_servers_that_their_shapes_tell_of) {
+  const Store store(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read});
+  const std::string device = store.devices().front().fingerprint();
+  for (const char* spec :
+       {"softmax[dtype=bf16]", "gemm[dtype=bf16]", "rmsnorm[dtype=bf16]", "layernorm[dtype=bf16]",
+        "add_rmsnorm[dtype=bf16,store=yes]", "swiglu[dtype=bf16,layout=packed]", "bias_act[dtype=bf16,act=gelu]"}) {
+    const OpInterface interface = store.interface_of(std::string(spec, std::strchr(spec, '['))).value();
+    const std::vector<std::int64_t> ones(interface.dims.size(), 1);
+    const ProblemKey key{make_problem(parse_spec(spec, interface), interface, ones), interface.hash(), device};
+    const auto learned = store.learned(key, MeasureMode::cold);
+    ASSERT_TRUE(learned) << spec;
+    const auto identities = [](const std::vector<Server>& servers) {
+      std::multiset<std::pair<std::string, std::string>> found;
+      for (const Server& each : servers) found.emplace(each.implementation_hash, each.config.text());
+      return found;
+    };
+    const auto tuned = store.tuned_shapes(key, MeasureMode::cold);
+    const auto known = identities(servers_of(store.known_shapes(key, MeasureMode::cold, tuned)));
+    EXPECT_GT(known.size(), 100U) << spec;
+    EXPECT_EQ(identities(learned->servers), known) << spec;
+  }
 }
 
 TEST_F(ImportVerb, keeps_what_has_the_better_evidence) {
