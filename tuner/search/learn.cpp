@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,8 +29,9 @@ FeatureSpace space_of(const std::vector<KnownShape>& known, std::size_t dims) {
       for (const auto& value : each.config.values) parameters.insert(value.first);
     }
   }
-  const auto hashes = implementations | std::views::values;
-  return {{hashes.begin(), hashes.end()}, {parameters.begin(), parameters.end()}, dims};
+  FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims};
+  for (const auto& [name, hash] : implementations) space.implementations.push_back(hash);
+  return space;
 }
 
 /// Those that were timed at a shape, but the base, each once, by text and hash of the implementation.
