@@ -8,6 +8,9 @@ namespace tilewright {
 /// Dims of an op: what the launch library finds a plan by has room for so many.
 inline constexpr std::size_t kMostDims = 8;
 
+/// Values that the host computes for a plan's kernels.
+inline constexpr std::size_t kMostValues = 8;
+
 /// Workspaces of a plan: a launch has their addresses on its stack.
 inline constexpr std::size_t kMostWorkspaces = 8;
 

@@ -186,6 +186,9 @@ class Planner {
       case KernelParam::Kind::workspace:
         index = workspace_index(param.name);
         break;
+      case KernelParam::Kind::value:
+        index = value_index(param.name);
+        break;
     }
     if (index) kernel.params.push_back({param.kind, *index});
     return index.has_value();
@@ -231,6 +234,14 @@ class Planner {
     }
     plan_.workspaces.push_back({name, static_cast<std::size_t>(bytes), recipe.zero});
     return plan_.workspaces.size() - 1;
+  }
+
+  std::size_t value_index(const std::string& name) {
+    if (const auto index = index_of(plan_.values, name)) return *index;
+    const auto at = index_of(recipe_.values, name);
+    if (!at) wrong_recipe(fmt::format("there is no value '{}'", name));
+    plan_.values.push_back({name, recipe_.values[*at].value.integer(scope_)});
+    return plan_.values.size() - 1;
   }
 
   bool align_args() {

@@ -30,7 +30,7 @@ using Extent = std::array<std::uint32_t, 3>;
 }
 
 /// A parameter of a planned kernel. `index` points, by kind: ptr and scalar, into LaunchPlan::args; dim, into the
-/// problem's dims; map, into LaunchPlan::maps; workspace, into LaunchPlan::workspaces.
+/// problem's dims; map, into LaunchPlan::maps; workspace, into LaunchPlan::workspaces; value, into LaunchPlan::values.
 struct PlannedParam {
   /// The index of a ptr, scalar or map whose argument this problem's attributes leave out. A kernel keeps one signature
   /// whatever the attributes are, so it is then launched with a null pointer, a scalar 0, a map of zeros.
@@ -83,6 +83,11 @@ struct PlannedWorkspace {
   WorkspaceRecipe::Zero zero = WorkspaceRecipe::Zero::never;
 };
 
+struct PlannedValue {
+  std::string name;
+  std::int64_t value = 0;
+};
+
 /// An argument that this problem's attributes call for, in call order.
 struct PlannedArg {
   std::string name;
@@ -99,7 +104,7 @@ struct PlannedArg {
   std::optional<std::size_t> pitch;
 };
 
-/// Kernels whose `when` is false are left out, and so are the maps and workspaces that only they use.
+/// Kernels whose `when` is false are left out, and so are the maps, workspaces and values that only they use.
 struct LaunchPlan {
   /// In launch order, one at least.
   std::vector<PlannedKernel> kernels;
@@ -107,6 +112,7 @@ struct LaunchPlan {
   std::vector<PlannedArg> args;
   std::vector<PlannedMap> maps;
   std::vector<PlannedWorkspace> workspaces;
+  std::vector<PlannedValue> values;
 };
 
 /// Why a config cannot serve a problem on a device.

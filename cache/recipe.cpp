@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::array<std::string_view, 5> kParamKinds{"ptr", "dim", "scalar", "map", "workspace"};
+constexpr std::array<std::string_view, 6> kParamKinds{"ptr", "dim", "scalar", "map", "workspace", "value"};
 constexpr std::array<std::string_view, 3> kZeros{"never", "once", "each"};
 constexpr std::string_view kOpDtype = "dtype";
 
@@ -40,6 +40,8 @@ nlohmann::json json_of(const TensorMapRecipe& map) {
 nlohmann::json json_of(const WorkspaceRecipe& workspace) {
   return {{"name", workspace.name}, {"bytes", workspace.bytes.text()}, {"zero", name(workspace.zero)}};
 }
+
+nlohmann::json json_of(const ValueRecipe& value) { return {{"name", value.name}, {"value", value.value.text()}}; }
 
 nlohmann::json json_of(const KernelRecipe& kernel) {
   nlohmann::json params = nlohmann::json::array();
@@ -106,6 +108,8 @@ WorkspaceRecipe read_workspace(JsonObject& object) {
   workspace.zero = *known;
   return workspace;
 }
+
+ValueRecipe read_value(JsonObject& object) { return {object.text("name"), read_formula(object, "value")}; }
 
 KernelRecipe read_kernel(JsonObject& object) {
   KernelRecipe kernel;
@@ -175,6 +179,7 @@ nlohmann::json to_json(const ImplementationRecipe& recipe) {
                       {"kernels", array_of(recipe.kernels)}};
   // Left out where there are none: programs from before they were there read such recipes.
   for (const auto& [dim, cover] : recipe.covers) json["covers"][dim] = cover.text();
+  if (!recipe.values.empty()) json["values"] = array_of(recipe.values);
   return json;
 }
 
@@ -195,6 +200,7 @@ ImplementationRecipe recipe_from_json(const nlohmann::json& json) {
   }
   recipe.maps = read_array(object, "maps", read_map);
   recipe.workspaces = read_array(object, "workspaces", read_workspace);
+  if (object.has("values")) recipe.values = read_array(object, "values", read_value);
   recipe.kernels = read_array(object, "kernels", read_kernel);
   object.finish();
   return recipe;

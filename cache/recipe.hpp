@@ -17,9 +17,10 @@
 /// (source, space) stays with the tuner.
 namespace tilewright {
 
-/// One parameter of a kernel, in the order of its signature: "ptr:x", "dim:rows", "scalar:eps", "map:a", "workspace:p".
+/// One parameter of a kernel, in the order of its signature: "ptr:x", "dim:rows", "scalar:eps", "map:a", "workspace:p",
+/// "value:chunks".
 struct KernelParam {
-  enum class Kind : std::uint8_t { ptr, dim, scalar, map, workspace };
+  enum class Kind : std::uint8_t { ptr, dim, scalar, map, workspace, value };
   Kind kind = Kind::ptr;
   std::string name;
   friend bool operator==(const KernelParam&, const KernelParam&) = default;
@@ -60,6 +61,13 @@ struct WorkspaceRecipe {
   friend bool operator==(const WorkspaceRecipe&, const WorkspaceRecipe&) = default;
 };
 
+/// A whole number that the host computes for kernels: 64 bits, the same for all launches of a problem.
+struct ValueRecipe {
+  std::string name;
+  Formula value;
+  friend bool operator==(const ValueRecipe&, const ValueRecipe&) = default;
+};
+
 /// "never", "once", "each".
 [[nodiscard]] std::string_view name(WorkspaceRecipe::Zero zero) noexcept;
 [[nodiscard]] std::optional<WorkspaceRecipe::Zero> zero_from(std::string_view name) noexcept;
@@ -98,6 +106,7 @@ struct ImplementationRecipe {
   std::map<std::string, Formula> align;
   std::vector<TensorMapRecipe> maps;
   std::vector<WorkspaceRecipe> workspaces;
+  std::vector<ValueRecipe> values;
   std::vector<KernelRecipe> kernels;
   friend bool operator==(const ImplementationRecipe&, const ImplementationRecipe&) = default;
 };

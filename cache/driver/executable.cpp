@@ -28,7 +28,7 @@ std::uint32_t threads_of(const PlannedKernel& kernel) { return kernel.block[0] *
 /// A kernel with everything of its launch that does not change between calls, in the order in which a launch reads it.
 struct alignas(64) Executable::Launchable {
   /// Which of a launch's values a parameter is one of.
-  enum class From : std::uint8_t { absent, argument, dim, map, workspace };
+  enum class From : std::uint8_t { absent, argument, number, map, workspace };
   struct Param {
     From from = From::absent;
     std::uint8_t index = 0;
@@ -40,7 +40,7 @@ struct alignas(64) Executable::Launchable {
   std::array<LaunchAttribute, 2> attributes{};
 };
 
-void Executable::prepare(Launchable& ready, const PlannedKernel& kernel, Function function) {
+void Executable::prepare(Launchable& ready, const PlannedKernel& kernel, std::size_t dims, Function function) {
   using From = Launchable::From;
   if (kernel.params.size() > kMostParams) {
     throw DeviceError(fmt::format("kernel '{}' has {} parameters; at most {} can be launched", kernel.entry,
@@ -77,7 +77,11 @@ void Executable::prepare(Launchable& ready, const PlannedKernel& kernel, Functio
         made.from = From::argument;
         break;
       case KernelParam::Kind::dim:
-        made.from = From::dim;
+        made.from = From::number;
+        break;
+      case KernelParam::Kind::value:
+        made.from = From::number;
+        made.index = static_cast<std::uint8_t>(dims + param.index);
         break;
       case KernelParam::Kind::map:
         made.from = From::map;
@@ -116,7 +120,7 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     // The grid is what is being asked for: any whole number of clusters gives the same answer. A kernel without
     // clusters is one of clusters of one block.
     Launchable ready;
-    prepare(ready, kernel, function_of(kernel));
+    prepare(ready, kernel, problem.dims.size(), function_of(kernel));
     ready.attributes[0] = {.id = LaunchAttribute::Id::cluster_dimension, .padding = 0, .value = {}};
     ready.attributes[0].value.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
     ready.config.attribute_count = 1;
@@ -138,14 +142,17 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     throw DeviceError(
         fmt::format("{} has {} tensor maps; at most {} can be launched", config.text(), plan_.maps.size(), kMostMaps));
   }
-  if (problem.dims.size() > kMostDims || plan_.workspaces.size() > kMostWorkspaces) {
-    throw DeviceError(fmt::format("{} has {} dims and {} workspaces; at most {} and {} can be launched", problem.key(),
-                                  problem.dims.size(), plan_.workspaces.size(), kMostDims, kMostWorkspaces));
+  if (problem.dims.size() > kMostDims || plan_.workspaces.size() > kMostWorkspaces ||
+      plan_.values.size() > kMostValues) {
+    throw DeviceError(fmt::format("{} has {} dims, {} workspaces and {} values; at most {}, {} and {} can be launched",
+                                  problem.key(), problem.dims.size(), plan_.workspaces.size(), plan_.values.size(),
+                                  kMostDims, kMostWorkspaces, kMostValues));
   }
   maps_ = std::make_shared<std::vector<std::unique_ptr<TensorMaps>>>();
   for (const PlannedMap& map : plan_.maps) maps_->push_back(std::make_unique<TensorMaps>(driver, map));
   map_count_ = static_cast<std::uint32_t>(plan_.maps.size());
-  for (const auto& dim : problem.dims) dims_.push_back(dim.second);
+  for (const auto& dim : problem.dims) numbers_.push_back(dim.second);
+  for (const PlannedValue& value : plan_.values) numbers_.push_back(value.value);
   clears_ = std::ranges::any_of(plan_.workspaces, [](const PlannedWorkspace& workspace) {
     return workspace.zero == WorkspaceRecipe::Zero::each && workspace.bytes > 0;
   });
@@ -153,14 +160,14 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
   kernel_count_ = static_cast<std::uint32_t>(plan_.kernels.size());
   const std::shared_ptr<Launchable[]> ready(new Launchable[plan_.kernels.size()]);
   for (std::size_t i = 0; i < plan_.kernels.size(); ++i)
-    prepare(ready.get()[i], plan_.kernels[i], function_of(plan_.kernels[i]));
+    prepare(ready.get()[i], plan_.kernels[i], problem.dims.size(), function_of(plan_.kernels[i]));
   kernels_ = ready;
 }
 
 void Executable::prefetch() const noexcept {
   __builtin_prefetch(kernels_.get());
   __builtin_prefetch(&kernels_.get()->params);
-  __builtin_prefetch(dims_.data());
+  __builtin_prefetch(numbers_.data());
 }
 
 int Executable::launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept {
@@ -176,8 +183,8 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   }
   // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them. Where
   // they are found is looked up, since a branch for each would be guessed wrong after all that the driver did.
-  std::array<void*, kMostDims> dims;
-  for (std::size_t i = 0; i < dims_.size(); ++i) dims[i] = const_cast<std::int64_t*>(&dims_[i]);
+  std::array<void*, kMostDims + kMostValues> numbers;
+  for (std::size_t i = 0; i < numbers_.size(); ++i) numbers[i] = const_cast<std::int64_t*>(&numbers_[i]);
   std::array<TensorMap, kMostMaps> made_maps;
   std::array<void*, kMostMaps> maps;
   for (std::uint32_t i = 0; i < map_count_; ++i) {
@@ -196,7 +203,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros.
   static constexpr TensorMap kZeros{};
   static void* const kAbsent = const_cast<TensorMap*>(&kZeros);
-  const std::array<void* const*, 5> sources{&kAbsent, args.data(), dims.data(), maps.data(), spaces.data()};
+  const std::array<void* const*, 5> sources{&kAbsent, args.data(), numbers.data(), maps.data(), spaces.data()};
 
   std::array<void*, kMostParams> params;
   for (std::uint32_t k = 0; k < kernel_count_; ++k) {

@@ -46,9 +46,9 @@ class Executable {
 
  private:
   struct Launchable;
-  static void prepare(Launchable& ready, const PlannedKernel& kernel, Function function);
+  static void prepare(Launchable& ready, const PlannedKernel& kernel, std::size_t dims, Function function);
 
-  // A launch reads the members down to `dims_`, and what the driver does between two launches drives them out of the
+  // A launch reads the members down to `numbers_`, and what the driver does between two launches drives them out of the
   // processor's first-level cache: they lie together. So does what each launch runs, which is marked hot.
   const DriverTable* table_;
   std::shared_ptr<const Launchable[]> kernels_;
@@ -56,7 +56,8 @@ class Executable {
   std::uint32_t map_count_ = 0;
   /// Some workspace is zeroed each time.
   bool clears_ = false;
-  std::vector<std::int64_t> dims_;
+  /// The problem's dims, and then the plan's values.
+  std::vector<std::int64_t> numbers_;
   /// Of the plan's maps, in its order.
   std::shared_ptr<std::vector<std::unique_ptr<TensorMaps>>> maps_;
   const Driver* driver_;

@@ -27,10 +27,10 @@ struct Function {
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
     bias_act_dense(const typename Config::dtype* x, const typename Config::dtype* bias, typename Config::dtype* y,
-                   long long rows, long long cols) {
+                   long long rows, long long cols, long long across_inverse) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
-  dense<Config>(SideBySide<T, 1>{x}, Bias<T>{bias}, y, rows, cols, bias_act::Function<Config>{});
+  dense<Config>(SideBySide<T, 1>{x}, Bias<T>{bias}, y, rows, cols, across_inverse, bias_act::Function<Config>{});
 }
 
 template <class Config>

@@ -33,11 +33,11 @@ struct Function {
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
     bias_act_dropout_dense(long long rows, long long cols, const typename Config::dtype* x,
-                           const typename Config::dtype* bias, typename Config::dtype* y, float scale, float p,
-                           unsigned long long seed, unsigned long long offset) {
+                           const typename Config::dtype* bias, typename Config::dtype* y, long long across_inverse,
+                           float scale, float p, unsigned long long seed, unsigned long long offset) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
-  dense<Config>(SideBySide<T, 1>{x}, Bias<T>{bias}, y, rows, cols,
+  dense<Config>(SideBySide<T, 1>{x}, Bias<T>{bias}, y, rows, cols, across_inverse,
                 bias_act_dropout::Function<Config>{scale, {p, seed, offset}});
 }
 

@@ -68,12 +68,13 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
-    swiglu_dense(const typename Config::dtype* gate_up, typename Config::dtype* y, long long rows, long long cols) {
+    swiglu_dense(const typename Config::dtype* gate_up, typename Config::dtype* y, long long rows, long long cols,
+                 long long across_inverse) {
   using namespace tilewright::elementwise;
   using T = typename Config::dtype;
   using Half = SideBySide<T, 2>;
   const T* const up = gate_up + (Config::cols ? Config::cols : cols);
-  dense<Config>(Half{gate_up}, Half{up}, y, rows, cols, swiglu::Function<T>{});
+  dense<Config>(Half{gate_up}, Half{up}, y, rows, cols, across_inverse, swiglu::Function<T>{});
 }
 
 template <class Config>

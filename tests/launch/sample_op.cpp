@@ -142,6 +142,7 @@ ImplementationRecipe reduce_split() {
   recipe.workspaces = {{"partial", f("split * m * 4"), WorkspaceRecipe::Zero::never},
                        {"sums", f("m * 4"), WorkspaceRecipe::Zero::each},
                        {"counter", f("max(256, m / 64)"), WorkspaceRecipe::Zero::once}};
+  recipe.values = {{"chunks", f("ceil_div(k, 64)")}};
   KernelRecipe first;
   first.entry = "reduce_partial";
   first.when = f("1");
@@ -154,7 +155,7 @@ ImplementationRecipe reduce_split() {
   KernelRecipe second;
   second.entry = "reduce_final";
   second.when = f("split > 1");
-  second.params = params({{workspace, "partial"}, {ptr, "y"}, {dim, "m"}});
+  second.params = params({{workspace, "partial"}, {ptr, "y"}, {dim, "m"}, {value, "chunks"}});
   second.grid = {f("max_active_clusters"), f("2")};
   second.block = {f("64"), f("2")};
   second.shared_bytes = f("0");
@@ -163,7 +164,7 @@ ImplementationRecipe reduce_split() {
   return recipe;
 }
 
-std::vector<std::byte> reduce_binary() { return recorded_binary("partial_symbol 128 8 8 8 8\nfinal_symbol 8 8 8\n"); }
+std::vector<std::byte> reduce_binary() { return recorded_binary("partial_symbol 128 8 8 8 8\nfinal_symbol 8 8 8 8\n"); }
 
 std::vector<KernelFacts> reduce_kernels() {
   return {facts("reduce_partial", "partial_symbol"), facts("reduce_final", "final_symbol")};

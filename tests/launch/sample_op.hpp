@@ -29,7 +29,8 @@ namespace tilewright::testing {
 [[nodiscard]] ImplementationRecipe strided_plain();
 [[nodiscard]] std::vector<std::byte> strided_binary();
 
-/// `reduce`: two kernels in order, a tensor map, a cluster, a dependent launch, and a workspace of each kind of clearing.
+/// `reduce`: two kernels in order, a tensor map, a cluster, a dependent launch, a workspace of each kind of clearing,
+/// and a value.
 [[nodiscard]] OpInterface reduce_interface();
 [[nodiscard]] ImplementationRecipe reduce_split();
 [[nodiscard]] std::vector<std::byte> reduce_binary();

@@ -98,6 +98,9 @@ class CpuExecutable : public DeviceExecutable {
         case KernelParam::Kind::workspace:
           params.push_back(const_cast<Address*>(&args.workspaces[param.index]));
           break;
+        case KernelParam::Kind::value:
+          params.push_back(&plan_.values[param.index].value);
+          break;
         case KernelParam::Kind::map:
           break;  // refused when loaded
       }

@@ -37,10 +37,10 @@ struct Binary {
   std::size_t bytes;
 };
 
-/// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim (as a 64-bit integer), a
-/// tensor map, a workspace; or absent: 128 zero bytes will do for any.
+/// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim or one of the winner's
+/// values (64-bit integers), a tensor map, a workspace; or absent: 128 zero bytes will do for any.
 struct Param {
-  enum class Kind : std::uint8_t { argument, dim, map, workspace, absent } kind;
+  enum class Kind : std::uint8_t { argument, dim, value, map, workspace, absent } kind;
   std::uint8_t index;
 };
 
@@ -95,6 +95,8 @@ struct Winner {
   std::uint32_t map_count;
   const Workspace* workspaces;
   std::uint32_t workspace_count;
+  const std::int64_t* values;
+  std::uint32_t value_count;
   /// Bytes that each argument's address, and its pitch, must be a multiple of; 1 for scalars.
   const std::uint32_t* alignment;
   std::uint32_t argument_count;
@@ -250,7 +252,7 @@ class Writing {
     const auto plan = plan_of(interface, recipe, row, kUnbounded, kUnbounded);
     if (!plan) return refuse("is not legal");
 
-    std::string kernels, params, maps, workspaces, alignment, dims;
+    std::string kernels, params, maps, workspaces, values, alignment, dims;
     for (std::size_t k = 0; k < plan->kernels.size(); ++k) {
       const PlannedKernel& kernel = plan->kernels[k];
       const auto facts = std::ranges::find(build->kernels, kernel.entry, &KernelFacts::entry);
@@ -269,6 +271,8 @@ class Writing {
     for (const PlannedWorkspace& workspace : plan->workspaces) {
       workspaces += fmt::format("    {{{}, Workspace::Zero::{}}},\n", workspace.bytes, name(workspace.zero));
     }
+    for (const PlannedValue& value : plan->values)
+      values += fmt::format("{}{}", values.empty() ? "" : ", ", value.value);
     for (const PlannedArg& arg : plan->args)
       alignment += fmt::format("{}{}", alignment.empty() ? "" : ", ", arg.alignment);
     for (const auto& dim : row.problem.dims) dims += fmt::format("{}{}", dims.empty() ? "" : ", ", dim.second);
@@ -279,6 +283,7 @@ class Writing {
     if (!workspaces.empty()) {
       data += fmt::format("inline constexpr Workspace workspaces_{}[] = {{\n{}}};\n", number, workspaces);
     }
+    if (!values.empty()) data += fmt::format("inline constexpr std::int64_t values_{}[] = {{{}}};\n", number, values);
     data += fmt::format("inline constexpr std::uint32_t alignment_{}[] = {{{}}};\n", number,
                         alignment.empty() ? "1" : alignment);
     data += fmt::format("inline constexpr std::int64_t dims_{}[] = {{{}}};\n", number, dims);
@@ -286,10 +291,11 @@ class Writing {
       return list.empty() ? std::string("nullptr") : fmt::format("{}_{}", what, number);
     };
     return fmt::format(
-        "    {{dims_{0}, {1}, {2:.1f}, &{3}, kernels_{0}, {4}, {5}, {6}, {7}, {8}, alignment_{0}, {9}}},\n", number,
-        quoted(config), trial.timing.value_or(Timing{}).median_ns, binary(build->binary_hash), plan->kernels.size(),
-        pointer("maps", plan->maps), plan->maps.size(), pointer("workspaces", plan->workspaces),
-        plan->workspaces.size(), plan->args.size());
+        "    {{dims_{0}, {1}, {2:.1f}, &{3}, kernels_{0}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, "
+        "alignment_{0}, {11}}},\n",
+        number, quoted(config), trial.timing.value_or(Timing{}).median_ns, binary(build->binary_hash),
+        plan->kernels.size(), pointer("maps", plan->maps), plan->maps.size(), pointer("workspaces", plan->workspaces),
+        plan->workspaces.size(), pointer("values", plan->values), plan->values.size(), plan->args.size());
   }
 
   static constexpr std::int64_t kUnbounded = 2147483647;
@@ -334,6 +340,7 @@ class Writing {
   static std::string param_text(const PlannedParam& param) {
     const char* kind = "argument";
     if (param.kind == KernelParam::Kind::dim) kind = "dim";
+    if (param.kind == KernelParam::Kind::value) kind = "value";
     if (param.kind == KernelParam::Kind::map) kind = "map";
     if (param.kind == KernelParam::Kind::workspace) kind = "workspace";
     if (param.is_absent()) return "{Param::Kind::absent, 0}, ";

@@ -7,12 +7,13 @@
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //
 // Whatever the width, no lane is idle, and there are no edges: vectors lie within a row (cols % vec = 0), or are single
-// elements, of which a warp takes neighbours. Row and column follow from the index by a division, by a constant where cols
-// is one (static_dims = 1), and everything up to the addresses is counted in 32 bits: what makes small matrices fast. What
-// tiled.cuh has and this has not: row pitches, any address, a bias that is loaded once.
+// elements, of which a warp takes neighbours. Row and column follow from the index by a division, which is a
+// multiplication and a shift also where cols is no constant (static_dims = 0), and everything up to the addresses is counted
+// in 32 bits: what makes small matrices fast. What tiled.cuh has and this has not: row pitches, any address, a bias that is loaded once.
 //
 // The function is that of tiled.cuh. y may be x itself, element by element.
 
+#include "device/divide.cuh"
 #include "device/elementwise/tiled.cuh"
 
 namespace tilewright::elementwise {
@@ -23,10 +24,10 @@ struct SideBySide {
   const T* begin;
 };
 
-// `other` is a bias, or lies beside x.
+// `other` is a bias, or lies beside x. `across_inverse` is the value of that name.
 template <class Config, int kMatrices, class T, class Other, class Function>
 __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T* y, i64 rows, i64 width,
-                                      const Function& function) {
+                                      i64 across_inverse, const Function& function) {
   constexpr u32 kVec = Config::vec;
   constexpr u32 kThreads = Config::num_warps * kWarpSize;
   constexpr u32 kTile = kThreads * Config::unroll;
@@ -39,13 +40,17 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
   const u32 vectors = static_cast<u32>(rows) * across;
   const u32 first = blockIdx.x * kTile + threadIdx.x;
 
+  const auto row_of = [=](u32 i) {
+    return Config::cols ? i / across : divide_by_inverse(i, static_cast<u64>(across_inverse));
+  };
+
   // Vectors from + kThreads · u. All loads are under way before the first has arrived. Where rows follow one another as those
   // of y do, addresses are the first one's and a constant.
   const auto process = [&]<int kCount>(u32 from) {
     const u64 begin = u64{from} * kVec;
     const auto place = [&](int u) -> u64 {
       const u32 i = from + u * kThreads;
-      return kMatrices == 1 ? begin + u * kThreads * kVec : i * kVec + i / across * cols * (kMatrices - 1);
+      return kMatrices == 1 ? begin + u * kThreads * kVec : i * kVec + row_of(i) * cols * (kMatrices - 1);
     };
     Packed<T, kVec> loaded[kCount];
     Packed<T, kVec> beside[kCount];
@@ -53,7 +58,8 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
     for (int u = 0; u < kCount; ++u) {
       loaded[u] = load_packed<kVec, kLoadOfFirst<Config>>(x.begin + place(u));
       if constexpr (kBias) {
-        beside[u] = load_packed<kVec, Load::kConstant>(other.begin + (from + u * kThreads) % across * kVec);
+        const u32 i = from + u * kThreads;
+        beside[u] = load_packed<kVec, Load::kConstant>(other.begin + (i - row_of(i) * across) * kVec);
       } else {
         beside[u] = load_packed<kVec, kLoadOfOthers<Config>>(other.begin + place(u));
       }
@@ -65,7 +71,7 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
       float others[kVec];
       to_float(loaded[u], values);
       to_float(beside[u], others);
-      function.template apply<static_cast<int>(kVec)>(values, others, i / across, i % across * kVec);
+      function.template apply<static_cast<int>(kVec)>(values, others, row_of(i), (i - row_of(i) * across) * kVec);
       store_vector<kStoreOfY<Config>>(y + begin + u * kThreads * kVec, from_float<T>(values));
     }
   };

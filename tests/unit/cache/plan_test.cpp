@@ -79,6 +79,20 @@ TEST(Plan, one_kernel_gets_its_geometry_parameters_and_alignment) {
   EXPECT_THAT(plan.workspaces, IsEmpty());
 }
 
+TEST(Plan, values_are_computed_for_the_problem_and_the_config_once_each) {
+  ImplementationRecipe recipe = gemm_tma();
+  recipe.values = {
+      {"unused", formula("m / 0")}, {"k_blocks", formula("ceil_div(k, block_k)")}, {"sms", formula("sm_count")}};
+  recipe.kernels[0].params = {{Kind::value, "sms"}, {Kind::value, "k_blocks"}};
+  recipe.kernels[1].params = {{Kind::value, "k_blocks"}};
+  const LaunchPlan plan = legal(plan_gemm(kTma, kGemm, recipe));
+  ASSERT_THAT(plan.values, SizeIs(2));
+  EXPECT_EQ(plan.values[0].value, 132);
+  EXPECT_EQ(plan.values[1].value, 16);
+  EXPECT_THAT(plan.kernels[0].params, ElementsAre(PlannedParam{Kind::value, 0}, PlannedParam{Kind::value, 1}));
+  EXPECT_THAT(plan.kernels[1].params, ElementsAre(PlannedParam{Kind::value, 1}));
+}
+
 TEST(Plan, several_kernels_share_a_workspace_and_use_maps_and_a_cluster) {
   const LaunchPlan plan = legal(plan_gemm(kTma, kGemm));
   ASSERT_THAT(plan.kernels, SizeIs(2));
@@ -284,7 +298,7 @@ TEST(Plan, a_recipe_that_names_what_does_not_exist_is_a_mistake_of_the_definitio
   const std::pair<KernelParam, const char*> cases[] = {
       {{Kind::ptr, "bais"}, "there is no argument 'bais'"},  {{Kind::scalar, "beta"}, "there is no argument 'beta'"},
       {{Kind::dim, "rows"}, "there is no dim 'rows'"},       {{Kind::map, "b"}, "there is no tensor map 'b'"},
-      {{Kind::workspace, "w"}, "there is no workspace 'w'"},
+      {{Kind::workspace, "w"}, "there is no workspace 'w'"}, {{Kind::value, "v"}, "there is no value 'v'"},
   };
   for (const auto& [param, message] : cases) {
     ImplementationRecipe recipe = gemm_tma();

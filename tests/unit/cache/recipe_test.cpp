@@ -59,6 +59,20 @@ TEST(Recipe, json_says_what_blocks_cover_only_where_the_recipe_does) {
   EXPECT_THAT(error_of<CacheError>([&] { (void)recipe_from_json(stored); }), HasSubstr("covers: cols: expected"));
 }
 
+TEST(Recipe, json_has_values_only_where_the_recipe_does) {
+  ImplementationRecipe recipe = softmax_onchip();
+  EXPECT_FALSE(to_json(recipe).contains("values"));
+  recipe.values.push_back({"chunks", test::formula("cols / vec")});
+  recipe.kernels[0].params.push_back({KernelParam::Kind::value, "chunks"});
+  json stored = to_json(recipe);
+  EXPECT_EQ(stored["values"], (json::array({{{"name", "chunks"}, {"value", "cols / vec"}}})));
+  EXPECT_EQ(stored["kernels"][0]["params"][4], "value:chunks");
+  EXPECT_EQ(recipe_from_json(stored), recipe);
+  stored["values"][0]["value"] = "(";
+  EXPECT_THAT(error_of<CacheError>([&] { (void)recipe_from_json(stored); }),
+              HasSubstr("recipe of onchip: values[0]: value: expected"));
+}
+
 TEST(Recipe, json_has_a_maps_workspace_in_place_of_its_argument) {
   ImplementationRecipe recipe = gemm_tma();
   EXPECT_FALSE(to_json(recipe)["maps"][0].contains("workspace"));
@@ -94,7 +108,7 @@ TEST(Recipe, a_kernel_is_launched_unless_it_says_otherwise) { EXPECT_EQ(KernelRe
 
 TEST(Recipe, kernel_parameters_are_text_both_ways) {
   using Kind = KernelParam::Kind;
-  for (const Kind kind : {Kind::ptr, Kind::dim, Kind::scalar, Kind::map, Kind::workspace}) {
+  for (const Kind kind : {Kind::ptr, Kind::dim, Kind::scalar, Kind::map, Kind::workspace, Kind::value}) {
     const KernelParam param{kind, "x"};
     EXPECT_EQ(kernel_param_from(text(param)), param);
   }

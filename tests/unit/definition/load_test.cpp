@@ -159,6 +159,14 @@ TEST(LoadDefinition, collects_maps_and_workspaces_of_all_kernels_once_each) {
   EXPECT_EQ(recipe.workspaces[1].zero, WorkspaceRecipe::Zero::once);
 }
 
+TEST(LoadDefinition, reads_values_that_the_host_computes) {
+  const ImplementationRecipe recipe = load_mix().implementation("tma").recipe;
+  ASSERT_EQ(recipe.values.size(), 1U);
+  EXPECT_EQ(recipe.values[0].name, "parts_of_k");
+  EXPECT_EQ(recipe.values[0].value.text(), "k / split_k");
+  EXPECT_EQ(text(recipe.kernels[1].params.back()), "value:parts_of_k");
+}
+
 TEST(LoadDefinition, gives_what_is_left_out_its_default) {
   const ImplementationRecipe plain = load_mix().implementation("plain").recipe;
   EXPECT_EQ(plain.requires_arch, "sm_80");

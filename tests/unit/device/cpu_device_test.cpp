@@ -82,6 +82,15 @@ TEST_F(CpuDevice, runs_a_kernel_with_its_pointers_scalars_and_dims) {
   EXPECT_EQ(y()[999], -1.0f);
 }
 
+TEST_F(CpuDevice, gives_a_kernel_the_values_of_its_plan) {
+  make_tensors(1000);
+  SmallOp op(999);
+  op.body = "if (i < n) y[i] = twice_n;";
+  op.load(*device_)->run(args(3.0f));
+  EXPECT_EQ(y()[0], 1998.0f);
+  EXPECT_EQ(y()[999], -1.0f);
+}
+
 TEST_F(CpuDevice, refuses_a_launch_with_too_few_arguments) {
   make_tensors(10);
   const auto executable = SmallOp(10).load(*device_);

@@ -8,7 +8,7 @@
 #include "tuner/device/device.hpp"
 #include "tuner/kernels_dir.hpp"
 
-/// An op of one kernel, y[i] = factor · x[i] for i < n, and what it takes to run it on a device. The kernel's body is the
+/// An op of one kernel, y[i] = factor · x[i] for i < n, with a value that is twice n, and what it takes to run it on a device. The kernel's body is the
 /// test's to change.
 namespace tilewright::testing {
 
@@ -42,7 +42,9 @@ struct SmallOp {
     kernel.params = {{KernelParam::Kind::ptr, "x"},
                      {KernelParam::Kind::ptr, "y"},
                      {KernelParam::Kind::scalar, "factor"},
-                     {KernelParam::Kind::dim, "n"}};
+                     {KernelParam::Kind::dim, "n"},
+                     {KernelParam::Kind::value, "twice_n"}};
+    recipe.values = {{"twice_n", Formula::parse("2 * n")}};
     kernel.grid = {Formula::parse("ceil_div(n, threads)")};
     kernel.block = {Formula::parse("threads")};
     recipe.kernels = {kernel};
@@ -56,7 +58,7 @@ struct SmallOp {
         "#include \"device/config.cuh\"\n"
         "namespace tilewright_generated { struct Config { static constexpr int threads = 64; }; }\n"
         "template <class Config>\n"
-        "__global__ void scale_plain(const float* x, float* y, float factor, long long n) {\n"
+        "__global__ void scale_plain(const float* x, float* y, float factor, long long n, long long twice_n) {\n"
         "  const long long i = blockIdx.x * (long long)Config::threads + threadIdx.x;\n  " +
         body + "\n}\n";
     request.name = "scale.cu";

@@ -111,6 +111,8 @@ TEST_F(ExecutableTest, launches_several_kernels_with_maps_workspaces_clusters_an
   EXPECT_EQ(launches[1].pdl, 1);
   EXPECT_EQ(param<Address>(launches[1], 0), partial.address());
   EXPECT_EQ(param<Address>(launches[1], 1), 0x20000U);
+  EXPECT_EQ(param<std::int64_t>(launches[1], 2), 1024);
+  EXPECT_EQ(param<std::int64_t>(launches[1], 3), 4) << "a value, ceil_div(k, 64)";
 
   const auto first_byte = [&](const Buffer& buffer) {
     unsigned char byte = 1;
@@ -201,23 +203,36 @@ TEST_F(ExecutableTest, returns_what_the_driver_answered) {
   EXPECT_EQ(recording_.launches().size(), 1U);
 }
 
-TEST_F(ExecutableTest, refuses_a_plan_of_more_workspaces_than_a_launch_has_room_for) {
+TEST_F(ExecutableTest, refuses_a_plan_of_more_workspaces_or_values_than_a_launch_has_room_for) {
   const OpInterface op = reduce_interface();
-  ImplementationRecipe recipe = reduce_split();
+  const auto complaint = [&](const ImplementationRecipe& recipe) -> std::string {
+    try {
+      const Executable executable(driver_, std::make_shared<const Module>(driver_, reduce_binary(), "reduce"),
+                                  reduce_kernels(), op, recipe, Config::parse("split{split=2,block_m=32}"),
+                                  parse_problem("reduce[dtype=f16]{m=1024,k=256}", op), device_);
+    } catch (const DeviceError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  ImplementationRecipe of_workspaces = reduce_split();
   for (int i = 0; i < 6; ++i) {
     const std::string name = fmt::format("more_{}", i);
-    recipe.workspaces.push_back({name, Formula::parse("256")});
-    recipe.kernels[0].params.push_back({KernelParam::Kind::workspace, name});
+    of_workspaces.workspaces.push_back({name, Formula::parse("256")});
+    of_workspaces.kernels[0].params.push_back({KernelParam::Kind::workspace, name});
   }
-  try {
-    const Executable executable(driver_, std::make_shared<const Module>(driver_, reduce_binary(), "reduce"),
-                                reduce_kernels(), op, recipe, Config::parse("split{split=2,block_m=32}"),
-                                parse_problem("reduce[dtype=f16]{m=1024,k=256}", op), device_);
-    FAIL() << "nine workspaces";
-  } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(),
-                 "reduce[dtype=f16]{m=1024,k=256} has 2 dims and 9 workspaces; at most 8 and 8 can be launched");
+  EXPECT_EQ(
+      complaint(of_workspaces),
+      "reduce[dtype=f16]{m=1024,k=256} has 2 dims, 9 workspaces and 1 values; at most 8, 8 and 8 can be launched");
+  ImplementationRecipe of_values = reduce_split();
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = fmt::format("more_{}", i);
+    of_values.values.push_back({name, Formula::parse("256")});
+    of_values.kernels[0].params.push_back({KernelParam::Kind::value, name});
   }
+  EXPECT_EQ(
+      complaint(of_values),
+      "reduce[dtype=f16]{m=1024,k=256} has 2 dims, 3 workspaces and 9 values; at most 8, 8 and 8 can be launched");
 }
 
 }  // namespace

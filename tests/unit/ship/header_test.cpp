@@ -34,6 +34,9 @@ constexpr const char* kApplication = R"cpp(
   static_assert(served->kernels[0].block[0] == 64 && served->argument_count == 3 && served->alignment[0] == 16);
   static_assert(winners::scale_f16_no::find(8, 65) == nullptr && winners::scale_f16_no::find(0, 0) == nullptr);
   static_assert(winners::reduce_f16::find(64, 256)->kernel_count == 2);
+  static_assert(
+      winners::reduce_f16::find(64, 256)->kernels[1].params[3].kind == winners::Param::Kind::value &&
+      winners::reduce_f16::find(64, 256)->values[winners::reduce_f16::find(64, 256)->kernels[1].params[3].index] == 4);
   static_assert(winners::reduce_f16::find(64, 256)->map_count == 1 &&
                 winners::reduce_f16::find(64, 256)->workspace_count == 3);
 

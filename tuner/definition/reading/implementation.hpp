@@ -27,7 +27,7 @@ struct ImplementationPart {
 [[nodiscard]] ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources,
                                                      Mistakes& mistakes);
 
-/// Reads the kernels of one implementation, and the tensor maps and workspaces that they define between them.
+/// Reads the kernels of one implementation, and the tensor maps, workspaces and values that they define between them.
 class KernelReader {
  public:
   /// `vocabulary` knows the implementation's parameters; `closure` is its device code, or null when that is missing.
@@ -40,7 +40,7 @@ class KernelReader {
   void finish();
 
  private:
-  /// A table `map.NAME` or `workspace.NAME`.
+  /// What stands under `map.NAME`, `workspace.NAME` or `value.NAME`.
   using Definitions = std::map<std::string, const Member*>;
 
   /// The parameters of a kernel that lists none: all arguments, then all dims.
@@ -51,6 +51,7 @@ class KernelReader {
   /// What a map lies over: an argument, or a workspace with a type.
   void read_target(Section& section, TensorMapRecipe& map);
   void read_workspace(const Member& member, ImplementationRecipe& recipe);
+  void read_value(const Member& member, ImplementationRecipe& recipe);
   /// True when `member` is to be read: the first of its name. A mistake when it differs from the first.
   bool is_new(const Member& member, const char* kind, Definitions& defined);
   void check_uses(const char* kind, const Definitions& defined, const std::map<std::string, const Node*>& used) const;
@@ -61,9 +62,11 @@ class KernelReader {
   Mistakes& mistakes_;
   Definitions maps_;
   Definitions workspaces_;
+  Definitions values_;
   /// Name → the first kernel parameter, or tensor map, that asks for it.
   std::map<std::string, const Node*> used_maps_;
   std::map<std::string, const Node*> used_workspaces_;
+  std::map<std::string, const Node*> used_values_;
   /// False when some parameter could not be read: then nothing is called unused.
   bool uses_known_ = true;
 };

@@ -46,6 +46,9 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   if (const Node* workspaces = section.find("workspace", Node::Kind::table)) {
     for (const Member& member : workspaces->members) read_workspace(member, recipe);
   }
+  if (const Node* values = section.find("value", Node::Kind::table)) {
+    for (const Member& member : values->members) read_value(member, recipe);
+  }
   section.finish();
   recipe.kernels.push_back(std::move(kernel));
 }
@@ -63,7 +66,7 @@ void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
   if (!param) {
     const std::string kind = text.text.substr(0, text.text.find(':'));
     mistakes_.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
-                                          suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace"})));
+                                          suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace", "value"})));
     uses_known_ = false;
     return;
   }
@@ -88,6 +91,9 @@ void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
       break;
     case KernelParam::Kind::workspace:
       used_workspaces_.emplace(param->name, &text);
+      break;
+    case KernelParam::Kind::value:
+      used_values_.emplace(param->name, &text);
       break;
   }
   kernel.params.push_back(*param);
@@ -217,6 +223,13 @@ void KernelReader::read_workspace(const Member& member, ImplementationRecipe& re
   recipe.workspaces.push_back(std::move(workspace));
 }
 
+void KernelReader::read_value(const Member& member, ImplementationRecipe& recipe) {
+  if (!is_new(member, "value", values_)) return;
+  auto formula =
+      read_formula(member.value, fmt::format("value '{}'", member.key), Stage::config, vocabulary_, mistakes_);
+  if (formula) recipe.values.push_back({member.key, *std::move(formula)});
+}
+
 void KernelReader::check_uses(const char* kind, const Definitions& defined,
                               const std::map<std::string, const Node*>& used) const {
   std::vector<std::string> known;
@@ -239,6 +252,7 @@ void KernelReader::check_uses(const char* kind, const Definitions& defined,
 void KernelReader::finish() {
   check_uses("tensor map", maps_, used_maps_);
   check_uses("workspace", workspaces_, used_workspaces_);
+  check_uses("value", values_, used_values_);
 }
 
 }  // namespace tilewright::reading

@@ -9,8 +9,8 @@ __global__ void __launch_bounds__(128, Config::num_warps < 4 ? 2 : 1)
             unsigned* ticket, float alpha, unsigned long long seed, long long m, long long n, long long k) {}
 
 template <class Config>
-__global__ void mix_add(const float* parts /* split_k of them, */, typename Config::dtype* d, long long m,
-                        long long n) {}
+__global__ void mix_add(const float* parts /* split_k of them, */, typename Config::dtype* d, long long m, long long n,
+                        long long parts_of_k) {}
 
 template <class Config>
 __global__ void mix_plain(const typename Config::dtype* a, const typename Config::dtype* b, const float* bias,
