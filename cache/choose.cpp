@@ -63,7 +63,8 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
     chosen.why += fmt::format("{}{}: {}", chosen.why.empty() ? "" : "; ", config, why);
     return false;
   };
-  offer_candidates(source, problem, interface.hash(), device, versions, {}, take, static_cast<bool>(compiled));
+  chosen.unread =
+      offer_candidates(source, problem, interface.hash(), device, versions, {}, take, static_cast<bool>(compiled));
   if (chosen.choice) chosen.why.clear();
   return chosen;
 }

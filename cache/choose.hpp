@@ -31,6 +31,8 @@ struct Chosen {
   std::string why;
   /// Who would serve, had it been compiled for the problem; only where choose() is given `compiled`.
   std::optional<Serving> wanted = std::nullopt;
+  /// What of the source could not be read and was passed over; empty: nothing.
+  std::string unread = {};
 };
 
 /// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
@@ -41,7 +43,7 @@ using Obstacle = std::function<std::string(const Serving&)>;
 using CompiledHere = std::function<std::optional<std::string>(const Serving&)>;
 
 /// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is beyond
-/// 2^63 bytes; CacheError for a winner whose implementation is missing. Of a device that is known by its architecture
+/// 2^63 bytes; CacheError where nothing serves and something could not be read, a winner's implementation for one. Of a device that is known by its architecture
 /// alone ("sm_90") nothing can be judged: the winner's own stands for it.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
                             const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <set>
 #include <string>
@@ -43,6 +44,19 @@ class Offer {
         with_compiles_(with_compiles),
         recipe_(recipes_of(source)) {}
 
+  /// What cannot be read is no reason that what can be does not serve: then nothing was read, and the first error is kept.
+  template <class Read>
+  auto readable(const Read& read) -> decltype(read()) {
+    try {
+      return read();
+    } catch (const CacheError&) {
+      if (!unreadable_) unreadable_ = std::current_exception();
+      return {};
+    }
+  }
+  /// The first error of readable(), or null.
+  [[nodiscard]] const std::exception_ptr& unreadable() const noexcept { return unreadable_; }
+
   // Each is true once one was taken.
   bool exact(const ProblemKey& key, DeviceFit device) {
     for (const MeasureMode mode : kModes) {
@@ -59,7 +73,7 @@ class Offer {
       const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
       if (shapes.empty()) continue;
       offered_.clear();
-      if (const auto learned = source_.learned(key, mode); learned) {
+      if (const auto learned = readable([&] { return source_.learned(key, mode); }); learned) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, shapes.front());
         if (offer_one_of(ranked, key, device, mode)) return true;
         // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them.
@@ -232,6 +246,7 @@ class Offer {
   const std::function<bool(MatchCandidate&)>& take_;
   bool with_compiles_;
   RecipeOf recipe_;
+  std::exception_ptr unreadable_;
   /// Implementation and text of what was offered as nearest of one device and mode, so that nothing is offered twice.
   std::set<std::pair<std::string, std::string>> offered_;
 };
@@ -283,35 +298,49 @@ std::string Match::text() const {
   return fmt::format("{}, {}, {}", name(fit), name(freshness), name(device));
 }
 
-void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
-                      const DeviceFacts& device, const Versions& versions,
-                      const std::vector<std::string>& current_implementations,
-                      const std::function<bool(MatchCandidate&)>& take, bool with_compiles) {
+std::string offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+                             const DeviceFacts& device, const Versions& versions,
+                             const std::vector<std::string>& current_implementations,
+                             const std::function<bool(MatchCandidate&)>& take, bool with_compiles) {
   Offer offer(source, device, versions, current_implementations, take, with_compiles);
-  const ProblemKey own{problem, interface_hash, device.fingerprint()};
-  constexpr DeviceFit kSame = DeviceFit::same_device;
-  if (offer.exact(own, kSame) || offer.nearest(own, kSame) || offer.base(own, kSame)) return;
-
-  std::vector<ProblemKey> others;
-  for (const DeviceFacts& relative : relatives(source, device)) {
-    others.push_back({problem, interface_hash, relative.fingerprint()});
+  // The stages, in their order; true once a candidate was taken.
+  using Stage = bool (Offer::*)(const ProblemKey&, DeviceFit);
+  const auto taken = [&](Stage stage, const std::vector<ProblemKey>& keys, DeviceFit fit) {
+    return std::ranges::any_of(
+        keys, [&](const ProblemKey& key) { return offer.readable([&] { return (offer.*stage)(key, fit); }); });
+  };
+  const auto any_stage = [&](const std::vector<ProblemKey>& keys, DeviceFit fit) {
+    return taken(&Offer::exact, keys, fit) || taken(&Offer::nearest, keys, fit) || taken(&Offer::base, keys, fit);
+  };
+  const auto key_of = [&](const DeviceFacts& facts) {
+    return ProblemKey{problem, interface_hash, facts.fingerprint()};
+  };
+  bool served = any_stage({key_of(device)}, DeviceFit::same_device);
+  if (!served) {
+    std::vector<ProblemKey> others;
+    for (const DeviceFacts& relative : offer.readable([&] { return relatives(source, device); })) {
+      others.push_back(key_of(relative));
+    }
+    served = any_stage(others, DeviceFit::same_architecture);
   }
-  constexpr DeviceFit kAlike = DeviceFit::same_architecture;
-  const auto any = [&](const auto& offered) { return std::ranges::any_of(others, offered); };
-  if (any([&](const ProblemKey& key) { return offer.exact(key, kAlike); })) return;
-  if (any([&](const ProblemKey& key) { return offer.nearest(key, kAlike); })) return;
-  any([&](const ProblemKey& key) { return offer.base(key, kAlike); });
+  if (!offer.unreadable()) return {};
+  try {
+    std::rethrow_exception(offer.unreadable());
+  } catch (const CacheError& error) {
+    if (!served) throw;
+    return error.what();
+  }
 }
 
 Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
              const DeviceFacts& device, const Versions& versions,
              const std::vector<std::string>& current_implementations) {
   Served served;
-  offer_candidates(source, problem, interface_hash, device, versions, current_implementations,
-                   [&](MatchCandidate& candidate) {
-                     served = {candidate.match, std::move(candidate.row)};
-                     return true;
-                   });
+  static_cast<void>(offer_candidates(source, problem, interface_hash, device, versions, current_implementations,
+                                     [&](MatchCandidate& candidate) {
+                                       served = {candidate.match, std::move(candidate.row)};
+                                       return true;
+                                     }));
   return served;
 }
 

@@ -57,11 +57,12 @@ struct MatchCandidate {
 ///      specialises, or was never timed (cache/combinations.hpp) is offered only `with_compiles`;
 ///   3. the base kept for this spec: default.
 /// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
-/// nearest on any. Each is judged by freshness_of().
-void offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
-                      const DeviceFacts& device, const Versions& versions,
-                      const std::vector<std::string>& current_implementations,
-                      const std::function<bool(MatchCandidate&)>& take, bool with_compiles = false);
+/// nearest on any. Each is judged by freshness_of(). What cannot be read of the source (a damaged row, what was learned) is passed
+/// over, and the first error's text returned; where nothing is taken, that CacheError is thrown.
+std::string offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+                             const DeviceFacts& device, const Versions& versions,
+                             const std::vector<std::string>& current_implementations,
+                             const std::function<bool(MatchCandidate&)>& take, bool with_compiles = false);
 
 struct Served {
   Match match;

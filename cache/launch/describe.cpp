@@ -70,6 +70,7 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   } else {
     json["why"] = answer.chosen.why;
   }
+  if (!answer.chosen.unread.empty()) json["unread"] = answer.chosen.unread;
   if (launcher_->options().jit) {
     json["compiled"] = choice && Resolver::is_compiled_here(*choice);
     if (answer.chosen.wanted) json["wanted"] = answer.chosen.wanted->row.winner.trial.config.text();

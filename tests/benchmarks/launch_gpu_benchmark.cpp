@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host time of a launch on a real GPU: through the launch library, and by the bare driver call that it makes. Launches are
-// made in bursts that the driver's queue holds, so that none waits for the GPU.
+// made in bursts that the driver's queue holds, so that none waits for the GPU. And what an application waits for at its start.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
+#include "cache/driver/shared_library.hpp"
 #include "cache/driver/stream.hpp"
 #include "cache/driver/tensor_maps.hpp"
 #include "tests/gpu/launch_ptx.hpp"
@@ -136,6 +137,51 @@ void tensor_map(benchmark::State& state) {
   }
 }
 BENCHMARK(tensor_map)->Arg(1)->Arg(16)->Arg(100000);
+
+/// What a compiler would have made of PTX, by the driver's linker; empty where it fails.
+std::vector<std::byte> cubin_of(const std::vector<std::byte>& ptx) {
+  SharedLibrary library("libcuda.so.1");
+  auto* const create = library.find<int(unsigned, int*, void**, void**)>("cuLinkCreate_v2");
+  auto* const add =
+      library.find<int(void*, int, void*, std::size_t, const char*, unsigned, int*, void**)>("cuLinkAddData_v2");
+  auto* const complete = library.find<int(void*, void**, std::size_t*)>("cuLinkComplete");
+  auto* const destroy = library.find<int(void*)>("cuLinkDestroy");
+  if (!library.missing().empty()) return {};
+  constexpr int kPtx = 1;
+  void* link = nullptr;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  std::vector<std::byte> copy = ptx, cubin;
+  if (create(0, nullptr, nullptr, &link) != 0) return {};
+  if (add(link, kPtx, copy.data(), copy.size(), "scale", 0, nullptr, nullptr) == 0 &&
+      complete(link, &data, &bytes) == 0) {
+    cubin.assign(static_cast<std::byte*>(data), static_cast<std::byte*>(data) + bytes);
+  }
+  destroy(link);
+  return cubin;
+}
+
+/// Opening a cache of 10,000 winners and planning its first launch, the binary loaded; without closing it again. The first time
+/// of a process counts apart: then the file's pages and the driver's loader are as an application finds them.
+void open_and_first_plan_of_10000(benchmark::State& state) {
+  if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
+  const std::vector<std::byte> cubin = cubin_of(testing::scale_ptx());
+  if (cubin.empty()) return state.SkipWithError("the driver's linker made no cubin");
+  const std::string path = (setup().folder.path() / "large.db").string();
+  testing::SampleCache(path).add_many(10'000, 64 << 10, cubin, setup().driver->facts(0));
+  std::vector<double> ms;
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto launcher = std::make_unique<Launcher>(path);
+    launcher->op("scale[dtype=f16]").preload({8 * 4321, 64});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    state.SetIterationTime(took.count());
+    ms.push_back(took.count() * 1e3);
+  }
+  state.counters["first_ms"] = ms.front();
+  state.counters["median_ms"] = median(ms);
+}
+BENCHMARK(open_and_first_plan_of_10000)->Unit(benchmark::kMicrosecond)->UseManualTime()->Iterations(50);
 
 }  // namespace
 }  // namespace tilewright

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/Database.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -142,6 +144,17 @@ TEST_F(QueryVerb, of_an_op_that_was_never_tuned_is_no_mistake) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.out, "tilewright sweep \"softmax[dtype=f32,pitch=dense]{rows=2,cols=64}\""))
       << outcome.out;
+}
+
+TEST_F(QueryVerb, tells_of_a_damaged_row_that_it_passed_over) {
+  {
+    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    ASSERT_EQ(database.exec("UPDATE configs SET text = 'no config' WHERE text = 'plain{vec=4}'"), 1);
+  }
+  const auto told = json_of({"query", "demo", "rows=2", "cols=64"});
+  EXPECT_EQ(told["rows"][0]["match_fit"], "default");
+  EXPECT_TRUE(contains(told["notes"].dump(), "passed over: cannot read")) << told["notes"];
+  EXPECT_TRUE(contains(told["notes"].dump(), "is damaged")) << told["notes"];
 }
 
 TEST_F(QueryVerb, without_a_cache_says_how_to_make_one) {

@@ -11,6 +11,7 @@
 
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
+#include "cache/driver/shared_library.hpp"
 #include "cache/driver/stream.hpp"
 #include "tests/gpu/launch_ptx.hpp"
 #include "tests/launch/sample_cache.hpp"
@@ -101,13 +102,13 @@ TEST_F(LaunchGpuTest, works_in_place_and_at_odd_addresses) {
   EXPECT_EQ(download(x), expected);
 }
 
-TEST_F(LaunchGpuTest, the_driver_takes_clusters_tensor_maps_large_shared_memory_and_dependent_launches) {
+TEST_F(LaunchGpuTest, the_driver_takes_clusters_tensor_maps_large_shared_memory_values_and_dependent_launches) {
   if (device_.compute_capability < 90) GTEST_SKIP() << "needs sm_90";
   const Op reduce = launcher_->op("reduce");
   const cuda::Buffer a = upload(counted(64 * 256));
   const cuda::Buffer y = upload(std::vector<float>(64));
   reduce(nullptr, {64, 256}, reinterpret_cast<void*>(a.address()), pointer(y));
-  EXPECT_EQ(download(y), std::vector<float>(64, 16)) << "blocks in a cluster";
+  EXPECT_EQ(download(y), std::vector<float>(64, 16 + 4)) << "blocks in a cluster, and the value ceil_div(k, 64)";
 }
 
 TEST_F(LaunchGpuTest, workspaces_are_right_launch_after_launch) {
@@ -153,6 +154,45 @@ TEST_F(LaunchGpuTest, a_first_launch_can_be_captured) {
   EXPECT_EQ(download(y), times(values, 2));
   driver_->table().graph_exec_destroy(executable);
   driver_->table().graph_destroy(graph);
+}
+
+TEST_F(LaunchGpuTest, a_first_launch_behind_a_preload_can_be_captured) {
+  const Op twice = launcher_->op("double");
+  twice.preload({5000});
+  const cuda::OwnedStream stream(*driver_);
+  const std::vector<float> values = counted(5000);
+  const cuda::Buffer x = upload(values);
+  const cuda::Buffer y = upload(values);
+  const cuda::CapturedGraph graph(*driver_, stream.get(),
+                                  [&](cuda::Stream to) { twice(to, {5000}, pointer(x), pointer(y)); });
+  for (int i = 0; i < 3; ++i) graph.launch(stream.get());
+  EXPECT_EQ(download(y), times(values, 2));
+}
+
+TEST_F(LaunchGpuTest, branches_of_one_captured_graph_have_workspaces_of_their_own) {
+  SharedLibrary library("libcuda.so.1");
+  auto* const wait_event = library.find<int(cuda::Stream, cuda::Event, unsigned)>("cuStreamWaitEvent");
+  ASSERT_NE(wait_event, nullptr);
+  const Op twice = launcher_->op("double");
+  constexpr std::size_t kCount = 200'000;
+  const std::vector<float> one = counted(kCount);
+  const std::vector<float> two = times(one, -3);
+  const cuda::Buffer x1 = upload(one), x2 = upload(two), y1 = upload(one), y2 = upload(two);
+  const cuda::OwnedStream stream(*driver_), branch(*driver_);
+  const cuda::OwnedEvent fork(*driver_), join(*driver_);
+  const cuda::CapturedGraph graph(*driver_, stream.get(), [&](cuda::Stream trunk) {
+    fork.record(trunk);
+    ASSERT_EQ(wait_event(branch.get(), fork.get(), 0), cuda::kSuccess);
+    for (int i = 0; i < 20; ++i) {
+      twice(trunk, {kCount}, pointer(x1), pointer(y1));
+      twice(branch.get(), {kCount}, pointer(x2), pointer(y2));
+    }
+    join.record(branch.get());
+    ASSERT_EQ(wait_event(trunk, join.get(), 0), cuda::kSuccess);
+  });
+  for (int i = 0; i < 10; ++i) graph.launch(stream.get());
+  EXPECT_EQ(download(y1), times(one, 2));
+  EXPECT_EQ(download(y2), times(two, 2));
 }
 
 TEST_F(LaunchGpuTest, two_captured_graphs_with_workspaces_run_at_once) {

@@ -65,9 +65,9 @@ constexpr const char* kReduce = R"(
 DONE:
   ret;
 }
-.visible .entry final_symbol(.param .u64 partial, .param .u64 y, .param .u64 m) {
+.visible .entry final_symbol(.param .u64 partial, .param .u64 y, .param .u64 m, .param .u64 chunks) {
   .reg .pred %p;
-  .reg .f32 %f;
+  .reg .f32 %f<2>;
   .reg .b32 %r<5>;
   .reg .b64 %rd<5>;
   griddepcontrol.wait;
@@ -81,10 +81,13 @@ DONE:
   @%p bra DONE;
   ld.param.u64 %rd2, [partial];
   ld.param.u64 %rd3, [y];
-  ld.global.f32 %f, [%rd2];
+  ld.global.f32 %f0, [%rd2];
+  ld.param.u64 %rd1, [chunks];
+  cvt.rn.f32.u64 %f1, %rd1;
+  add.f32 %f0, %f0, %f1;
   shl.b64 %rd0, %rd0, 2;
   add.u64 %rd4, %rd3, %rd0;
-  st.global.f32 [%rd4], %f;
+  st.global.f32 [%rd4], %f0;
 DONE:
   ret;
 }

@@ -15,7 +15,8 @@ namespace tilewright::testing {
 /// For scale_interface(): both kernels of scale_kernels(), in fp32.
 [[nodiscard]] std::vector<std::byte> scale_ptx();
 
-/// For reduce_interface(), sm_90: the first kernel notes its cluster's size in `partial`, the second copies it to every y.
+/// For reduce_interface(), sm_90: the first kernel notes its cluster's size in `partial`, the second
+/// adds the plan's value and stores that to every y.
 [[nodiscard]] std::vector<std::byte> reduce_ptx();
 
 /// `double`: y = 2x over {n}, in two kernels with everything that can go wrong between them: the first leaves 2x in a

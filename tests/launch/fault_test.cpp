@@ -66,6 +66,18 @@ TEST_F(FaultTest, a_binary_whose_bytes_were_changed_is_never_loaded) {
   EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 0U);
 }
 
+TEST_F(FaultTest, a_winner_that_cannot_be_read_gives_way_and_the_match_says_so) {
+  static_cast<void>(filled_cache());
+  change("UPDATE configs SET text = 'no config' WHERE text LIKE 'wide%'");
+  const Launcher launcher(cache_path());
+  const Op scale = launcher.op("scale[dtype=f16]");
+  launch(scale);
+  EXPECT_STREQ(recording_.launches().at(0).symbol, "plain_symbol");
+  const auto served = scale.match({8, 64});
+  EXPECT_EQ(served.fit, "default");
+  EXPECT_THAT(served.json, AllOf(HasSubstr("\"unread\""), HasSubstr("is damaged")));
+}
+
 TEST_F(FaultTest, a_driver_that_fails_otherwise_is_no_reason_for_a_slower_config) {
   const Launcher launcher(filled_cache());
   const Op scale = launcher.op("scale[dtype=f16]");

@@ -91,12 +91,14 @@ void SampleCache::add_scale() {
   add_winner(op, problem, "plain{num_warps=8}", {.role = WinnerRole::base, .median_ns = 2000});
 }
 
-void SampleCache::add_many(int count, std::size_t bytes) {
+void SampleCache::add_many(int count, std::size_t bytes, const std::vector<std::byte>& read,
+                           const DeviceFacts& device) {
   Store::Batch batch(store_);
   add_scale();
   const OpInterface op = scale_interface();
-  const std::string fingerprint = recording_device().fingerprint();
-  std::vector<std::byte> binary = scale_binary();
+  const std::string fingerprint = device.fingerprint();
+  store_.put_device(device);
+  std::vector<std::byte> binary = read;
   std::string build = hash_of(op, "wide");
   for (int i = 1; i <= count; ++i) {
     const std::string shape = fmt::format("scale[dtype=f16]{{rows={},cols=64}}", 8 * (i + 1));
@@ -104,7 +106,7 @@ void SampleCache::add_many(int count, std::size_t bytes) {
     if (i % 100 == 1) {
       // Other bytes behind what the driver reads.
       binary.resize(bytes);
-      for (std::size_t at = scale_binary().size(); at < bytes; ++at) {
+      for (std::size_t at = read.size(); at < bytes; ++at) {
         binary[at] = static_cast<std::byte>((at * 2654435761U + static_cast<std::size_t>(i)) >> 13);
       }
       build = fmt::format("{:032x}", i);

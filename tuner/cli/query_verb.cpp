@@ -36,14 +36,17 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const std::vector<std::string> current = current_implementations(words.op, arguments);
   std::vector<ServedLine> lines;
   std::vector<std::string> obstacles;
+  std::vector<std::string> unread;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
     Servable found = find_servable(store, interface, problem, device, current);
     ServedLine& line = lines.emplace_back(ServedLine{asked, std::move(found.served)});
     if (line.served.row) line.roofline = roofline_of(store, *line.served.row, arguments);
     if (!found.obstacle.empty()) obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
+    if (!found.unread.empty()) unread.push_back(fmt::format("{}: passed over: {}", asked, found.unread));
   }
   Table table = served_table(problem, lines);
+  table.notes.insert(table.notes.end(), unread.begin(), unread.end());
   const bool served = std::any_of(lines.begin(), lines.end(),
                                   [](const ServedLine& line) { return line.served.match.fit != Fit::none; });
   if (!obstacles.empty()) {

@@ -40,10 +40,10 @@ Servable find_servable(const Store& store, const OpInterface& interface, const P
                        const DeviceFacts& device, const std::vector<std::string>& current_implementations) {
   Chosen chosen = choose(store, interface, problem, device, {});
   if (!chosen.choice) {
-    return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why)};
+    return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};
   }
   chosen.choice->match.freshness = freshness_here(chosen.choice->row, current_implementations);
-  return {{chosen.choice->match, std::move(chosen.choice->row)}, {}};
+  return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread)};
 }
 
 }  // namespace tilewright::cli

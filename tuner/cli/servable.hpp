@@ -18,6 +18,8 @@ struct Servable {
   Served served;
   /// Then why: each config and the constraint or limit that forbids it.
   std::string obstacle;
+  /// What of the cache could not be read and was passed over; empty: nothing.
+  std::string unread;
 };
 
 /// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be read.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matching where something was learned of a spec; without that: match_test.cpp.
+#include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +54,22 @@ TEST_F(MatchLearned, a_far_shapes_winner_serves_when_it_promises_more) {
   EXPECT_EQ(served.row->winner.trial.timing->median_ns, 1000);
   learn(model_of_warps(8, 16, {}, true));
   EXPECT_EQ(ask(between).row->problem, near.problem) << "as the model of today says";
+}
+
+TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_around) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(16, 0));
+  learn(model_of_warps(8));
+  SQLite::Database(folder / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET data = x'00'");
+  const Store reader(folder / "c.db", {.access = StoreAccess::read});
+  std::vector<std::string> configs;
+  const std::string unread = offer_candidates(reader, between.problem, between.interface_hash, h200(), versions(), {},
+                                              [&](const MatchCandidate& candidate) {
+                                                configs.push_back(candidate.row.winner.trial.config.text());
+                                                return true;
+                                              });
+  EXPECT_THAT(configs, ElementsAre(onchip_config(2, 0).text()));
+  EXPECT_THAT(unread, testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
 }
 
 TEST_F(MatchLearned, its_own_winner_is_served_whatever_others_promise) {

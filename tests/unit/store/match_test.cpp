@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/match.hpp"
 
+#include <SQLiteCpp/Database.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fixture.hpp"
@@ -85,6 +87,26 @@ TEST_F(MatchTest, candidates_are_offered_until_one_is_taken) {
             (std::vector<std::string>{"exact " + onchip_config(4).text(), "exact " + onchip_config(4, 0).text(),
                                       "nearest " + onchip_config(2, 0).text(), "default " + onchip_config(1, 0).text(),
                                       "exact " + onchip_config(16).text(), "nearest " + onchip_config(16, 0).text()}));
+}
+
+TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_nothing_serves) {
+  put_winner(store, key, onchip_config(4));
+  put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
+  SQLite::Database other(folder / "c.db", SQLite::OPEN_READWRITE);
+  other.exec("UPDATE configs SET text = 'no config' WHERE text = '" + onchip_config(4).text() + "'");
+  const Store reader(folder / "c.db", {.access = StoreAccess::read});
+  std::vector<std::string> fits;
+  const auto asked = [&](bool take) {
+    fits.clear();
+    return offer_candidates(reader, key.problem, key.interface_hash, h200(), versions(), {},
+                            [&](const MatchCandidate& candidate) {
+                              fits.push_back(candidate.match.text());
+                              return take;
+                            });
+  };
+  EXPECT_THAT(asked(true), testing::HasSubstr("is damaged"));
+  EXPECT_EQ(fits, std::vector<std::string>{"default, fresh, same device"});
+  EXPECT_THROW((void)asked(false), CacheError) << "and not that nothing is known";
 }
 
 TEST_F(MatchTest, a_device_of_the_same_architecture_helps_out_after_the_own_base) {

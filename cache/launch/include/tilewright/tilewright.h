@@ -127,7 +127,7 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
  *
  * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong dims or
  * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context or when the driver fails,
- * TW_ERROR_CACHE when the binary is missing or damaged. A launch that failed has begun nothing on the device, unless the driver
+ * TW_ERROR_CACHE when nothing serves and something could not be read or loaded. A launch that failed has begun nothing on the device, unless the driver
  * failed between the kernels of a config of several: then the outputs are undefined. It may be tried again in either case. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
@@ -135,7 +135,8 @@ int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, vo
  * file), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
  * "device_fit" (same device, same architecture), "match" (the three in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
- * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Of launchers that compile at run time also "compiled"
+ * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Where part of the cache could not be read and was passed
+ * over, "unread" says which and why. Of launchers that compile at run time also "compiled"
  * (whether this config was compiled here), "wanted" (the config that would serve better once it is compiled, if there is one)
  * and "compile_error" (why one for this problem could not be, if so). Needs no GPU when the options name a device. The text
  * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,
