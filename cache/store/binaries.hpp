@@ -11,8 +11,15 @@
 /// that equal binaries of different builds are kept once and damage is seen at reading. Pure functions.
 namespace tilewright {
 
+/// What a frame is made for. Whoever reads one need not know.
+enum class Packing : std::uint8_t {
+  plain,  ///< about as large as its content, for a packer that sees many binaries at once and finds what they share
+  fast,   ///< while a sweep waits
+  tight,  ///< once, for files that are kept
+};
+
 /// One zstd frame that carries its content's size.
-[[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing packing = Packing::fast);
 
 /// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything differs.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::int64_t size,

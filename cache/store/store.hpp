@@ -40,6 +40,7 @@ struct StoreOptions {
 [[nodiscard]] std::filesystem::path default_cache_path();
 
 struct History;
+enum class Packing : std::uint8_t;  // cache/store/binaries.hpp
 
 class Store final : public WinnerSource {
  public:
@@ -67,6 +68,9 @@ class Store final : public WinnerSource {
   /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that was
   /// just made. Nothing may be put afterwards.
   void seal();
+  /// Writes every binary anew in that packing, and then one file as seal() does; everything else stays as it is. Each is
+  /// checked against its hash: where one is damaged, CacheError names it and all are as before. Not in a Batch.
+  void repack(Packing packing);
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
   // newest of its op again, and that a recipe put last is the one in use.

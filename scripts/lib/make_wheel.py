@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_wheel.py LIBRARY FOLDER: packs the Python package, the launch library LIBRARY and the shipped winners into a wheel in FOLDER,
-and prints its path. A wheel is a zip file with a list of what is in it: no packaging tool is needed. It serves every Python 3 on
-this architecture with the glibc that the library asks for, which its tag says."""
+"""make_wheel.py LIBRARY WINNERS FOLDER: packs the Python package, the launch library LIBRARY and the shipped winners, the file WINNERS
+that the build unpacked, into a wheel in FOLDER, and prints its path. A wheel is a zip file with a list of what is in it: no packaging
+tool is needed. It serves every Python 3 on this architecture with the glibc that the library asks for, which its tag says."""
 import base64
 import ctypes
 import hashlib
@@ -11,7 +11,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 
@@ -24,19 +23,16 @@ def version_of(functions):
     return functions.tw_version().decode()
 
 
-def winners_for(functions, folder):
-    """The shipped winners, unpacked into the folder, that the library opens: those of an older schema must be brought forward first."""
+def require_opens(functions, winners):
+    """Ends the program where the library does not open the winners: those of an older schema must be brought forward first."""
     functions.tw_last_error.restype = ctypes.c_char_p
     functions.tw_close.argtypes = [ctypes.c_void_p]
-    for packed in sorted((ROOT / "kernels" / "winners").glob("*.zst")):
-        winners = folder / packed.stem
-        subprocess.run(["zstd", "--decompress", "--quiet", "--force", packed, "-o", winners], check=True)
-        launcher = ctypes.c_void_p()
-        if functions.tw_open(os.fsencode(winners), ctypes.byref(launcher)) == 0:
-            functions.tw_close(launcher)
-            yield winners
-        else:
-            print(f"make_wheel.py: {winners.name} is left out: {functions.tw_last_error().decode()}", file=sys.stderr)
+    # Whoever may write in the build tree; nobody may in the wheel.
+    os.environ["TILEWRIGHT_ALLOW_SHARED_CACHE"] = "1"
+    launcher = ctypes.c_void_p()
+    if functions.tw_open(os.fsencode(winners), ctypes.byref(launcher)) != 0:
+        sys.exit(f"make_wheel.py: {functions.tw_last_error().decode()}")
+    functions.tw_close(launcher)
 
 
 def platform_of(library):
@@ -51,8 +47,7 @@ def files_of(library, winners, version, tag):
     files = {f"tilewright/{source.name}": source.read_bytes()
              for source in sorted((PACKAGE / "tilewright").iterdir()) if source.suffix in (".py", ".typed")}
     files["tilewright/libtilewright.so"] = library.read_bytes()
-    for cache in winners:
-        files[f"tilewright/winners/{cache.name}"] = cache.read_bytes()
+    files[f"tilewright/winners/{winners.name}"] = winners.read_bytes()
     info = f"tilewright-{version}.dist-info"
     readme = (PACKAGE / "README.md").read_text(encoding="utf-8")
     files[f"{info}/METADATA"] = (
@@ -78,16 +73,16 @@ def write(path, files, when):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    library, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    library, winners, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     functions = ctypes.CDLL(str(library))
+    require_opens(functions, winners)
     version = version_of(functions)
     tag = f"py3-none-{platform_of(library)}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"tilewright-{version}-{tag}.whl"
-    with tempfile.TemporaryDirectory() as unpacked:
-        files = files_of(library, winners_for(functions, pathlib.Path(unpacked)), version, tag)
+    files = files_of(library, winners, version, tag)
     write(path, files, int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
     print(path)
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
+#include <zstd.h>
 
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
 
+#include "cache/store/binaries.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/unit/cache/hand_made_model.hpp"
@@ -142,6 +144,24 @@ TEST_F(ImportVerb, takes_an_export_of_what_was_really_swept) {
   EXPECT_EQ(json["rows"][0]["device"], "cpu");
   EXPECT_GE(counts().binaries, 1);
   EXPECT_EQ(json_of({"table", "shift"})["rows"][0]["match"], "exact, fresh, same device");
+}
+
+TEST_F(ImportVerb, keeps_small_what_lies_plain_in_a_packed_file) {
+  use_swept_cache();
+  const std::string out = (folder / "shift.db").string();
+  EXPECT_EQ(run_here({"export", "-o", out, "shift"}).code, 0);
+  const std::int64_t small = Store(out, {.access = StoreAccess::read}).counts().binary_bytes;
+  Store{fs::path(out)}.repack(Packing::plain);
+  EXPECT_GT(Store(out, {.access = StoreAccess::read}).counts().binary_bytes, 2 * small);
+  const std::string whole = bytes_of(out);
+  std::string frame(ZSTD_compressBound(whole.size()), '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), whole.data(), whole.size(), 3));
+  std::ofstream(out + ".zst", std::ios::binary) << frame;
+  const std::string into = (folder / "into.db").string();
+  EXPECT_EQ(run({"import", out + ".zst", "--cache", into}).code, 0);
+  const Store imported(into, {.access = StoreAccess::read});
+  imported.check();
+  EXPECT_EQ(imported.counts().binary_bytes, small);
 }
 
 TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {

@@ -14,6 +14,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAKE = ROOT / "scripts" / "lib" / "make_wheel.py"
 LIBRARY = os.environ["TILEWRIGHT_TEST_LIBRARY"]
+WINNERS = os.environ["TILEWRIGHT_TEST_WINNERS"]
 
 
 class Wheel(unittest.TestCase):
@@ -25,8 +26,8 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def make(cls, name):
-        answer = subprocess.run([sys.executable, "-B", str(MAKE), LIBRARY, f"{cls.folder.name}/{name}"], capture_output=True, text=True,
-                                check=True)
+        answer = subprocess.run([sys.executable, "-B", str(MAKE), LIBRARY, WINNERS, f"{cls.folder.name}/{name}"], capture_output=True,
+                                text=True, check=True)
         return pathlib.Path(answer.stdout.strip())
 
     def run_python(self, site, code, *arguments):

@@ -29,6 +29,26 @@ TEST(Binaries, come_back_as_they_went_in_and_are_smaller_between) {
   }
 }
 
+TEST(Binaries, come_back_whatever_they_were_packed_for) {
+  for (const Packing packing : {Packing::plain, Packing::fast, Packing::tight}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{300'000}}) {
+      const auto bytes = sample(size);
+      EXPECT_EQ(decompress_binary(compress_binary(bytes, packing), content_hash(bytes)), bytes)
+          << static_cast<int>(packing) << ", " << size;
+    }
+  }
+}
+
+TEST(Binaries, that_are_plain_are_as_large_as_they_are_and_tight_ones_no_larger_than_fast_ones) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{300'000}}) {
+    const auto bytes = sample(size);
+    const std::size_t plain = compress_binary(bytes, Packing::plain).size();
+    EXPECT_GE(plain, size);
+    EXPECT_LE(plain, size + size / 1000 + 20);
+    EXPECT_LE(compress_binary(bytes, Packing::tight).size(), compress_binary(bytes, Packing::fast).size());
+  }
+}
+
 TEST(Binaries, every_single_changed_byte_of_a_frame_is_noticed) {
   const auto bytes = sample(500);
   const std::string hash = content_hash(bytes);

@@ -69,7 +69,8 @@ TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_aro
                                                 return true;
                                               });
   EXPECT_THAT(configs, ElementsAre(onchip_config(2, 0).text()));
-  EXPECT_THAT(unread, testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
+  EXPECT_THAT(unread,
+              testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
 }
 
 TEST_F(MatchLearned, its_own_winner_is_served_whatever_others_promise) {
