@@ -27,6 +27,8 @@ constexpr std::int64_t kMostBlocksOfSm = 32;
 /// More waves are as good as no waves.
 constexpr double kMostWaves = 64;
 
+constexpr std::string_view kDtype = "dtype";
+
 double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
 
 /// A launch as if the device held any number of blocks, so that the grid tells of all work there is.
@@ -55,9 +57,20 @@ double held_at_once(const PlannedKernel& kernel, const DeviceFacts& device, doub
   return static_cast<double>(std::max<std::int64_t>(1, device.sm_count / cluster) * cluster) * of_sm;
 }
 
+/// The place of a problem's value among all that the attribute may have.
+std::ptrdiff_t place_of(const std::string& attribute, const OpInterface& interface, const OpSpec& spec) {
+  if (attribute == kDtype) return std::ranges::find(interface.dtypes, spec.dtype) - interface.dtypes.begin();
+  const auto declared = std::ranges::find(interface.attributes, attribute, &Attribute::name);
+  const std::string* const value = spec.attribute(attribute);
+  if (declared == interface.attributes.end() || value == nullptr) return 0;
+  return std::ranges::find(declared->values, *value) - declared->values.begin();
+}
+
 }  // namespace
 
-std::size_t FeatureSpace::count() const noexcept { return 1 + parameters.size() + kOfDim * dims + kOfLaunch; }
+std::size_t FeatureSpace::count() const noexcept {
+  return 1 + parameters.size() + kOfDim * dims + kOfLaunch + attributes.size();
+}
 
 std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface, const std::string& hash,
                                                    const ImplementationRecipe& recipe, const Config& config,
@@ -100,6 +113,7 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   add(std::log(padding * waves * held / blocks));
   add(std::log2(elements * padding / blocks));
   add(std::log2(static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args))) * padding / blocks));
+  for (const std::string& name : attributes) add(static_cast<double>(place_of(name, interface, problem.spec)));
   return features;
 }
 

@@ -24,6 +24,8 @@ struct FeatureSpace {
   std::vector<std::string> parameters;
   /// How many dims the op has.
   std::size_t dims = 0;
+  /// Attributes in which the problems differ that it was learned of, "dtype" among them.
+  std::vector<std::string> attributes = {};
 
   [[nodiscard]] std::size_t count() const noexcept;
   /// The numbers of a config of a known implementation for a problem of the op; nothing where it cannot be launched there, or

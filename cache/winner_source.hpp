@@ -28,8 +28,8 @@ struct Server {
   Config config;
 };
 
-/// What was learned of an op, dtype and attributes on a device, and who is there to serve: a config without specialised dims
-/// once, others once for each shape.
+/// What was learned of an op on a device, and who is there to serve an op, dtype and attributes: a config without specialised
+/// dims once, others once for each shape.
 struct Learned {
   std::shared_ptr<const LossModel> model;
   /// Seconds since 1970.

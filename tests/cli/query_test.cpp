@@ -148,6 +148,17 @@ TEST_F(QueryVerb, of_an_op_that_was_never_tuned_is_no_mistake) {
 
 TEST_F(QueryVerb, tells_of_a_damaged_row_that_it_passed_over) {
   {
+    Store store(cache());
+    const OpInterface interface = demo_interface();
+    const ProblemKey key{parse_problem("demo{rows=3,cols=64}", interface), interface.hash(),
+                         demo_device().fingerprint()};
+    const WinnerRow best = *store.winner_of(key, MeasureMode::cold, WinnerRole::best);
+    std::vector<Winner> winners = store.winners(key, MeasureMode::cold);
+    Winner& base = winners.emplace_back(best.winner);
+    base.role = WinnerRole::base;
+    base.trial.config = Config::parse("plain{vec=1}");
+    base.trial.id = store.put_trial(key, best.implementation_hash, base.trial);
+    store.put_winners(key, MeasureMode::cold, winners);
     SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
     ASSERT_EQ(database.exec("UPDATE configs SET text = 'no config' WHERE text = 'plain{vec=4}'"), 1);
   }

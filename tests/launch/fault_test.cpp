@@ -68,7 +68,7 @@ TEST_F(FaultTest, a_binary_whose_bytes_were_changed_is_never_loaded) {
 
 TEST_F(FaultTest, a_winner_that_cannot_be_read_gives_way_and_the_match_says_so) {
   static_cast<void>(filled_cache());
-  change("UPDATE configs SET text = 'no config' WHERE text LIKE 'wide%'");
+  change("UPDATE configs SET text = 'no config' WHERE text LIKE 'wide%static_dims=1}'");
   const Launcher launcher(cache_path());
   const Op scale = launcher.op("scale[dtype=f16]");
   launch(scale);

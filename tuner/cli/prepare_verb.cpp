@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,7 @@
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/compile/source.hpp"
+#include "tuner/search/known_specs.hpp"
 #include "tuner/search/learn.hpp"
 #include "tuner/search/spares.hpp"
 #include "tuner/sweep/builder.hpp"
@@ -35,33 +36,35 @@ struct Prepared {
   std::size_t learned_from = 0;
 };
 
-/// Makes spares for the specs of one device; all must outlive it.
+/// Learns of one op on one device, and makes spares for its specs; all must outlive it.
 class Preparing {
  public:
-  Preparing(Store& store, Builder& builder, const DeviceFacts& device, MeasureMode mode, std::size_t most)
-      : store_(store), builder_(builder), device_(device), mode_(mode), most_(most) {}
-
-  Prepared run(const OpDefinition& definition, const OpSpec& spec) {
-    const OpInterface& interface = definition.interface;
-    ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
-    for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-    Prepared prepared{.there = count_spares(store_, key, mode_)};
+  Preparing(Store& store, Builder& builder, const OpDefinition& definition, const DeviceFacts& device, MeasureMode mode,
+            std::size_t most)
+      : store_(store), builder_(builder), definition_(definition), device_(device), mode_(mode), most_(most) {
     // As they are described now: what a block covers says nothing of its code.
     for (const Implementation& each : definition.implementations) {
       if (store_.implementation_by_hash(each.hash))
-        store_.put_implementation(key.interface_hash, {each.hash, each.recipe});
+        store_.put_implementation(definition.interface.hash(), {each.hash, each.recipe});
     }
+    model_ = learn(store_, definition.interface, device_, mode_);
+  }
+
+  Prepared run(const OpSpec& spec) {
+    const OpInterface& interface = definition_.interface;
+    ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
+    for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
+    Prepared prepared{.there = count_spares(store_, key, mode_)};
     const auto there = store_.learned(key, mode_);
-    const auto model = learn(store_, interface, spec, device_, mode_);
     // One that came from elsewhere may know more than is here.
-    const bool is_more = model && (!there || model->shapes() >= there->model->shapes());
-    if (is_more) store_.put_loss_model(key, mode_, *model);
-    if (is_more || there) prepared.learned_from = is_more ? model->shapes() : there->model->shapes();
+    const bool is_more = model_ && (!there || model_->shapes() >= there->model->shapes());
+    if (is_more) store_.put_loss_model(key, mode_, *model_);
+    if (is_more || there) prepared.learned_from = is_more ? model_->shapes() : there->model->shapes();
     if (prepared.there >= most_) return prepared;
     const std::vector<Spare> chosen =
-        choose_spares(store_, interface, spec, device_, mode_, space_of(definition), most_ - prepared.there);
+        choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), most_ - prepared.there);
     std::vector<std::string> builds;
-    for (const Spare& spare : chosen) builds.push_back(request(definition, spare));
+    for (const Spare& spare : chosen) builds.push_back(request(spare));
     for (std::size_t i = 0; i < chosen.size() && !interrupted(); ++i) {
       const std::optional<Build> build = builder_.wait(builds[i]);
       if (!build) break;
@@ -84,11 +87,11 @@ class Preparing {
     return space;
   }
 
-  std::string request(const OpDefinition& definition, const Spare& spare) {
-    const Implementation& implementation = definition.implementation(spare.config.implementation);
-    const auto plan = make_plan(definition.interface, implementation.recipe, spare.config, spare.serves, device_);
+  std::string request(const Spare& spare) {
+    const Implementation& implementation = definition_.implementation(spare.config.implementation);
+    const auto plan = make_plan(definition_.interface, implementation.recipe, spare.config, spare.serves, device_);
     return builder_.request(
-        generate_source(definition, implementation, spare.config, spare.serves, std::get<LaunchPlan>(plan)),
+        generate_source(definition_, implementation, spare.config, spare.serves, std::get<LaunchPlan>(plan)),
         device_.arch(), implementation.hash);
   }
 
@@ -106,22 +109,12 @@ class Preparing {
 
   Store& store_;
   Builder& builder_;
+  const OpDefinition& definition_;
   const DeviceFacts& device_;
   MeasureMode mode_;
   std::size_t most_;
+  std::optional<LossModel> model_;
 };
-
-/// The specs of an op with winners of this device, by text.
-std::map<std::string, OpSpec> specs_of(const Store& store, const OpInterface& interface, const DeviceFacts& device,
-                                       MeasureMode mode) {
-  std::map<std::string, OpSpec> specs;
-  const std::string hash = interface.hash();
-  for (const WinnerRow& row : store.list_winners(
-           {.op = interface.op, .fingerprint = device.fingerprint(), .mode = mode, .role = WinnerRole::best})) {
-    if (row.interface_hash == hash) specs.emplace(row.problem.spec.text(), row.problem.spec);
-  }
-  return specs;
-}
 
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
@@ -141,18 +134,18 @@ ExitCode run(const Arguments& arguments, Console& console) {
                    {"added", "added"},   {"there", "there before"},
                    {"failed", "failed"}, {"device", "device"}};
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    const std::map<std::string, OpSpec> specs = specs_of(store, definition.interface, device, mode);
+    const std::vector<OpSpec> specs = tuned_specs(store, definition.interface, device, mode);
     if (specs.empty()) continue;
     const std::unique_ptr<Compiler> compiler = open_compiler(arguments, device.is_cpu());
     Builder builder(store, *compiler, catalogue.builtin_dir(),
                     static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted);
-    Preparing preparing(store, builder, device, mode, most);
-    for (const auto& [text, spec] : specs) {
+    Preparing preparing(store, builder, definition, device, mode, most);
+    for (const OpSpec& spec : specs) {
       if (interrupted()) break;
-      const Prepared done = preparing.run(definition, spec);
-      table.rows.push_back({text, static_cast<std::int64_t>(done.learned_from), static_cast<std::int64_t>(done.added),
-                            static_cast<std::int64_t>(done.there), static_cast<std::int64_t>(done.failed),
-                            device.fingerprint()});
+      const Prepared done = preparing.run(spec);
+      table.rows.push_back({spec.text(), static_cast<std::int64_t>(done.learned_from),
+                            static_cast<std::int64_t>(done.added), static_cast<std::int64_t>(done.there),
+                            static_cast<std::int64_t>(done.failed), device.fingerprint()});
     }
   }
   if (table.rows.empty()) {
@@ -172,11 +165,13 @@ Verb prepare_verb() {
   verb.summary = "Learn and compile what will serve shapes that were never tuned";
   verb.usage = "OP [OPTION...]";
   verb.description = {
-      "From all trials of a dtype and attributes, where there are 16 shapes and 256 trials at least, it is learned by "
-      "how "
-      "much a config is slower than the fastest at a shape. The model lies in the cache; `match` and the launch "
-      "library "
-      "ask it for shapes that were never tuned, `export` and its bundles have it.",
+      "From all trials of the op, where there are 16 shapes and 256 trials at least, it is learned by how much a "
+      "config "
+      "is slower than the fastest at a shape. What was tuned in one dtype or with one attribute tells of the others. "
+      "The "
+      "model lies in the cache; `match` and the launch library ask it for shapes that were never tuned, `export` and "
+      "its "
+      "bundles have it.",
       "A winner may have dims as constants, or fit its shape so closely that no other shape can be served by it. So "
       "shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that "
       "serve "

@@ -4,30 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "tuner/cli/regret_measure.hpp"
 #include "tuner/definition/shapes.hpp"
+#include "tuner/search/drawn_shapes.hpp"
+#include "tuner/search/known_specs.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-/// The specs with winners that the words do not rule out, by their text.
-std::map<std::string, OpSpec> specs_of(const Store& store, const ProblemWords& words, const OpInterface& interface,
-                                       const DeviceFacts& device, MeasureMode mode) {
+/// The specs with winners that the words do not rule out.
+std::vector<OpSpec> specs_of(const Store& store, const ProblemWords& words, const OpInterface& interface,
+                             const DeviceFacts& device, MeasureMode mode) {
   ProblemWords without_dims{words.op, {}};
   for (const auto& word : words.named) {
     if (kind_of_name(word.first, interface) != NameKind::dim) without_dims.named.push_back(word);
   }
   const WantedProblems wanted = wanted_problems(without_dims, interface);
-  std::map<std::string, OpSpec> specs;
-  for (const WinnerRow& row : store.list_winners(
-           {.op = interface.op, .fingerprint = device.fingerprint(), .mode = mode, .role = WinnerRole::best})) {
-    if (row.interface_hash == interface.hash() && wanted(row.problem)) {
-      specs.emplace(row.problem.spec.text(), row.problem.spec);
-    }
-  }
+  std::vector<OpSpec> specs = tuned_specs(store, interface, device, mode);
+  std::erase_if(specs, [&](const OpSpec& spec) {
+    return !wanted(problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)));
+  });
   return specs;
 }
 
@@ -59,7 +57,7 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
   const std::string dims = dims_text(words, interface);
   std::vector<JudgedShapes> all;
   for (const DeviceFacts& device : devices) {
-    for (const auto& [text, spec] : specs_of(store, words, interface, device, mode)) {
+    for (const OpSpec& spec : specs_of(store, words, interface, device, mode)) {
       JudgedShapes judged{device, spec};
       const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
                            device.fingerprint()};
@@ -71,7 +69,7 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
           notes.push_back(
               fmt::format("{}: {} of {} shapes were drawn: others share a dim with one that is tuned, or are larger "
                           "than all of these.",
-                          text, drawn.size(), seeded));
+                          spec.text(), drawn.size(), seeded));
         }
         add(judged, drawn, tuned);
         if (judged.shapes.empty()) continue;

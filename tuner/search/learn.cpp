@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -19,17 +20,38 @@ namespace {
 /// Slowness, as a natural logarithm, over which the weight of a trial falls to 1/e.
 constexpr double kInterest = 0.5;
 
-FeatureSpace space_of(const std::vector<KnownShape>& known, std::size_t dims) {
-  std::set<std::pair<std::string, std::string>> implementations;  // name and hash
-  std::set<std::string> parameters;
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
-      if (!each.was_timed()) continue;
-      implementations.emplace(each.config.implementation, each.implementation_hash);
-      for (const auto& value : each.config.values) parameters.insert(value.first);
+void for_each_config(const std::vector<KnownSpec>& known, const std::function<void(const KnownConfig&)>& visit) {
+  for (const KnownSpec& spec : known) {
+    for (const KnownShape& shape : spec.shapes) std::ranges::for_each(shape.configs, visit);
+  }
+}
+
+/// In which attributes these differ, and whether in their dtype.
+std::vector<std::string> differing(const std::vector<KnownSpec>& known) {
+  std::vector<std::string> names;
+  if (known.empty()) return names;
+  const OpSpec& first = known.front().spec;
+  const auto differ = [&](const auto& value_of) {
+    return std::ranges::any_of(known, [&](const KnownSpec& each) { return value_of(each.spec) != value_of(first); });
+  };
+  if (differ([](const OpSpec& spec) { return spec.dtype; })) names.emplace_back("dtype");
+  for (std::size_t i = 0; i < first.attributes.size(); ++i) {
+    if (differ([&](const OpSpec& spec) { return spec.attributes.at(i).second; })) {
+      names.push_back(first.attributes[i].first);
     }
   }
-  FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims};
+  return names;
+}
+
+FeatureSpace space_of(const std::vector<KnownSpec>& known, std::size_t dims) {
+  std::set<std::pair<std::string, std::string>> implementations;  // name and hash
+  std::set<std::string> parameters;
+  for_each_config(known, [&](const KnownConfig& each) {
+    if (!each.was_timed()) return;
+    implementations.emplace(each.config.implementation, each.implementation_hash);
+    for (const auto& value : each.config.values) parameters.insert(value.first);
+  });
+  FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims, differing(known)};
   for (const auto& [name, hash] : implementations) space.implementations.push_back(hash);
   return space;
 }
@@ -45,71 +67,71 @@ std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const
 }
 
 /// Those that were timed and may be thought of elsewhere.
-std::vector<LossModel::Known> configs_of(const std::vector<KnownShape>& known, const FeatureSpace& space) {
+std::vector<LossModel::Known> configs_of(const std::vector<KnownSpec>& known, const FeatureSpace& space) {
   ByConfig<bool> refused;
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
-      if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
-    }
-  }
+  for_each_config(known, [&](const KnownConfig& each) {
+    if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
+  });
   std::map<std::pair<std::size_t, std::string>, Config> found;
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
-      if (!each.was_timed() || refused.contains(identity(each))) continue;
-      const auto place = std::ranges::find(space.implementations, each.implementation_hash);
-      found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
-                    each.config);
-    }
-  }
+  for_each_config(known, [&](const KnownConfig& each) {
+    if (!each.was_timed() || refused.contains(identity(each))) return;
+    const auto place = std::ranges::find(space.implementations, each.implementation_hash);
+    found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
+                  each.config);
+  });
   std::vector<LossModel::Known> configs;
   for (auto& [key, config] : found) configs.push_back({key.first, std::move(config)});
   return configs;
 }
 
+/// The shapes of a spec in an order of their own, so that a cache that was filled in another one teaches the same.
+std::vector<const KnownShape*> in_order(const KnownSpec& spec) {
+  std::vector<const KnownShape*> shapes;
+  for (const KnownShape& shape : spec.shapes) shapes.push_back(&shape);
+  std::ranges::sort(shapes, {}, &KnownShape::dims);
+  return shapes;
+}
+
 }  // namespace
 
-std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
-                               const std::vector<KnownShape>& known, const RecipeOf& recipe_of) {
-  if (known.size() < kFewestShapesToLearn) return std::nullopt;
+std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
+                               const std::vector<KnownSpec>& known, const RecipeOf& recipe_of) {
   LossModel::Parts parts;
+  for (const KnownSpec& spec : known) parts.shapes += spec.shapes.size();
+  if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
   parts.space = space_of(known, interface.dims.size());
-  parts.shapes = known.size();
   // More numbers than nodes have room for: no op of ours is near it.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};
-  // In an order of their own, so that a cache that was filled in another one teaches the same.
-  std::vector<const KnownShape*> shapes;
-  for (const KnownShape& shape : known) shapes.push_back(&shape);
-  std::ranges::sort(shapes, {}, &KnownShape::dims);
-  for (std::size_t at = 0; at < shapes.size(); ++at) {
-    const KnownShape& shape = *shapes[at];
-    const Problem problem = problem_of(interface, spec, shape.dims);
-    const Losses losses = losses_at(shape);
-    for (const auto& [key, config] : timed_at(shape)) {
-      const std::string& hash = key.second;
-      const ImplementationRecipe& recipe = recipe_of(hash);
-      if (recipe.kernels.empty()) continue;
-      const auto features = parts.space.of(interface, hash, recipe, config->config, problem, device);
-      if (!features) continue;
-      const double loss = std::min(kMostLoss, losses.at(identity(*config)));
-      rows.values.insert(rows.values.end(), features->begin(), features->end());
-      rows.targets.push_back(static_cast<float>(loss));
-      rows.weights.push_back(static_cast<float>(std::exp(-loss / kInterest)));
-      rows.groups.push_back(at);
+  std::size_t group = 0;
+  for (const KnownSpec& spec : known) {
+    for (const KnownShape* const shape : in_order(spec)) {
+      const Problem problem = problem_of(interface, spec.spec, shape->dims);
+      const Losses losses = losses_at(*shape);
+      for (const auto& [key, config] : timed_at(*shape)) {
+        const std::string& hash = key.second;
+        const ImplementationRecipe& recipe = recipe_of(hash);
+        if (recipe.kernels.empty()) continue;
+        const auto features = parts.space.of(interface, hash, recipe, config->config, problem, device);
+        if (!features) continue;
+        const double loss = std::min(kMostLoss, losses.at(identity(*config)));
+        rows.values.insert(rows.values.end(), features->begin(), features->end());
+        rows.targets.push_back(static_cast<float>(loss));
+        rows.weights.push_back(static_cast<float>(std::exp(-loss / kInterest)));
+        rows.groups.push_back(group);
+      }
+      ++group;
     }
   }
-  if (rows.count() < std::max(kFewestTrialsToLearn, kFewestTrialsEach * known.size())) return std::nullopt;
+  if (rows.count() < std::max(kFewestTrialsToLearn, kFewestTrialsEach * parts.shapes)) return std::nullopt;
   parts.configs = configs_of(known, parts.space);
   boost(rows, {}, parts);
   return LossModel(std::move(parts));
 }
 
-std::optional<LossModel> learn(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
-                               const DeviceFacts& device, MeasureMode mode) {
-  const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
-                       device.fingerprint()};
-  return learn(interface, spec, device, source.known_shapes(key, mode, source.tuned_shapes(key, mode)),
-               recipes_of(source));
+std::optional<LossModel> learn(const Store& store, const OpInterface& interface, const DeviceFacts& device,
+                               MeasureMode mode) {
+  return learn(interface, device, known_specs(store, interface, device, mode), recipes_of(store));
 }
 
 }  // namespace tilewright

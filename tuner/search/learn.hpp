@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "cache/device_facts.hpp"
-#include "cache/features.hpp"
 #include "cache/interface.hpp"
 #include "cache/loss_model.hpp"
 #include "cache/padding.hpp"
-#include "cache/problem.hpp"
-#include "cache/store/records.hpp"
-#include "cache/winner_source.hpp"
+#include "cache/store/store.hpp"
+#include "tuner/search/known_specs.hpp"
 
-/// From the trials of an op, dtype and attributes on a device to what they let expect of its configs at other shapes. Pure.
+/// From the trials of an op on a device to what they let expect of its configs at other shapes. One model for all dtypes and
+/// attributes: what is tuned of few shapes in one of them is known from the others. Pure.
 namespace tilewright {
 
 /// Of fewer shapes or trials nothing is learned: then the nearest speak for themselves (cache/nearest.hpp).
@@ -26,11 +25,10 @@ constexpr std::size_t kFewestTrialsEach = 8;
 /// Learns by how much each config that was timed at a shape is slower than the fastest there, beyond a factor of e all alike; those
 /// that are nearly as fast count the more. Bases are left out; a config that failed anywhere is not among the model's
 /// configs. Nothing for too few. Throws what `recipe_of` and make_plan throw.
-[[nodiscard]] std::optional<LossModel> learn(const OpInterface& interface, const OpSpec& spec,
-                                             const DeviceFacts& device, const std::vector<KnownShape>& known,
-                                             const RecipeOf& recipe_of);
-/// The same of all shapes of a source.
-[[nodiscard]] std::optional<LossModel> learn(const WinnerSource& source, const OpInterface& interface,
-                                             const OpSpec& spec, const DeviceFacts& device, MeasureMode mode);
+[[nodiscard]] std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
+                                             const std::vector<KnownSpec>& known, const RecipeOf& recipe_of);
+/// The same of all that a cache knows.
+[[nodiscard]] std::optional<LossModel> learn(const Store& store, const OpInterface& interface,
+                                             const DeviceFacts& device, MeasureMode mode);
 
 }  // namespace tilewright

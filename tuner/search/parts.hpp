@@ -17,10 +17,12 @@ class Parts {
  public:
   using LeavesOut = std::function<bool(const ShapeDims& other)>;
 
-  /// At most `most` parts, and one where nothing is judged. `leaves_out` tells of a judged shape which of `tuned` it leaves out.
+  /// At most `most` parts, and one where nothing is judged. `leaves_out` tells of a judged shape which of `tuned`, all that
+  /// is learned from, it leaves out.
   Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
         const std::function<LeavesOut(const ShapeDims& shape)>& leaves_out, std::size_t most);
 
+  [[nodiscard]] std::size_t count() const noexcept { return left_out_.size(); }
   /// The part of judged[at].
   [[nodiscard]] std::size_t of(std::size_t at) const { return part_of_.at(at); }
   /// What a part is judged without.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,15 +13,14 @@
 
 #include "cache/nearest.hpp"
 #include "tuner/search/drawn_shapes.hpp"
-#include "tuner/search/learn.hpp"
-#include "tuner/search/parts.hpp"
+#include "tuner/search/lessons.hpp"
 #include "tuner/search/spares.hpp"
 
 namespace tilewright {
 namespace {
 
-/// Something is learned so often at most, each time without a part of the shapes: that takes seconds.
-constexpr std::size_t kLessons = 16;
+/// Something is learned so often at most, each time without a part of the shapes: that takes seconds of a core.
+constexpr std::size_t kLessons = 32;
 
 using Identity = std::pair<std::string, std::string>;
 
@@ -164,48 +162,6 @@ std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const 
   return stay;
 }
 
-/// What is known of all shapes, and what was learned of them: by the store, or anew of a part. Nothing was where the store
-/// has learned nothing.
-class Lessons {
- public:
-  Lessons(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
-          MeasureMode mode, const std::vector<ShapeDims>& tuned)
-      : interface_(interface),
-        device_(device),
-        spec_(key.problem.spec),
-        recipe_of_(recipes_of(store)),
-        known_(store.known_shapes(key, mode, tuned)) {
-    const auto learned = store.learned(key, mode);
-    if (!learned) return;
-    all_ = learned->model;
-    for (const KnownShape& shape : known_) {
-      serving_.push_back({shape.dims, {}});
-      std::ranges::copy_if(shape.configs, std::back_inserter(serving_.back().configs),
-                           [](const KnownConfig& each) { return each.role || each.is_spare || each.has_failed; });
-    }
-  }
-
-  [[nodiscard]] const std::vector<KnownShape>& known() const noexcept { return known_; }
-  [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
-  [[nodiscard]] const std::vector<KnownShape>& serving() const noexcept { return serving_; }
-  /// Null where too little is left.
-  [[nodiscard]] std::shared_ptr<const LossModel> without(const Without::LeavesOut& leaves_out) const {
-    std::vector<KnownShape> rest;
-    std::ranges::copy_if(known_, std::back_inserter(rest),
-                         [&](const KnownShape& shape) { return !leaves_out(shape.dims); });
-    auto model = learn(interface_, spec_, device_, rest, recipe_of_);
-    return model ? std::make_shared<const LossModel>(*std::move(model)) : nullptr;
-  }
-
- private:
-  const OpInterface& interface_;
-  const DeviceFacts& device_;
-  OpSpec spec_;
-  RecipeOf recipe_of_;
-  std::vector<KnownShape> known_, serving_;
-  std::shared_ptr<const LossModel> all_;
-};
-
 std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
                               const Config& config, MeasureMode mode) {
   const std::optional<WinnerRow> row = store.timed(key, mode, implementation_hash, config);
@@ -249,15 +205,13 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
   const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
   std::optional<Parts> parts;
-  std::map<std::size_t, std::shared_ptr<const LossModel>> models;
+  std::vector<std::shared_ptr<const LossModel>> models;
   const auto model_without_part_of = [&](std::size_t at) {
-    if (!parts) parts.emplace(judged, tuned, left_out_by, kLessons);
-    const auto [model, is_new] = models.try_emplace(parts->of(at));
-    if (is_new) {
-      const std::set<ShapeDims>& left_out = parts->left_out(model->first);
-      model->second = lessons.without([&](const ShapeDims& other) { return left_out.contains(other); });
+    if (!parts) {
+      parts.emplace(judged, lessons.shapes(), left_out_by, kLessons);
+      models = lessons.without_each(*parts);
     }
-    return model->second;
+    return models[parts->of(at)];
   };
   std::vector<Spare> shared;
   std::vector<Spare> own;

@@ -105,6 +105,23 @@ TEST_F(Features, say_which_implementation_it_is_and_what_its_parameters_are) {
   EXPECT_EQ(of(zero, softmax(64, 256), Config::parse("tiled{block=0,threads=32}")).value()[1], 0);
 }
 
+TEST_F(Features, say_of_attributes_and_the_dtype_which_of_the_ops_values_they_have) {
+  OpInterface interface = test::softmax();
+  interface.dtypes = {DType::f32, DType::f16, DType::bf16};
+  interface.attributes = {{"scaled", {"no", "yes"}}, {"mask", {"none", "causal", "window"}}};
+  FeatureSpace space = space_;
+  space.attributes = {"dtype", "mask"};
+  EXPECT_EQ(space.count(), space_.count() + 2);
+  const auto last_two = [&](const char* spec) {
+    const Problem problem = make_problem(parse_spec(spec, interface), interface, std::vector<std::int64_t>{64, 256});
+    const auto features = space.of(interface, "tiled", tiled(kTiles), kConfig, problem, device()).value();
+    return std::pair(features.at(features.size() - 2), features.back());
+  };
+  EXPECT_EQ(last_two("softmax[dtype=f32]"), std::pair(0.0F, 0.0F));
+  EXPECT_EQ(last_two("softmax[dtype=bf16,scaled=yes,mask=window]"), std::pair(2.0F, 2.0F));
+  EXPECT_EQ(last_two("softmax[dtype=f16,mask=causal]"), std::pair(1.0F, 1.0F));
+}
+
 TEST_F(Features, say_how_long_dims_are_and_how_they_are_aligned) {
   const auto alignment = [&](std::int64_t cols) { return dim(of(tiled(kTiles), softmax(7, cols)).value(), 1, 1); };
   EXPECT_EQ(alignment(4), 2);

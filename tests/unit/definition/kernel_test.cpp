@@ -121,7 +121,7 @@ TEST(Kernel, may_define_what_another_defines_only_in_the_same_way) {
   };
   EXPECT_THAT(mistakes_with("workspace.parts.bytes = 'split_k * m * n * 4'"), testing::IsEmpty());
   EXPECT_THAT(mistakes_with("workspace.parts = { bytes = \"split_k * m * n * 8\" }"),
-              testing::ElementsAre("83:11: workspace 'parts' differs from the one of that name in line 73"));
+              testing::ElementsAre("84:11: workspace 'parts' differs from the one of that name in line 73"));
 }
 
 }  // namespace

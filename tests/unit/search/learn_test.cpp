@@ -17,6 +17,7 @@ namespace {
 using namespace tilewright::testing;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -57,13 +58,20 @@ std::vector<KnownShape> shapes() {
 class Learn : public ::testing::Test {
  protected:
   [[nodiscard]] std::optional<LossModel> learned(const std::vector<KnownShape>& known) const {
-    return learn(interface_, spec_, device_, known, [this](const std::string& hash) -> const ImplementationRecipe& {
+    return learned(std::vector<KnownSpec>{{spec_, known}});
+  }
+  [[nodiscard]] std::optional<LossModel> learned(const std::vector<KnownSpec>& known) const {
+    return learn(interface_, device_, known, [this](const std::string& hash) -> const ImplementationRecipe& {
       if (hash == "wide-hash") return wide_;
       return hash == "plain-hash" ? plain_ : none_;
     });
   }
   [[nodiscard]] double loss(const LossModel& model, const char* config, std::int64_t rows, std::int64_t cols) const {
-    const Problem problem = make_problem(spec_, interface_, std::vector<std::int64_t>{rows, cols});
+    return loss(model, config, spec_, rows, cols);
+  }
+  [[nodiscard]] double loss(const LossModel& model, const char* config, const OpSpec& spec, std::int64_t rows,
+                            std::int64_t cols) const {
+    const Problem problem = make_problem(spec, interface_, std::vector<std::int64_t>{rows, cols});
     return model.loss(
         model.space().of(interface_, "wide-hash", wide_, Config::parse(config), problem, device_).value());
   }
@@ -94,6 +102,26 @@ TEST_F(Learn, tells_which_config_is_best_at_shapes_between) {
   }
 }
 
+TEST_F(Learn, of_one_spec_what_another_taught_holds_until_its_own_trials_say_otherwise) {
+  const OpSpec other = parse_spec("scale[dtype=f32,round=yes]", interface_);
+  EXPECT_THAT(learned(shapes())->space().attributes, IsEmpty()) << "one spec differs in nothing";
+  // Two shapes of its own are too few for anything.
+  const LossModel alike = learned({{spec_, shapes()}, {other, {shape(8, 64), shape(8, 128)}}}).value();
+  EXPECT_THAT(alike.space().attributes, ElementsAre("dtype", "round"));
+  EXPECT_EQ(alike.shapes(), 26U);
+  EXPECT_LT(loss(alike, kBroad, other, 500, 8192), loss(alike, kNarrow, other, 500, 8192) - 0.3);
+  EXPECT_LT(loss(alike, kNarrow, other, 500, 96), loss(alike, kBroad, other, 500, 96) - 0.3);
+  // Where it is the other way round, its own trials count.
+  std::vector<KnownShape> turned = shapes();
+  for (KnownShape& each : turned) {
+    for (KnownConfig& config : each.configs) config.median_ns = 2e6 / config.median_ns;
+  }
+  const LossModel unlike = learned({{spec_, shapes()}, {other, turned}}).value();
+  EXPECT_GT(loss(unlike, kBroad, other, 500, 8192), loss(unlike, kNarrow, other, 500, 8192) + 0.3);
+  EXPECT_LT(loss(unlike, kBroad, spec_, 500, 8192), loss(unlike, kNarrow, spec_, 500, 8192) - 0.3);
+  EXPECT_EQ(LossModel::decode(alike.encode()), alike);
+}
+
 TEST_F(Learn, of_the_same_shapes_is_always_the_same) { EXPECT_EQ(learned(shapes()), learned(shapes())); }
 
 TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
@@ -103,7 +131,7 @@ TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
       for (KnownConfig& config : each.configs) config.implementation_hash = wide_hash;
       each.configs.push_back({plain_hash, Config::parse("plain{num_warps=2}"), 1500, std::nullopt, false});
     }
-    return learn(interface_, spec_, device_, known,
+    return learn(interface_, device_, {{spec_, known}},
                  [&](const std::string& hash) -> const ImplementationRecipe& {
                    return hash == wide_hash ? wide_ : plain_;
                  })
@@ -168,7 +196,7 @@ TEST_F(Learn, a_base_that_is_the_best_too_is_no_config_of_it) {
 }
 
 TEST_F(Learn, needs_enough_shapes_and_trials) {
-  EXPECT_FALSE(learned({}).has_value());
+  EXPECT_FALSE(learned(std::vector<KnownShape>{}).has_value());
   std::vector<KnownShape> known = shapes();
   known.resize(kFewestShapesToLearn);
   ASSERT_EQ(known.size() * known[0].configs.size(), kFewestTrialsToLearn);
@@ -198,11 +226,11 @@ TEST_F(Learn, leaves_out_what_cannot_be_launched_any_more) {
   EXPECT_FALSE(learned(known).has_value()) << "what is left is too little";
 }
 
-TEST_F(Learn, of_a_source_is_of_all_its_shapes) {
+TEST_F(Learn, of_a_cache_is_of_all_its_shapes) {
   const TemporaryFolder folder;
   SampleCache cache(folder.path() / "cache.db");
   cache.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
-  EXPECT_FALSE(learn(cache.store(), interface_, spec_, device_, MeasureMode::cold).has_value());
+  EXPECT_FALSE(learn(cache.store(), interface_, device_, MeasureMode::cold).has_value());
   for (const KnownShape& each : shapes()) {
     const std::string problem = fmt::format("scale[dtype=f16]{{rows={},cols={}}}", each.dims[0], each.dims[1]);
     const auto best = std::ranges::min_element(each.configs, {}, &KnownConfig::median_ns);
@@ -216,12 +244,12 @@ TEST_F(Learn, of_a_source_is_of_all_its_shapes) {
       if (&other != &*best) cache.store().put_trial(key, row.implementation_hash, trial);
     }
   }
-  const auto model = learn(cache.store(), interface_, spec_, device_, MeasureMode::cold);
+  const auto model = learn(cache.store(), interface_, device_, MeasureMode::cold);
   ASSERT_TRUE(model.has_value());
   EXPECT_EQ(model->shapes(), 24U);
   EXPECT_THAT(model->configs(), SizeIs(16));
-  EXPECT_FALSE(learn(cache.store(), interface_, spec_, device_, MeasureMode::hot).has_value());
-  EXPECT_FALSE(learn(cache.store(), interface_, spec_, recording_device("Another"), MeasureMode::cold).has_value());
+  EXPECT_FALSE(learn(cache.store(), interface_, device_, MeasureMode::hot).has_value());
+  EXPECT_FALSE(learn(cache.store(), interface_, recording_device("Another"), MeasureMode::cold).has_value());
   const RecipeOf recipe_of = recipes_of(cache.store());
   const std::string hash = model->space().implementations.front();
   EXPECT_EQ(recipe_of(hash), scale_wide());

@@ -195,8 +195,7 @@ class LearnedRegretTest : public RegretTest {
     return {parse_problem(problem(128, cols), interface_), interface_.hash(), recording_device().fingerprint()};
   }
   void learn_all() {
-    const auto model =
-        learn(cache_.store(), interface_, key_of(64).problem.spec, recording_device(), MeasureMode::cold);
+    const auto model = learn(cache_.store(), interface_, recording_device(), MeasureMode::cold);
     ASSERT_TRUE(model.has_value());
     cache_.store().put_loss_model(key_of(64), MeasureMode::cold, *model);
   }

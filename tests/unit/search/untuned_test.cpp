@@ -52,7 +52,7 @@ class Sweep {
   void learn_all() {
     const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
                          device_.fingerprint()};
-    store_.put_loss_model(key, MeasureMode::cold, learn(store_, interface_, spec_, device_, MeasureMode::cold).value());
+    store_.put_loss_model(key, MeasureMode::cold, learn(store_, interface_, device_, MeasureMode::cold).value());
   }
 
   [[nodiscard]] RegretSummary lost(RegretSetting setting, bool from_grid) const {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "cache/device_facts.hpp"
+#include "cache/interface.hpp"
+#include "cache/problem.hpp"
+#include "cache/store/store.hpp"
+
+/// What a cache knows of an op on a device, by dtype and attributes.
+namespace tilewright {
+
+/// The shapes of a spec, with what was timed at each.
+struct KnownSpec {
+  OpSpec spec;
+  std::vector<KnownShape> shapes;
+};
+
+/// Those that have a best winner, in the order of their texts; of this very interface.
+[[nodiscard]] std::vector<OpSpec> tuned_specs(const Store& store, const OpInterface& interface,
+                                              const DeviceFacts& device, MeasureMode mode);
+/// The same with all their tuned shapes.
+[[nodiscard]] std::vector<KnownSpec> known_specs(const Store& store, const OpInterface& interface,
+                                                 const DeviceFacts& device, MeasureMode mode);
+
+}  // namespace tilewright
