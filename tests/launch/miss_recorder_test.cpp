@@ -46,7 +46,7 @@ TEST_F(Recorder, writes_nothing_when_switched_off) {
   EXPECT_EQ(recorder.problem(), "");
 }
 
-TEST_F(Recorder, keeps_a_bounded_number_in_memory_while_another_has_the_file) {
+TEST_F(Recorder, keeps_misses_in_memory_while_another_has_the_file) {
   const int other = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
   {
@@ -60,6 +60,26 @@ TEST_F(Recorder, keeps_a_bounded_number_in_memory_while_another_has_the_file) {
   const auto misses = MissFile(path_).read();
   EXPECT_EQ(misses.size(), 201U) << "the end writes what waited";
   EXPECT_EQ(misses.front().count, 3);
+}
+
+TEST_F(Recorder, keeps_no_more_than_its_bound_while_another_has_the_file) {
+  const int other = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  constexpr std::size_t kMost = MissRecorder::kMostWaiting;
+  {
+    MissRecorder recorder(path_);
+    const auto record = [&](std::size_t i) { recorder.record(kShape.substr(0, 25) + std::to_string(i) + "}", "cpu"); };
+    for (std::size_t i = 0; i < kMost + 50; ++i) record(i);
+    EXPECT_EQ(recorder.waiting(), kMost);
+    record(0);
+    EXPECT_EQ(recorder.waiting(), kMost);
+    ::close(other);
+  }
+  const auto misses = MissFile(path_).read();
+  EXPECT_EQ(misses.size(), kMost);
+  std::size_t asked_twice = 0;
+  for (const Request& miss : misses) asked_twice += miss.count == 2 ? 1 : 0;
+  EXPECT_EQ(asked_twice, 1U) << "what is known is counted on";
 }
 
 TEST_F(Recorder, leaves_a_file_alone_that_is_not_its_own_and_says_so) {
