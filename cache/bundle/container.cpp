@@ -22,12 +22,18 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the file is little-endian");
 
-constexpr std::array<char, 8> kMagic{'T', 'W', 'b', 'u', 'n', 'd', 'l', 'e'};
+using Magic = std::array<char, 8>;
+constexpr Magic kMagic = [] {
+  Magic magic{};
+  static_assert(kBundleMark.size() == magic.size());
+  std::ranges::copy(kBundleMark, magic.begin());
+  return magic;
+}();
 constexpr std::uint32_t kForm = 1;
 
 /// The first bytes of the file. Every form keeps magic and form where they are.
 struct Header {
-  std::array<char, 8> magic = kMagic;
+  Magic magic = kMagic;
   std::uint32_t form = kForm;
   std::uint32_t header_bytes = 64;
   std::uint64_t file_bytes = 0;
@@ -129,7 +135,7 @@ void ContainerReader::Close::operator()(int* descriptor) const noexcept {
 }
 
 bool ContainerReader::is_one(const std::filesystem::path& file) noexcept {
-  return first_bytes(file, kMagic.size()) == std::string_view(kMagic.data(), kMagic.size());
+  return first_bytes(file, kBundleMark.size()) == kBundleMark;
 }
 
 ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(file)), identity_(identity_of(file_)) {

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "cache/store/file_facts.hpp"
+#include "cache/store/first_bytes.hpp"
 
 namespace tilewright {
 namespace {
@@ -50,6 +51,11 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
   const int code = refusal.getExtendedErrorCode();
   switch (refusal.getErrorCode()) {
     case SQLITE_NOTADB:
+      if (first_bytes(path, kBundleMark.size()) == kBundleMark) {
+        return fault(doing, path, "is a bundle, which applications open and this program does not",
+                     "It was left as it is. Name the cache that it was exported from with TILEWRIGHT_CACHE=FILE", code,
+                     CacheFault::foreign);
+      }
       return fault(doing, path, "is not a cache of Tilewright, nor any SQLite database", name_another_file(path), code,
                    CacheFault::foreign);
     case SQLITE_CORRUPT:

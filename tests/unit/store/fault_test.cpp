@@ -45,6 +45,13 @@ TEST(Fault, a_text_file_is_not_a_cache) {
   expect_refused(folder, path, "is not a cache", "TILEWRIGHT_CACHE=FILE");
 }
 
+TEST(Fault, a_bundle_whole_or_not_is_called_one) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "winners.bundle";
+  write_file(path, "TWbundle" + std::string(100, '\1'));
+  expect_refused(folder, path, "is a bundle, which applications open", "Name the cache that it was exported from");
+}
+
 TEST(Fault, a_truncated_cache_is_damaged_wherever_it_was_cut) {
   const TemporaryFolder folder;
   const fs::path path = folder / "c.db";
