@@ -49,7 +49,9 @@ class Offer {
   auto readable(const Read& read) -> decltype(read()) {
     try {
       return read();
-    } catch (const CacheError&) {
+    } catch (const CacheError& error) {
+      // Of these another try may tell more, and nothing is wrong with the file.
+      if (error.kind() == CacheFault::locked || error.kind() == CacheFault::denied) throw;
       if (!unreadable_) unreadable_ = std::current_exception();
       return {};
     }

@@ -45,11 +45,10 @@ std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
 RecipeOf recipes_of(const WinnerSource& source) {
   const auto recipes = std::make_shared<std::map<std::string, ImplementationRecipe>>();
   return [&source, recipes](const std::string& hash) -> const ImplementationRecipe& {
-    const auto [known, is_new] = recipes->try_emplace(hash);
-    if (is_new) {
-      if (auto stored = source.implementation_by_hash(hash)) known->second = std::move(stored->recipe);
-    }
-    return known->second;
+    if (const auto known = recipes->find(hash); known != recipes->end()) return known->second;
+    // What cannot be read is not remembered.
+    auto stored = source.implementation_by_hash(hash);
+    return recipes->emplace(hash, stored ? std::move(stored->recipe) : ImplementationRecipe{}).first->second;
   };
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was learned of the trials of a spec, and who is there to serve.
+// What was learned of the trials of an op, kept by spec, and who is there to serve.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -206,6 +206,8 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
   std::string obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     Servable found = find_servable(store, interface, problem, device, current);
+    // Evidence of a fallback would pass for the winner's.
+    if (!found.unread.empty()) throw CacheError(found.unread);
     if (found.served.row) {
       const Roofline roofline = roofline_of(store, *found.served.row, arguments);
       lines.push_back({device.fingerprint(), std::move(found.served), roofline});
