@@ -65,11 +65,12 @@ void repack(const fs::path& file, Packing packing) {
   if (!fs::is_regular_file(file)) {
     throw Error(fmt::format("cannot pack the binaries of {} anew: there is no file of that name. {}", name, kUsage));
   }
-  if (fs::exists(name + "-wal")) {
+  for (const char* const log : {"-wal", "-journal"}) {
+    if (!fs::exists(name + log)) continue;
     throw Error(
-        fmt::format("cannot pack the binaries of {0} anew: it is in use, or what used it died ({0}-wal). Make one "
+        fmt::format("cannot pack the binaries of {0} anew: it is in use, or what used it died ({0}{1}). Make one "
                     "file of it (sqlite3 {0} \"VACUUM INTO 'COPY'\") and name the copy.",
-                    name));
+                    name, log));
   }
   // First of all, so that what is wrong with it is told of the file, and not of the copy.
   Store(file, {.access = StoreAccess::read_older}).check();

@@ -6,6 +6,7 @@
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): popen is POSIX
 #include <sys/wait.h>
 
+#include <fstream>
 #include <random>
 
 #include "cache/store/store.hpp"
@@ -117,7 +118,15 @@ TEST_F(RepackProgram, refuses_a_cache_in_use) {
   SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("UPDATE builds SET log = 'seen'");
   const Outcome outcome = run("plain " + quoted());
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.said, AllOf(HasSubstr("it is in use"), HasSubstr("VACUUM INTO")));
+  EXPECT_THAT(outcome.said, AllOf(HasSubstr("it is in use"), HasSubstr("-wal"), HasSubstr("VACUUM INTO")));
+}
+
+TEST_F(RepackProgram, refuses_a_cache_whose_writer_died) {
+  make_cache();
+  std::ofstream(path.string() + "-journal") << "half a transaction";
+  const Outcome outcome = run("plain " + quoted());
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.said, AllOf(HasSubstr("-journal"), HasSubstr("VACUUM INTO")));
 }
 
 }  // namespace
