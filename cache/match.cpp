@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -42,7 +43,16 @@ class Offer {
         current_(current),
         take_(take),
         with_compiles_(with_compiles),
-        recipe_(recipes_of(source)) {}
+        recipe_([this, read = recipes_of(source), none = ImplementationRecipe(),
+                 failed = std::set<std::string>()](const std::string& hash) mutable -> const ImplementationRecipe& {
+          if (failed.contains(hash)) return none;
+          const auto* const recipe = readable([&] { return &read(hash); });
+          if (recipe == nullptr) failed.insert(hash);
+          return recipe != nullptr ? *recipe : none;
+        }) {}
+  // Its recipes call it.
+  Offer(const Offer&) = delete;
+  Offer& operator=(const Offer&) = delete;
 
   /// What cannot be read is no reason that what can be does not serve: then nothing was read, and the first error is kept.
   template <class Read>
@@ -53,6 +63,7 @@ class Offer {
       // Of these another try may tell more, and nothing is wrong with the file.
       if (error.kind() == CacheFault::locked || error.kind() == CacheFault::denied) throw;
       if (!unreadable_) unreadable_ = std::current_exception();
+      ++failures_;
       return {};
     }
   }
@@ -62,17 +73,18 @@ class Offer {
   // Each is true once one was taken.
   bool exact(const ProblemKey& key, DeviceFit device) {
     for (const MeasureMode mode : kModes) {
-      std::optional<WinnerRow> best = source_.winner_of(key, mode, WinnerRole::best);
-      if (!best) continue;
+      const std::size_t failed = failures_;
+      std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
+      if (!best && failures_ == failed) continue;
       return offer(Fit::exact, device, std::move(best)) ||
-             offer(Fit::exact, device, source_.winner_of(key, mode, WinnerRole::dynamic));
+             offer(Fit::exact, device, winner_of(key, mode, WinnerRole::dynamic));
     }
     return false;
   }
 
   bool nearest(const ProblemKey& key, DeviceFit device) {
     for (const MeasureMode mode : kModes) {
-      const std::vector<ShapeDims> shapes = source_.tuned_near(key, mode, kMostNeighbours);
+      const auto shapes = readable([&] { return source_.tuned_near(key, mode, kMostNeighbours); });
       if (shapes.empty()) continue;
       offered_.clear();
       if (const auto learned = readable([&] { return source_.learned(key, mode); }); learned) {
@@ -91,13 +103,29 @@ class Offer {
 
   bool base(const ProblemKey& key, DeviceFit device) {
     for (const MeasureMode mode : kModes) {
-      std::optional<WinnerRow> base = source_.newest_of_spec(key, mode, WinnerRole::base);
+      std::optional<WinnerRow> base = readable([&] { return source_.newest_of_spec(key, mode, WinnerRole::base); });
       if (base) return offer(Fit::base_default, device, std::move(base));
     }
     return false;
   }
 
  private:
+  std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) {
+    return readable([&] { return source_.winner_of(key, mode, role); });
+  }
+
+  /// What is known of those that can be read: all at once, or else one after the other.
+  std::vector<KnownShape> known_shapes(const ProblemKey& key, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
+    const auto read = [&](const std::vector<ShapeDims>& some) {
+      return readable([&] { return source_.known_shapes(key, mode, some); });
+    };
+    const std::size_t failed = failures_;
+    std::vector<KnownShape> known = read(shapes);
+    if (failures_ == failed || shapes.size() == 1) return known;
+    for (const ShapeDims& shape : shapes) std::ranges::move(read({shape}), std::back_inserter(known));
+    return known;
+  }
+
   bool nearest(const ProblemKey& key, DeviceFit device, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
     const ShapeDims shape = shape_of(key.problem);
     const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
@@ -105,7 +133,7 @@ class Offer {
       const bool has_binary = known.role || known.has_binary;
       return with_compiles_ || (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
     };
-    const std::vector<KnownShape> known = source_.known_shapes(key, mode, shapes);
+    const std::vector<KnownShape> known = known_shapes(key, mode, shapes);
     const LogPadding padding = log_padding(recipe_, key.problem, device_);
     const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
     return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key, device,
@@ -116,7 +144,7 @@ class Offer {
   /// compiled, all that it was learned of; `any_tuned` stands for where these are from.
   std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, const ShapeDims& any_tuned) {
     std::vector<NearConfig> ranked;
-    const auto interface = source_.interface_by_hash(key.interface_hash);
+    const auto interface = readable([&] { return source_.interface_by_hash(key.interface_hash); });
     if (!interface) return ranked;
     const ShapeDims shape = shape_of(key.problem);
     const DeviceFacts facts = facts_of(key.device_fingerprint);
@@ -158,8 +186,8 @@ class Offer {
   }
 
   /// Of the device that trials are of.
-  DeviceFacts facts_of(const std::string& fingerprint) const {
-    for (DeviceFacts& known : source_.devices()) {
+  DeviceFacts facts_of(const std::string& fingerprint) {
+    for (DeviceFacts& known : readable([&] { return source_.devices(); })) {
       if (known.fingerprint() == fingerprint) return std::move(known);
     }
     return device_;
@@ -169,13 +197,17 @@ class Offer {
     ProblemKey origin = key;
     const ShapeDims shape = shape_of(key.problem);
     for (const NearConfig& near : ranked) {
-      if (!offered_.emplace(near.implementation_hash, near.config.text()).second) continue;
+      const std::pair which(near.implementation_hash, near.config.text());
+      if (offered_.contains(which)) continue;
       // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
       if (!near.role && !allowed(recipe_(near.implementation_hash), near.config, key.problem, device_)) continue;
       for (std::size_t d = 0; d < shape.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
       const bool needs_compile = with_compiles_ && (!near.has_binary || !serves(near.config, near.implementation_hash,
                                                                                 near.tuned_for, key.problem));
-      if (offer(Fit::nearest, device, row_of(near, origin, mode), needs_compile)) return true;
+      std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, mode); });
+      // Where this one cannot be read, it may be had from another shape.
+      if (row) offered_.insert(which);
+      if (offer(Fit::nearest, device, std::move(row), needs_compile)) return true;
     }
     return false;
   }
@@ -238,7 +270,7 @@ class Offer {
     if (!row) return false;
     const Freshness freshness = freshness_of(*row, versions_, current_);
     MatchCandidate candidate{Match{fit, freshness, device}, std::move(*row), needs_compile};
-    return take_(candidate);
+    return readable([&] { return take_(candidate); });
   }
 
   const WinnerSource& source_;
@@ -249,6 +281,7 @@ class Offer {
   bool with_compiles_;
   RecipeOf recipe_;
   std::exception_ptr unreadable_;
+  std::size_t failures_ = 0;
   /// Implementation and text of what was offered as nearest of one device and mode, so that nothing is offered twice.
   std::set<std::pair<std::string, std::string>> offered_;
 };

@@ -57,9 +57,9 @@ struct MatchCandidate {
 ///      specialises, or was never timed (cache/combinations.hpp) is offered only `with_compiles`;
 ///   3. the base kept for this spec: default.
 /// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
-/// nearest on any. Each is judged by freshness_of(). Where something cannot be read (a damaged row), what is left of its step, 1, 2
-/// or 3, is passed over, and what was learned by itself; the first error's text is returned. Where nothing is taken, that CacheError is
-/// thrown, and at once one of a cache that is locked or may not be read.
+/// nearest on any. Each is judged by freshness_of(). What cannot be read (a damaged row), also by `take`, gives way to what comes
+/// next, what was learned to the shapes around; the first error's text is returned. Where nothing is taken, that CacheError is thrown,
+/// and at once one of a cache that is locked or may not be read.
 std::string offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                              const DeviceFacts& device, const Versions& versions,
                              const std::vector<std::string>& current_implementations,

@@ -109,6 +109,32 @@ TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_not
   EXPECT_THROW((void)asked(false), CacheError) << "and not that nothing is known";
 }
 
+TEST_F(MatchTest, a_row_that_cannot_be_read_gives_way_to_the_next_of_its_step) {
+  const auto put = [&](const Config& config) { return store.put_trial(key, "impl-1", full_trial(config)); };
+  store.put_winners(key, MeasureMode::cold,
+                    {winner_of(put(onchip_config(4))), winner_of(put(onchip_config(4, 0)), WinnerRole::dynamic)});
+  put_winner(store, softmax_key(1000, 128), onchip_config(2, 0));
+  put_winner(store, softmax_key(1200, 128), onchip_config(8, 0));
+  put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
+  SQLite::Database other(folder / "c.db", SQLite::OPEN_READWRITE);
+  for (const Config& config : {onchip_config(4), onchip_config(2, 0)}) {
+    other.exec("UPDATE configs SET text = 'no config' || id WHERE text = '" + config.text() + "'");
+  }
+  const Store reader(folder / "c.db", {.access = StoreAccess::read});
+  const auto served = [&](const ProblemKey& asked) {
+    std::string config;
+    const std::string unread = offer_candidates(reader, asked.problem, asked.interface_hash, h200(), versions(), {},
+                                                [&](const MatchCandidate& candidate) {
+                                                  config = candidate.row.winner.trial.config.text();
+                                                  return true;
+                                                });
+    EXPECT_THAT(unread, testing::HasSubstr("is damaged"));
+    return config;
+  };
+  EXPECT_EQ(served(key), onchip_config(4, 0).text()) << "the winner of any width at the very shape";
+  EXPECT_EQ(served(softmax_key(1010, 120)), onchip_config(8, 0).text()) << "the next of those around";
+}
+
 TEST_F(MatchTest, a_device_of_the_same_architecture_helps_out_after_the_own_base) {
   put_winner(store, softmax_key(8, 100, gh200_slice()), onchip_config(4));
   EXPECT_EQ(ask(key, h200()).match.text(), "exact, fresh, same architecture");
