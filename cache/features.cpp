@@ -15,8 +15,8 @@ namespace tilewright {
 namespace {
 
 /// Of the launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is idle in them, the
-/// same with the padding, and elements and bytes of a block.
-constexpr std::size_t kOfLaunch = 11;
+/// same with the padding, elements and bytes of a block, elements of a thread, and threads that a multiprocessor has in all.
+constexpr std::size_t kOfLaunch = 13;
 /// Of a dim: its length, and what power of two divides it.
 constexpr std::size_t kOfDim = 2;
 /// A length that 2 to the power of this divides is as good as one that more divides.
@@ -99,12 +99,13 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   const PlannedKernel& kernel = plan->kernels.back();
   const double padding = padding_or_none(recipe, config, problem, device);
   const auto blocks = static_cast<double>(volume(kernel.grid));
+  const auto threads = static_cast<double>(std::max<std::int64_t>(1, volume(kernel.block)));
   double of_sm = 1;
   const double held = held_at_once(kernel, device, of_sm);
   const double waves = std::ceil(blocks / held);
   add(std::log(padding));
   add(log2_of(blocks));
-  add(log2_of(static_cast<double>(volume(kernel.block))));
+  add(log2_of(threads));
   add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
   add(log2_of(static_cast<double>(volume(kernel.cluster))));
   add(of_sm);
@@ -113,6 +114,9 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   add(std::log(padding * waves * held / blocks));
   add(std::log2(elements * padding / blocks));
   add(std::log2(static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args))) * padding / blocks));
+  // Of registers, which nobody knows before it is compiled, as much as can be said.
+  add(std::log2(elements * padding / blocks / threads));
+  add(std::log2(blocks / std::max(1, device.sm_count) * threads));
   for (const std::string& name : attributes) add(static_cast<double>(place_of(name, interface, problem.spec)));
   return features;
 }

@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 1;
+/// Of the encoding and of the features, whose meaning it does not say.
+constexpr int kVersion = 2;
 
 [[noreturn]] void refuse(const char* why) { throw UsageError(std::string("this is no loss model: ") + why); }
 
@@ -117,33 +118,32 @@ std::vector<std::byte> LossModel::encode() const {
   for (const Known& known : parts_.configs) configs.push_back(known_to_json(known));
   json cuts = json::array();
   for (const std::vector<float>& each : parts_.cuts) cuts.push_back(json::binary(bytes_of(each)));
-  json all = {{"version", kVersion},
-              {"implementations", parts_.space.implementations},
-              {"parameters", parts_.space.parameters},
-              {"dims", parts_.space.dims},
-              {"configs", configs},
-              {"cuts", cuts},
-              {"nodes", json::binary(bytes_of(parts_.nodes))},
-              {"roots", json::binary(bytes_of(parts_.roots))},
-              {"mean", parts_.mean},
-              {"unit", parts_.unit},
-              {"shapes", parts_.shapes}};
-  // Left out where there are none: programs from before they were there read such models.
-  if (!parts_.space.attributes.empty()) all["attributes"] = parts_.space.attributes;
+  const json all = {{"version", kVersion},
+                    {"implementations", parts_.space.implementations},
+                    {"parameters", parts_.space.parameters},
+                    {"dims", parts_.space.dims},
+                    {"attributes", parts_.space.attributes},
+                    {"configs", configs},
+                    {"cuts", cuts},
+                    {"nodes", json::binary(bytes_of(parts_.nodes))},
+                    {"roots", json::binary(bytes_of(parts_.roots))},
+                    {"mean", parts_.mean},
+                    {"unit", parts_.unit},
+                    {"shapes", parts_.shapes}};
   const std::vector<std::uint8_t> bytes = json::to_cbor(all);
   const auto seen = std::as_bytes(std::span(bytes));
   return {seen.begin(), seen.end()};
 }
 
-LossModel LossModel::decode(std::span<const std::byte> bytes) {
+std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
   try {
     const json all = json::from_cbor(bytes);
-    if (all.at("version") != kVersion) refuse("it is of another version");
+    if (all.at("version").get<int>() != kVersion) return std::nullopt;
     Parts parts;
     all.at("implementations").get_to(parts.space.implementations);
     all.at("parameters").get_to(parts.space.parameters);
     all.at("dims").get_to(parts.space.dims);
-    if (all.contains("attributes")) all.at("attributes").get_to(parts.space.attributes);
+    all.at("attributes").get_to(parts.space.attributes);
     for (const json& known : all.at("configs")) {
       parts.configs.push_back({known.at(0).get<std::size_t>(), Config::parse(known.at(1).get<std::string>())});
     }

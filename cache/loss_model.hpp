@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,8 +68,9 @@ class LossModel {
 
   /// For caches and bundles, which compress it and keep its hash.
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// Reading what was written gives an equal one. Throws UsageError for what is none.
-  [[nodiscard]] static LossModel decode(std::span<const std::byte> bytes);
+  /// Reading what was written gives an equal one; nothing for one of a program that knows other features, which is to be learned
+  /// anew. Throws UsageError for what is none.
+  [[nodiscard]] static std::optional<LossModel> decode(std::span<const std::byte> bytes);
 
   friend bool operator==(const LossModel&, const LossModel&) = default;
 

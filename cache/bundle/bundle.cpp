@@ -143,9 +143,11 @@ std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMod
   const auto servers = container_.find_text(bundle::servers_key(key, mode));
   std::shared_ptr<const Learned> read;
   if (bytes && servers) {
-    read = reading(container_, "what was learned", [&] {
+    read = reading(container_, "what was learned", [&]() -> std::shared_ptr<const Learned> {
+      std::optional<LossModel> model = LossModel::decode(*bytes);
+      if (!model) return nullptr;
       Learned all;
-      all.model = std::make_shared<const LossModel>(LossModel::decode(*bytes));
+      all.model = std::make_shared<const LossModel>(*std::move(model));
       if (all.model->space().dims != key.problem.dims.size()) throw BadRow("a loss model is of another number of dims");
       all.servers = bundle::decode_servers(*servers, all.learned_at);
       return std::make_shared<const Learned>(std::move(all));

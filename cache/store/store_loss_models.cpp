@@ -25,9 +25,12 @@ std::vector<std::int64_t> shape_from(const std::string& dims) {
   return shape;
 }
 
-LossModel decode_model(std::span<const std::byte> frame, std::int64_t size, const std::string& hash) {
+/// Null for one that another program has learned.
+std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> frame, std::int64_t size,
+                                              const std::string& hash) {
   try {
-    return LossModel::decode(decompress_binary(frame, size, hash));
+    std::optional<LossModel> model = LossModel::decode(decompress_binary(frame, size, hash));
+    return model ? std::make_shared<const LossModel>(*std::move(model)) : nullptr;
   } catch (const UsageError& bad) {
     throw BadRow(fmt::format("the loss model {}: {}", hash, bad.what()));
   }
@@ -124,11 +127,13 @@ std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode
       if (const auto there = impl_->models.find(hash); there != impl_->models.end()) {
         model = there->second;
       } else {
-        model = std::make_shared<const LossModel>(decode_model(row.blob(3), row.integer(2), hash));
+        model = decode_model(row.blob(3), row.integer(2), hash);
         impl_->models.emplace(hash, model);
       }
-      if (model->space().dims != key.problem.dims.size()) throw BadRow("a loss model is of another number of dims");
-      auto servers = read_servers(database, *spec, *device, mode, *model, row.integer(1));
+      if (model && model->space().dims != key.problem.dims.size()) {
+        throw BadRow("a loss model is of another number of dims");
+      }
+      auto servers = model ? read_servers(database, *spec, *device, mode, *model, row.integer(1)) : std::nullopt;
       if (servers) read = std::make_shared<const Learned>(Learned{model, row.integer(1), *std::move(servers)});
     }
     // Only now: who asks again is told of the damage again.

@@ -11,9 +11,10 @@ namespace {
 class RegretVerb : public CliTest {
  protected:
   /// Tunes one shape, so that this config wins there and nothing else was tried.
-  void tune(const std::string& rows, const std::string& cols, const std::string& config) const {
-    const Outcome outcome = on_lapse({"sweep", "lapse", "rows=" + rows, "cols=" + cols, "--config", config, "--device",
-                                      "cpu", "--budget-ms", "10", "--no-ceilings", "--quiet"});
+  void tune(const std::string& rows, const std::string& cols, const std::string& config,
+            const std::string& kind = "one") const {
+    const Outcome outcome = on_lapse({"sweep", "lapse", "kind=" + kind, "rows=" + rows, "cols=" + cols, "--config",
+                                      config, "--device", "cpu", "--budget-ms", "10", "--no-ceilings", "--quiet"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
   [[nodiscard]] Outcome on_lapse(std::vector<std::string> words) const {
@@ -93,6 +94,20 @@ TEST_F(RegretVerb, judges_drawn_shapes_that_nobody_tuned_and_keeps_their_sweeps_
   const nlohmann::json others = rows_of(measure({"--seeded", "3", "--seed", "2", "--max-configs", "2", "--each"}));
   ASSERT_EQ(others.size(), 3U);
   EXPECT_NE(others[0]["problem"], rows[0]["problem"]);
+}
+
+TEST_F(RegretVerb, draws_shapes_that_share_no_dim_with_any_of_the_op) {
+  tune("3", "33", "rowwise{passes=1,narrow=0}");
+  tune("12", "90", "rowwise{passes=1,narrow=0}");
+  tune("4,5,6,7,8,9", "200", "rowwise{passes=1,narrow=0}", "another");
+  const nlohmann::json rows = rows_of(measure({"kind=one", "--seeded", "3", "--max-configs", "1", "--each"}));
+  ASSERT_FALSE(rows.empty());
+  for (const nlohmann::json& row : rows) {
+    const auto problem = row["problem"].get<std::string>();
+    for (const char* taken : {"rows=4,", "rows=5,", "rows=6,", "rows=7,", "rows=8,", "rows=9,"}) {
+      EXPECT_FALSE(contains(problem, taken)) << problem << " is another's";
+    }
+  }
 }
 
 TEST_F(RegretVerb, judges_named_shapes_tuned_or_not) {

@@ -52,7 +52,7 @@ RegretMeasure::RegretMeasure(const Arguments& arguments, Console& console, const
 }
 
 std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
-                                         std::size_t count) const {
+                                         const std::vector<ShapeDims>& learned_from, std::size_t count) const {
   std::vector<Problem> taken;
   if (tuned.empty() || count == 0) return taken;
   const auto problem = [&](const ShapeDims& shape) { return problem_of(definition_.interface, spec, shape); };
@@ -63,7 +63,7 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
   for (const ShapeDims& shape : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
     if (taken.size() == count) break;
     const auto is_relative = [&](const ShapeDims& other) { return shares_a_dim(shape, other); };
-    if (std::ranges::any_of(tuned, is_relative) || !seen.insert(shape).second) continue;
+    if (std::ranges::any_of(learned_from, is_relative) || !seen.insert(shape).second) continue;
     if (definition_.bytes_of(problem(shape)) <= most) taken.push_back(problem(shape));
   }
   return taken;

@@ -31,10 +31,10 @@ class RegretMeasure {
   [[nodiscard]] const DeviceFacts& device() const noexcept { return bench_->device().facts(); }
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
 
-  /// Shapes for a spec that share no dim with those tuned, which are drawn by --seed between them; none moves
-  /// more bytes than the largest of these. Fewer than `count` where there are no more.
+  /// Shapes for a spec that are drawn by --seed between those tuned; none moves more bytes than the largest of these, and none
+  /// shares a dim with any that is learned from. Fewer than `count` where there are no more.
   [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
-                                          std::size_t count) const;
+                                          const std::vector<ShapeDims>& learned_from, std::size_t count) const;
 
   /// Finds the winners of what is not tuned, as `sweep` does: all of them before anything is timed.
   void sweep(const std::vector<JudgedShapes>& parts);

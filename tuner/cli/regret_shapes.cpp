@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tuner/cli/regret_measure.hpp"
@@ -14,19 +15,16 @@
 namespace tilewright::cli {
 namespace {
 
-/// The specs with winners that the words do not rule out.
-std::vector<OpSpec> specs_of(const Store& store, const ProblemWords& words, const OpInterface& interface,
-                             const DeviceFacts& device, MeasureMode mode) {
+/// Takes those away that the words rule out.
+void keep_wanted(std::vector<OpSpec>& specs, const ProblemWords& words, const OpInterface& interface) {
   ProblemWords without_dims{words.op, {}};
   for (const auto& word : words.named) {
     if (kind_of_name(word.first, interface) != NameKind::dim) without_dims.named.push_back(word);
   }
   const WantedProblems wanted = wanted_problems(without_dims, interface);
-  std::vector<OpSpec> specs = tuned_specs(store, interface, device, mode);
   std::erase_if(specs, [&](const OpSpec& spec) {
     return !wanted(problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)));
   });
-  return specs;
 }
 
 /// Adds those of the problems that are not there yet.
@@ -57,19 +55,27 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
   const std::string dims = dims_text(words, interface);
   std::vector<JudgedShapes> all;
   for (const DeviceFacts& device : devices) {
-    for (const OpSpec& spec : specs_of(store, words, interface, device, mode)) {
+    const auto tuned_of = [&](const OpSpec& spec) {
+      return store.tuned_shapes(
+          {problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(), device.fingerprint()},
+          mode);
+    };
+    std::vector<OpSpec> specs = tuned_specs(store, interface, device, mode);
+    // What is learned of an op is learned of all its specs.
+    std::vector<ShapeDims> of_op;
+    for (const OpSpec& spec : specs) std::ranges::move(tuned_of(spec), std::back_inserter(of_op));
+    keep_wanted(specs, words, interface);
+    for (const OpSpec& spec : specs) {
       JudgedShapes judged{device, spec};
-      const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
-                           device.fingerprint()};
-      const std::vector<ShapeDims> tuned = store.tuned_shapes(key, mode);
+      const std::vector<ShapeDims> tuned = tuned_of(spec);
       if (!dims.empty()) add(judged, parse_shapes(dims, spec, interface), tuned);
       if (seeded > 0) {
-        const std::vector<Problem> drawn = measure->draw(spec, tuned, seeded);
+        const std::vector<Problem> drawn = measure->draw(spec, tuned, of_op, seeded);
         if (drawn.size() < seeded) {
-          notes.push_back(
-              fmt::format("{}: {} of {} shapes were drawn: others share a dim with one that is tuned, or are larger "
-                          "than all of these.",
-                          spec.text(), drawn.size(), seeded));
+          notes.push_back(fmt::format(
+              "{}: {} of {} shapes were drawn: others share a dim with one of the op that is tuned, or are larger "
+              "than all of these.",
+              spec.text(), drawn.size(), seeded));
         }
         add(judged, drawn, tuned);
         if (judged.shapes.empty()) continue;

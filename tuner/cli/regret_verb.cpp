@@ -245,7 +245,7 @@ Verb regret_verb() {
        "Time on the device what was never timed where it would serve, and sweep shapes that are not tuned."},
       {"seeded", "N",
        "With --measure: judge N drawn shapes for each dtype and attributes. They lie between the "
-       "tuned ones and share no dim with any."},
+       "tuned ones and share no dim with any of the op."},
       {"seed", "N", "Of all that is drawn. Default: 1."},
       {"into", "FILE",
        "With --measure: keep the sweeps in this cache; the same command goes on from there. Default: a cache that is "

@@ -20,19 +20,21 @@ namespace {
 /// Slowness, as a natural logarithm, over which the weight of a trial falls to 1/e.
 constexpr double kInterest = 0.5;
 
-void for_each_config(const std::vector<KnownSpec>& known, const std::function<void(const KnownConfig&)>& visit) {
-  for (const KnownSpec& spec : known) {
-    for (const KnownShape& shape : spec.shapes) std::ranges::for_each(shape.configs, visit);
+using Specs = std::vector<const KnownSpec*>;
+
+void for_each_config(const Specs& known, const std::function<void(const KnownConfig&)>& visit) {
+  for (const KnownSpec* const spec : known) {
+    for (const KnownShape& shape : spec->shapes) std::ranges::for_each(shape.configs, visit);
   }
 }
 
 /// In which attributes these differ, and whether in their dtype.
-std::vector<std::string> differing(const std::vector<KnownSpec>& known) {
+std::vector<std::string> differing(const Specs& known) {
   std::vector<std::string> names;
   if (known.empty()) return names;
-  const OpSpec& first = known.front().spec;
+  const OpSpec& first = known.front()->spec;
   const auto differ = [&](const auto& value_of) {
-    return std::ranges::any_of(known, [&](const KnownSpec& each) { return value_of(each.spec) != value_of(first); });
+    return std::ranges::any_of(known, [&](const KnownSpec* each) { return value_of(each->spec) != value_of(first); });
   };
   if (differ([](const OpSpec& spec) { return spec.dtype; })) names.emplace_back("dtype");
   for (std::size_t i = 0; i < first.attributes.size(); ++i) {
@@ -43,7 +45,7 @@ std::vector<std::string> differing(const std::vector<KnownSpec>& known) {
   return names;
 }
 
-FeatureSpace space_of(const std::vector<KnownSpec>& known, std::size_t dims) {
+FeatureSpace space_of(const Specs& known, std::size_t dims) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
   for_each_config(known, [&](const KnownConfig& each) {
@@ -56,18 +58,19 @@ FeatureSpace space_of(const std::vector<KnownSpec>& known, std::size_t dims) {
   return space;
 }
 
-/// Those that were timed at a shape, but the base, each once, by text and hash of the implementation.
+/// Those that were timed at a shape, the base among them: it is at each, and may be the best of a small one. Each once, by text
+/// and hash of the implementation.
 std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const KnownShape& shape) {
   std::map<std::pair<std::string, std::string>, const KnownConfig*> timed;
   for (const KnownConfig& each : shape.configs) {
-    if (!each.was_timed() || each.role == WinnerRole::base) continue;
+    if (!each.was_timed()) continue;
     timed.emplace(std::pair(each.config.text(), each.implementation_hash), &each);
   }
   return timed;
 }
 
 /// Those that were timed and may be thought of elsewhere.
-std::vector<LossModel::Known> configs_of(const std::vector<KnownSpec>& known, const FeatureSpace& space) {
+std::vector<LossModel::Known> configs_of(const Specs& known, const FeatureSpace& space) {
   ByConfig<bool> refused;
   for_each_config(known, [&](const KnownConfig& each) {
     if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
@@ -84,6 +87,21 @@ std::vector<LossModel::Known> configs_of(const std::vector<KnownSpec>& known, co
   return configs;
 }
 
+/// Those of which more than winners is known, of implementations that are there.
+Specs teaching(const std::vector<KnownSpec>& known, const RecipeOf& recipe_of) {
+  Specs specs;
+  for (const KnownSpec& spec : known) {
+    std::size_t trials = 0;
+    for (const KnownShape& shape : spec.shapes) {
+      trials += static_cast<std::size_t>(std::ranges::count_if(shape.configs, [&](const KnownConfig& each) {
+        return each.was_timed() && !recipe_of(each.implementation_hash).kernels.empty();
+      }));
+    }
+    if (trials >= kFewestTrialsEach * spec.shapes.size()) specs.push_back(&spec);
+  }
+  return specs;
+}
+
 /// The shapes of a spec in an order of their own, so that a cache that was filled in another one teaches the same.
 std::vector<const KnownShape*> in_order(const KnownSpec& spec) {
   std::vector<const KnownShape*> shapes;
@@ -95,18 +113,19 @@ std::vector<const KnownShape*> in_order(const KnownSpec& spec) {
 }  // namespace
 
 std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
-                               const std::vector<KnownSpec>& known, const RecipeOf& recipe_of) {
+                               const std::vector<KnownSpec>& all, const RecipeOf& recipe_of) {
+  const Specs known = teaching(all, recipe_of);
   LossModel::Parts parts;
-  for (const KnownSpec& spec : known) parts.shapes += spec.shapes.size();
+  for (const KnownSpec* const spec : known) parts.shapes += spec->shapes.size();
   if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
   parts.space = space_of(known, interface.dims.size());
   // More numbers than nodes have room for: no op of ours is near it.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};
   std::size_t group = 0;
-  for (const KnownSpec& spec : known) {
-    for (const KnownShape* const shape : in_order(spec)) {
-      const Problem problem = problem_of(interface, spec.spec, shape->dims);
+  for (const KnownSpec* const spec : known) {
+    for (const KnownShape* const shape : in_order(*spec)) {
+      const Problem problem = problem_of(interface, spec->spec, shape->dims);
       const Losses losses = losses_at(*shape);
       for (const auto& [key, config] : timed_at(*shape)) {
         const std::string& hash = key.second;

@@ -19,7 +19,7 @@ namespace tilewright {
 /// Of fewer shapes or trials nothing is learned: then the nearest speak for themselves (cache/nearest.hpp).
 constexpr std::size_t kFewestShapesToLearn = 16;
 constexpr std::size_t kFewestTrialsToLearn = 256;
-/// For each shape: winners alone teach that everything is good.
+/// For each shape of a spec, on average: winners alone teach that everything is good.
 constexpr std::size_t kFewestTrialsEach = 8;
 
 /// Learns by how much each config that was timed at a shape is slower than the fastest there, beyond a factor of e all alike; those

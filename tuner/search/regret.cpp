@@ -244,6 +244,10 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     if (setting.exported) rest.become_export(key, mode);
     const Chosen chosen = choose(rest, interface, key.problem, device, {}, {}, {},
                                  setting.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
+    // What gives way when it is served would be told of here as a loss.
+    if (!chosen.unread.empty()) {
+      throw CacheError(fmt::format("cannot tell what {} would lose: {}", key.problem.key(), chosen.unread));
+    }
     if (chosen.choice) {
       const WinnerRow& row = chosen.choice->row;
       regret.match = chosen.choice->match;

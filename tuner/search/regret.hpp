@@ -65,7 +65,8 @@ struct RegretSetting {
   const Store* truth = nullptr;
 };
 
-/// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names.
+/// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names. Throws CacheError
+/// for what of the store cannot be read, which serving would pass over.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
                                           const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting);
 

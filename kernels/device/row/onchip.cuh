@@ -101,7 +101,21 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
       if (valid(chunk * kVec)) results.load_along(along[chunk - first], ahead_of(chunk));
     }
   };
-  if constexpr (kInRegisters) load_along(0);
+  // The same, but threads beyond the row load what its last vector needs: two tensors behind a condition the assembler moves
+  // down behind the wait for the row. A single one it leaves in place, and would move without the condition.
+  constexpr bool kUnasked = kInRegisters && kRagged && Op::kColumns > 1 && kLeastWidth >= RowSpan::kMaxEdges;
+  const auto load_along_unasked = [&] {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const int vector = chunk < kFull ? vector_of(chunk) : min(vector_of(chunk), span.vectors() - 1);
+      results.load_along(along[chunk], (vector - thread) * kVec);
+    }
+  };
+  if constexpr (kUnasked) {
+    load_along_unasked();
+  } else if constexpr (kInRegisters) {
+    load_along(0);
+  }
 
   typename Results::AlongElement along_edges[at_least_one(kEdges)];
 #pragma unroll

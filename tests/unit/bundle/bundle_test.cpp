@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
 #include "cache/bundle/bundle_keys.hpp"
 #include "cache/bundle/container.hpp"
 #include "cache/match.hpp"
@@ -301,6 +306,16 @@ TEST_F(LearnedBundleTest, whose_model_is_damaged_says_so_whenever_it_is_asked) {
       EXPECT_THAT(text, HasSubstr("cannot read what was learned in the bundle " + path_.string())) << servers;
     }
   }
+}
+
+TEST_F(LearnedBundleTest, whose_model_is_of_another_version_has_none) {
+  const std::vector<std::uint8_t> cbor = nlohmann::json::to_cbor({{"version", 1000}});
+  const auto other = std::as_bytes(std::span(cbor));
+  ContainerWriter writer;
+  writer.put(bundle::loss_model_key(key_, MeasureMode::cold), std::vector<std::byte>(other.begin(), other.end()));
+  writer.put(bundle::servers_key(key_, MeasureMode::cold), bundle::encode_servers(1, {}));
+  writer.write(path_);
+  EXPECT_EQ(Bundle(path_).learned(key_, MeasureMode::cold), nullptr);
 }
 
 TEST_F(BundleTest, of_a_cache_that_has_learned_nothing_has_no_model) {

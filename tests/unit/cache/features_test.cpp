@@ -30,8 +30,10 @@ enum Launch : std::size_t {
   idle_and_padding,
   elements_of_block,
   bytes_of_block,
+  elements_of_thread,
+  threads_of_multiprocessor,
 };
-constexpr std::size_t kOfLaunch = 11;
+constexpr std::size_t kOfLaunch = 13;
 
 DeviceFacts device() {
   DeviceFacts facts = emulator_facts();
@@ -151,6 +153,8 @@ TEST_F(Features, tell_how_much_work_is_in_how_many_blocks_and_how_full_the_last_
   EXPECT_NEAR(at(features, idle_and_padding), std::log(padded * 2 * 264 / 300.0), 1e-6);
   EXPECT_NEAR(at(features, elements_of_block), std::log2(8 * 256), 1e-5) << "with the padding";
   EXPECT_NEAR(at(features, bytes_of_block), std::log2(2 * 2 * 8 * 256), 1e-5) << "two arguments of two bytes";
+  EXPECT_NEAR(at(features, elements_of_thread), std::log2(8 * 256 / 1024.0), 1e-5);
+  EXPECT_NEAR(at(features, threads_of_multiprocessor), std::log2(300 / 132.0 * 1024), 1e-5) << "one after the other";
 }
 
 TEST_F(Features, count_blocks_of_a_multiprocessor_by_what_runs_out_first) {

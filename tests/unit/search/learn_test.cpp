@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "cache/losses.hpp"
 #include "tests/launch/sample_cache.hpp"
 
 namespace tilewright {
@@ -119,7 +120,7 @@ TEST_F(Learn, of_one_spec_what_another_taught_holds_until_its_own_trials_say_oth
   const LossModel unlike = learned({{spec_, shapes()}, {other, turned}}).value();
   EXPECT_GT(loss(unlike, kBroad, other, 500, 8192), loss(unlike, kNarrow, other, 500, 8192) + 0.3);
   EXPECT_LT(loss(unlike, kBroad, spec_, 500, 8192), loss(unlike, kNarrow, spec_, 500, 8192) - 0.3);
-  EXPECT_EQ(LossModel::decode(alike.encode()), alike);
+  EXPECT_EQ(LossModel::decode(alike.encode()).value(), alike);
 }
 
 TEST_F(Learn, of_the_same_shapes_is_always_the_same) { EXPECT_EQ(learned(shapes()), learned(shapes())); }
@@ -195,6 +196,20 @@ TEST_F(Learn, a_base_that_is_the_best_too_is_no_config_of_it) {
   EXPECT_THAT(configs(learned(known).value()), Not(Contains(kNarrow))) << "it serves where nobody else does";
 }
 
+TEST_F(Learn, a_base_that_is_the_best_of_small_shapes_teaches_that_it_is_slow_at_others) {
+  std::vector<KnownShape> known = shapes();
+  for (KnownShape& each : known) {
+    const bool is_small = each.dims[1] == 64;
+    each.configs.push_back({"plain-hash", Config::parse(kBase), is_small ? 900.0 : 9000.0,
+                            is_small ? WinnerRole::best : WinnerRole::base, false});
+  }
+  const LossModel model = learned(known).value();
+  const Problem large = make_problem(spec_, interface_, std::vector<std::int64_t>{500, 8192});
+  const auto base = model.space().of(interface_, "plain-hash", plain_, Config::parse(kBase), large, device_);
+  EXPECT_GT(model.loss(base.value()), loss(model, kNarrow, 500, 8192));
+  EXPECT_GT(model.loss(base.value()), 0.9 * kMostLoss);
+}
+
 TEST_F(Learn, needs_enough_shapes_and_trials) {
   EXPECT_FALSE(learned(std::vector<KnownShape>{}).has_value());
   std::vector<KnownShape> known = shapes();
@@ -248,6 +263,11 @@ TEST_F(Learn, of_a_cache_is_of_all_its_shapes) {
   ASSERT_TRUE(model.has_value());
   EXPECT_EQ(model->shapes(), 24U);
   EXPECT_THAT(model->configs(), SizeIs(16));
+  // Of another spec little more than winners is kept: they teach nothing, and do not keep the rest from it.
+  for (std::int64_t i = 1; i <= 100; ++i) {
+    cache.add_winner(interface_, fmt::format("scale[dtype=f32]{{rows={},cols=64}}", 8 * i), kNarrow);
+  }
+  EXPECT_EQ(learn(cache.store(), interface_, device_, MeasureMode::cold), model);
   EXPECT_FALSE(learn(cache.store(), interface_, device_, MeasureMode::hot).has_value());
   EXPECT_FALSE(learn(cache.store(), interface_, recording_device("Another"), MeasureMode::cold).has_value());
   const RecipeOf recipe_of = recipes_of(cache.store());

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "cache/content_hash.hpp"
 #include "cache/store/binaries.hpp"
@@ -159,6 +162,24 @@ TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for
   expect_damage("no model");
   store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(8));
   EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8)) << "what is put later is whole";
+}
+
+TEST_F(StoreLossModels, of_a_program_that_knows_other_features_are_as_if_nothing_was_learned) {
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
+  const std::vector<std::uint8_t> cbor = nlohmann::json::to_cbor({{"version", 1000}, {"more", "than we know"}});
+  const auto other = std::as_bytes(std::span(cbor));
+  const std::vector<std::byte> frame = compress_binary(other);
+  SQLite::Database database(folder_ / "c.db", SQLite::OPEN_READWRITE);
+  SQLite::Statement put(database, "UPDATE loss_models SET hash = ?, size = ?, data = ?");
+  put.bind(1, content_hash(other));
+  put.bind(2, static_cast<std::int64_t>(other.size()));
+  put.bind(3, frame.data(), static_cast<int>(frame.size()));
+  put.exec();
+  const Store reader(folder_ / "c.db", {.access = StoreAccess::read});
+  EXPECT_EQ(reader.learned(key_, MeasureMode::cold), nullptr);
+  EXPECT_NO_THROW(reader.check());
+  store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(8));
+  EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8)) << "until it is learned anew";
 }
 
 TEST_F(StoreLossModels, know_who_can_serve) {
