@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -48,6 +49,16 @@ std::vector<std::string> bounded(const std::vector<std::string>& command, const 
   return whole;
 }
 
+/// Of this thread, but deaf to Ctrl-Z. A new process is of our group until it has one of its own. Stopped there, before it
+/// has become the program, it would never let go of us, who wait for that and cannot stop meanwhile: the shell would wait
+/// for ever.
+sigset_t mask_of_children() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  sigaddset(&mask, SIGTSTP);
+  return mask;
+}
+
 }  // namespace
 
 // Not /proc/self/exe: in a shell on the way to the program, that is the shell.
@@ -69,8 +80,10 @@ pid_t start_process(const std::vector<std::string>& asked, const Streams& stream
   posix_spawn_file_actions_adddup2(&actions, streams.input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.error, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setpgroup(&attributes, 0);
+  const sigset_t mask = mask_of_children();
+  posix_spawnattr_setsigmask(&attributes, &mask);
   pid_t process = 0;
   const int error =
       posix_spawnp(&process, command.front().c_str(), &actions, &attributes, arguments.data(), environment.data());

@@ -35,8 +35,9 @@ struct ProcessLimits {
 [[nodiscard]] std::string this_program();
 
 /// Starts `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is), in a
-/// process group of its own: Ctrl-C does not reach it, and kill(-process, …) reaches all that it starts. In English
-/// (LC_ALL=C). Throws Error when it cannot be started.
+/// process group of its own: neither Ctrl-C nor Ctrl-Z reaches it, and kill(-process, …) reaches all that it starts. SIGTSTP
+/// is blocked there, so that a stop of this process is never one of a program half started. In English (LC_ALL=C). Throws Error
+/// when it cannot be started.
 [[nodiscard]] pid_t start_process(const std::vector<std::string>& command, const Streams& streams,
                                   const std::filesystem::path& folder = {}, const ProcessLimits& limits = {});
 

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <thread>
 
+#include "tuner/process/process.hpp"
 #include "tuner/process/subprocess.hpp"
 
 namespace tilewright {
@@ -119,6 +120,34 @@ TEST(EndWith, lets_a_process_that_is_done_close_its_own_end) {
   EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), kDone);
   ::close(ends[0]);
+}
+
+TEST(StartProcess, keeps_nobody_from_stopping_on_ctrl_z) {
+  constexpr int kTries = 60;
+  int stops = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const pid_t starter = ::fork();
+    if (starter == 0) {
+      ::setpgid(0, 0);
+      for (;;) (void)wait_for_process(start_process({"true"}, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}));
+    }
+    ::setpgid(starter, starter);
+    // A start takes half a millisecond or so: the stops come at any time of it.
+    std::this_thread::sleep_for(std::chrono::microseconds(5000 + 97 * i));
+    ::kill(-starter, SIGTSTP);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    int status = 0;
+    bool stopped = false;
+    while (!stopped && std::chrono::steady_clock::now() < deadline) {
+      stopped = ::waitpid(starter, &status, WNOHANG | WUNTRACED) == starter && WIFSTOPPED(status);
+      if (!stopped) std::this_thread::sleep_for(milliseconds(1));
+    }
+    if (stopped) ++stops;
+    ::kill(starter, SIGKILL);
+    ::waitpid(starter, &status, 0);
+    if (!stopped) break;
+  }
+  EXPECT_EQ(stops, kTries) << "stops that the parent heard of within five seconds";
 }
 
 TEST(ProcessLimits, bound_memory_and_processor_time_of_all_that_is_started) {
