@@ -56,10 +56,27 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
     known.has_failed = timed.integer(7) != 0;
     if (known.has_failed) continue;
     known.median_ns = timed.real(2);
-    known.has_binary = timed.integer(3) != 0;
     known.is_spare = timed.integer(6) != 0;
+    known.has_binary = known.is_spare || timed.integer(3) != 0;
   }
   return found;
+}
+
+/// The key of the build that the mark of a spare has; empty where there is none.
+std::string build_of_spare(Database& database, const ProblemKey& key, MeasureMode mode,
+                           const std::string& implementation_hash, const Config& config) {
+  const auto interface = ids::find_interface(database, key.interface_hash);
+  const auto problem = ids::find_problem(database, key);
+  const auto device = ids::find_device(database, key.device_fingerprint);
+  const auto implementation =
+      interface ? ids::find_implementation(database, *interface, implementation_hash) : std::nullopt;
+  if (!problem || !device || !implementation) return {};
+  Query mark = database.query(
+      "SELECT b.key FROM trials t JOIN builds b ON b.id = t.build JOIN configs c ON c.id = t.config "
+      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status = 'pruned' AND t.reason = ? "
+      "AND c.implementation = ? AND c.text = ? ORDER BY t.id DESC LIMIT 1",
+      *problem, *device, name(mode), kSpare, *implementation, config.text());
+  return mark.next() ? mark.text(0) : std::string();
 }
 
 /// The ids of spec and device of a key.
@@ -149,6 +166,13 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
     row->winner.trial = std::move(trial);
   }
   if (!row) return row;
+  // Of what was timed before its binary was kept, as a spare, the mark beside it alone has that.
+  if (std::string& build = row->winner.trial.build_key; build.empty()) {
+    build = impl_->reading("read a spare", [&, &database = impl_->database] {
+      const auto snapshot = database.begin_read();
+      return build_of_spare(database, key, mode, implementation_hash, config);
+    });
+  }
   row->problem = key.problem;
   row->interface_hash = key.interface_hash;
   row->implementation_hash = implementation_hash;

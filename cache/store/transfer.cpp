@@ -82,14 +82,20 @@ class Transfer {
     const ProblemKey key{first.problem, first.interface_hash, device};
     const std::vector<Winner> there = to_.winners(key, first.mode);
     if (!there.empty()) {
-      if (same_trial(there.front().trial, first.winner.trial)) return void(++counts.same);
+      if (same_trial(there.front().trial, first.winner.trial)) {
+        put_spares(key, first.mode);
+        return void(++counts.same);
+      }
       const Trial theirs = from_.trial(first.winner.trial.id).value();
       const Trial ours = to_.trial(there.front().trial.id).value();
       const bool is_better = better_evidence(theirs, ours);
       if (conflicts_ != nullptr && ours.config != theirs.config) {
         conflicts_->push_back({first.problem.key(), device, first.mode, ours, theirs, is_better});
       }
-      if (!is_better) return void(++counts.kept);
+      if (!is_better) {
+        put_spares(key, first.mode);
+        return void(++counts.kept);
+      }
     }
     put(key, group);
     ++(there.empty() ? counts.added : counts.replaced);
@@ -134,17 +140,21 @@ class Transfer {
 
   /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to expect of them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
-    std::set<std::pair<std::string, std::string>> there;
-    for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
-      for (const KnownConfig& known : shape.configs) there.insert({known.implementation_hash, known.config.text()});
-    }
     const std::set<std::pair<std::string, std::string>>& spares = spares_of(key, mode);
     if (spares.empty()) return;
+    std::map<std::pair<std::string, std::string>, bool> serves_there;
+    for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      for (const KnownConfig& known : shape.configs) {
+        serves_there[{known.implementation_hash, known.config.text()}] = known.role || known.is_spare;
+      }
+    }
     for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       std::map<std::string, std::map<std::string, Trial>> timed;
       for (const KnownConfig& known : shape.configs) {
         const std::pair identity(known.implementation_hash, known.config.text());
-        if (known.role || there.contains(identity)) continue;
+        const auto there = serves_there.find(identity);
+        const bool is_there = there != serves_there.end();
+        if (known.role || (is_there && (there->second || !known.is_spare))) continue;
         const auto [of, is_new] = timed.try_emplace(known.implementation_hash);
         if (is_new) {
           of->second = timed_of(key, mode, known.implementation_hash);
@@ -153,6 +163,9 @@ class Transfer {
         const auto found = of->second.find(identity.second);
         if (found == of->second.end()) continue;
         Trial& trial = found->second;
+        if (known.is_spare && trial.build_key.empty()) {
+          trial.build_key = from_.timed(key, mode, identity.first, known.config).value().winner.trial.build_key;
+        }
         if (!spares.contains(identity)) {
           // Its time is all that is asked of it.
           trial.build_key.clear();
@@ -162,8 +175,8 @@ class Transfer {
         put_build(trial.build_key);
         trial.sweep = 0;
         trial.phases.reset();
-        to_.put_trial(key, known.implementation_hash, trial);
-        if (!known.is_spare || !trial.timing) continue;
+        if (!is_there) to_.put_trial(key, known.implementation_hash, trial);
+        if (!is_there && (!known.is_spare || !trial.timing)) continue;
         to_.put_trial(key, known.implementation_hash, spare_mark(trial));
       }
     }

@@ -147,16 +147,26 @@ class Without final : public WinnerSource {
   std::set<Identity> exported_;
 };
 
-/// Spares of shapes that are left out, at the nearest of those that are left: a binary serves, wherever it is kept.
-std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Without::LeavesOut& leaves_out,
-                                    const std::vector<ShapeDims>& left) {
+/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left, but one that was nearly
+/// the best of a left-out shape only at another where it was.
+std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const NearlyBest& nearly,
+                                    const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
   std::vector<Spare> stay;
   if (left.empty()) return stay;
   for (const KnownShape& shape : known) {
     if (std::ranges::none_of(shape.configs, &KnownConfig::is_spare) || !leaves_out(shape.dims)) continue;
-    const ShapeDims home = nearest_shapes(left, shape.dims, 1).front();
+    const ShapeDims nearest = nearest_shapes(left, shape.dims, 1).front();
     for (const KnownConfig& each : shape.configs) {
-      if (each.is_spare) stay.push_back({each.implementation_hash, each.config, {}, home});
+      if (!each.is_spare) continue;
+      const auto nearly_at = nearly.find(identity(each));
+      const bool is_drawn =
+          nearly_at == nearly.end() || std::ranges::find(nearly_at->second, shape.dims) == nearly_at->second.end();
+      if (is_drawn) {
+        stay.push_back({each.implementation_hash, each.config, {}, nearest});
+        continue;
+      }
+      const auto home = std::ranges::find_if_not(nearly_at->second, leaves_out);
+      if (home != nearly_at->second.end()) stay.push_back({each.implementation_hash, each.config, {}, *home});
     }
   }
   return stay;
@@ -202,6 +212,7 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   const Lessons lessons(store, interface, device, key, mode, tuned);
   // Of the space, not of what was timed: a definition has them all.
   const SpaceValues values = setting.spares > 0 ? values_seen(store, lessons.known()) : SpaceValues();
+  const NearlyBest nearly = nearly_best(lessons.known());
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
   const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
   std::optional<Parts> parts;
@@ -232,7 +243,8 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     Without rest(store, leaves_out(shape, regret.is_tuned));
     if (lessons.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons.all(), lessons.serving());
     if (!setting.only_from) {
-      rest.keep(spares_that_stay(lessons.known(), leaves_out(shape, regret.is_tuned), rest.tuned_shapes(key, mode)));
+      rest.keep(
+          spares_that_stay(lessons.known(), nearly, leaves_out(shape, regret.is_tuned), rest.tuned_shapes(key, mode)));
     }
     // The same rest for all of these: the same spares.
     const bool is_same_rest = setting.only_from || !regret.is_tuned;

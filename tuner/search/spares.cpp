@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -65,10 +67,11 @@ class Choosing {
     if (tuned.empty() || most == 0) return {};
     std::vector<KnownShape> shapes = source_.known_shapes(key, mode_, tuned);
     unserved_ = std::max(kUnserved, loss_of_base(shapes));
-    for (KnownShape& shape : shapes) {
+    for (const KnownShape& shape : shapes) {
       for (const KnownConfig& each : shape.configs) note(each);
-      known_.emplace(shape.dims, std::move(shape));
     }
+    nearly_best_ = nearly_best(shapes);
+    for (KnownShape& shape : shapes) known_.emplace(shape.dims, std::move(shape));
     const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
     shapes_ = draw_shapes(tuned, count - around, 1);
@@ -85,6 +88,7 @@ class Choosing {
                         nearest_shapes(tuned, shape, 1).front()});
       take(*best);
     }
+    add_nearly_best(chosen, most);
     return chosen;
   }
 
@@ -205,6 +209,23 @@ class Choosing {
     }
   }
 
+  void add_nearly_best(std::vector<Spare>& chosen, std::size_t most) const {
+    std::set<Identity> taken;
+    for (const Spare& each : chosen) taken.emplace(each.implementation_hash, each.config.text());
+    std::vector<const NearlyBest::value_type*> ranked;
+    for (const NearlyBest::value_type& each : nearly_best_) {
+      const bool is_there = refused_.contains(each.first) || kept_.contains(each.first) || taken.contains(each.first);
+      if (!is_there && !recipe(each.first.first).kernels.empty()) ranked.push_back(&each);
+    }
+    std::ranges::stable_sort(ranked, std::greater(), [](const auto* each) { return each->second.size(); });
+    for (const auto* const each : ranked) {
+      if (chosen.size() == most) break;
+      const ShapeDims& home = each->second.front();
+      chosen.push_back(
+          {each->first.first, Config::parse(each->first.second), problem_of(interface_, spec_, home), home});
+    }
+  }
+
   const WinnerSource& source_;
   const OpInterface& interface_;
   const OpSpec& spec_;
@@ -216,6 +237,7 @@ class Choosing {
   std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;
   std::map<ShapeDims, KnownShape> known_;
+  NearlyBest nearly_best_;
   /// Bases, and what failed somewhere.
   std::set<Identity> refused_;
   /// What needs no spare: it has a binary.
@@ -243,6 +265,29 @@ SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape
     }
   }
   return values;
+}
+
+NearlyBest nearly_best(const std::vector<KnownShape>& known) {
+  std::map<Identity, std::vector<std::pair<double, ShapeDims>>> losses;
+  for (const KnownShape& shape : known) {
+    double best = std::numeric_limits<double>::infinity();
+    const auto counts = [](const KnownConfig& each) { return each.was_timed() && !each.config.specialised(); };
+    for (const KnownConfig& each : shape.configs) {
+      if (counts(each)) best = std::min(best, each.median_ns);
+    }
+    for (const KnownConfig& each : shape.configs) {
+      if (!counts(each)) continue;
+      const double loss = std::log(each.median_ns / best);
+      if (loss > kNearlyBest) continue;
+      losses[{each.implementation_hash, each.config.text()}].emplace_back(loss, shape.dims);
+    }
+  }
+  NearlyBest nearly;
+  for (auto& [config, shapes] : losses) {
+    std::ranges::sort(shapes);
+    std::ranges::transform(shapes, std::back_inserter(nearly[config]), &std::pair<double, ShapeDims>::second);
+  }
+  return nearly;
 }
 
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,

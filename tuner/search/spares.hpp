@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/combinations.hpp"
@@ -32,8 +33,16 @@ struct Spare {
   ShapeDims home;
 };
 
-/// At most `most`, those first that help most beside what has a binary already: winners, and spares that there are. None
-/// where nothing is tuned. Deterministic.
+/// Slower than the fastest without specialised dims by no more than this is nearly the best, as a natural logarithm.
+inline constexpr double kNearlyBest = 0.03;
+
+/// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes, the one first
+/// where it lost least.
+using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<ShapeDims>>;
+[[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known);
+
+/// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares that there
+/// are. Then what was nearly the best, those first that were so at most shapes. None where nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
                                                const SpaceValues& space, std::size_t most);

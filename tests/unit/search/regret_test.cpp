@@ -284,10 +284,31 @@ TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
   EXPECT_EQ(served.match.fit, Fit::nearest);
   EXPECT_EQ(served.served.value_or(Config()), spare.config);
   EXPECT_NEAR(served.loss().value_or(0), 0.034, 1e-9) << "what it took there";
-  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), cols + 64) << "the nearest shape that is left";
+  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), 64) << "where it was nearly the best, too";
 
   setting.only_from = [](const std::vector<std::int64_t>& shape) { return shape[1] > 64 * 20; };
   EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "not one of those that are to serve";
+}
+
+TEST_F(LearnedRegretTest, a_spare_that_is_kept_since_it_was_nearly_the_best_of_a_shape_does_not_serve_that) {
+  tune_columns(24, true);
+  learn_all();
+  const std::int64_t cols = 64 * 5;
+  const auto put = [&](std::int64_t at, double median_ns, bool is_spare) {
+    const WinnerRow row = *cache_.store().winner_of(key_of(at), MeasureMode::cold, WinnerRole::best);
+    Trial trial = row.winner.trial;
+    trial.config = Config::parse("wide{num_warps=12,vec=8,static_dims=0}");
+    trial.timing->median_ns = median_ns;
+    cache_.store().put_trial(key_of(at), row.implementation_hash, trial);
+    if (is_spare) cache_.store().put_trial(key_of(at), row.implementation_hash, spare_mark(trial));
+  };
+  const RegretSetting setting{.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}};
+  put(cols, 50, true);
+  EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "nobody would have kept it";
+  put(64 * 20, 50, false);
+  const Regret served = ask(setting).at(0);
+  EXPECT_EQ(served.served.value_or(Config()).text(), "wide{num_warps=12,vec=8,static_dims=0}");
+  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), 64 * 20) << "it would be kept for that shape";
 }
 
 TEST_F(LearnedRegretTest, a_spare_that_nobody_timed_serves_too) {

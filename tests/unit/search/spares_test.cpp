@@ -16,6 +16,7 @@ namespace tilewright {
 namespace {
 
 using namespace tilewright::testing;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -30,6 +31,17 @@ class SparesTest : public ::testing::Test {
     cache_.add_winner(interface_,
                       "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) + "}", winner,
                       {.role = role, .median_ns = 100});
+  }
+  /// Another config timed at a tuned shape, whose winner took 100.
+  void time(std::int64_t rows, std::int64_t cols, const std::string& config, double median_ns) {
+    const ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
+                         interface_.hash(),
+                         device_.fingerprint()};
+    const WinnerRow row = cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value();
+    Trial trial = row.winner.trial;
+    trial.config = Config::parse(config);
+    trial.timing->median_ns = median_ns;
+    cache_.store().put_trial(key, row.implementation_hash, trial);
   }
   std::vector<Spare> choose(std::size_t most) {
     const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
@@ -121,6 +133,28 @@ TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {
   const std::vector<Spare> spares = choose(8);
   ASSERT_THAT(spares, SizeIs(1));
   EXPECT_NE(spares[0].implementation_hash, "zzz of an older source");
+}
+
+TEST_F(SparesTest, then_are_what_was_nearly_the_best_of_any_width_those_first_that_were_so_most_often) {
+  for (const std::int64_t rows : {8, 512}) tune(rows, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
+  tune(4096, 8192, "plain{num_warps=1}", WinnerRole::base);
+  learn(7, {"wide{num_warps=8,vec=1,static_dims=0}"});
+  // Of one that is the best by far where nothing else is of any width, and of others by how they stand to it.
+  time(8, 64, "wide{num_warps=4,vec=8,static_dims=0}", 140);
+  time(8, 64, "wide{num_warps=8,vec=8,static_dims=0}", 143);
+  time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 150);
+  time(8, 64, "wide{num_warps=4,vec=8,static_dims=1}", 101);
+  time(512, 64, "wide{num_warps=8,vec=8,static_dims=0}", 120);
+  const std::vector<Spare> spares = choose(8);
+  std::vector<std::string> texts;
+  for (const Spare& spare : spares) texts.push_back(spare.config.text());
+  EXPECT_THAT(texts, ElementsAre("wide{num_warps=8,vec=1,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}",
+                                 "wide{num_warps=4,vec=8,static_dims=0}"))
+      << "first of all what is expected to help at drawn shapes";
+  EXPECT_EQ(spares.at(1).home, (ShapeDims{512, 64})) << "where it lost least";
+  EXPECT_EQ(spares.at(1).serves.dim("rows"), 512);
+  EXPECT_THAT(choose(2), SizeIs(2));
 }
 
 TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }

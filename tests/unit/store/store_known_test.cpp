@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cache/store/store.hpp"
+#include "cache/store/transfer.hpp"
 #include "fixture.hpp"
 
 namespace tilewright {
@@ -50,6 +51,36 @@ TEST(StoreKnown, a_time_counts_until_a_later_try_of_the_config_goes_wrong) {
   EXPECT_THAT(times_at(store, key), ElementsAre(1600)) << "that it was not tried once says nothing";
   put(TrialStatus::crashed, 0);
   EXPECT_THAT(times_at(store, key), IsEmpty());
+}
+
+TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  const ProblemKey key = softmax_key(8, 64);
+  put_winner(store, key, onchip_config(8));
+  Trial timed = full_trial(onchip_config(4), 1500);
+  const std::string build = "of the spare";
+  store.put_build(
+      {.key = build, .ok = true, .binary_hash = {}, .kernels = {}, .log = {}, .compiler = {}, .arch = "sm_90a"},
+      std::vector<std::byte>(500, std::byte{42}));
+  timed.sweep = 0;
+  timed.build_key.clear();
+  store.put_trial(key, onchip().hash, timed);
+  EXPECT_EQ(store.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial.build_key, "");
+  timed.build_key = build;
+  store.put_trial(key, onchip().hash, spare_mark(timed));
+  const Trial read = store.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial;
+  EXPECT_EQ(read.timing.value_or(Timing{}).median_ns, 1500);
+  EXPECT_EQ(read.build_key, build);
+  const auto known = store.known_shapes(key, MeasureMode::cold, {{8, 64}});
+  const KnownConfig& spare = known.at(0).configs.at(1);
+  EXPECT_TRUE(spare.is_spare && spare.has_binary && spare.was_timed());
+
+  Store to(folder / "copy.db");
+  (void)transfer_winners(store, to);
+  const Trial copied = to.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial;
+  EXPECT_EQ(copied.timing.value_or(Timing{}).median_ns, 1500);
+  EXPECT_EQ(copied.build_key, build);
 }
 
 }  // namespace

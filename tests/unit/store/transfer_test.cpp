@@ -391,5 +391,36 @@ TEST_F(TransferWinners, bring_the_spares_with_their_binaries_and_times) {
   EXPECT_TRUE(to.timed(key, MeasureMode::cold, "impl-1", onchip_config(2, 0))->winner.trial.timing.has_value());
 }
 
+TEST_F(TransferWinners, bring_spares_to_winners_that_are_there) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  transfer_winners(from, to);
+  // Prepared since then; of one the time is known where it goes to.
+  const Trial timed = evidence(from, onchip_config(2, 0));
+  from.put_trial(key, "impl-1", timed);
+  from.put_trial(key, "impl-1", spare_mark(timed));
+  Trial untimed = timed;
+  untimed.config = onchip_config(1, 0);
+  untimed.timing.reset();
+  from.put_trial(key, "impl-1", spare_mark(untimed));
+  Trial elsewhere = evidence(to, onchip_config(2, 0));
+  elsewhere.timing->median_ns = 77;
+  elsewhere.build_key.clear();
+  to.put_trial(key, "impl-1", elsewhere);
+  EXPECT_EQ(transfer_winners(from, to).at(0).same, 1U);
+  std::map<std::string, KnownConfig> here;
+  const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
+  for (const KnownConfig& each : known.at(0).configs) here[each.config.text()] = each;
+  const KnownConfig& both = here.at(onchip_config(2, 0).text());
+  EXPECT_TRUE(both.is_spare && both.has_binary);
+  EXPECT_EQ(both.median_ns, 77) << "its own time stays";
+  const KnownConfig& spare = here.at(onchip_config(1, 0).text());
+  EXPECT_TRUE(spare.is_spare && spare.has_binary && !spare.was_timed());
+  EXPECT_EQ(to.winners(key, MeasureMode::cold).at(0).trial.config, onchip_config(4));
+  const auto trials = to.counts().trials;
+  transfer_winners(from, to);
+  EXPECT_EQ(to.counts().trials, trials) << "once";
+  to.check();
+}
+
 }  // namespace
 }  // namespace tilewright
