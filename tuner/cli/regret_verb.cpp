@@ -239,8 +239,8 @@ Verb regret_verb() {
       {"jit", "", "Serve as a launcher that compiles would, once it has compiled what it wants."},
       {"exported", "",
        "Serve as an export of the rest would, which has the binaries of winners and spares alone. Spares stay, "
-       "whichever drawn shapes they were chosen by; one that is kept since it was nearly the best of some tuned shapes "
-       "goes with these."},
+       "whichever drawn shapes they were chosen by; those that were nearly the best somewhere stay while one such "
+       "shape does."},
       {"spares", "N", "With so many spares a spec, as `tilewright prepare` would compile them from the rest."},
       {"measure", "",
        "Time on the device what was never timed where it would serve, and sweep shapes that are not tuned."},

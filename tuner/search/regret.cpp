@@ -147,26 +147,40 @@ class Without final : public WinnerSource {
   std::set<Identity> exported_;
 };
 
-/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left, but one that was nearly
-/// the best of a left-out shape only at another where it was.
-std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const NearlyBest& nearly,
+/// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
+struct Nearly {
+  explicit Nearly(const std::vector<KnownShape>& known) : best(nearly_best(known)) {
+    std::set<Identity> settled;
+    for (const KnownShape& shape : known) {
+      for (const KnownConfig& each : shape.configs) {
+        if (each.role || each.is_spare || each.has_failed) settled.insert(identity(each));
+      }
+    }
+    is_all_kept = std::ranges::all_of(best, [&](const auto& each) { return settled.contains(each.first); });
+  }
+  NearlyBest best;
+  bool is_all_kept = false;
+};
+
+/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is kept since it
+/// was nearly the best of a left-out shape, or its winner, only at another where it was.
+std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Nearly& nearly,
                                     const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
   std::vector<Spare> stay;
   if (left.empty()) return stay;
   for (const KnownShape& shape : known) {
-    if (std::ranges::none_of(shape.configs, &KnownConfig::is_spare) || !leaves_out(shape.dims)) continue;
-    const ShapeDims nearest = nearest_shapes(left, shape.dims, 1).front();
+    if (!leaves_out(shape.dims)) continue;
     for (const KnownConfig& each : shape.configs) {
-      if (!each.is_spare) continue;
-      const auto nearly_at = nearly.find(identity(each));
-      const bool is_drawn =
-          nearly_at == nearly.end() || std::ranges::find(nearly_at->second, shape.dims) == nearly_at->second.end();
-      if (is_drawn) {
-        stay.push_back({each.implementation_hash, each.config, {}, nearest});
-        continue;
+      const bool is_winner = each.role && each.role != WinnerRole::base && nearly.is_all_kept;
+      if (!each.is_spare && !is_winner) continue;
+      const auto found = nearly.best.find(identity(each));
+      const bool was_nearly = found != nearly.best.end();
+      if (each.is_spare && !(was_nearly && found->second.front() == shape.dims)) {
+        stay.push_back({each.implementation_hash, each.config, {}, nearest_shapes(left, shape.dims, 1).front()});
+      } else if (was_nearly) {
+        const auto home = std::ranges::find_if_not(found->second, leaves_out);
+        if (home != found->second.end()) stay.push_back({each.implementation_hash, each.config, {}, *home});
       }
-      const auto home = std::ranges::find_if_not(nearly_at->second, leaves_out);
-      if (home != nearly_at->second.end()) stay.push_back({each.implementation_hash, each.config, {}, *home});
     }
   }
   return stay;
@@ -212,7 +226,7 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   const Lessons lessons(store, interface, device, key, mode, tuned);
   // Of the space, not of what was timed: a definition has them all.
   const SpaceValues values = setting.spares > 0 ? values_seen(store, lessons.known()) : SpaceValues();
-  const NearlyBest nearly = nearly_best(lessons.known());
+  const Nearly nearly(lessons.known());
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
   const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
   std::optional<Parts> parts;

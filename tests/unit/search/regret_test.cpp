@@ -284,7 +284,7 @@ TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
   EXPECT_EQ(served.match.fit, Fit::nearest);
   EXPECT_EQ(served.served.value_or(Config()), spare.config);
   EXPECT_NEAR(served.loss().value_or(0), 0.034, 1e-9) << "what it took there";
-  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), 64) << "where it was nearly the best, too";
+  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), cols + 64) << "the nearest shape that is left";
 
   setting.only_from = [](const std::vector<std::int64_t>& shape) { return shape[1] > 64 * 20; };
   EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "not one of those that are to serve";
@@ -309,6 +309,39 @@ TEST_F(LearnedRegretTest, a_spare_that_is_kept_since_it_was_nearly_the_best_of_a
   const Regret served = ask(setting).at(0);
   EXPECT_EQ(served.served.value_or(Config()).text(), "wide{num_warps=12,vec=8,static_dims=0}");
   EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), 64 * 20) << "it would be kept for that shape";
+}
+
+TEST_F(LearnedRegretTest, a_winner_serves_as_what_was_nearly_the_best_elsewhere_where_all_such_are_kept) {
+  tune_columns(24, true);
+  learn_all();
+  const std::string hash =
+      cache_.store().winner_of(key_of(64), MeasureMode::cold, WinnerRole::best)->implementation_hash;
+  const auto put = [&](std::int64_t at, const std::string& config, double median_ns) {
+    Trial trial = cache_.store().winner_of(key_of(at), MeasureMode::cold, WinnerRole::best)->winner.trial;
+    trial.config = Config::parse(config);
+    trial.timing->median_ns = median_ns;
+    if (median_ns <= 0) {
+      trial.status = TrialStatus::crashed;
+      trial.timing.reset();
+      trial.accuracy.reset();
+    }
+    cache_.store().put_trial(key_of(at), hash, trial);
+  };
+  // Others are out of the way: they went wrong somewhere.
+  const auto known = cache_.store().known_shapes(key_of(64), MeasureMode::cold, {{128, 64}});
+  for (const KnownConfig& each : known.at(0).configs) {
+    if (!each.role) put(64, each.config.text(), 0);
+  }
+  const std::int64_t cols = 64 * 5;
+  const std::string config = "wide{num_warps=12,vec=8,static_dims=0}";
+  cache_.add_winner(interface_, problem(128, cols), config, {.role = WinnerRole::dynamic, .median_ns = 1005});
+  put(64 * 20, config, 1005);
+  const RegretSetting setting{.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}};
+  const Regret served = ask(setting).at(0);
+  EXPECT_EQ(served.served.value_or(Config()).text(), config);
+  EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), 64 * 20);
+  put(64 * 22, "wide{num_warps=16,vec=128,static_dims=0}", 1000);
+  EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "not all such are kept";
 }
 
 TEST_F(LearnedRegretTest, a_spare_that_nobody_timed_serves_too) {
