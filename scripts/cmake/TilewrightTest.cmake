@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tilewright_test(NAME LABEL unit|cli|launch|gpu|install
-#   SOURCES file...  [LIBS target...]  [DEFINITIONS NAME=value...]  [TIMEOUT seconds])
+#   SOURCES file...  [LIBS target...]  [DEFINITIONS NAME=value...])
 #
 # Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with
 # the label. The tests are listed when CTest starts and not when the program is built, so that a build for a
@@ -8,7 +8,7 @@
 include(GoogleTest)
 
 function(tilewright_test NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;LIBS;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LIBS;DEFINITIONS")
   if(NOT arg_LABEL MATCHES "^(unit|cli|launch|gpu|install)$")
     message(FATAL_ERROR "tilewright_test(${NAME}): LABEL must be unit, cli, launch, gpu or install, "
       "and is '${arg_LABEL}'")
@@ -16,9 +16,6 @@ function(tilewright_test NAME)
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "tilewright_test(${NAME}): SOURCES are needed, and this is not understood: "
       "'${arg_UNPARSED_ARGUMENTS}'")
-  endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
   endif()
   add_executable(${NAME} ${arg_SOURCES})
   target_link_libraries(${NAME} PRIVATE
@@ -28,10 +25,9 @@ function(tilewright_test NAME)
   gtest_discover_tests(${NAME}
     TEST_PREFIX "${NAME}."
     DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 30
+    DISCOVERY_TIMEOUT 300
     PROPERTIES
       LABELS ${arg_LABEL}
-      TIMEOUT ${arg_TIMEOUT}
       ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
   if(arg_LABEL STREQUAL gpu AND TILEWRIGHT_INSTALL)
     install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
@@ -48,7 +44,7 @@ function(tilewright_benchmark NAME)
   target_link_libraries(${NAME} PRIVATE tilewright_options ${arg_LIBS} benchmark::benchmark_main)
   set_target_properties(${NAME} PROPERTIES BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../lib")
   add_test(NAME ${NAME} COMMAND ${NAME} --benchmark_min_time=0.001)
-  set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 120
+  set_tests_properties(${NAME} PROPERTIES LABELS unit
     ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
   if(TILEWRIGHT_INSTALL AND NAME MATCHES "_gpu_")
     install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
