@@ -34,7 +34,7 @@ struct Spare {
 };
 
 /// Slower than the fastest without specialised dims by no more than this is nearly the best, as a natural logarithm.
-inline constexpr double kNearlyBest = 0.03;
+inline constexpr double kNearlyBest = 0.05;
 
 /// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes, the one first
 /// where it lost least.
