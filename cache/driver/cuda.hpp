@@ -97,6 +97,20 @@ class PrimaryContext {
   std::shared_ptr<void> retained_;
 };
 
+/// While it lives, a context is current on the calling thread, and then again what was before. Stays on its thread.
+class CurrentContext {
+ public:
+  /// Throws DeviceError for one that has ended.
+  CurrentContext(const Driver& driver, Context context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const Driver* driver_;
+  Context before_ = nullptr;
+};
+
 /// Device memory, freed with the buffer, which must not outlive its context: see leave().
 class Buffer {
  public:

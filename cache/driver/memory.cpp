@@ -20,6 +20,13 @@ void PrimaryContext::make_current() const {
 
 void PrimaryContext::synchronize() const { driver_->call("waiting for the GPU", driver_->table().ctx_synchronize); }
 
+CurrentContext::CurrentContext(const Driver& driver, Context context) : driver_(&driver) {
+  driver.call("asking for the current context", driver.table().ctx_get_current, &before_);
+  driver.call("making a launch's context current", driver.table().ctx_set_current, context);
+}
+
+CurrentContext::~CurrentContext() { static_cast<void>(driver_->table().ctx_set_current(before_)); }
+
 struct Buffer::Owned {
   Owned(const DriverTable& driver_table, Address memory) : table(&driver_table), address(memory) {}
   Owned(const Owned&) = delete;

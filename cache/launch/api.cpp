@@ -130,6 +130,7 @@ tw_options known_options(const tw_options* given) {
 launch::LauncherOptions read_options(const tw_options& options) {
   launch::LauncherOptions result;
   result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
+  if (options.fallback != nullptr) result.fallback = options.fallback;
   result.device = options.device != nullptr ? options.device : "";
   result.misses = options.misses == nullptr                   ? default_misses_path()
                   : std::string_view(options.misses) == "off" ? std::nullopt
@@ -142,29 +143,12 @@ launch::LauncherOptions read_options(const tw_options& options) {
   return result;
 }
 
-/// Over the cache, or where that cannot be used, over the fallback.
-std::unique_ptr<launch::Launcher> open(const tw_options& options) {
-  launch::LauncherOptions chosen = read_options(options);
-  try {
-    return std::make_unique<launch::Launcher>(chosen);
-  } catch (const CacheError& error) {
-    if (options.fallback == nullptr) throw;
-    chosen.cache_error = error.what();
-  }
-  chosen.cache = options.fallback;
-  try {
-    return std::make_unique<launch::Launcher>(chosen);
-  } catch (const CacheError& error) {
-    throw CacheError(fmt::format("{}. Nor can the fallback be used: {}", chosen.cache_error, error.what()));
-  }
-}
-
 }  // namespace
 
 TILEWRIGHT_EXPORT int tw_open_with(const tw_options* options, tw_launcher** out) {
   return guarded([&] {
     *require(out, "out") = nullptr;
-    *out = reinterpret_cast<tw_launcher*>(open(known_options(options)).release());
+    *out = reinterpret_cast<tw_launcher*>(new launch::Launcher(read_options(known_options(options))));
   });
 }
 

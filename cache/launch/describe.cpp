@@ -54,13 +54,14 @@ std::vector<std::string> extents_of(const OpInterface& interface, const std::str
 std::string Op::query(std::span<const std::int64_t> dims) {
   const Problem problem = problem_of(dims);
   const Launcher::Answer answer = launcher_->answer(*this, problem);
-  const std::optional<Choice>& choice = answer.chosen.choice;
+  const Chosen& chosen = answer.served.chosen;
+  const std::optional<Choice>& choice = chosen.choice;
   const Match match = choice ? choice->match : Match{};
   Json json;
   json["problem"] = problem.key();
   json["device"] = answer.device.fingerprint();
-  json["cache"] = launcher_->options().cache.string();
-  if (!launcher_->options().cache_error.empty()) json["cache_error"] = launcher_->options().cache_error;
+  json["cache"] = answer.served.file.string();
+  if (!answer.served.cache_error.empty()) json["cache_error"] = answer.served.cache_error;
   json["fit"] = name(match.fit);
   json["freshness"] = choice ? Json(name(match.freshness)) : Json(nullptr);
   json["device_fit"] = choice ? Json(name(match.device)) : Json(nullptr);
@@ -68,18 +69,20 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   if (choice) {
     add_choice(json, *choice);
   } else {
-    json["why"] = answer.chosen.why;
+    json["why"] = chosen.why;
   }
-  if (!answer.chosen.unread.empty()) json["unread"] = answer.chosen.unread;
+  if (!chosen.unread.empty()) json["unread"] = chosen.unread;
+  if (!answer.misses_error.empty()) json["misses_error"] = answer.misses_error;
   if (launcher_->options().jit) {
     json["compiled"] = choice && Resolver::is_compiled_here(*choice);
-    if (answer.chosen.wanted) json["wanted"] = answer.chosen.wanted->row.winner.trial.config.text();
+    if (chosen.wanted) json["wanted"] = chosen.wanted->row.winner.trial.config.text();
     if (!answer.compile_error.empty()) json["compile_error"] = answer.compile_error;
   }
   return text_of(json);
 }
 
 std::string Op::describe() const {
+  process_.require_own_process();
   Json json;
   json["op"] = identity_.spec.op;
   json["spec"] = identity_.spec.text();
@@ -102,6 +105,7 @@ std::string Op::describe() const {
 
 std::vector<std::int64_t> Op::dims_of(std::span<const std::int64_t* const> shapes,
                                       std::span<const std::size_t> ranks) const {
+  process_.require_own_process();
   if (shapes.size() != args_.size()) {
     throw UsageError(
         fmt::format("{} takes {} arguments; {} shapes are given", identity_.spec.text(), args_.size(), shapes.size()));

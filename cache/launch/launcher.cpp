@@ -50,7 +50,9 @@ std::uint64_t current_context(const cuda::Driver& driver) {
 }
 
 Launcher::Launcher(LauncherOptions options)
-    : options_(std::move(options)), resolver_(options_.cache, options_.allow_shared_cache), misses_(options_.misses) {
+    : options_(std::move(options)),
+      resolver_(Sources(options_.cache, options_.fallback, options_.allow_shared_cache)),
+      misses_(options_.misses) {
   // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
   if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
   if (options_.jit) {
@@ -72,9 +74,34 @@ Op& Launcher::op(const std::string& spec) {
 
 void Launcher::refresh() {
   process_.require_own_process();
-  const std::lock_guard lock(mutex_);
-  if (!resolver_.refresh()) return;
-  for (const auto& [key, op] : ops_) op->table().forget();
+  const std::lock_guard turn(refreshing_);
+  Sources& sources = resolver_.sources();
+  Sources::Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    changes = sources.changes();
+  }
+  // Reading what is new takes long, and shapes not launched before are looked up meanwhile.
+  Sources::Reopened reopened = sources.reopen(changes);
+  std::vector<Place> launched;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!sources.exchange(reopened)) return;
+    launched = places();
+  }
+  // Until its turn comes, and while it lasts, each is launched as before.
+  for (const Place& place : launched) {
+    const std::lock_guard lock(mutex_);
+    if (!plan_again(place)) place.op->table().forget(place.key);
+  }
+}
+
+std::vector<Launcher::Place> Launcher::places() const {
+  std::vector<Place> all;
+  for (const auto& [name, op] : ops_) {
+    for (const PlanKey& key : op->table().keys()) all.push_back({op.get(), key});
+  }
+  return all;
 }
 
 void Launcher::refresh_quietly() noexcept {
@@ -101,40 +128,46 @@ const DeviceFacts& Launcher::facts(const cuda::Driver& driver, int device) {
   return facts_.emplace(device, driver.facts(device)).first->second;
 }
 
+const Launcher::Context& Launcher::context_of(const cuda::Driver& driver, std::uint64_t id) {
+  const auto found = contexts_.find(id);
+  if (found != contexts_.end()) return found->second;
+  cuda::Context handle = nullptr;
+  cuda::DeviceId device = 0;
+  driver.call("asking for the current context", driver.table().ctx_get_current, &handle);
+  driver.call("asking for the current context's GPU", driver.table().ctx_get_device, &device);
+  return contexts_.emplace(id, Context{handle, facts(driver, device)}).first->second;
+}
+
 const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments) {
   process_.require_own_process();
   const std::lock_guard lock(mutex_);
   // Another thread may have been faster.
   if (const ReadyPlan* plan = op.table().find(key)) return *plan;
   const cuda::Driver& driver = cuda::Driver::get();
-  cuda::DeviceId device = 0;
-  driver.call("asking for the current context's GPU", driver.table().ctx_get_device, &device);
-  const DeviceFacts& device_facts = facts(driver, device);
+  const DeviceFacts& device = context_of(driver, key.context).device;
   // The first launch of a shape may be one that is being captured.
   const cuda::CaptureRelaxed relaxed(driver);
-  const auto [chosen, plan] = resolver_.resolve(driver, op.identity(), problem, device_facts, versions_here(&driver),
-                                                alignments, op.table().last(key));
-  if (chosen.wanted) {
-    cuda::Context context = nullptr;
-    driver.call("asking for the current context", driver.table().ctx_get_current, &context);
-    compile(*chosen.wanted, {&op, key, problem, alignments, context, device_facts});
-  }
+  const Versions versions = versions_here(&driver);
+  const auto [chosen, plan] = resolver_.resolve(driver, {op.identity(), problem, device, versions, alignments},
+                                                op.table().last(key));
+  if (chosen.wanted) compile(*chosen.wanted, problem, {&op, key});
   const bool is_exact =
       chosen.choice && chosen.choice->match.fit == Fit::exact && chosen.choice->match.device == DeviceFit::same_device;
-  if (!is_exact) misses_.record(problem.key(), device_facts.fingerprint());
+  if (!is_exact) misses_.record(problem.key(), device.fingerprint());
   if (!chosen.choice) throw NoMatchError(chosen.why);
   op.table().put(key, plan);
   return *plan;
 }
 
-void Launcher::compile(const Serving& wanted, Place place) {
-  const std::string key = Resolver::compile_key(wanted, place.problem, place.device);
-  if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second.push_back(std::move(place));
+void Launcher::compile(const Serving& wanted, const Problem& problem, const Place& place) {
+  const DeviceFacts& device = contexts_.at(place.key.context).device;
+  const std::string key = Resolver::compile_key(wanted, problem, device);
+  if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second.push_back(place);
   if (compiles_ >= kMostCompiled) return;
-  Jit::Job job{place.problem.key(), wanted.row.winner.trial.config.text(), place.op->identity().interface_hash,
-               wanted.row.implementation_hash, to_json(place.device).dump()};
+  Jit::Job job{problem.key(), wanted.row.winner.trial.config.text(), place.op->identity().interface_hash,
+               wanted.row.implementation_hash, to_json(device).dump()};
   const auto done = [this, key](Jit::Compiled* binary, const std::string& why) { compiled(key, binary, why); };
-  asked_[key].push_back(std::move(place));
+  asked_[key].push_back(place);
   if (jit_->submit(std::move(job), done)) {
     ++compiles_;
   } else {
@@ -144,52 +177,59 @@ void Launcher::compile(const Serving& wanted, Place place) {
 
 void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept {
   try {
-    const std::lock_guard lock(mutex_);
-    const std::vector<Place> places = std::move(asked_.extract(key).mapped());
-    if (binary == nullptr) {
-      for (const Place& place : places) compile_errors_[place.problem.key()] = why;
-      // Another is not asked for at once: what keeps one from compiling may keep all.
-      resolver_.keep(key, {}, {});
-    } else {
+    std::vector<Place> waiting;
+    {
+      const std::lock_guard lock(mutex_);
+      waiting = std::move(asked_.extract(key).mapped());
+      if (binary == nullptr) {
+        for (const Place& place : waiting) compile_errors_[place.op->problem_of(place.key).key()] = why;
+        // Another is not asked for at once: what keeps one from compiling may keep all.
+        return resolver_.keep(key, {}, {});
+      }
       resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));
-      for (const Place& place : places) replan(place);
+    }
+    for (const Place& place : waiting) {
+      const std::lock_guard lock(mutex_);
+      // One that a refresh left without a plan looks for what was compiled when it is launched; the others go on as before where
+      // this cannot be loaded.
+      if (place.op->table().find(place.key) != nullptr) static_cast<void>(plan_again(place));
     }
   } catch (const std::exception&) {
     // What served before goes on serving.
   }
 }
 
-void Launcher::replan(const Place& place) noexcept try {
-  PlanTable& table = place.op->table();
-  // A refresh has come between: who asks next finds what was compiled.
-  if (table.find(place.key) == nullptr) return;
+bool Launcher::plan_again(const Place& place) noexcept try {
+  const Context& context = contexts_.at(place.key.context);
   const cuda::Driver& driver = cuda::Driver::get();
   // The context may have ended meanwhile, and another may have its handle.
-  driver.call("making a launch's context current", driver.table().ctx_set_current, place.context);
-  const struct Leave {
-    const cuda::Driver& driver;
-    ~Leave() { static_cast<void>(driver.table().ctx_set_current(nullptr)); }
-  } leave{driver};
-  if (current_context(driver) != place.key.context) return;
+  const cuda::CurrentContext current(driver, context.handle);
+  if (current_context(driver) != place.key.context) return false;
   // Launches of other threads may be being captured.
   const cuda::CaptureRelaxed relaxed(driver);
-  auto [chosen, plan] = resolver_.resolve(driver, place.op->identity(), place.problem, place.device,
-                                          versions_here(&driver), place.alignments, table.last(place.key));
-  if (chosen.choice) table.put(place.key, std::move(plan));
-  if (chosen.wanted) compile(*chosen.wanted, place);
+  const Problem problem = place.op->problem_of(place.key);
+  const Versions versions = versions_here(&driver);
+  PlanTable& table = place.op->table();
+  auto [chosen, plan] = resolver_.resolve(
+      driver, {place.op->identity(), problem, context.device, versions, place.op->alignments_of(place.key.alignment)},
+      table.last(place.key));
+  if (chosen.wanted) compile(*chosen.wanted, problem, place);
+  if (!chosen.choice) return false;
+  table.put(place.key, std::move(plan));
+  return true;
 } catch (const std::exception&) {
-  // This one goes on as before; others may wait for the same config.
+  return false;
 }
 
-std::string Launcher::stored_devices_text() const {
+std::string Launcher::stored_devices_text() {
   std::vector<std::string> known;
-  for (const DeviceFacts& device : resolver_.source().devices()) known.push_back(device.fingerprint());
+  for (const DeviceFacts& device : resolver_.sources().devices()) known.push_back(device.fingerprint());
   return known.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(known, "; "));
 }
 
-std::optional<DeviceFacts> Launcher::stored_device(const std::string& text) const {
+std::optional<DeviceFacts> Launcher::stored_device(const std::string& text) {
   std::vector<DeviceFacts> named;
-  for (DeviceFacts& device : resolver_.source().devices()) {
+  for (DeviceFacts& device : resolver_.sources().devices()) {
     if (device.fingerprint() == text) return std::move(device);
     if (device.name == text) named.push_back(std::move(device));
   }
@@ -203,7 +243,7 @@ DeviceFacts Launcher::query_device() {
   if (!options_.device.empty()) {
     if (std::optional<DeviceFacts> device = stored_device(options_.device)) return std::move(*device);
     throw UsageError(fmt::format("'{}' is not cuda:N, cpu, or one device of {}; {}", options_.device,
-                                 resolver_.source().title(), stored_devices_text()));
+                                 resolver_.sources().title(), stored_devices_text()));
   }
   std::string why;
   const cuda::Driver* driver = cuda::Driver::find(&why);
@@ -214,7 +254,7 @@ DeviceFacts Launcher::query_device() {
     why = "this machine has no GPU";
   }
   throw DeviceError(fmt::format("{}; name the device to answer for in tw_options.device. As to {}: {}", why,
-                                resolver_.source().title(), stored_devices_text()));
+                                resolver_.sources().title(), stored_devices_text()));
 }
 
 Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {
@@ -224,9 +264,10 @@ Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {
   // Of a device that is named the driver is not known, unless it is one of this machine's.
   const bool is_here = options_.device.empty() || gpu_index(options_.device).has_value();
   const Versions versions = versions_here(is_here ? cuda::Driver::find() : nullptr);
-  Chosen chosen = resolver_.choose(op.identity(), problem, device, versions, {});
+  Resolver::Answer answer = resolver_.choose({op.identity(), problem, device, versions, {}});
   const auto error = compile_errors_.find(problem.key());
-  return {std::move(chosen), std::move(device), error == compile_errors_.end() ? std::string() : error->second};
+  return {std::move(answer), std::move(device), error == compile_errors_.end() ? std::string() : error->second,
+          misses_.problem()};
 }
 
 }  // namespace tilewright::launch

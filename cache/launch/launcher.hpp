@@ -23,8 +23,8 @@ namespace tilewright::launch {
 
 struct LauncherOptions {
   std::filesystem::path cache;
-  /// Why `cache` is the fallback of the one that was asked for; empty: it is that one.
-  std::string cache_error = {};
+  /// Serves what the cache cannot.
+  std::optional<std::filesystem::path> fallback = std::nullopt;
   /// What queries are answered for; empty: the GPU at hand.
   std::string device;
   bool allow_shared_cache = false;
@@ -43,6 +43,7 @@ class Launcher {
 
   /// The op of a spec, the same for equal specs; it lives as long as the launcher. Throws as Resolver::identify.
   Op& op(const std::string& spec);
+  /// As tw_refresh: looks up again who serves what was launched, one after the other, while launches go on with what they have.
   void refresh();
   void set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes);
 
@@ -57,10 +58,12 @@ class Launcher {
   const ReadyPlan& resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments);
   /// What would be served on the device of queries.
   struct Answer {
-    Chosen chosen;
+    Resolver::Answer served;
     DeviceFacts device;
     /// Why a config for this problem could not be compiled; empty: none could not.
     std::string compile_error = {};
+    /// Why misses are recorded no longer; empty: they are, or never were.
+    std::string misses_error = {};
   };
   Answer answer(const Op& op, const Problem& problem);
 
@@ -69,29 +72,38 @@ class Launcher {
   const DeviceFacts& facts(const cuda::Driver& driver, int device);
   DeviceFacts query_device();
   void refresh_quietly() noexcept;
-  /// Where a launch goes once its config is compiled.
+  /// Where launches look for their plan.
   struct Place {
     Op* op;
     PlanKey key;
-    Problem problem;
-    Alignments alignments;
-    cuda::Context context;
+  };
+  /// All that have a plan.
+  [[nodiscard]] std::vector<Place> places() const;
+  struct Context {
+    cuda::Context handle;
     DeviceFacts device;
   };
+  /// The current context, whose id this is.
+  const Context& context_of(const cuda::Driver& driver, std::uint64_t id);
   /// Asks for a config, once, and for the place to be served by it.
-  void compile(const Serving& wanted, Place place);
+  void compile(const Serving& wanted, const Problem& problem, const Place& place);
   /// On the compiling thread: keeps what came of it, and gives the shapes that wait for it their plans.
   void compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept;
-  void replan(const Place& place) noexcept;
-  [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text) const;
-  [[nodiscard]] std::string stored_devices_text() const;
+  /// On any thread: looks up again who serves. False, and the plan as it was, where nobody does, or where the context has ended.
+  bool plan_again(const Place& place) noexcept;
+  [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text);
+  [[nodiscard]] std::string stored_devices_text();
 
   ForkGuard process_;
   LauncherOptions options_;
+  /// Held by a refresh, from its beginning to its end, and taken before `mutex_`.
+  std::mutex refreshing_;
   std::mutex mutex_;
   Resolver resolver_;
   MissRecorder misses_;
   std::map<int, DeviceFacts> facts_;
+  /// By id: those in which something was launched.
+  std::map<std::uint64_t, Context> contexts_;
   std::map<std::string, std::unique_ptr<Op>> ops_;
   Workspaces workspaces_;
   /// What is to be compiled, by Resolver::compile_key, and who waits for it.

@@ -211,9 +211,9 @@ void Op::preload(std::span<const std::int64_t> dims) {
 }
 
 std::size_t Op::workspace_bytes(std::span<const std::int64_t> dims) {
-  const Launcher::Answer answer = launcher_->answer(*this, problem_of(dims));
-  if (!answer.chosen.choice) throw NoMatchError(answer.chosen.why);
-  return launch::workspace_bytes(answer.chosen.choice->plan);
+  const Chosen chosen = launcher_->answer(*this, problem_of(dims)).served.chosen;
+  if (!chosen.choice) throw NoMatchError(chosen.why);
+  return launch::workspace_bytes(chosen.choice->plan);
 }
 
 }  // namespace tilewright::launch

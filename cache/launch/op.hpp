@@ -36,8 +36,11 @@ class alignas(64) Op {
                                                   std::span<const std::size_t> ranks) const;
 
   [[nodiscard]] const OpIdentity& identity() const noexcept { return identity_; }
-  /// For the launcher, which holds its lock.
+  // For the launcher, which holds its lock.
   [[nodiscard]] PlanTable& table() noexcept { return table_; }
+  /// What a key of the table stands for.
+  [[nodiscard]] Problem problem_of(const PlanKey& key) const { return problem_of({key.dims.data(), dim_count_}); }
+  [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
 
  private:
   /// An argument whose rows have a pitch, which is the value of the argument `scalar`, in elements.
@@ -62,7 +65,6 @@ class alignas(64) Op {
   [[noreturn, gnu::cold]] void refuse_pitch(const Pitched& pitched, std::int64_t row,
                                             std::span<void* const> args) const;
   [[noreturn, gnu::cold]] void refuse_pair(const PitchedPair& pair, std::span<void* const> args) const;
-  [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
   [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
   /// The plan of a shape that was not launched before.
   [[nodiscard, gnu::cold]] const ReadyPlan& resolve(const PlanKey& key, std::span<const std::int64_t> dims);

@@ -29,8 +29,7 @@ std::uint64_t PlanKey::hash(std::size_t count) const noexcept {
 /// In the order in which a launch reads it: of an op with two dims, one line of a cache.
 struct alignas(64) PlanTable::Entry {
   std::uint64_t hash;
-  /// PlanTable::round_ when it was put last.
-  mutable std::atomic<std::uint64_t> round;
+  mutable std::atomic<bool> is_forgotten;
   std::shared_ptr<const ReadyPlan> plan;
   PlanKey key;
 
@@ -66,10 +65,24 @@ PlanTable::Slot& PlanTable::slot_of(const Slots& slots, const PlanKey& key, std:
 }
 
 const ReadyPlan* PlanTable::find(const PlanKey& key) const noexcept {
-  const std::uint64_t round = round_.load(std::memory_order_acquire);
   const Slot& slot = slot_of(*current_.load(std::memory_order_acquire), key, key.hash(dims_), dims_);
   const Entry* entry = slot.load(std::memory_order_acquire);
-  return entry != nullptr && entry->round.load(std::memory_order_relaxed) >= round ? entry->plan.get() : nullptr;
+  return entry != nullptr && !entry->is_forgotten.load(std::memory_order_relaxed) ? entry->plan.get() : nullptr;
+}
+
+void PlanTable::forget(const PlanKey& key) noexcept {
+  const Entry* entry = slot_of(*all_slots_.back(), key, key.hash(dims_), dims_).load(std::memory_order_relaxed);
+  if (entry != nullptr) entry->is_forgotten.store(true, std::memory_order_relaxed);
+}
+
+std::vector<PlanKey> PlanTable::keys() const {
+  std::vector<PlanKey> all;
+  const Slots& slots = *all_slots_.back();
+  for (std::size_t i = 0; i <= slots.mask; ++i) {
+    const Entry* entry = slots.slots[i].load(std::memory_order_relaxed);
+    if (entry != nullptr && !entry->is_forgotten.load(std::memory_order_relaxed)) all.push_back(entry->key);
+  }
+  return all;
 }
 
 std::shared_ptr<const ReadyPlan> PlanTable::last(const PlanKey& key) const noexcept {
@@ -92,11 +105,11 @@ void PlanTable::put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
   const std::uint64_t hash = key.hash(dims_);
   const Entry* before = slot_of(*all_slots_.back(), key, hash, dims_).load(std::memory_order_relaxed);
   if (before != nullptr && before->plan == plan) {
-    before->round.store(round_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    before->is_forgotten.store(false, std::memory_order_relaxed);
     return;
   }
   if (before == nullptr && 2 * (keys_ + 1) > all_slots_.back()->mask + 1) grow();
-  entries_.emplace_back(new Entry{hash, {round_.load(std::memory_order_relaxed)}, std::move(plan), key});
+  entries_.emplace_back(new Entry{hash, false, std::move(plan), key});
   slot_of(*all_slots_.back(), key, hash, dims_).store(entries_.back().get(), std::memory_order_release);
   if (before == nullptr) ++keys_;
 }

@@ -12,8 +12,8 @@
 
 /// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in which a
 /// better one may take a plan's place. Any number of threads may look up while one changes it (the callers see to it that it
-/// is one); neither waits for the other, and nothing that a reader may hold is freed before the table. Forgetting costs no
-/// memory: a plan that is put again is found again, and only another plan is kept beside it.
+/// is one); neither waits for the other, and nothing that a reader may hold is freed before the table. A plan that is put again
+/// costs no memory; only another plan is kept beside it.
 namespace tilewright::launch {
 
 struct ReadyPlan;
@@ -44,8 +44,10 @@ class PlanTable {
   [[nodiscard]] std::shared_ptr<const ReadyPlan> last(const PlanKey& key) const noexcept;
   /// Puts a plan under a key, in the place of the one that it has. One thread at a time.
   void put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
-  /// From now on nothing is found that is not put again. One thread at a time.
-  void forget() noexcept { ++round_; }
+  /// From now on nothing is found under a key, until it is put again. One thread at a time.
+  void forget(const PlanKey& key) noexcept;
+  /// Under which something is found. One thread at a time.
+  [[nodiscard]] std::vector<PlanKey> keys() const;
   /// Plans that are kept, those whose place another took too. One thread at a time.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
@@ -60,8 +62,6 @@ class PlanTable {
 
   std::size_t dims_;
   std::atomic<const Slots*> current_;
-  /// How often all was forgotten; an entry counts when it was put since.
-  std::atomic<std::uint64_t> round_ = 0;
   /// Keys that have an entry.
   std::size_t keys_ = 0;
   /// All that ever were: a reader may still be in an older one. Together they are twice the newest.

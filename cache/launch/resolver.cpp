@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cache/launch/errors.hpp"
-#include "cache/launch/open_source.hpp"
 
 namespace tilewright::launch {
 
@@ -56,36 +55,22 @@ bool is_of_the_binary(int status) {
   return std::ranges::find(kStatuses, status) != kStatuses.end();
 }
 
-}  // namespace
-
-Resolver::Resolver(std::filesystem::path path, bool allow_shared)
-    : path_(std::move(path)), allow_shared_(allow_shared), source_(open_source(path_, allow_shared)) {}
-
-bool Resolver::refresh() {
-  if (!source_->changed()) return false;
-  std::unique_ptr<WinnerSource> newer = open_source(path_, allow_shared_);
-  const std::uint64_t state = newer->winners_state();
-  const bool differs = state == 0 || state != winners_state_;
-  source_ = std::move(newer);
-  winners_state_ = state;
-  return differs;
-}
-
-OpIdentity Resolver::identify(const std::string& text) const {
+/// Throws as Resolver::identify.
+OpIdentity identify_in(const WinnerSource& source, const std::string& text) {
   const auto [spec, hash] = split_interface(text);
   const std::string op = op_name_of(spec);
-  std::optional<OpInterface> newest = source_->interface_of(op);
+  std::optional<OpInterface> newest = source.interface_of(op);
   if (!newest) {
-    throw UsageError(fmt::format("{} has no op '{}'{}", source_->title(), op, suggestion(op, source_->ops())));
+    throw UsageError(fmt::format("{} has no op '{}'{}", source.title(), op, suggestion(op, source.ops())));
   }
   OpIdentity found{*newest, newest->hash(), {}};
   if (!hash.empty() && hash != found.interface_hash) {
-    std::optional<OpInterface> asked = source_->interface_by_hash(hash);
+    std::optional<OpInterface> asked = source.interface_by_hash(hash);
     if (!asked || asked->op != op) {
       throw InterfaceError(
           fmt::format("the application was written for {} with the interface {}, and {} has it with {}: dims or "
                       "arguments have changed; adapt the application, or use a cache made for it",
-                      op, hash, source_->title(), found.interface_hash));
+                      op, hash, source.title(), found.interface_hash));
     }
     found = {std::move(*asked), hash, {}};
   }
@@ -93,8 +78,7 @@ OpIdentity Resolver::identify(const std::string& text) const {
   return found;
 }
 
-Chosen Resolver::explained(Chosen chosen, const WinnerSource& source, const Problem& problem,
-                           const DeviceFacts& device) {
+Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& problem, const DeviceFacts& device) {
   if (chosen.choice) return chosen;
   if (chosen.why.empty()) {
     chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source.title(),
@@ -106,21 +90,85 @@ Chosen Resolver::explained(Chosen chosen, const WinnerSource& source, const Prob
   return chosen;
 }
 
-Chosen Resolver::choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
-                        const Versions& versions, const Alignments& alignments) const {
-  return explained(tilewright::choose(*source_, op.interface, problem, device, versions, alignments, {},
-                                      compiled_here(problem, device)),
-                   *source_, problem, device);
+/// Why a source does not serve; nothing: it does.
+std::optional<std::string> why_not(const OpIdentity& /*known*/) { return std::nullopt; }
+std::optional<std::string> why_not(const Chosen& chosen) {
+  return chosen.choice ? std::nullopt : std::optional(chosen.why);
+}
+std::optional<std::string> why_not(const Resolver::Answer& answer) { return why_not(answer.chosen); }
+std::optional<std::string> why_not(const Resolver::Resolved& resolved) { return why_not(resolved.chosen); }
+
+/// What the cache gives, or where that serves nothing, the fallback, which is told why; where neither does, what the cache gave
+/// or threw.
+template <class Ask>
+auto first_of(Sources& sources, const Ask& ask) {
+  const WinnerSource* cache = sources.cache();
+  if (cache == nullptr) return ask(*sources.fallback(), sources.cache_error());
+  std::optional<decltype(ask(*cache, {}))> given;
+  std::exception_ptr error;
+  std::string cache_error;
+  try {
+    given = ask(*cache, {});
+    const std::optional<std::string> why = why_not(*given);
+    if (!why) return *std::move(given);
+    cache_error = *why;
+  } catch (const Error& failure) {
+    error = std::current_exception();
+    cache_error = failure.what();
+  }
+  try {
+    if (const WinnerSource* fallback = sources.fallback()) {
+      auto other = ask(*fallback, cache_error);
+      if (!why_not(other)) return other;
+    }
+  } catch (const Error&) {
+    // The cache is what was asked for: what is wrong there is told.
+  }
+  if (error) std::rethrow_exception(error);
+  return *std::move(given);
 }
 
-Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
-                                     const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
+/// Beside why nobody serves, why the fallback was not asked.
+void add_fallback_error(Chosen& chosen, const Sources& sources) {
+  if (!chosen.choice && !sources.fallback_error().empty()) chosen.why += ". " + sources.fallback_error();
+}
+
+}  // namespace
+
+OpIdentity Resolver::identify(const std::string& text) {
+  return first_of(sources_, [&](const WinnerSource& source, const std::string&) { return identify_in(source, text); });
+}
+
+Resolver::Answer Resolver::choose(const Asked& asked) {
+  Answer answer = first_of(sources_, [&](const WinnerSource& source, const std::string& cache_error) {
+    return Answer{choose_from(source, asked, {}), sources_.path_of(source), cache_error};
+  });
+  add_fallback_error(answer.chosen, sources_);
+  return answer;
+}
+
+Chosen Resolver::choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle) const {
+  return explained(tilewright::choose(source, asked.op.interface, asked.problem, asked.device, asked.versions,
+                                      asked.alignments, obstacle, compiled_here(asked.problem, asked.device)),
+                   source, asked.problem, asked.device);
+}
+
+Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const Asked& asked,
                                      const std::shared_ptr<const ReadyPlan>& last) {
+  Resolved resolved = first_of(sources_, [&](const WinnerSource& source, const std::string&) {
+    return resolve_from(source, driver, asked, last);
+  });
+  add_fallback_error(resolved.chosen, sources_);
+  return resolved;
+}
+
+Resolver::Resolved Resolver::resolve_from(const WinnerSource& source, const cuda::Driver& driver, const Asked& asked,
+                                          const std::shared_ptr<const ReadyPlan>& last) {
   std::shared_ptr<const ReadyPlan> plan;
   std::exception_ptr first_error;
   const auto obstacle = [&](const Serving& serving) -> std::string {
     try {
-      plan = load(driver, op, problem, device, serving, last);
+      plan = load(source, driver, asked, serving, last);
       return {};
     } catch (const UsageError&) {
       throw;
@@ -133,10 +181,9 @@ Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const OpIdentit
       return error.what();
     }
   };
-  Chosen chosen = tilewright::choose(*source_, op.interface, problem, device, versions, alignments, obstacle,
-                                     compiled_here(problem, device));
+  Chosen chosen = choose_from(source, asked, obstacle);
   if (!chosen.choice && first_error) std::rethrow_exception(first_error);
-  return {explained(std::move(chosen), *source_, problem, device), std::move(plan)};
+  return {std::move(chosen), std::move(plan)};
 }
 
 std::string Resolver::compile_key(const Serving& wanted, const Problem& problem, const DeviceFacts& device) {
@@ -167,30 +214,31 @@ CompiledHere Resolver::compiled_here(const Problem& problem, const DeviceFacts& 
   };
 }
 
-std::shared_ptr<const ReadyPlan> Resolver::load(const cuda::Driver& driver, const OpIdentity& op,
-                                                const Problem& problem, const DeviceFacts& device, const Choice& choice,
+std::shared_ptr<const ReadyPlan> Resolver::load(const WinnerSource& source, const cuda::Driver& driver,
+                                                const Asked& asked, const Choice& choice,
                                                 const std::shared_ptr<const ReadyPlan>& last) {
   const Trial& trial = choice.row.winner.trial;
-  const std::string what = fmt::format("{} of {}", trial.config.text(), problem.spec.text());
+  const std::string what = fmt::format("{} of {}", trial.config.text(), asked.problem.spec.text());
   const auto ready = [&](const std::string& content, const std::vector<KernelFacts>& kernels, const auto& bytes) {
     std::string origin = fmt::format("{} {} {}", content, choice.row.implementation_hash, trial.config.text());
     if (last && last->origin == origin) return last;
     std::shared_ptr<const cuda::Module>& module = modules_[content];
     if (!module) module = std::make_shared<const cuda::Module>(driver, bytes(), what);
     return std::make_shared<const ReadyPlan>(
-        cuda::Executable(driver, module, kernels, op.interface, choice.recipe, trial.config, problem, device),
+        cuda::Executable(driver, module, kernels, asked.op.interface, choice.recipe, trial.config, asked.problem,
+                         asked.device),
         std::move(origin));
   };
   if (const auto here = compiled_.find(trial.build_key); here != compiled_.end()) {
     return ready(
         here->first, here->second.kernels, [&]() -> const auto& { return here->second.binary; });
   }
-  const std::optional<Build> build = source_->build(trial.build_key);
+  const std::optional<Build> build = source.build(trial.build_key);
   if (!build || !build->ok) {
     throw CacheError(fmt::format("{} has no binary for {}: tune it again, or export the cache with its binaries",
-                                 source_->title(), what));
+                                 source.title(), what));
   }
-  return ready(build->binary_hash, build->kernels, [&] { return source_->binary(build->binary_hash); });
+  return ready(build->binary_hash, build->kernels, [&] { return source.binary(build->binary_hash); });
 }
 
 }  // namespace tilewright::launch

@@ -12,10 +12,10 @@
 #include "cache/choose.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/launch/ready_plan.hpp"
-#include "cache/winner_source.hpp"
+#include "cache/launch/sources.hpp"
 
-/// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. The slow road, taken once a
-/// shape; belongs to one thread at a time.
+/// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot serve, or all
+/// where it cannot be used, the fallback may. The slow road, taken once a shape; belongs to one thread at a time.
 namespace tilewright::launch {
 
 /// What an op is asked for: its interface, by content and by hash.
@@ -25,21 +25,35 @@ struct OpIdentity {
   OpSpec spec;
 };
 
+/// What is to be served, and where.
+struct Asked {
+  const OpIdentity& op;
+  const Problem& problem;
+  const DeviceFacts& device;
+  const Versions& versions;
+  /// Empty: to anything.
+  const Alignments& alignments;
+};
+
 /// In place of the record of how a winner was named (cache/store/records.hpp), which plays no part in launching.
 using Choice = Serving;
 
 class Resolver {
  public:
-  /// Throws as open_source.
-  Resolver(std::filesystem::path path, bool allow_shared);
+  explicit Resolver(Sources sources) : sources_(std::move(sources)) {}
 
   /// Throws UsageError for an unknown op or a spec that does not fit it, and InterfaceError when `spec` names an interface
   /// ("softmax@0f…[dtype=bf16]") that the cache does not have.
-  [[nodiscard]] OpIdentity identify(const std::string& spec) const;
+  [[nodiscard]] OpIdentity identify(const std::string& spec);
 
+  /// Who serves, of which file; where that is the fallback, why the cache does not.
+  struct Answer {
+    Chosen chosen;
+    std::filesystem::path file;
+    std::string cache_error = {};
+  };
   /// As choose(); why nobody can serve says what would help.
-  [[nodiscard]] Chosen choose(const OpIdentity& op, const Problem& problem, const DeviceFacts& device,
-                              const Versions& versions, const Alignments& alignments) const;
+  [[nodiscard]] Answer choose(const Asked& asked);
 
   /// A choice and its plan in the current context.
   struct Resolved {
@@ -50,8 +64,7 @@ class Resolver {
   /// illegal only then) gives way to the next, as what is illegal does; where nothing is left, the first such error is
   /// thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same served before in
   /// this context, if it would be the same again.
-  [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const OpIdentity& op, const Problem& problem,
-                                 const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
+  [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const Asked& asked,
                                  const std::shared_ptr<const ReadyPlan>& last);
 
   // What was compiled at run time, for launchers that do so. It stays when the cache changes: whatever its content, an
@@ -65,19 +78,16 @@ class Resolver {
   /// Keeps a binary; without one, that the config does not compile.
   void keep(const std::string& compile_key, std::vector<std::byte> binary, std::vector<KernelFacts> kernels);
 
-  /// Reopens the cache if it has changed since it was last looked at; true if what is served may have, too. A tuner writes
-  /// all the time, and winners seldom. When it throws, nothing has changed.
-  bool refresh();
-
-  [[nodiscard]] const WinnerSource& source() const noexcept { return *source_; }
+  [[nodiscard]] Sources& sources() noexcept { return sources_; }
 
  private:
+  [[nodiscard]] Chosen choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle) const;
+  [[nodiscard]] Resolved resolve_from(const WinnerSource& source, const cuda::Driver& driver, const Asked& asked,
+                                      const std::shared_ptr<const ReadyPlan>& last);
   /// Throws CacheError when the binary is missing or damaged, DeviceError when the driver rejects it.
-  [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const cuda::Driver& driver, const OpIdentity& op,
-                                                      const Problem& problem, const DeviceFacts& device,
-                                                      const Choice& choice,
+  [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const WinnerSource& source, const cuda::Driver& driver,
+                                                      const Asked& asked, const Choice& choice,
                                                       const std::shared_ptr<const ReadyPlan>& last);
-  static Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& problem, const DeviceFacts& device);
 
   struct Compiled {
     std::vector<std::byte> binary;
@@ -85,14 +95,10 @@ class Resolver {
   };
   [[nodiscard]] CompiledHere compiled_here(const Problem& problem, const DeviceFacts& device) const;
 
-  std::filesystem::path path_;
-  bool allow_shared_;
+  Sources sources_;
   bool compiles_ = false;
   /// By compile_key; no bytes where it does not compile.
   std::map<std::string, Compiled> compiled_;
-  std::unique_ptr<WinnerSource> source_;
-  /// Of `source_`; 0: not known, as at first, since that would cost every start the reading of all winners.
-  std::uint64_t winners_state_ = 0;
   /// By content; kept until the end, since functions of them may be in captured graphs.
   std::map<std::string, std::shared_ptr<const cuda::Module>> modules_;
 };

@@ -73,36 +73,6 @@ TEST_F(OpenTest, a_cache_in_a_folder_that_cannot_be_written_is_served) {
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
 }
 
-TEST_F(OpenTest, a_fallback_serves_instead_of_a_cache_that_cannot_be_used) {
-  const std::string good = filled_cache();
-  const std::string broken = (folder_.path() / "broken.db").string();
-  std::ofstream(broken) << "no database at all, whatever its name may say, and long enough to be none\n";
-  for (const std::string& path : {std::string("/nonexistent/cache.db"), broken}) {
-    const Launcher launcher(LaunchOptions{.cache = path, .device = {}, .fallback = good});
-    const ServedConfig served = launcher.op("scale[dtype=f16]").match({8, 64});
-    EXPECT_EQ(served.cache, good);
-    EXPECT_THAT(served.json, AllOf(HasSubstr("\"cache_error\""), HasSubstr(path)));
-    EXPECT_NO_THROW(launcher.refresh());
-  }
-}
-
-TEST_F(OpenTest, a_fallback_is_not_looked_at_while_the_cache_can_be_used) {
-  const Launcher launcher(LaunchOptions{.cache = filled_cache(), .device = {}, .fallback = "/nonexistent/fallback.db"});
-  const ServedConfig served = launcher.op("scale[dtype=f16]").match({8, 64});
-  EXPECT_EQ(served.cache, cache_path());
-  EXPECT_THAT(served.json, Not(HasSubstr("cache_error")));
-}
-
-TEST_F(OpenTest, a_fallback_that_cannot_be_used_either_is_named_beside_the_cache) {
-  EXPECT_THAT(failure(TW_ERROR_CACHE,
-                      [] {
-                        Launcher(LaunchOptions{
-                            .cache = "/nonexistent/cache.db", .device = {}, .fallback = "/nonexistent/fallback.db"});
-                      }),
-              AllOf(HasSubstr("/nonexistent/cache.db"), HasSubstr("Nor can the fallback be used"),
-                    HasSubstr("/nonexistent/fallback.db")));
-}
-
 TEST_F(OpenTest, options_of_another_size_are_refused) {
   tw_options options{};
   tw_launcher* launcher = nullptr;

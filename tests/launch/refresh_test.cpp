@@ -46,6 +46,64 @@ TEST_F(RefreshTest, a_new_winner_serves_after_a_refresh_and_not_before) {
   EXPECT_EQ(threads(), 512U);
 }
 
+TEST_F(RefreshTest, launches_have_nothing_to_look_up_after_a_refresh) {
+  EXPECT_EQ(threads(), 64U);
+  tune_with_16_warps(cache_path());
+  launcher_.refresh();
+  EXPECT_EQ(threads(), 512U);
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U) << "the refresh has made their plans";
+}
+
+TEST_F(RefreshTest, no_launch_waits_while_a_refresh_makes_plans) {
+  EXPECT_EQ(threads(), 64U);
+  tune_with_16_warps(cache_path());
+  recording_.reset();
+  recording_.hold("cuKernelGetFunction", true);
+  std::thread refreshing([&] { launcher_.refresh(); });
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (recording_.calls("cuKernelGetFunction") == 0 && std::chrono::steady_clock::now() < late) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 1U) << "the refresh is under way";
+  EXPECT_EQ(threads(), 64U) << "as before";
+  recording_.hold("cuKernelGetFunction", false);
+  refreshing.join();
+  EXPECT_EQ(threads(), 512U);
+}
+
+TEST_F(RefreshTest, a_refresh_is_of_every_context_and_leaves_the_callers_as_it_is) {
+  EXPECT_EQ(threads(), 64U);
+  tune_with_16_warps(cache_path());
+  ASSERT_EQ(driver_.table().ctx_set_current(nullptr), cuda::kSuccess);
+  launcher_.refresh();
+  cuda::Context current = nullptr;
+  ASSERT_EQ(driver_.table().ctx_get_current(&current), cuda::kSuccess);
+  EXPECT_EQ(current, nullptr);
+  context_.make_current();
+  EXPECT_EQ(threads(), 512U);
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U);
+}
+
+TEST_F(RefreshTest, a_context_that_is_gone_is_passed_over) {
+  EXPECT_EQ(threads(), 64U);
+  recording_.reset_context(0);
+  const cuda::PrimaryContext again(driver_, 0);
+  EXPECT_EQ(threads(16), 64U);
+  tune_with_16_warps(cache_path());
+  launcher_.refresh();
+  EXPECT_EQ(threads(), 512U);
+  EXPECT_EQ(recording_.calls("cuKernelGetFunction"), 0U);
+}
+
+TEST_F(RefreshTest, what_nothing_serves_any_more_is_an_error_at_its_next_launch) {
+  EXPECT_EQ(threads(), 64U);
+  const std::string newer = (folder_.path() / "newer.db").string();
+  SampleCache(newer).add_reduce();
+  std::filesystem::rename(newer, cache_path());
+  launcher_.refresh();
+  EXPECT_THAT(failure(TW_ERROR_NO_MATCH, [&] { threads(); }), HasSubstr("no winner and no base"));
+}
+
 TEST_F(RefreshTest, an_unchanged_cache_is_not_read_again) {
   EXPECT_EQ(threads(), 64U);
   launcher_.refresh();

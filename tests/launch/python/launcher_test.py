@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opening caches and ops, and what they say."""
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -99,7 +100,7 @@ class Launcher(LaunchTest):
         launcher.close()
         self.assertIn("{rows=3,cols=64}", misses.read_text())
 
-    def test_who_has_no_cache_yet_is_served_the_shipped_winners(self):
+    def test_what_the_user_has_not_tuned_is_served_by_the_shipped_winners(self):
         home = self.cache_copy().parent
         before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "TILEWRIGHT_CACHE")}
         self.addCleanup(lambda: [os.environ.pop(name, None) if value is None else os.environ.update({name: value})
@@ -108,11 +109,17 @@ class Launcher(LaunchTest):
         os.environ["XDG_CACHE_HOME"] = str(home)
         for shipped, expected in ((["a.db"], "a.db"), (["a.db", "b.db"], None), ([], None)):
             with unittest.mock.patch("tilewright.shipped_winners", return_value=shipped):
-                self.assertEqual(tilewright._default_cache(), expected)
-        (home / "tilewright").mkdir()
-        shutil.copy(SAMPLE_CACHE, home / "tilewright" / "cache.db")
-        with unittest.mock.patch("tilewright.shipped_winners", return_value=["a.db"]):
-            self.assertIsNone(tilewright._default_cache())
+                self.assertEqual(tilewright._default_fallback(), expected)
+        with unittest.mock.patch("tilewright.shipped_winners", return_value=[SAMPLE_CACHE]):
+            with contextlib.closing(tilewright.default_launcher()):
+                self.assertEqual(tilewright.op("scale", dtype="f16").match(8, 64).cache, SAMPLE_CACHE)
+            own = home / "tilewright" / "cache.db"
+            own.parent.mkdir()
+            shutil.copy(SAMPLE_CACHE, own)
+            with contextlib.closing(tilewright.default_launcher()):
+                self.assertEqual(tilewright.op("scale", dtype="f16").match(8, 64).cache, str(own))
+            os.environ["TILEWRIGHT_CACHE"] = "one.db"
+            self.assertIsNone(tilewright._default_fallback(), "a cache that is named must do alone")
 
     def test_an_unknown_op_gets_the_nearest_name(self):
         self.refused("scale", self.launcher.op, "scalle")

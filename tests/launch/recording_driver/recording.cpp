@@ -27,6 +27,7 @@ Recording::Recording() {
   find(launch_, "recording_launch");
   find(reset_, "recording_reset");
   find(fail_, "recording_fail");
+  find(hold_, "recording_hold");
   find(calls_, "recording_calls");
   find(live_allocations_, "recording_live_allocations");
   find(set_fast_, "recording_set_fast");

@@ -49,6 +49,8 @@ void recording_reset(void);
 
 /* The calls of `api` ("cuLaunchKernelEx") answer `status`: after `skip` good ones, `times` times. */
 void recording_fail(const char* api, int status, int skip, int times);
+/* With 1, calls of `api` wait, until it is set to 0; a reset leaves that as it is. */
+void recording_hold(const char* api, int hold);
 /* How often `api` was called since the last reset, by those that may be told to fail. */
 size_t recording_calls(const char* api);
 /* Device allocations that were not freed. */

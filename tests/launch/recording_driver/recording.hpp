@@ -28,6 +28,7 @@ class Recording {
   [[nodiscard]] std::vector<recording_launch_record> launches() const;
   void reset() const { reset_(); }
   void fail(const char* api, int status, int skip = 0, int times = 1) const { fail_(api, status, skip, times); }
+  void hold(const char* api, bool on) const { hold_(api, on ? 1 : 0); }
   [[nodiscard]] std::size_t calls(const char* api) const { return calls_(api); }
   [[nodiscard]] std::size_t live_allocations() const { return live_allocations_(); }
   void set_fast(int fast) const { set_fast_(fast); }
@@ -45,6 +46,7 @@ class Recording {
   decltype(&recording_launch) launch_;
   decltype(&recording_reset) reset_;
   decltype(&recording_fail) fail_;
+  decltype(&recording_hold) hold_;
   decltype(&recording_calls) calls_;
   decltype(&recording_live_allocations) live_allocations_;
   decltype(&recording_set_fast) set_fast_;

@@ -41,6 +41,7 @@ State& state() {
 
 Result State::ordered(const char* api) {
   ++calls[api];
+  released.wait(mutex, [&] { return !held.contains(api); });
   const auto found = failures.find(api);
   if (found == failures.end() || found->second.times == 0) return success;
   if (found->second.skip > 0) {
@@ -109,6 +110,16 @@ RECORDING_API void recording_reset() {
 RECORDING_API void recording_fail(const char* api, int status, int skip, int times) {
   const std::lock_guard lock(state().mutex);
   state().failures[api] = {status, skip, times};
+}
+
+RECORDING_API void recording_hold(const char* api, int hold) {
+  const std::lock_guard lock(state().mutex);
+  if (hold != 0) {
+    state().held.insert(api);
+  } else {
+    state().held.erase(api);
+  }
+  state().released.notify_all();
 }
 
 RECORDING_API size_t recording_calls(const char* api) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
@@ -125,6 +126,8 @@ struct State {
   std::map<std::pair<KernelRecord*, unsigned long long>, std::unique_ptr<FunctionRecord>> functions;
   std::deque<recording_launch_record> launches;
   std::map<std::string, Failure> failures;
+  std::set<std::string> held;
+  std::condition_variable_any released;
   std::map<std::string, std::size_t> calls;
   std::string log_file;
   unsigned long long throttle_reasons = 0;

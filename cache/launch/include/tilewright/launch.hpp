@@ -34,7 +34,7 @@ struct LaunchOptions {
   int watch_ms = 0;
   /// The file of shapes that were asked for and not tuned, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
   std::string misses = {};
-  /// What serves instead of a cache that cannot be used; empty: nothing. See tw_options.
+  /// What serves what the cache cannot; empty: nothing. See tw_options.
   std::string fallback = {};
   /// Compile configs for shapes that were never tuned, on a thread of the launcher's. See tw_options.
   bool jit = false;
@@ -50,7 +50,7 @@ struct ServedConfig {
   std::string device_fit;  ///< same device, same architecture
   std::string match;       ///< the three in words
   std::string device;      ///< the fingerprint that was asked for
-  std::string cache;       ///< the file
+  std::string cache;       ///< the file that serves
   std::string tuned_for;   ///< the problem that the times below are of
   double median_ns = 0;
   double low_ns = 0;  ///< 95 % interval of the median

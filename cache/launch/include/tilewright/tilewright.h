@@ -69,9 +69,10 @@ typedef struct tw_options {
   /* Milliseconds between looks for a newer cache, by a thread of the launcher's that then does what tw_refresh does; one that
    * cannot be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
   int watch_ms;
-  /* The file, a cache or a bundle, that serves instead of a cache that is missing, damaged, of another version or not to be
-   * trusted; tw_query says so. Looked at when the launcher is opened, and not by tw_refresh. NULL: none, such a cache is an
-   * error. */
+  /* The file, a cache or a bundle, that serves what the cache cannot: all where that is missing, damaged, of another version or
+   * not to be trusted, else the ops, and the shapes on this GPU, for which the cache has nothing that can be launched. Opened
+   * when it is first needed. tw_query says which of the two serves, and why. A cache that cannot be used is tried again by
+   * tw_refresh. NULL: none, and what the cache cannot serve is an error. */
   const char* fallback;
   /* Not 0: where a shape that was never tuned would be served better by a config that must be compiled for it, compile it on a
    * thread of the launcher's, with NVRTC, and serve it from then on; launches never wait for that. Needs
@@ -83,8 +84,9 @@ typedef struct tw_options {
 } tw_options;
 
 /* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with tw_close.
- * Needs no GPU and no driver. From any thread. TW_ERROR_CACHE when the file cannot be used, and TW_ERROR_USAGE for options of
- * an impossible size or of a later version. */
+ * Needs no GPU and no driver. From any thread. TW_ERROR_CACHE when neither the cache nor a fallback
+ * can be used, and TW_ERROR_USAGE for options of an impossible size or of a later version, for a device that the cache does not
+ * have, for watch_ms < 0, and for jit where its library cannot be loaded. */
 int tw_open(const char* cache_path, tw_launcher** out);
 int tw_open_with(const tw_options* options, tw_launcher** out);
 
@@ -132,11 +134,11 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
 /* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "cache" (the
- * file), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
+ * file that serves), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
  * "device_fit" (same device, same architecture), "match" (the three in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
  * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Where part of the cache could not be read and was passed
- * over, "unread" says which and why. Of launchers that compile at run time also "compiled"
+ * over, "unread" says which and why; where misses are written down no longer, "misses_error" why. Of launchers that compile at run time also "compiled"
  * (whether this config was compiled here), "wanted" (the config that would serve better once it is compiled, if there is one)
  * and "compile_error" (why one for this problem could not be, if so). Needs no GPU when the options name a device. The text
  * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,
@@ -148,11 +150,13 @@ int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
  * takes a lock. Fails as tw_launch does. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
-/* Forgets how shapes are served if winners of the cache have changed, a sweep into it has ended, or another file has taken its
- * place, so that each is looked up again; without this call only shapes never launched before are. What is served as before
- * stays loaded, and costs no memory again. From any thread; launches go on meanwhile:
- * each is served wholly from the old state or wholly from the new. When the new file cannot be used (TW_ERROR_CACHE), the
- * launcher keeps the old state and the error says why. Kernels already loaded stay loaded until tw_close. */
+/* If winners of the cache have changed, a sweep into it has ended, or another file has taken its place, looks up again how each
+ * shape is served that was launched or preloaded, in the context where it was, one after the other on the calling thread: a
+ * millisecond or so each. Launches go on meanwhile: each is served wholly as before or wholly as the cache says now, and none
+ * waits, but for the first of a shape, which may wait for one such look. Without this call only shapes never launched before are
+ * looked up. What is served as before stays loaded, and costs no memory again; kernels already loaded stay loaded until
+ * tw_close. What nothing can serve any more is an error at its next launch. From any thread, with any context current or none;
+ * one refresh at a time. When the new file cannot be used (TW_ERROR_CACHE), all is served as before and the error says why. */
 int tw_refresh(tw_launcher* launcher);
 
 /* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for the

@@ -25,24 +25,21 @@ _default: Launcher | None = None
 _lock = threading.Lock()
 
 
-def _default_cache() -> pathlib.Path | None:
-    """None: as the library finds it. A user who has tuned nothing yet is served the winners that come with the package, if those are
-    of one kind of GPU."""
-    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
-    if os.environ.get("TILEWRIGHT_CACHE") or os.path.exists(os.path.join(folder, "tilewright", "cache.db")):
-        return None
+def _default_fallback() -> pathlib.Path | None:
+    """What the user has not tuned is served by the winners that come with the package, if those are of one kind of GPU. A cache that is
+    named must do alone."""
     shipped = shipped_winners()
-    return shipped[0] if len(shipped) == 1 else None
+    return shipped[0] if len(shipped) == 1 and not os.environ.get("TILEWRIGHT_CACHE") else None
 
 
 def default_launcher() -> Launcher:
-    """The one of this module's functions, opened at first use: the cache is $TILEWRIGHT_CACHE, else the user's, else, where there is
-    none, the shipped winners."""
+    """The one of this module's functions, opened at first use: the cache is $TILEWRIGHT_CACHE, else the user's, with
+    the shipped winners for what that cannot serve."""
     global _default
     if _default is None or not _default.is_open:
         with _lock:
             if _default is None or not _default.is_open:
-                _default = Launcher(_default_cache())
+                _default = Launcher(fallback=_default_fallback())
     return _default
 
 

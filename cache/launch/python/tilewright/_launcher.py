@@ -36,8 +36,8 @@ class Launcher:
     """An open cache, for any number of threads. `close` it, or use it in a `with`, when all that it launched is done; one that is never
     closed lives as long as the process.
 
-    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves where that cannot be used; `Op.match`
-    says so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU. allow_shared_cache: use the cache even
+    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves what that cannot; `Op.match` says
+    so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU. allow_shared_cache: use the cache even
     where others can write it. misses: the file of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES
     says. watch_ms: how often to look for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that
     were never tuned, on a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""

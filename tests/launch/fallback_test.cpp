@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What serves instead of a cache that cannot.
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <fstream>
+
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace tilewright::testing;
+
+class FallbackTest : public LaunchFixture {
+ protected:
+  [[nodiscard]] std::string own_path() const { return (folder_.path() / "own.db").string(); }
+  static void launch(const Op& scale) { scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0); }
+};
+
+TEST_F(FallbackTest, a_fallback_serves_instead_of_a_cache_that_cannot_be_used) {
+  const std::string good = filled_cache();
+  const std::string broken = (folder_.path() / "broken.db").string();
+  std::ofstream(broken) << "no database at all, whatever its name may say, and long enough to be none\n";
+  for (const std::string& path : {std::string("/nonexistent/cache.db"), broken}) {
+    const Launcher launcher(LaunchOptions{.cache = path, .device = {}, .fallback = good});
+    const ServedConfig served = launcher.op("scale[dtype=f16]").match({8, 64});
+    EXPECT_EQ(served.cache, good);
+    EXPECT_THAT(served.json, AllOf(HasSubstr("\"cache_error\""), HasSubstr(path)));
+    EXPECT_NO_THROW(launcher.refresh());
+  }
+}
+
+TEST_F(FallbackTest, a_fallback_is_not_looked_at_while_the_cache_can_be_used) {
+  const Launcher launcher(LaunchOptions{.cache = filled_cache(), .device = {}, .fallback = "/nonexistent/fallback.db"});
+  const ServedConfig served = launcher.op("scale[dtype=f16]").match({8, 64});
+  EXPECT_EQ(served.cache, cache_path());
+  EXPECT_THAT(served.json, Not(HasSubstr("cache_error")));
+}
+
+TEST_F(FallbackTest, a_fallback_serves_what_a_cache_that_can_be_used_has_not) {
+  const std::string shipped = filled_cache(), own = own_path();
+  SampleCache(own).add_reduce();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  const ServedConfig served = scale.match({8, 64});
+  EXPECT_EQ(served.cache, shipped);
+  EXPECT_THAT(served.json, AllOf(HasSubstr("\"cache_error\""), HasSubstr("own.db has no winner and no base for scale")));
+  launch(scale);
+  const ServedConfig of_own = launcher.op("reduce").match({100, 256});
+  EXPECT_EQ(of_own.cache, own);
+  EXPECT_THAT(of_own.json, Not(HasSubstr("cache_error")));
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scales[dtype=f16]")); }), HasSubstr("own.db has no op 'scales'"));
+}
+
+TEST_F(FallbackTest, a_fallback_serves_where_the_binaries_of_the_cache_are_damaged) {
+  const std::string shipped = filled_cache(), own = own_path();
+  std::filesystem::copy(shipped, own);
+  SQLite::Database(own, SQLite::OPEN_READWRITE).exec("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  launch(scale);
+  EXPECT_EQ(recording_.launches().size(), 1U);
+}
+
+TEST_F(FallbackTest, a_cache_that_can_be_used_again_serves_from_the_next_refresh_on) {
+  const std::string shipped = filled_cache(), own = own_path();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  launch(scale);
+  launcher.refresh();
+  EXPECT_EQ(scale.match({8, 64}).cache, shipped);
+  std::filesystem::copy(shipped, own);
+  launcher.refresh();
+  EXPECT_EQ(scale.match({8, 64}).cache, own);
+}
+
+TEST_F(FallbackTest, a_fallback_that_cannot_be_used_is_told_of_beside_what_the_cache_has_not) {
+  const std::string own = own_path();
+  {
+    SampleCache cache(own);
+    cache.add_reduce();
+    cache.add_op(scale_interface(), scale_wide(), scale_kernels(), scale_binary());
+  }
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = "/nonexistent/fallback.db"});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  EXPECT_THAT(failure(TW_ERROR_NO_MATCH,
+                      [&] { launch(scale); }),
+              AllOf(HasSubstr("no winner and no base"), HasSubstr("Nor can the fallback be used"),
+                    HasSubstr("/nonexistent/fallback.db")));
+}
+
+TEST_F(FallbackTest, a_fallback_that_cannot_be_used_either_is_named_beside_the_cache) {
+  EXPECT_THAT(failure(TW_ERROR_CACHE,
+                      [] {
+                        Launcher(LaunchOptions{
+                            .cache = "/nonexistent/cache.db", .device = {}, .fallback = "/nonexistent/fallback.db"});
+                      }),
+              AllOf(HasSubstr("/nonexistent/cache.db"), HasSubstr("Nor can the fallback be used"),
+                    HasSubstr("/nonexistent/fallback.db")));
+}
+
+}  // namespace
+}  // namespace tilewright
