@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is ready to serve though it won nowhere, from cache to cache; winners: transfer_test.cpp.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "cache/store/transfer.hpp"
+#include "transfer_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+
+using TransferSpares = TransferWinners;
+
+TEST_F(TransferSpares, travel_with_their_binaries_and_times) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  const ProblemKey other = softmax_key(16, 200);
+  put_best(from, other, evidence(from, onchip_config(8)));
+  // One that was timed at the other shape alone, and one that was at its own, too.
+  Trial untimed = evidence(from, onchip_config(1, 0));
+  from.put_trial(other, "impl-1", untimed);
+  untimed.timing.reset();
+  from.put_trial(key, "impl-1", spare_mark(untimed));
+  const Trial timed = evidence(from, onchip_config(2, 0));
+  from.put_trial(key, "impl-1", timed);
+  from.put_trial(key, "impl-1", spare_mark(timed));
+  // No winner and no spare.
+  from.put_trial(key, "impl-1", evidence(from, onchip_config(16, 0)));
+  transfer_winners(from, to);
+  to.check();
+  const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
+  ASSERT_EQ(known.size(), 2U);
+  std::map<std::string, KnownConfig> here, there;
+  for (const KnownConfig& each : known[0].configs) here[each.config.text()] = each;
+  for (const KnownConfig& each : known[1].configs) there[each.config.text()] = each;
+  const KnownConfig& other_time = here.at(onchip_config(16, 0).text());
+  EXPECT_TRUE(other_time.was_timed() && !other_time.has_binary && !other_time.is_spare)
+      << "its time tells of its likes";
+  const KnownConfig& spare = here.at(onchip_config(1, 0).text());
+  EXPECT_TRUE(spare.is_spare && spare.has_binary && !spare.was_timed());
+  EXPECT_TRUE(there.at(onchip_config(1, 0).text()).was_timed());
+  const KnownConfig& both = here.at(onchip_config(2, 0).text());
+  EXPECT_TRUE(both.is_spare && both.has_binary && both.was_timed());
+  const auto row = to.timed(key, MeasureMode::cold, "impl-1", onchip_config(1, 0));
+  ASSERT_TRUE(row.has_value());
+  EXPECT_FALSE(row->winner.trial.timing.has_value());
+  EXPECT_EQ(to.binary(to.build(row->winner.trial.build_key)->binary_hash), kBinary);
+  EXPECT_TRUE(to.timed(key, MeasureMode::cold, "impl-1", onchip_config(2, 0))->winner.trial.timing.has_value());
+}
+
+TEST_F(TransferSpares, come_to_winners_that_are_there) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  transfer_winners(from, to);
+  // Prepared since then; of one the time is known where it goes to.
+  const Trial timed = evidence(from, onchip_config(2, 0));
+  from.put_trial(key, "impl-1", timed);
+  from.put_trial(key, "impl-1", spare_mark(timed));
+  Trial untimed = timed;
+  untimed.config = onchip_config(1, 0);
+  untimed.timing.reset();
+  from.put_trial(key, "impl-1", spare_mark(untimed));
+  Trial elsewhere = evidence(to, onchip_config(2, 0));
+  elsewhere.timing->median_ns = 77;
+  elsewhere.build_key.clear();
+  to.put_trial(key, "impl-1", elsewhere);
+  EXPECT_EQ(transfer_winners(from, to).at(0).same, 1U);
+  std::map<std::string, KnownConfig> here;
+  const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
+  for (const KnownConfig& each : known.at(0).configs) here[each.config.text()] = each;
+  const KnownConfig& both = here.at(onchip_config(2, 0).text());
+  EXPECT_TRUE(both.is_spare && both.has_binary);
+  EXPECT_EQ(both.median_ns, 77) << "its own time stays";
+  const KnownConfig& spare = here.at(onchip_config(1, 0).text());
+  EXPECT_TRUE(spare.is_spare && spare.has_binary && !spare.was_timed());
+  EXPECT_EQ(to.winners(key, MeasureMode::cold).at(0).trial.config, onchip_config(4));
+  const auto trials = to.counts().trials;
+  transfer_winners(from, to);
+  EXPECT_EQ(to.counts().trials, trials) << "once";
+  to.check();
+}
+
+}  // namespace
+}  // namespace tilewright
