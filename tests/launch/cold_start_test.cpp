@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of an application with a large cache. Figures are in docs/performance.md; here are bounds that hold anywhere.
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
+#include <stdexcept>
 
 #include "tests/launch/launch_fixture.hpp"
 
@@ -20,12 +24,13 @@ constexpr double kSlower = 5;
 
 class ColdStartTest : public LaunchFixture {
  protected:
-  /// Made once for all tests.
+  /// Made once for all tests, by another process: memory that this one has freed would hide what a launcher takes.
   static const std::string& large_cache() {
     static const TemporaryFolder kFolder;
     static const std::string kPath = [] {
       const std::string path = (kFolder.path() / "large.db").string();
-      SampleCache(path).add_many(kWinners, 64 << 10);
+      const std::string command = "'" TILEWRIGHT_WRITE_SAMPLE_CACHE "' '" + path + "' " + std::to_string(kWinners);
+      if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
       return path;
     }();
     return kPath;
@@ -45,9 +50,7 @@ class ColdStartTest : public LaunchFixture {
   }
 };
 
-TEST_F(ColdStartTest, opening_and_the_first_plan_take_milliseconds_and_little_memory) {
-  static_cast<void>(large_cache());
-  const double before = megabytes_resident();
+TEST_F(ColdStartTest, opening_and_the_first_plan_take_milliseconds) {
   double best = 1e9;
   for (int i = 0; i < 10; ++i) {
     const auto start = std::chrono::steady_clock::now();
@@ -56,13 +59,26 @@ TEST_F(ColdStartTest, opening_and_the_first_plan_take_milliseconds_and_little_me
     best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   EXPECT_LT(best, 3.0 * kSlower);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(megabytes_resident() - before, 32.0);
-#else
-  static_cast<void>(before);
-#endif
   EXPECT_FALSE(maps("nvrtc")) << "no compiler is opened";
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(ColdStartTest, an_open_launcher_with_a_plan_takes_little_memory) {
+  const std::string& cache = large_cache();
+  ::malloc_trim(0);  // what tests before have freed
+  const double before = megabytes_resident();
+  const Launcher launcher(cache);
+  const Op scale = launcher.op("scale[dtype=f16]");
+  scale(nullptr, {8 * 4321, 64}, fake_address(256), fake_address(256), 1.0);
+  const double exact = megabytes_resident() - before;
+  scale(nullptr, {8 * 4321 + 3, 64}, fake_address(256), fake_address(256), 1.0);
+  const double nearest = megabytes_resident() - before;
+  RecordProperty("exact_mib", std::to_string(exact));
+  RecordProperty("nearest_mib", std::to_string(nearest));
+  EXPECT_LT(exact, 32.0);
+  EXPECT_LT(nearest, 32.0) << "with the shapes around";
+}
+#endif
 
 TEST_F(ColdStartTest, a_binary_is_loaded_when_a_shape_of_it_is_first_launched) {
   const Launcher launcher(large_cache());

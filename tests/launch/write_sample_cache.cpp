@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // write_sample_cache FILE: a new cache with `scale`, `strided` and `reduce`, for tests that are no C++.
+// write_sample_cache FILE COUNT: a new cache with that many winners of `scale`, for tests that look at their own memory.
 // write_sample_cache FILE PROBLEM CONFIG: adds a winner of `scale` to such a cache, as a tuner in another process does.
 #include <filesystem>
 #include <iostream>
+#include <string>
 
 #include "tests/launch/sample_cache.hpp"
 
 int main(int argc, char** argv) try {
-  if (argc != 2 && argc != 4) {
-    std::cerr << "write_sample_cache FILE [PROBLEM CONFIG]\n";
+  if (argc < 2 || argc > 4) {
+    std::cerr << "write_sample_cache FILE [COUNT | PROBLEM CONFIG]\n";
     return 2;
   }
   const std::filesystem::path path = argv[1];
@@ -18,6 +20,10 @@ int main(int argc, char** argv) try {
   }
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path.string() + suffix);
   tilewright::testing::SampleCache cache(path);
+  if (argc == 3) {
+    cache.add_many(std::stoi(argv[2]), 64 << 10);
+    return 0;
+  }
   cache.add_scale();
   cache.add_strided();
   cache.add_reduce();
