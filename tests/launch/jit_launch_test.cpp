@@ -204,6 +204,12 @@ TEST_F(JitLaunchTest, a_launcher_can_be_closed_while_configs_wait) {
   for (int cols = 1; cols <= 200; ++cols) launch(scale, {8, 8 * cols});
 }
 
+TEST_F(JitLaunchTest, the_library_may_be_missing_where_it_is_not_asked_for) {
+  ::setenv("TILEWRIGHT_LIBJIT", "/nowhere/libtilewright-jit.so", 1);
+  const Launcher launcher = open(false);
+  EXPECT_EQ(launch(launcher.op("scale[dtype=f16]"), {8, 128}), "wide_symbol");
+}
+
 TEST_F(JitLaunchTest, opening_fails_where_the_library_is_missing) {
   ::setenv("TILEWRIGHT_LIBJIT", "/nowhere/libtilewright-jit.so", 1);
   EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(open()); }),
