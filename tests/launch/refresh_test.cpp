@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/launch/launch_fixture.hpp"
@@ -14,11 +19,41 @@ namespace {
 using ::testing::HasSubstr;
 using namespace tilewright::testing;
 
+bool within_a_minute(const std::function<bool()>& seen) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!seen()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+/// Tells whether a file was opened since, whatever its name is by then.
+class Opened {
+ public:
+  explicit Opened(const std::string& path) : events_(::inotify_init1(IN_NONBLOCK)) {
+    if (::inotify_add_watch(events_, path.c_str(), IN_OPEN) < 0) throw std::runtime_error("no watch of " + path);
+  }
+  ~Opened() { ::close(events_); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+  [[nodiscard]] bool yet() const {
+    char event[sizeof(inotify_event) + NAME_MAX + 1];
+    return ::read(events_, event, sizeof event) > 0;
+  }
+
+ private:
+  int events_;
+};
+
 class RefreshTest : public LaunchFixture {
  protected:
-  unsigned threads(std::int64_t rows = 16) const {
+  unsigned threads(std::int64_t rows = 16) const { return threads_of(scale_, rows); }
+  unsigned warps(const Op& scale) const { return threads_of(scale, 16) / 32; }
+  unsigned threads_of(const Op& scale, std::int64_t rows) const {
     recording_.reset();
-    scale_(nullptr, {rows, 64}, fake_address(256), fake_address(256), 1.0);
+    scale(nullptr, {rows, 64}, fake_address(256), fake_address(256), 1.0);
     return recording_.launches().at(0).block[0];
   }
   void tune_with_16_warps(const std::string& path) const {
@@ -167,29 +202,28 @@ TEST_F(RefreshTest, a_cache_that_others_may_write_by_now_is_not_picked_up) {
 TEST_F(RefreshTest, a_launcher_that_watches_picks_up_a_newer_cache_by_itself) {
   const Launcher watching(LaunchOptions{.cache = cache_path(), .device = {}, .watch_ms = 5});
   const Op scale = watching.op("scale[dtype=f16]");
-  const auto warps = [&] {
-    recording_.reset();
-    scale(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
-    return recording_.launches().at(0).block[0] / 32;
-  };
-  EXPECT_EQ(warps(), 2U);
+  EXPECT_EQ(warps(scale), 2U);
   EXPECT_EQ(threads(), 64U);
   tune_with_16_warps(cache_path());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (warps() != 16 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  EXPECT_EQ(warps(), 16U);
+  EXPECT_TRUE(within_a_minute([&] { return warps(scale) == 16; }));
   EXPECT_EQ(threads(), 64U) << "the other launcher does not watch";
 }
 
 TEST_F(RefreshTest, a_watch_survives_a_cache_that_cannot_be_used) {
+  const auto moved_here = [this](const std::string& newer) { std::filesystem::rename(newer, cache_path()); };
+  const std::string newer = (folder_.path() / "newer.db").string();
   const Launcher watching(LaunchOptions{.cache = cache_path(), .device = {}, .watch_ms = 2});
   const Op scale = watching.op("scale[dtype=f16]");
-  std::filesystem::remove(cache_path());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
-  EXPECT_EQ(recording_.launches().size(), 1U);
+  std::ofstream(newer) << "this is a text, and one that is long enough to be taken for something, but no cache\n";
+  const Opened damaged(newer);
+  moved_here(newer);
+  ASSERT_TRUE(within_a_minute([&] { return damaged.yet(); })) << "the watch has not looked";
+  EXPECT_EQ(warps(scale), 2U) << "as before";
+
+  SampleCache(newer).add_scale();
+  tune_with_16_warps(newer);
+  moved_here(newer);
+  EXPECT_TRUE(within_a_minute([&] { return warps(scale) == 16; })) << "the watch has ended";
 }
 
 TEST_F(RefreshTest, an_interval_below_zero_is_refused) {
