@@ -213,21 +213,45 @@ TEST_F(FaultTest, a_launcher_may_be_opened_in_a_child) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-TEST_F(FaultTest, no_fault_leaves_device_memory_behind) {
-  {
-    const Launcher launcher(filled_cache());
-    const Op reduce = launcher.op("reduce");
-    for (int skip = 0; skip < 3; ++skip) {
-      recording_.fail("cuMemAlloc_v2", 2, skip);
-      try {
-        reduce(nullptr, {64 << skip, 256}, fake_address(256), fake_address(256));
-      } catch (const LaunchError& error) {
-        EXPECT_EQ(error.code(), TW_ERROR_DEVICE) << error.what();
-      }
+TEST_F(FaultTest, no_fault_leaves_device_memory_or_a_library_behind) {
+  const std::string path = filled_cache();
+  const std::size_t allocations = recording_.live_allocations();
+  const std::size_t libraries = recording_.live_libraries();
+  struct Fault {
+    const char* api;
+    int after;
+  };
+  // Two kernels, in one library, and two workspaces, of which one is cleared.
+  for (const Fault& fault :
+       {Fault{"cuLibraryLoadData", 0}, Fault{"cuLibraryGetKernel", 0}, Fault{"cuLibraryGetKernel", 1},
+        Fault{"cuKernelGetFunction", 1}, Fault{"cuFuncSetAttribute", 0}, Fault{"cuTensorMapEncodeTiled", 0},
+        Fault{"cuMemAlloc_v2", 0}, Fault{"cuMemAlloc_v2", 1}, Fault{"cuMemsetD8Async", 0}, Fault{"cuLaunchKernelEx", 0},
+        Fault{"cuLaunchKernelEx", 1}}) {
+    SCOPED_TRACE(std::string(fault.api) + " after " + std::to_string(fault.after));
+    {
+      const Launcher launcher(path);
+      const Op reduce = launcher.op("reduce");
+      const auto launch_reduce = [&] { reduce(nullptr, {64, 256}, fake_address(256), fake_address(256)); };
+      recording_.fail(fault.api, 2, fault.after);
+      EXPECT_THAT(failure(TW_ERROR_DEVICE, launch_reduce), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+      launch_reduce();
+      EXPECT_GT(recording_.live_allocations(), allocations);
+      EXPECT_GT(recording_.live_libraries(), libraries);
     }
-    recording_.fail("cuMemAlloc_v2", 0, 0, 0);
+    EXPECT_EQ(recording_.live_allocations(), allocations);
+    EXPECT_EQ(recording_.live_libraries(), libraries);
   }
-  EXPECT_EQ(recording_.live_allocations(), 0U);
+}
+
+TEST_F(FaultTest, a_rejected_binary_is_not_kept) {
+  const std::size_t libraries = recording_.live_libraries();
+  {
+    const Launcher launcher(cache_with_wide(std::vector<std::byte>(64, std::byte{'?'})));
+    launch(launcher.op("scale[dtype=f16]"));
+    EXPECT_STREQ(recording_.launches().at(0).symbol, "plain_symbol");
+    EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 2U);
+  }
+  EXPECT_EQ(recording_.live_libraries(), libraries);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ Recording::Recording() {
   find(hold_, "recording_hold");
   find(calls_, "recording_calls");
   find(live_allocations_, "recording_live_allocations");
+  find(live_libraries_, "recording_live_libraries");
   find(set_fast_, "recording_set_fast");
   find(reset_context_, "recording_reset_context");
   find(set_throttle_reasons_, "recording_set_throttle_reasons");

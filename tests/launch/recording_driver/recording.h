@@ -55,6 +55,8 @@ void recording_hold(const char* api, int hold);
 size_t recording_calls(const char* api);
 /* Device allocations that were not freed. */
 size_t recording_live_allocations(void);
+/* Libraries that were not unloaded. */
+size_t recording_live_libraries(void);
 /* With 1, launches, clearing and new addresses of tensor maps are not written down, as fast as can be: what a benchmark
  * compares with. With 2, launches besides leave the first-level caches of the processor full of other things, as a driver does. */
 void recording_set_fast(int fast);

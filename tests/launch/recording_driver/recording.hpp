@@ -31,6 +31,7 @@ class Recording {
   void hold(const char* api, bool on) const { hold_(api, on ? 1 : 0); }
   [[nodiscard]] std::size_t calls(const char* api) const { return calls_(api); }
   [[nodiscard]] std::size_t live_allocations() const { return live_allocations_(); }
+  [[nodiscard]] std::size_t live_libraries() const { return live_libraries_(); }
   void set_fast(int fast) const { set_fast_(fast); }
   void reset_context(int device) const { reset_context_(device); }
   void set_throttle_reasons(unsigned long long reasons) const { set_throttle_reasons_(reasons); }
@@ -49,6 +50,7 @@ class Recording {
   decltype(&recording_hold) hold_;
   decltype(&recording_calls) calls_;
   decltype(&recording_live_allocations) live_allocations_;
+  decltype(&recording_live_libraries) live_libraries_;
   decltype(&recording_set_fast) set_fast_;
   decltype(&recording_reset_context) reset_context_;
   decltype(&recording_set_throttle_reasons) set_throttle_reasons_;

@@ -132,6 +132,11 @@ RECORDING_API size_t recording_live_allocations() {
   return state().allocations.size();
 }
 
+RECORDING_API size_t recording_live_libraries() {
+  const std::lock_guard lock(state().mutex);
+  return state().libraries.size();
+}
+
 RECORDING_API void recording_set_fast(int fast) { state().fast.store(fast, std::memory_order_relaxed); }
 
 RECORDING_API void recording_reset_context(int device) {
