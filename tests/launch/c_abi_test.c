@@ -1,48 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* c_abi_test CACHE: every function of tilewright.h from C, rightly and wrongly used, against the sample cache and the driver
- * that TILEWRIGHT_LIBCUDA names (the recording one). Exits with the number of expectations that failed. */
-#include <string.h>
-#include <tilewright/tilewright.h>
-
-#include "docs/examples/application/gpu.h"
-#include "tests/launch/recording_driver/recording.h"
-
-static int failures;
-
-static void expect_at(int line, int good, const char* what) {
-  if (good) return;
-  fprintf(stderr, "line %d: %s; the last error is '%s'\n", line, what, tw_last_error());
-  ++failures;
-}
-#define EXPECT(condition) expect_at(__LINE__, (condition) != 0, #condition)
-/* `call` fails with `code`, and what tw_last_error says has `part` in it. */
-#define EXPECT_ERROR(call, code, part)                             \
-  do {                                                             \
-    EXPECT((call) == (code));                                      \
-    expect_at(__LINE__, strstr(tw_last_error(), part) != 0, part); \
-  } while (0)
-
-/* Of the driver that the library loaded: the same file, so the same copy. */
-static int (*launch_at)(size_t, recording_launch_record*);
-static size_t (*launch_count)(void);
-
-static const int64_t kScaleDims[2] = {8, 64};
-static const int64_t kReduceDims[2] = {64, 256};
-
-typedef struct scale_call {
-  uint64_t x, y;
-  float factor;
-  void* args[3];
-} scale_call;
-
-static void fill(scale_call* call) {
-  call->x = 0x7f0000000100;
-  call->y = 0x7f0000000200;
-  call->factor = 0.5F;
-  call->args[0] = &call->x;
-  call->args[1] = &call->y;
-  call->args[2] = &call->factor;
-}
+ * that TILEWRIGHT_LIBCUDA names (the recording one). Exits with the number of expectations that failed. What may go wrong
+ * besides: c_faults_test.c. */
+#include "tests/launch/c_test.h"
 
 static void opens_with_and_without_options(const char* cache) {
   tw_launcher* launcher = NULL;
@@ -221,7 +181,6 @@ static void takes_workspace(tw_launcher* launcher) {
 int main(int argc, char** argv) {
   tw_launcher* launcher = NULL;
   tw_op* scale = NULL;
-  void* driver;
   if (argc != 2) return 1;
   EXPECT(strcmp(tw_last_error(), "") == 0);
   EXPECT(strchr(tw_version(), '.') != NULL);
@@ -229,10 +188,7 @@ int main(int argc, char** argv) {
   tw_close(NULL);
   opens_with_and_without_options(argv[1]);
 
-  gpu_open();
-  driver = dlopen(getenv("TILEWRIGHT_LIBCUDA"), RTLD_NOW);
-  *(void**)&launch_at = gpu_find(driver, "recording_launch");
-  *(void**)&launch_count = gpu_find(driver, "recording_launch_count");
+  open_driver();
   EXPECT(tw_open(argv[1], &launcher) == TW_OK);
   gives_ops(launcher);
   EXPECT(tw_op_get(launcher, "scale[dtype=f16]", &scale) == TW_OK);
