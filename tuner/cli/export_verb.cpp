@@ -334,6 +334,8 @@ Verb export_verb() {
   verb.examples = {{"tilewright export -o winners.db softmax rmsnorm --device H200", "Two ops on one device."},
                    {"tilewright export -o bf16.db softmax dtype=bf16 cols=4096,8192", "Some problems of an op."},
                    {"tilewright export --bundle winners.bundle --cover 1.05", "Few binaries, nearly as fast."},
+                   {"tilewright export --header winners.hpp softmax --device H200",
+                    "Constant data, for a program that reads no files."},
                    {"tilewright export --trials -o sweep.db", "A recording of all that was measured."},
                    {"tilewright export --csv trials.csv softmax --dtype bf16", "For a spreadsheet or pandas."},
                    {"tilewright export --google-benchmark before.json --device H200", "To compare a later run with."}};
