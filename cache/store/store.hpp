@@ -162,6 +162,9 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const std::string& implementation_hash,
                                                const Config& config) const override;
+  /// The key of the build for which a config is a spare of this very problem; empty where it is none.
+  [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode,
+                                           const std::string& implementation_hash, const Config& config) const;
 
   // What was learned; a spec has one on a device and in a mode, the last.
   /// Learned now, unless it is said when. Throws CacheError where the spec has no problem here.

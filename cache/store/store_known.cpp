@@ -62,23 +62,6 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
   return found;
 }
 
-/// The key of the build that the mark of a spare has; empty where there is none.
-std::string build_of_spare(Database& database, const ProblemKey& key, MeasureMode mode,
-                           const std::string& implementation_hash, const Config& config) {
-  const auto interface = ids::find_interface(database, key.interface_hash);
-  const auto problem = ids::find_problem(database, key);
-  const auto device = ids::find_device(database, key.device_fingerprint);
-  const auto implementation =
-      interface ? ids::find_implementation(database, *interface, implementation_hash) : std::nullopt;
-  if (!problem || !device || !implementation) return {};
-  Query mark = database.query(
-      "SELECT b.key FROM trials t JOIN builds b ON b.id = t.build JOIN configs c ON c.id = t.config "
-      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status = 'pruned' AND t.reason = ? "
-      "AND c.implementation = ? AND c.text = ? ORDER BY t.id DESC LIMIT 1",
-      *problem, *device, name(mode), kSpare, *implementation, config.text());
-  return mark.next() ? mark.text(0) : std::string();
-}
-
 /// The ids of spec and device of a key.
 std::optional<std::pair<std::int64_t, std::int64_t>> tuned_by(Database& database, const ProblemKey& key) {
   const auto interface = ids::find_interface(database, key.interface_hash);
@@ -168,10 +151,7 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
   if (!row) return row;
   // Of what was timed before its binary was kept, as a spare, the mark beside it alone has that.
   if (std::string& build = row->winner.trial.build_key; build.empty()) {
-    build = impl_->reading("read a spare", [&, &database = impl_->database] {
-      const auto snapshot = database.begin_read();
-      return build_of_spare(database, key, mode, implementation_hash, config);
-    });
+    build = build_of_spare(key, mode, implementation_hash, config);
   }
   row->problem = key.problem;
   row->interface_hash = key.interface_hash;
@@ -181,6 +161,25 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
     if (device.fingerprint() == key.device_fingerprint) row->device = std::move(device);
   }
   return row;
+}
+
+std::string Store::build_of_spare(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
+                                  const Config& config) const {
+  return impl_->reading("read a spare", [&, &database = impl_->database]() -> std::string {
+    const auto snapshot = database.begin_read();
+    const auto interface = ids::find_interface(database, key.interface_hash);
+    const auto problem = ids::find_problem(database, key);
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    const auto implementation =
+        interface ? ids::find_implementation(database, *interface, implementation_hash) : std::nullopt;
+    if (!problem || !device || !implementation) return {};
+    Query mark = database.query(
+        "SELECT b.key FROM trials t JOIN builds b ON b.id = t.build JOIN configs c ON c.id = t.config "
+        "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status = 'pruned' AND t.reason = ? "
+        "AND c.implementation = ? AND c.text = ? ORDER BY t.id DESC LIMIT 1",
+        *problem, *device, name(mode), kSpare, *implementation, config.text());
+    return mark.next() ? mark.text(0) : std::string();
+  });
 }
 
 }  // namespace tilewright

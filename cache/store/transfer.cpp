@@ -36,6 +36,36 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 /// The winners of one problem on one device in one mode.
 using Group = std::vector<Store::WinnerRow>;
 
+/// Implementation and config.
+using Identity = std::pair<std::string, std::string>;
+Identity identity_of(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
+
+/// What Store::timed gives of each config of a problem; those of an implementation are read at once.
+class TimedAt {
+ public:
+  TimedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
+
+  /// Null where there is none.
+  const Trial* find(const Identity& config) {
+    const auto [of, is_new] = timed_.try_emplace(config.first);
+    if (is_new) {
+      for (Trial& trial : store_.trials(key_, {config.first}, mode_)) {
+        if (!is_spare(trial) && (trial.status != TrialStatus::ok || !trial.timing)) continue;
+        std::string text = trial.config.text();
+        of->second.insert_or_assign(std::move(text), std::move(trial));
+      }
+    }
+    const auto found = of->second.find(config.second);
+    return found == of->second.end() ? nullptr : &found->second;
+  }
+
+ private:
+  const Store& store_;
+  const ProblemKey& key_;
+  MeasureMode mode_;
+  std::map<std::string, std::map<std::string, Trial>> timed_;
+};
+
 class Transfer {
  public:
   Transfer(const Store& from, Store& to, std::vector<Conflict>* conflicts)
@@ -140,31 +170,30 @@ class Transfer {
 
   /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to expect of them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
-    const std::set<std::pair<std::string, std::string>>& spares = spares_of(key, mode);
+    const std::set<Identity>& spares = spares_of(key, mode);
     if (spares.empty()) return;
-    std::map<std::pair<std::string, std::string>, bool> serves_there;
+    // What is there; true: it needs no mark, or has failed and must not look as if it had not.
+    std::map<Identity, bool> is_settled;
     for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const KnownConfig& known : shape.configs) {
-        serves_there[{known.implementation_hash, known.config.text()}] = known.role || known.is_spare;
+        is_settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
       }
     }
+    TimedAt timed(from_, key, mode), timed_there(to_, key, mode);
     for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
-      std::map<std::string, std::map<std::string, Trial>> timed;
       for (const KnownConfig& known : shape.configs) {
-        const std::pair identity(known.implementation_hash, known.config.text());
-        const auto there = serves_there.find(identity);
-        const bool is_there = there != serves_there.end();
-        if (known.role || (is_there && (there->second || !known.is_spare))) continue;
-        const auto [of, is_new] = timed.try_emplace(known.implementation_hash);
-        if (is_new) {
-          of->second = timed_of(key, mode, known.implementation_hash);
-          to_.add_implementation(key.interface_hash, from_.implementation_by_hash(known.implementation_hash).value());
-        }
-        const auto found = of->second.find(identity.second);
-        if (found == of->second.end()) continue;
-        Trial& trial = found->second;
-        if (known.is_spare && trial.build_key.empty()) {
-          trial.build_key = from_.timed(key, mode, identity.first, known.config).value().winner.trial.build_key;
+        const Identity identity = identity_of(known);
+        const bool is_kept = known.is_spare && spares.contains(identity);
+        const auto there = is_settled.find(identity);
+        const bool is_there = there != is_settled.end();
+        if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
+        const Trial* const found = timed.find(identity);
+        if (found == nullptr || (!is_kept && !found->timing)) continue;
+        Trial trial = *found;
+        trial.sweep = 0;
+        trial.phases.reset();
+        if (is_kept && trial.build_key.empty()) {
+          trial.build_key = from_.build_of_spare(key, mode, identity.first, known.config);
         }
         if (!spares.contains(identity)) {
           // Its time is all that is asked of it.
@@ -172,37 +201,35 @@ class Transfer {
           trial.accuracy.reset();
           trial.readings = {};
         }
+        if (implementations_.insert(identity.first).second) {
+          to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
+        }
         put_build(trial.build_key);
-        trial.sweep = 0;
-        trial.phases.reset();
-        if (!is_there) to_.put_trial(key, known.implementation_hash, trial);
-        if (!is_there && (!known.is_spare || !trial.timing)) continue;
-        to_.put_trial(key, known.implementation_hash, spare_mark(trial));
+        if (!is_there) to_.put_trial(key, identity.first, trial);
+        // Who was never timed is a mark already.
+        if (!is_kept || (!is_there && !trial.timing)) continue;
+        // Beside a time that was there the mark is of that: as one of another it would hide it.
+        const Trial* const own = is_there ? timed_there.find(identity) : nullptr;
+        Trial mark = spare_mark(own != nullptr ? *own : trial);
+        mark.build_key = trial.build_key;
+        to_.put_trial(key, identity.first, mark);
       }
     }
   }
 
-  /// What Store::timed gives of each config of an implementation, all read at once.
-  std::map<std::string, Trial> timed_of(const ProblemKey& key, MeasureMode mode, const std::string& hash) const {
-    std::map<std::string, Trial> timed;
-    for (Trial& trial : from_.trials(key, {hash}, mode)) {
-      if (!is_spare(trial) && (trial.status != TrialStatus::ok || !trial.timing)) continue;
-      std::string config = trial.config.text();
-      timed.insert_or_assign(std::move(config), std::move(trial));
-    }
-    return timed;
-  }
-
-  /// Implementation and config of all spares of a spec.
-  const std::set<std::pair<std::string, std::string>>& spares_of(const ProblemKey& key, MeasureMode mode) {
+  /// All spares of a spec that went wrong at none of its shapes.
+  const std::set<Identity>& spares_of(const ProblemKey& key, MeasureMode mode) {
     const auto [place, is_new] =
         spares_.try_emplace({key.problem.spec.text(), key.interface_hash, key.device_fingerprint, mode});
     if (!is_new) return place->second;
+    std::set<Identity> failed;
     for (const KnownShape& shape : from_.known_shapes(key, mode, from_.tuned_shapes(key, mode))) {
       for (const KnownConfig& known : shape.configs) {
-        if (known.is_spare) place->second.insert({known.implementation_hash, known.config.text()});
+        if (known.is_spare) place->second.insert(identity_of(known));
+        if (known.has_failed) failed.insert(identity_of(known));
       }
     }
+    std::erase_if(place->second, [&](const Identity& each) { return failed.contains(each); });
     return place->second;
   }
 
@@ -237,9 +264,10 @@ class Transfer {
   std::set<std::string> devices_;
   std::set<std::string> interfaces_;
   std::set<std::string> builds_;
+  std::set<std::string> implementations_;
   using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   std::map<SpecKey, const Group*> specs_;
-  std::map<SpecKey, std::set<std::pair<std::string, std::string>>> spares_;
+  std::map<SpecKey, std::set<Identity>> spares_;
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.

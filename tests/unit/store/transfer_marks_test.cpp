@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "cache/store/transfer.hpp"
+#include "learned_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+
+/// What the marks of spares that are brought do to what is known where they go.
+class TransferMarks : public testing::Test {
+ protected:
+  TransferMarks() : from(prepared_store(folder / "from.db")), to(prepared_store(folder / "to.db")) {
+    put_server(from, key, onchip_config(4));
+    // One that was timed and is a spare, and one that is a spare alone.
+    const Trial trial = built_trial(from, timed);
+    from.put_trial(key, "impl-1", trial);
+    from.put_trial(key, "impl-1", spare_mark(trial));
+    put_spare(from, key, untimed);
+  }
+
+  static KnownConfig known(const Store& store, const ProblemKey& key, const Config& config) {
+    const auto shapes = store.known_shapes(key, MeasureMode::cold, {shape_of(key.problem)});
+    for (const KnownConfig& each : shapes.at(0).configs) {
+      if (each.config == config) return each;
+    }
+    ADD_FAILURE() << "nobody knows " << config.text();
+    return {};
+  }
+  /// The trial that counts as the newest of a config.
+  static Trial newest(const Store& store, const ProblemKey& key, const Config& config) {
+    for (const Trial& trial : store.trials(key, {"impl-1"}, MeasureMode::cold)) {
+      if (trial.config == config) return trial;
+    }
+    ADD_FAILURE() << "nobody has tried " << config.text();
+    return {};
+  }
+
+  TemporaryFolder folder;
+  Store from, to;
+  const ProblemKey key = softmax_key(8, 100);
+  const Config timed = onchip_config(2, 0), untimed = onchip_config(1, 0);
+};
+
+TEST_F(TransferMarks, leave_a_time_of_other_versions_what_speaks_for_its_config) {
+  for (const Config& config : {timed, untimed}) {
+    Trial own = full_trial(config, 77);
+    own.versions.driver = 12080;
+    to.put_trial(key, "impl-1", own);
+  }
+  transfer_winners(from, to);
+  for (const Config& config : {timed, untimed}) {
+    const Trial trial = newest(to, key, config);
+    EXPECT_EQ(trial.status, TrialStatus::ok) << "no sweep need measure it again: " << config.text();
+    EXPECT_EQ(trial.versions.driver, 12080);
+    const auto row = to.timed(key, MeasureMode::cold, "impl-1", config);
+    ASSERT_TRUE(row.has_value() && row->winner.trial.timing.has_value()) << config.text();
+    EXPECT_EQ(row->winner.trial.timing->median_ns, 77);
+    EXPECT_EQ(row->winner.trial.build_key, "build of " + config.text()) << "which came with the mark";
+    EXPECT_TRUE(known(to, key, config).is_spare);
+  }
+}
+
+TEST_F(TransferMarks, leave_a_failure_what_it_is_however_often_they_come) {
+  Trial failed = full_trial(timed);
+  failed.status = TrialStatus::wrong_result;
+  failed.timing.reset();
+  failed.versions.driver = 12080;
+  to.put_trial(key, "impl-1", failed);
+  transfer_winners(from, to);
+  const auto trials = to.counts().trials;
+  transfer_winners(from, to);
+  EXPECT_EQ(to.counts().trials, trials) << "no mark more each time";
+  EXPECT_EQ(newest(to, key, timed).status, TrialStatus::wrong_result);
+  EXPECT_TRUE(known(to, key, timed).has_failed);
+  EXPECT_TRUE(known(to, key, untimed).is_spare);
+}
+
+TEST_F(TransferMarks, are_not_of_what_failed_where_they_come_from) {
+  const ProblemKey other = softmax_key(16, 200);
+  put_server(from, other, onchip_config(8));
+  Trial failed = full_trial(untimed);
+  failed.status = TrialStatus::wrong_result;
+  failed.timing.reset();
+  from.put_trial(other, "impl-1", failed);
+  failed.config = timed;
+  failed.versions.driver = 12080;
+  from.put_trial(key, "impl-1", failed);
+  transfer_winners(from, to);
+  const auto shapes = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
+  for (const KnownShape& shape : shapes) {
+    for (const KnownConfig& each : shape.configs) EXPECT_FALSE(each.is_spare) << each.config.text();
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
