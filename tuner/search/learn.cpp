@@ -45,12 +45,16 @@ std::vector<std::string> differing(const Specs& known) {
   return names;
 }
 
-FeatureSpace space_of(const Specs& known, std::size_t dims) {
+/// Of what teaches; but with the implementations of all: the model serves those that do not teach, too, and their winners are to
+/// be weighed with the others.
+FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
+  for_each_config(all, [&](const KnownConfig& each) {
+    if (each.was_timed()) implementations.emplace(each.config.implementation, each.implementation_hash);
+  });
   for_each_config(known, [&](const KnownConfig& each) {
     if (!each.was_timed()) return;
-    implementations.emplace(each.config.implementation, each.implementation_hash);
     for (const auto& value : each.config.values) parameters.insert(value.first);
   });
   FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims, differing(known)};
@@ -69,10 +73,10 @@ std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const
   return timed;
 }
 
-/// Those that were timed and may be thought of elsewhere.
-std::vector<LossModel::Known> configs_of(const Specs& known, const FeatureSpace& space) {
+/// Those that were timed and may be thought of elsewhere: they went wrong in none of all specs.
+std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, const FeatureSpace& space) {
   ByConfig<bool> refused;
-  for_each_config(known, [&](const KnownConfig& each) {
+  for_each_config(all, [&](const KnownConfig& each) {
     if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
   });
   std::map<std::pair<std::size_t, std::string>, Config> found;
@@ -87,17 +91,25 @@ std::vector<LossModel::Known> configs_of(const Specs& known, const FeatureSpace&
   return configs;
 }
 
-/// Those of which more than winners is known, of implementations that are there.
-Specs teaching(const std::vector<KnownSpec>& known, const RecipeOf& recipe_of) {
+/// Those of which more than winners is known that could be launched today.
+Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Specs& all, const RecipeOf& recipe_of) {
+  const auto is_row = [&](const KnownConfig& each, const Problem& problem) {
+    const ImplementationRecipe& recipe = recipe_of(each.implementation_hash);
+    const FeatureSpace any{{each.implementation_hash}, {}, interface.dims.size()};
+    return !recipe.kernels.empty() &&
+           any.of(interface, each.implementation_hash, recipe, each.config, problem, device).has_value();
+  };
   Specs specs;
-  for (const KnownSpec& spec : known) {
-    std::size_t trials = 0;
-    for (const KnownShape& shape : spec.shapes) {
-      trials += static_cast<std::size_t>(std::ranges::count_if(shape.configs, [&](const KnownConfig& each) {
-        return each.was_timed() && !recipe_of(each.implementation_hash).kernels.empty();
-      }));
+  for (const KnownSpec* const spec : all) {
+    std::size_t missing = kFewestTrialsEach * spec->shapes.size();
+    for (const KnownShape& shape : spec->shapes) {
+      if (missing == 0) break;
+      const Problem problem = problem_of(interface, spec->spec, shape.dims);
+      for (const auto& [key, config] : timed_at(shape)) {
+        if (missing > 0 && is_row(*config, problem)) --missing;
+      }
     }
-    if (trials >= kFewestTrialsEach * spec.shapes.size()) specs.push_back(&spec);
+    if (missing == 0) specs.push_back(spec);
   }
   return specs;
 }
@@ -113,12 +125,14 @@ std::vector<const KnownShape*> in_order(const KnownSpec& spec) {
 }  // namespace
 
 std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
-                               const std::vector<KnownSpec>& all, const RecipeOf& recipe_of) {
-  const Specs known = teaching(all, recipe_of);
+                               const std::vector<KnownSpec>& specs, const RecipeOf& recipe_of) {
+  Specs all;
+  for (const KnownSpec& spec : specs) all.push_back(&spec);
+  const Specs known = teaching(interface, device, all, recipe_of);
   LossModel::Parts parts;
   for (const KnownSpec* const spec : known) parts.shapes += spec->shapes.size();
   if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
-  parts.space = space_of(known, interface.dims.size());
+  parts.space = space_of(known, all, interface.dims.size());
   // More numbers than nodes have room for: no op of ours is near it.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};
@@ -142,8 +156,8 @@ std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& 
       ++group;
     }
   }
-  if (rows.count() < std::max(kFewestTrialsToLearn, kFewestTrialsEach * parts.shapes)) return std::nullopt;
-  parts.configs = configs_of(known, parts.space);
+  if (rows.count() < kFewestTrialsToLearn) return std::nullopt;
+  parts.configs = configs_of(known, all, parts.space);
   boost(rows, {}, parts);
   return LossModel(std::move(parts));
 }

@@ -24,7 +24,8 @@ constexpr std::size_t kFewestTrialsEach = 8;
 
 /// Learns by how much each config that was timed at a shape is slower than the fastest there, beyond a factor of e all alike; those
 /// that are nearly as fast count the more. Among the model's configs is neither a base, which teaches all the same, nor what failed
-/// anywhere. Nothing for too few. Throws what `recipe_of` and make_plan throw.
+/// anywhere; that is asked of all specs, and so are the implementations that it knows, while those with too few trials teach
+/// nothing else. Nothing for too few. Throws what `recipe_of` and make_plan throw.
 [[nodiscard]] std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
                                              const std::vector<KnownSpec>& known, const RecipeOf& recipe_of);
 /// The same of all that a cache knows.

@@ -169,6 +169,43 @@ TEST_F(Learn, has_neither_bases_nor_what_failed_somewhere_among_its_configs) {
   EXPECT_GT(loss(model, kNarrow, 100, 64), 0.1) << "what failed elsewhere was the fastest here all the same";
 }
 
+TEST_F(Learn, has_nothing_among_its_configs_that_failed_in_a_spec_that_teaches_nothing) {
+  KnownShape alone{{8, 64}, {timed(kBroad, 100, WinnerRole::best), timed(kNarrow, 0)}};
+  alone.configs.back().has_failed = true;
+  const LossModel model = learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), {alone}}}).value();
+  EXPECT_EQ(model.shapes(), 24U) << "of two trials nothing is learned";
+  EXPECT_THAT(configs(model), Not(Contains(kNarrow)));
+  EXPECT_THAT(configs(model), Contains(kBroad));
+}
+
+TEST_F(Learn, knows_the_implementations_of_specs_that_teach_nothing) {
+  const KnownConfig winner{"plain-hash", Config::parse("plain{num_warps=2}"), 100, WinnerRole::best, true};
+  const LossModel model =
+      learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), {{{8, 64}, {winner}}}}}).value();
+  EXPECT_THAT(model.space().implementations, ElementsAre("plain-hash", "wide-hash")) << "their winners are to serve";
+  const LossModel alone = learned(shapes()).value();
+  EXPECT_EQ(model.configs().size(), alone.configs().size());
+  for (const char* config : {kNarrow, kBroad}) {
+    EXPECT_EQ(loss(model, config, 500, 512), loss(alone, config, 500, 512)) << "nothing else changes";
+  }
+}
+
+TEST_F(Learn, is_not_kept_by_one_spec_from_what_another_teaches) {
+  // More than enough trials, but not of as many configs, nor of such as can be launched today.
+  std::vector<KnownShape> twice, forbidden;
+  for (std::int64_t i = 1; i <= 60; ++i) {
+    KnownShape& same = twice.emplace_back(KnownShape{{8 * i, 64}, {}});
+    for (int time = 0; time < 8; ++time) same.configs.push_back(timed(kNarrow, 100, WinnerRole::best));
+    forbidden.push_back(shape(8 * i, 101));
+  }
+  for (KnownShape& each : forbidden) {
+    std::erase_if(each.configs, [](const KnownConfig& config) { return config.config.value_or("vec", 0) == 1; });
+  }
+  for (const std::vector<KnownShape>& poor : {twice, forbidden}) {
+    EXPECT_EQ(learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), poor}}), learned(shapes()));
+  }
+}
+
 TEST_F(Learn, is_of_what_was_timed_alone) {
   std::vector<KnownShape> known = shapes();
   KnownConfig spare = timed("wide{num_warps=32,vec=4,static_dims=0}", 0);
