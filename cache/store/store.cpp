@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -144,6 +145,21 @@ std::optional<StoredImplementation> Store::implementation_by_hash(const std::str
         if (!query.next()) return std::nullopt;
         return StoredImplementation{hash, decode_recipe(query.text(0))};
       });
+}
+
+std::set<std::string> Store::implementations_in_use(const std::string& interface_hash) const {
+  return impl_->reading("list implementations", [&, &database = impl_->database] {
+    std::map<std::string, std::string> newest;
+    Query query = database.query(
+        "SELECT m.name, m.hash FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
+        "c.implementation JOIN interfaces i ON i.id = m.interface WHERE i.hash = ? AND t.status <> 'pruned' "
+        "GROUP BY m.id ORDER BY max(t.measured_at), m.id",
+        interface_hash);
+    while (query.next()) newest[query.text(0)] = query.text(1);
+    std::set<std::string> hashes;
+    for (const auto& [name, hash] : newest) hashes.insert(hash);
+    return hashes;
+  });
 }
 
 std::vector<DeviceFacts> Store::devices() const {

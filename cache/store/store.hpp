@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +87,9 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const override;
   [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const override;
   [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const override;
+  /// Hashes of the implementations of an interface, of each name the one whose newest trial is the newest: what can still be
+  /// compiled, as far as a cache tells.
+  [[nodiscard]] std::set<std::string> implementations_in_use(const std::string& interface_hash) const;
   [[nodiscard]] std::vector<DeviceFacts> devices() const override;
   [[nodiscard]] std::vector<std::string> ops() const override;
 

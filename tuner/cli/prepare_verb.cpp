@@ -169,10 +169,12 @@ Verb prepare_verb() {
       "config is slower than the fastest at a shape. What was tuned in one dtype or with one attribute tells of the"
       " others. The model lies in the cache; `match` and the launch library ask it for shapes that were never "
       "tuned, `export` and its bundles have it.",
-      "A winner may have dims as constants, or fit its shape so closely that no other shape can be served by it. So"
-      " shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that "
-      "serve most of them well, as far as the trials of the cache tell; then those that were within 5 % of the best"
-      " such config of a tuned shape. They are kept in the cache as spares, which go where the model goes.",
+      fmt::format(
+          "A winner may have dims as constants, or fit its shape so closely that no other shape can be served by it. So"
+          " shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that "
+          "serve most of them well, as far as the trials of the cache tell; then those that were within {:.0f} % of "
+          "the best such config of a tuned shape. They are kept in the cache as spares, which go where the model goes.",
+          100 * kNearlyBest),
       "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export: it "
       "learns anew each time, and adds spares only up to the number asked for. `tilewright regret OP --spares N` "
       "tells what they are good for.",

@@ -147,19 +147,20 @@ class Without final : public WinnerSource {
   std::set<Identity> exported_;
 };
 
+/// Values of the space as far as the store knows it; of each implementation the source in use alone.
+SpaceValues values_in_use(const Store& store, const std::vector<KnownShape>& known, const std::string& interface_hash) {
+  SpaceValues values = values_seen(store, known);
+  const std::set<std::string> in_use = store.implementations_in_use(interface_hash);
+  std::erase_if(values, [&](const auto& each) { return !in_use.contains(each.first); });
+  return values;
+}
+
 /// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
 struct Nearly {
-  explicit Nearly(const std::vector<KnownShape>& known) : best(nearly_best(known)) {
-    std::set<Identity> settled;
-    for (const KnownShape& shape : known) {
-      for (const KnownConfig& each : shape.configs) {
-        if (each.role || each.is_spare || each.has_failed) settled.insert(identity(each));
-      }
-    }
-    is_all_kept = std::ranges::all_of(best, [&](const auto& each) { return settled.contains(each.first); });
-  }
+  Nearly(const std::vector<KnownShape>& known, const SpaceValues& space)
+      : best(nearly_best(known, space)), is_all_kept(not_kept(best, known).empty()) {}
   NearlyBest best;
-  bool is_all_kept = false;
+  bool is_all_kept;
 };
 
 /// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is kept since it
@@ -175,7 +176,9 @@ std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const 
       if (!each.is_spare && !is_winner) continue;
       const auto found = nearly.best.find(identity(each));
       const bool was_nearly = found != nearly.best.end();
-      if (each.is_spare && !(was_nearly && found->second.front() == shape.dims)) {
+      // Not of the first of them alone: which one that is changes with what is timed since it is kept.
+      const bool was_here = was_nearly && std::ranges::find(found->second, shape.dims) != found->second.end();
+      if (each.is_spare && !was_here) {
         stay.push_back({each.implementation_hash, each.config, {}, nearest_shapes(left, shape.dims, 1).front()});
       } else if (was_nearly) {
         const auto home = std::ranges::find_if_not(found->second, leaves_out);
@@ -225,8 +228,8 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   };
   const Lessons lessons(store, interface, device, key, mode, tuned);
   // Of the space, not of what was timed: a definition has them all.
-  const SpaceValues values = setting.spares > 0 ? values_seen(store, lessons.known()) : SpaceValues();
-  const Nearly nearly(lessons.known());
+  const SpaceValues values = values_in_use(store, lessons.known(), key.interface_hash);
+  const Nearly nearly(lessons.known(), values);
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
   const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
   std::optional<Parts> parts;

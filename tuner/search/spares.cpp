@@ -52,7 +52,7 @@ class Choosing {
  public:
   Choosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
            MeasureMode mode, const SpaceValues& space)
-      : source_(source), interface_(interface), spec_(spec), device_(device), mode_(mode) {
+      : source_(source), interface_(interface), spec_(spec), device_(device), mode_(mode), space_(space) {
     for (const auto& [hash, values] : space) {
       if (auto stored = source_.implementation_by_hash(hash)) {
         implementations_.push_back({hash, std::move(stored->recipe), values});
@@ -70,7 +70,7 @@ class Choosing {
     for (const KnownShape& shape : shapes) {
       for (const KnownConfig& each : shape.configs) note(each);
     }
-    nearly_best_ = nearly_best(shapes);
+    nearly_best_ = not_kept(nearly_best(shapes, space_), shapes);
     for (KnownShape& shape : shapes) known_.emplace(shape.dims, std::move(shape));
     const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
@@ -214,8 +214,7 @@ class Choosing {
     for (const Spare& each : chosen) taken.emplace(each.implementation_hash, each.config.text());
     std::vector<const NearlyBest::value_type*> ranked;
     for (const NearlyBest::value_type& each : nearly_best_) {
-      const bool is_there = refused_.contains(each.first) || kept_.contains(each.first) || taken.contains(each.first);
-      if (!is_there && !recipe(each.first.first).kernels.empty()) ranked.push_back(&each);
+      if (!taken.contains(each.first)) ranked.push_back(&each);
     }
     std::ranges::stable_sort(ranked, std::greater(), [](const auto* each) { return each->second.size(); });
     for (const auto* const each : ranked) {
@@ -231,12 +230,14 @@ class Choosing {
   const OpSpec& spec_;
   const DeviceFacts& device_;
   MeasureMode mode_;
+  const SpaceValues& space_;
   /// Of a shape that nothing serves but the base.
   double unserved_ = kUnserved;
   /// Null: nothing was.
   std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;
   std::map<ShapeDims, KnownShape> known_;
+  /// That nobody keeps.
   NearlyBest nearly_best_;
   /// Bases, and what failed somewhere.
   std::set<Identity> refused_;
@@ -267,11 +268,13 @@ SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape
   return values;
 }
 
-NearlyBest nearly_best(const std::vector<KnownShape>& known) {
+NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space) {
   std::map<Identity, std::vector<std::pair<double, ShapeDims>>> losses;
   for (const KnownShape& shape : known) {
     double best = std::numeric_limits<double>::infinity();
-    const auto counts = [](const KnownConfig& each) { return each.was_timed() && !each.config.specialised(); };
+    const auto counts = [&](const KnownConfig& each) {
+      return each.was_timed() && !each.config.specialised() && space.contains(each.implementation_hash);
+    };
     for (const KnownConfig& each : shape.configs) {
       if (counts(each)) best = std::min(best, each.median_ns);
     }
@@ -286,6 +289,15 @@ NearlyBest nearly_best(const std::vector<KnownShape>& known) {
   for (auto& [config, shapes] : losses) {
     std::ranges::sort(shapes);
     std::ranges::transform(shapes, std::back_inserter(nearly[config]), &std::pair<double, ShapeDims>::second);
+  }
+  return nearly;
+}
+
+NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known) {
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.role || each.is_spare || each.has_failed) nearly.erase({each.implementation_hash, each.config.text()});
+    }
   }
   return nearly;
 }

@@ -13,8 +13,9 @@
 #include "cache/winner_source.hpp"
 
 /// Spares: configs whose binaries are worth having for shapes that nobody tuned. A binary with specialised dims serves one
-/// value of them, and the winners without are few and fit their shapes; so shapes are drawn between and around those that
-/// were tuned, and configs are taken that are expected (cache/nearest.hpp) to serve many of them well. Measures nothing.
+/// value of them, and the winners without are few and fit their shapes. So shapes are drawn between and around those that
+/// were tuned, and configs are taken that are expected (cache/nearest.hpp) to serve many of them well; then those that were seen
+/// to be nearly the best at a tuned shape, which may well be the best of its neighbours. Measures nothing.
 namespace tilewright {
 
 /// The values of each implementation's parameters, by its hash.
@@ -39,7 +40,10 @@ inline constexpr double kNearlyBest = 0.05;
 /// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes, the one first
 /// where it lost least.
 using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<ShapeDims>>;
-[[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known);
+/// Among those of the implementations of `space`: what older sources were good for nobody can compile any more.
+[[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space);
+/// The rest of them, that nobody keeps and that failed nowhere: neither winners nor spares.
+[[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known);
 
 /// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares that there
 /// are. Then what was nearly the best, those first that were so at most shapes. None where nothing is tuned. Deterministic.

@@ -33,7 +33,8 @@ class SparesTest : public ::testing::Test {
                       {.role = role, .median_ns = 100});
   }
   /// Another config timed at a tuned shape, whose winner took 100.
-  void time(std::int64_t rows, std::int64_t cols, const std::string& config, double median_ns) {
+  void time(std::int64_t rows, std::int64_t cols, const std::string& config, double median_ns,
+            const std::string& implementation_hash = {}) {
     const ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
                          interface_.hash(),
                          device_.fingerprint()};
@@ -41,15 +42,22 @@ class SparesTest : public ::testing::Test {
     Trial trial = row.winner.trial;
     trial.config = Config::parse(config);
     trial.timing->median_ns = median_ns;
-    cache_.store().put_trial(key, row.implementation_hash, trial);
+    cache_.store().put_trial(key, implementation_hash.empty() ? row.implementation_hash : implementation_hash, trial);
   }
   std::vector<Spare> choose(std::size_t most) {
     const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
     const ProblemKey key{Problem{spec, {{"rows", 1}, {"cols", 1}}}, interface_.hash(), device_.fingerprint()};
     const Store& store = cache_.store();
-    const SpaceValues space =
+    SpaceValues space =
         values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
+    space.erase(kOlder);
     return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space, most);
+  }
+
+  static std::vector<std::string> texts(const std::vector<Spare>& spares) {
+    std::vector<std::string> texts;
+    for (const Spare& spare : spares) texts.push_back(spare.config.text());
+    return texts;
   }
 
   /// Tells that configs with fewer warps lose a factor of e, and that others lose nothing.
@@ -70,6 +78,8 @@ class SparesTest : public ::testing::Test {
                                                  {.feature = 1, .cut = cut, .below = 1}, known));
   }
 
+  /// Of a source that is not in the space any more.
+  static constexpr const char* kOlder = "older hash";
   const OpInterface interface_ = scale_interface();
   const DeviceFacts device_ = recording_device();
   TemporaryFolder folder_;
@@ -147,14 +157,27 @@ TEST_F(SparesTest, then_are_what_was_nearly_the_best_of_any_width_those_first_th
   time(8, 64, "wide{num_warps=4,vec=8,static_dims=1}", 101);
   time(512, 64, "wide{num_warps=8,vec=8,static_dims=0}", 120);
   const std::vector<Spare> spares = choose(8);
-  std::vector<std::string> texts;
-  for (const Spare& spare : spares) texts.push_back(spare.config.text());
-  EXPECT_THAT(texts, ElementsAre("wide{num_warps=8,vec=1,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}",
-                                 "wide{num_warps=4,vec=8,static_dims=0}"))
+  EXPECT_THAT(texts(spares),
+              ElementsAre("wide{num_warps=8,vec=1,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}",
+                          "wide{num_warps=4,vec=8,static_dims=0}"))
       << "first of all what is expected to help at drawn shapes";
   EXPECT_EQ(spares.at(1).home, (ShapeDims{512, 64})) << "where it lost least";
   EXPECT_EQ(spares.at(1).serves.dim("rows"), 512);
   EXPECT_THAT(choose(2), SizeIs(2));
+}
+
+TEST_F(SparesTest, then_are_not_what_was_slower_than_the_best_of_any_width_by_more_than_5_percent) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  learn(7, {});
+  time(8, 64, "wide{num_warps=4,vec=8,static_dims=0}", 200);
+  time(8, 64, "wide{num_warps=8,vec=8,static_dims=0}", 208);
+  time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 212);
+  EXPECT_THAT(texts(choose(8)),
+              ElementsAre("wide{num_warps=4,vec=8,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}"));
+  // Nobody can compile what is faster than all of these.
+  cache_.store().put_implementation(interface_.hash(), {kOlder, scale_wide()});
+  time(8, 64, "wide{num_warps=1,vec=8,static_dims=0}", 150, kOlder);
+  EXPECT_THAT(choose(8), SizeIs(2));
 }
 
 TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }

@@ -128,11 +128,11 @@ TEST(Untuned, rmsnorm_loses_no_more_than_it_did) {
   expect_losses("rmsnorm", {0.17, 0.52}, {0.05, 0.26}, {0.21, 0.46}, {0.21, 0.46});
 }
 
-/// The 40 shapes that were drawn, from the 12 and the 120: by those around, and by what was learned of all.
 struct LossesOfMany {
   AtMost around, learned;
 };
 
+/// The 40 shapes that were drawn, from the 12 and the 120: by those around, and by what was learned of all.
 // One setting an op: a model is learned for each left-out group of shapes, which takes most of a minute.
 void expect_losses_of_many(const std::string& op, const RegretSetting& setting, const LossesOfMany& most) {
   Sweep sweep(op, kBase);
