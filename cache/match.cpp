@@ -87,11 +87,13 @@ class Offer {
       const auto shapes = readable([&] { return source_.tuned_near(key, mode, kMostNeighbours); });
       if (shapes.empty()) continue;
       offered_.clear();
+      const std::size_t failed = failures_;
       if (const auto learned = readable([&] { return source_.learned(key, mode); }); learned) {
-        const std::vector<NearConfig> ranked = rank_by_model(*learned, key, shapes.front());
+        const std::vector<NearConfig> ranked = rank_by_model(*learned, key, mode, shapes);
         if (offer_one_of(ranked, key, device, mode)) return true;
-        // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them.
-        if (with_compiles_ && !ranked.empty()) continue;
+        // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them,
+        // unless some of what was learned could not be read.
+        if (with_compiles_ && !ranked.empty() && failures_ == failed) continue;
       }
       // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are asked.
       const auto farther = shapes.begin() + static_cast<std::ptrdiff_t>(std::min(shapes.size(), kNeighbours));
@@ -141,8 +143,9 @@ class Offer {
   }
 
   /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may be
-  /// compiled, all that it was learned of; `any_tuned` stands for where these are from.
-  std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, const ShapeDims& any_tuned) {
+  /// compiled, all that it was learned of; the nearest of the tuned shapes that can be read stands for where these are from.
+  std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, MeasureMode mode,
+                                        const std::vector<ShapeDims>& tuned) {
     std::vector<NearConfig> ranked;
     const auto interface = readable([&] { return source_.interface_by_hash(key.interface_hash); });
     if (!interface) return ranked;
@@ -171,11 +174,12 @@ class Offer {
       if (!taken.emplace(each.implementation_hash, each.config.text()).second) continue;
       consider({each.tuned_for, each.role, each.implementation_hash, each.config});
     }
-    for (std::size_t i = 0; with_compiles_ && i < learned.model->configs().size(); ++i) {
+    const std::optional<ShapeDims> any_tuned = with_compiles_ ? first_readable(key, mode, tuned) : std::nullopt;
+    for (std::size_t i = 0; any_tuned && i < learned.model->configs().size(); ++i) {
       const auto& [implementation, config] = learned.model->configs()[i];
       const std::string& hash = learned.model->space().implementations[implementation];
       if (taken.contains({hash, config.text()})) continue;
-      consider({any_tuned, std::nullopt, hash, config, false, false});
+      consider({*any_tuned, std::nullopt, hash, config, false, false});
     }
     const std::vector<double> losses = learned.model->losses(features);
     for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -183,6 +187,15 @@ class Offer {
     }
     std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
     return ranked;
+  }
+
+  /// The first of some shapes whose best winner can be read.
+  std::optional<ShapeDims> first_readable(ProblemKey key, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
+    for (const ShapeDims& shape : shapes) {
+      for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
+      if (winner_of(key, mode, WinnerRole::best)) return shape;
+    }
+    return std::nullopt;
   }
 
   /// Of the device that trials are of.

@@ -37,6 +37,23 @@ class MatchLearned : public testing::Test {
     store.put_loss_model(softmax_key(8, 128, device), MeasureMode::cold, model);
   }
 
+  /// From now on the winners of a problem cannot be read.
+  void damage(const ProblemKey& key) {
+    std::vector<Winner> winners = store.winners(key, MeasureMode::cold);
+    for (Winner& each : winners) each.runner_up = Config{"no config", {}};
+    store.put_winners(key, MeasureMode::cold, winners);
+  }
+  /// The problem and config of what is taken first by who compiles.
+  [[nodiscard]] std::string first_compiled(const ProblemKey& of) const {
+    std::string text;
+    const auto take = [&](const MatchCandidate& candidate) {
+      text = candidate.row.problem.key() + " " + candidate.row.winner.trial.config.text();
+      return true;
+    };
+    EXPECT_NE(offer_candidates(store, of.problem, of.interface_hash, h200(), versions(), {}, take, true), "");
+    return text;
+  }
+
   TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");
   const ProblemKey near = softmax_key(8, 128), far = softmax_key(4096, 8192), between = softmax_key(10, 120);
@@ -71,6 +88,23 @@ TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_aro
   EXPECT_THAT(configs, ElementsAre(onchip_config(2, 0).text()));
   EXPECT_THAT(unread,
               testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
+}
+
+TEST_F(MatchLearned, where_the_nearest_winner_is_damaged_whoever_compiles_is_told_of_the_next) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(4, 0));
+  learn(model_of_warps(8, 16, {onchip_config(16, 0)}));
+  damage(near);
+  EXPECT_EQ(first_compiled(between), far.problem.key() + " " + onchip_config(16, 0).text());
+}
+
+TEST_F(MatchLearned, where_all_that_was_learned_of_is_damaged_the_shapes_around_serve_whoever_compiles) {
+  store.put_implementation(softmax_interface().hash(), onchip("impl-new"));
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(4, 0), WinnerRole::best, "impl-new");
+  learn(model_of_warps(8));
+  damage(near);
+  EXPECT_EQ(first_compiled(between), far.problem.key() + " " + onchip_config(4, 0).text());
 }
 
 TEST_F(MatchLearned, its_own_winner_is_served_whatever_others_promise) {
