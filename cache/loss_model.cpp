@@ -159,4 +159,12 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
   }
 }
 
+bool LossModel::is_newer(std::span<const std::byte> bytes) {
+  try {
+    return json::from_cbor(bytes).at("version").get<int>() > kVersion;
+  } catch (const json::exception& bad) {
+    refuse(bad.what());
+  }
+}
+
 }  // namespace tilewright

@@ -71,6 +71,8 @@ class LossModel {
   /// Reading what was written gives an equal one; nothing for one of a program that knows other features, which is to be learned
   /// anew. Throws UsageError for what is none.
   [[nodiscard]] static std::optional<LossModel> decode(std::span<const std::byte> bytes);
+  /// True of one that a newer program has learned. Throws as decode().
+  [[nodiscard]] static bool is_newer(std::span<const std::byte> bytes);
 
   friend bool operator==(const LossModel&, const LossModel&) = default;
 

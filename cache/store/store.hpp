@@ -171,8 +171,9 @@ class Store final : public WinnerSource {
                                            const std::string& implementation_hash, const Config& config) const;
 
   // What was learned; a spec has one on a device and in a mode, the last.
-  /// Learned now, unless it is said when. Throws CacheError where the spec has no problem here.
-  void put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
+  /// Learned now, unless it is said when. False where there is one that a newer program has learned: that stays. Throws
+  /// CacheError where the spec has no problem here.
+  bool put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
   /// Read anew when the file has changed.
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
 

@@ -80,6 +80,20 @@ std::optional<std::vector<Server>> read_servers(Database& database, std::int64_t
   return servers;
 }
 
+/// Whether a newer program has learned what is there; what cannot be read is nothing that must stay.
+bool has_newer_model(Database& database, std::int64_t spec, std::int64_t device, MeasureMode mode) {
+  Query row = database.query("SELECT hash, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?",
+                             spec, device, name(mode));
+  if (!row.next()) return false;
+  try {
+    return LossModel::is_newer(decompress_binary(row.blob(2), row.integer(1), row.text(0)));
+  } catch (const BadRow&) {
+    return false;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void check_loss_models(Database& database) {
@@ -87,23 +101,26 @@ void check_loss_models(Database& database) {
   while (models.next()) (void)decode_model(models.blob(2), models.integer(1), models.text(0));
 }
 
-void Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
-  impl_->writing("store what was learned", [&, &database = impl_->database] {
+bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
+  return impl_->writing("store what was learned", [&, &database = impl_->database] {
     const std::int64_t interface = ids::need_interface(database, key.interface_hash);
     const auto spec = ids::find_spec(database, interface, key.problem.spec);
     if (!spec) {
       throw CacheError(
           fmt::format("{} has no problem of {} that anything could be learned of", title(), key.problem.spec.text()));
     }
+    const std::int64_t device = ids::need_device(database, key.device_fingerprint);
+    if (has_newer_model(database, *spec, device, mode)) return false;
     const std::vector<std::byte> bytes = model.encode();
     database.run(
         "INSERT INTO loss_models (spec, device, mode, shapes, learned_at, hash, size, data) VALUES (?, ?, ?, ?, ?, ?, "
         "?, ?) "
         "ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes, learned_at = excluded.learned_at, "
         "hash = excluded.hash, size = excluded.size, data = excluded.data",
-        *spec, ids::need_device(database, key.device_fingerprint), name(mode),
-        static_cast<std::int64_t>(model.shapes()), learned_at == 0 ? now_seconds() : learned_at, content_hash(bytes),
-        static_cast<std::int64_t>(bytes.size()), std::span<const std::byte>(compress_binary(bytes)));
+        *spec, device, name(mode), static_cast<std::int64_t>(model.shapes()),
+        learned_at == 0 ? now_seconds() : learned_at, content_hash(bytes), static_cast<std::int64_t>(bytes.size()),
+        std::span<const std::byte>(compress_binary(bytes)));
+    return true;
   });
 }
 

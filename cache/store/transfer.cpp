@@ -144,8 +144,9 @@ class Transfer {
       for (const std::string& hash : theirs->model->space().implementations) {
         if (auto stored = from_.implementation_by_hash(hash)) to_.add_implementation(key.interface_hash, *stored);
       }
-      to_.put_loss_model(key, any.mode, *theirs->model, theirs->learned_at);
-      ++counts_[{any.problem.spec.op, key.device_fingerprint}].models;
+      const bool is_put = to_.put_loss_model(key, any.mode, *theirs->model, theirs->learned_at);
+      Transferred& counts = counts_[{any.problem.spec.op, key.device_fingerprint}];
+      ++(is_put ? counts.models : counts.newer_models);
     }
   }
 

@@ -23,6 +23,8 @@ struct Transferred {
   std::size_t added = 0, replaced = 0, kept = 0, same = 0;
   /// Learned models that were taken: there was none, or one that is worth less.
   std::size_t models = 0;
+  /// That were not, since a newer program has learned what is there.
+  std::size_t newer_models = 0;
 };
 
 /// True when the trial `a` says more than `b`: enough rounds for an interval (8) where the other has fewer; else the

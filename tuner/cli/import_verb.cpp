@@ -68,12 +68,13 @@ void add_up(std::vector<Transferred>& sum, const std::vector<Transferred>& more)
     known->kept += line.kept;
     known->same += line.same;
     known->models += line.models;
+    known->newer_models += line.newer_models;
   }
 }
 
-std::size_t taken_models(const std::vector<Transferred>& lines) {
+std::size_t sum_of(const std::vector<Transferred>& lines, std::size_t Transferred::*count) {
   std::size_t sum = 0;
-  for (const Transferred& line : lines) sum += line.models;
+  for (const Transferred& line : lines) sum += line.*count;
   return sum;
 }
 
@@ -129,7 +130,11 @@ ExitCode run(const Arguments& arguments, Console& console) {
     }
     table.notes.push_back(fmt::format("{} gained {} trials, {} binaries and {} learned models.", to.path().string(),
                                       after.trials - before.trials, after.binaries - before.binaries,
-                                      taken_models(done)));
+                                      sum_of(done, &Transferred::models)));
+    if (const std::size_t newer = sum_of(done, &Transferred::newer_models); newer > 0) {
+      table.notes.push_back(
+          fmt::format("{} learned models were not taken: what a newer Tilewright has learned stays.", newer));
+    }
     console.print(table, format);
     // To people beside the result, so that a program reads one table.
     for (std::size_t i = 0; i < std::min(conflicts.size(), kToldConflicts); ++i) {

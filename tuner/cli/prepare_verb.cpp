@@ -34,6 +34,8 @@ struct Prepared {
   std::size_t there = 0, added = 0, failed = 0;
   /// Shapes that its trials taught of; 0: they are too few.
   std::size_t learned_from = 0;
+  /// A newer program has learned what is there: that stays.
+  bool is_newer_there = false;
 };
 
 /// Learns of one op on one device, and makes spares for its specs; all must outlive it.
@@ -58,8 +60,9 @@ class Preparing {
     const auto there = store_.learned(key, mode_);
     // One that came from elsewhere may know more than is here.
     const bool is_more = model_ && (!there || model_->shapes() >= there->model->shapes());
-    if (is_more) store_.put_loss_model(key, mode_, *model_);
-    if (is_more || there) prepared.learned_from = is_more ? model_->shapes() : there->model->shapes();
+    const bool is_put = is_more && store_.put_loss_model(key, mode_, *model_);
+    prepared.is_newer_there = is_more && !is_put;
+    if (is_put || there) prepared.learned_from = is_put ? model_->shapes() : there->model->shapes();
     if (prepared.there >= most_) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), most_ - prepared.there);
@@ -143,6 +146,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
     for (const OpSpec& spec : specs) {
       if (interrupted()) break;
       const Prepared done = preparing.run(spec);
+      if (done.is_newer_there) {
+        console.say(fmt::format("tilewright: note that what a newer Tilewright has learned of {} stays", spec.text()));
+      }
       table.rows.push_back({spec.text(), static_cast<std::int64_t>(done.learned_from),
                             static_cast<std::int64_t>(done.added), static_cast<std::int64_t>(done.there),
                             static_cast<std::int64_t>(done.failed), device.fingerprint()});

@@ -209,6 +209,8 @@ TEST(LossModel, of_another_version_is_none_of_ours_and_no_damage) {
   all = {{"version", all["version"].get<int>() + 1}, {"whatever", "it has"}};
   const std::vector<std::uint8_t> bytes = json::to_cbor(all);
   EXPECT_EQ(LossModel::decode(std::as_bytes(std::span(bytes))), std::nullopt);
+  EXPECT_TRUE(LossModel::is_newer(std::as_bytes(std::span(bytes))));
+  EXPECT_FALSE(LossModel::is_newer(LossModel(two_trees()).encode()));
 }
 
 TEST(LossModel, of_another_kind_is_refused) {

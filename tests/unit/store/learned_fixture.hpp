@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cache/content_hash.hpp"
+#include "cache/store/binaries.hpp"
 #include "fixture.hpp"
 #include "tests/unit/cache/hand_made_model.hpp"
 
@@ -58,6 +66,19 @@ inline void put_spare(Store& store, const ProblemKey& key, const Config& config,
   Trial trial = built_trial(store, config);
   trial.timing.reset();
   store.put_trial(key, implementation, spare_mark(trial));
+}
+
+/// Makes every model of a cache one of a program of another version.
+inline void put_model_of_version(const std::filesystem::path& cache, int version) {
+  const std::vector<std::uint8_t> cbor = nlohmann::json::to_cbor({{"version", version}, {"more", "than we know"}});
+  const auto model = std::as_bytes(std::span(cbor));
+  const std::vector<std::byte> frame = compress_binary(model);
+  SQLite::Database database(cache, SQLite::OPEN_READWRITE);
+  SQLite::Statement put(database, "UPDATE loss_models SET hash = ?, size = ?, data = ?");
+  put.bind(1, content_hash(model));
+  put.bind(2, static_cast<std::int64_t>(model.size()));
+  put.bind(3, frame.data(), static_cast<int>(frame.size()));
+  put.exec();
 }
 
 /// "8x100 best onchip{…}", of spares without a role.

@@ -54,6 +54,15 @@ TEST_F(TransferModels, bring_the_implementations_that_they_know_of) {
   EXPECT_FALSE(to.implementation_by_hash("impl-gone").has_value());
 }
 
+TEST_F(TransferModels, do_not_replace_what_a_newer_program_has_learned) {
+  EXPECT_EQ(transfer_winners(from, to).at(0).models, 1U);
+  put_model_of_version(folder / "to.db", 1000);
+  const auto done = transfer_winners(from, to);
+  EXPECT_EQ(done.at(0).models, 0U);
+  EXPECT_EQ(done.at(0).newer_models, 1U);
+  EXPECT_EQ(model(to, key), nullptr);
+}
+
 TEST_F(TransferModels, of_more_shapes_replace_those_of_fewer_and_not_the_other_way) {
   transfer_winners(from, to);
   const LossModel more = model_of_warps(8, 21);
