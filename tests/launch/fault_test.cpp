@@ -163,6 +163,8 @@ TEST_F(FaultTest, a_child_by_fork_is_told_to_open_its_own) {
   const Launcher launcher(filled_cache());
   const Op scale = launcher.op("scale[dtype=f16]");
   launch(scale);
+  tw_op* op = nullptr;
+  ASSERT_EQ(tw_op_get(launcher.get(), "scale[dtype=f16]", &op), TW_OK);
   const pid_t child = ::fork();
   if (child == 0) {
     // A launch of a known shape, one of a new shape, and the rest: none may touch what is the parent's.
@@ -183,7 +185,14 @@ TEST_F(FaultTest, a_child_by_fork_is_told_to_open_its_own) {
                refused([&] {
                  static_cast<void>(scale.match({8, 64}));
                }) &&
-               refused([&] { launcher.refresh(); }) && refused([&] { static_cast<void>(launcher.op("reduce")); });
+               refused([&] { launcher.refresh(); }) && refused([&] { static_cast<void>(launcher.op("reduce")); }) &&
+               refused([&] { static_cast<void>(scale.describe()); }) &&
+               refused([&] { static_cast<void>(scale.workspace_bytes({8, 64})); });
+    const std::int64_t* const shapes[3] = {};
+    const std::size_t ranks[3] = {};
+    std::int64_t dims[2] = {};
+    all = all && tw_op_dims(op, shapes, ranks, 3, dims, 2) == TW_ERROR_DEVICE &&
+          tw_set_workspace(launcher.get(), nullptr, nullptr, 0) == TW_ERROR_DEVICE;
     tw_close(launcher.get());
     all = all && recording_.calls("cuLibraryUnload") == 0;
     ::_exit(all ? 0 : 1);
