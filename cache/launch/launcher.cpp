@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "cache/driver/driver_table.hpp"
@@ -91,9 +92,16 @@ void Launcher::refresh() {
   }
   // Until its turn comes, and while it lasts, each is launched as before.
   for (const Place& place : launched) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_after_others();
+    if (is_ending_) return;
     if (!plan_again(place)) place.op->table().forget(place.key);
   }
+}
+
+std::unique_lock<std::mutex> Launcher::lock_after_others() {
+  // Whoever lets go of a mutex and takes it again is faster than those whom it wakes.
+  while (waiting_ > 0) std::this_thread::yield();
+  return std::unique_lock(mutex_);
 }
 
 std::vector<Launcher::Place> Launcher::places() const {
@@ -140,7 +148,9 @@ const Launcher::Context& Launcher::context_of(const cuda::Driver& driver, std::u
 
 const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments) {
   process_.require_own_process();
+  ++waiting_;
   const std::lock_guard lock(mutex_);
+  --waiting_;
   // Another thread may have been faster.
   if (const ReadyPlan* plan = op.table().find(key)) return *plan;
   const cuda::Driver& driver = cuda::Driver::get();
@@ -148,8 +158,8 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   // The first launch of a shape may be one that is being captured.
   const cuda::CaptureRelaxed relaxed(driver);
   const Versions versions = versions_here(&driver);
-  const auto [chosen, plan] = resolver_.resolve(driver, {op.identity(), problem, device, versions, alignments},
-                                                op.table().last(key));
+  const auto [chosen, plan] =
+      resolver_.resolve(driver, {op.identity(), problem, device, versions, alignments}, op.table().last(key));
   if (chosen.wanted) compile(*chosen.wanted, problem, {&op, key});
   const bool is_exact =
       chosen.choice && chosen.choice->match.fit == Fit::exact && chosen.choice->match.device == DeviceFit::same_device;
@@ -189,7 +199,8 @@ void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std
       resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));
     }
     for (const Place& place : waiting) {
-      const std::lock_guard lock(mutex_);
+      const std::unique_lock lock = lock_after_others();
+      if (is_ending_) return;
       // One that a refresh left without a plan looks for what was compiled when it is launched; the others go on as before where
       // this cannot be loaded.
       if (place.op->table().find(place.key) != nullptr) static_cast<void>(plan_again(place));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -40,6 +41,9 @@ struct LauncherOptions {
 class Launcher {
  public:
   explicit Launcher(LauncherOptions options);
+  ~Launcher() { is_ending_ = true; }
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
 
   /// The op of a spec, the same for equal specs; it lives as long as the launcher. Throws as Resolver::identify.
   Op& op(const std::string& spec);
@@ -83,6 +87,8 @@ class Launcher {
     cuda::Context handle;
     DeviceFacts device;
   };
+  /// `mutex_`, for work of many pieces: launches that wait for it come first.
+  [[nodiscard]] std::unique_lock<std::mutex> lock_after_others();
   /// The current context, whose id this is.
   const Context& context_of(const cuda::Driver& driver, std::uint64_t id);
   /// Asks for a config, once, and for the place to be served by it.
@@ -99,6 +105,10 @@ class Launcher {
   /// Held by a refresh, from its beginning to its end, and taken before `mutex_`.
   std::mutex refreshing_;
   std::mutex mutex_;
+  /// Launches that wait for `mutex_`.
+  std::atomic<int> waiting_ = 0;
+  /// What is under way on threads of this object ends early.
+  std::atomic<bool> is_ending_ = false;
   Resolver resolver_;
   MissRecorder misses_;
   std::map<int, DeviceFacts> facts_;

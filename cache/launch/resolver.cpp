@@ -224,10 +224,9 @@ std::shared_ptr<const ReadyPlan> Resolver::load(const WinnerSource& source, cons
     if (last && last->origin == origin) return last;
     std::shared_ptr<const cuda::Module>& module = modules_[content];
     if (!module) module = std::make_shared<const cuda::Module>(driver, bytes(), what);
-    return std::make_shared<const ReadyPlan>(
-        cuda::Executable(driver, module, kernels, asked.op.interface, choice.recipe, trial.config, asked.problem,
-                         asked.device),
-        std::move(origin));
+    return std::make_shared<const ReadyPlan>(cuda::Executable(driver, module, kernels, asked.op.interface,
+                                                              choice.recipe, trial.config, asked.problem, asked.device),
+                                             std::move(origin));
   };
   if (const auto here = compiled_.find(trial.build_key); here != compiled_.end()) {
     return ready(

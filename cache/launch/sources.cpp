@@ -58,7 +58,7 @@ std::vector<DeviceFacts> Sources::devices() {
 
 Sources::Changes Sources::changes() const {
   using Cache = Changes::Cache;
-  return {.cache = !cache_.is_open()       ? Cache::was_never_open
+  return {.cache = !cache_.is_open()      ? Cache::was_never_open
                    : cache_.has_changed() ? Cache::changed
                                           : Cache::none,
           .fallback = fallback_ && fallback_->has_changed()};

@@ -248,6 +248,28 @@ TEST_F(LaunchGpuTest, a_context_that_ended_is_not_used_again) {
   EXPECT_EQ(download(x), times(counted(64), 3));
 }
 
+TEST_F(LaunchGpuTest, a_refresh_makes_the_plans_of_contexts_that_there_are) {
+  const Op scale = launcher_->op("scale[dtype=f32]");
+  const auto tune = [&](int rows) {
+    SampleCache(path()).add_winner(scale_interface(), "scale[dtype=f32]{rows=" + std::to_string(rows) + ",cols=64}",
+                                   "plain{num_warps=2}", {.role = WinnerRole::base, .device = device_});
+  };
+  const auto launch = [&](float factor) {
+    const cuda::Buffer x = upload(counted(64));
+    scale(nullptr, {1, 64}, pointer(x), pointer(x), factor);
+    EXPECT_EQ(download(x), times(counted(64), factor));
+  };
+  launch(2);
+  context_.reset();
+  tune(1);
+  EXPECT_NO_THROW(launcher_->refresh()) << "with a context that has ended, and none current";
+  context_.emplace(*driver_, 0);
+  launch(3);
+  tune(2);
+  std::thread([&] { EXPECT_NO_THROW(launcher_->refresh()) << "of a thread without a context"; }).join();
+  launch(4);
+}
+
 TEST_F(LaunchGpuTest, a_binary_that_the_driver_rejects_is_a_clear_error) {
   {
     SampleCache cache(path());

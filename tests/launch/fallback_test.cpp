@@ -47,18 +47,21 @@ TEST_F(FallbackTest, a_fallback_serves_what_a_cache_that_can_be_used_has_not) {
   const Op scale = launcher.op("scale[dtype=f16]");
   const ServedConfig served = scale.match({8, 64});
   EXPECT_EQ(served.cache, shipped);
-  EXPECT_THAT(served.json, AllOf(HasSubstr("\"cache_error\""), HasSubstr("own.db has no winner and no base for scale")));
+  EXPECT_THAT(served.json,
+              AllOf(HasSubstr("\"cache_error\""), HasSubstr("own.db has no winner and no base for scale")));
   launch(scale);
   const ServedConfig of_own = launcher.op("reduce").match({100, 256});
   EXPECT_EQ(of_own.cache, own);
   EXPECT_THAT(of_own.json, Not(HasSubstr("cache_error")));
-  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scales[dtype=f16]")); }), HasSubstr("own.db has no op 'scales'"));
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scales[dtype=f16]")); }),
+              HasSubstr("own.db has no op 'scales'"));
 }
 
 TEST_F(FallbackTest, a_fallback_serves_where_the_binaries_of_the_cache_are_damaged) {
   const std::string shipped = filled_cache(), own = own_path();
   std::filesystem::copy(shipped, own);
-  SQLite::Database(own, SQLite::OPEN_READWRITE).exec("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
+  SQLite::Database(own, SQLite::OPEN_READWRITE)
+      .exec("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
   const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
   const Op scale = launcher.op("scale[dtype=f16]");
   launch(scale);
@@ -86,8 +89,7 @@ TEST_F(FallbackTest, a_fallback_that_cannot_be_used_is_told_of_beside_what_the_c
   }
   const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = "/nonexistent/fallback.db"});
   const Op scale = launcher.op("scale[dtype=f16]");
-  EXPECT_THAT(failure(TW_ERROR_NO_MATCH,
-                      [&] { launch(scale); }),
+  EXPECT_THAT(failure(TW_ERROR_NO_MATCH, [&] { launch(scale); }),
               AllOf(HasSubstr("no winner and no base"), HasSubstr("Nor can the fallback be used"),
                     HasSubstr("/nonexistent/fallback.db")));
 }

@@ -186,8 +186,9 @@ TEST_F(FaultTest, a_child_by_fork_is_told_to_open_its_own) {
                  static_cast<void>(scale.match({8, 64}));
                }) &&
                refused([&] { launcher.refresh(); }) && refused([&] { static_cast<void>(launcher.op("reduce")); }) &&
-               refused([&] { static_cast<void>(scale.describe()); }) &&
-               refused([&] { static_cast<void>(scale.workspace_bytes({8, 64})); });
+               refused([&] { static_cast<void>(scale.describe()); }) && refused([&] {
+                 static_cast<void>(scale.workspace_bytes({8, 64}));
+               });
     const std::int64_t* const shapes[3] = {};
     const std::size_t ranks[3] = {};
     std::int64_t dims[2] = {};

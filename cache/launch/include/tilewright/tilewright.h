@@ -128,8 +128,8 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
  * passed over. A pitch that is less than a row, and two pitches for one address, are errors. The stream may be capturing a graph.
  *
  * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong dims or
- * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context or when the driver fails,
- * TW_ERROR_CACHE when nothing serves and something could not be read or loaded. A launch that failed has begun nothing on the device, unless the driver
+ * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context, when the driver fails,
+ * and when it takes no binary of those that could serve, TW_ERROR_CACHE when nothing serves and something could not be read. A launch that failed has begun nothing on the device, unless the driver
  * failed between the kernels of a config of several: then the outputs are undefined. It may be tried again in either case. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
