@@ -22,13 +22,15 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 
 Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
               const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
-              const Obstacle& obstacle, const CompiledHere& compiled) {
+              const Obstacle& obstacle, const CompiledHere& compiled, const Match* better_than) {
   if (const std::string why = misaligned(plan_args(interface, problem), alignments); !why.empty()) {
     throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
   }
   const bool is_known = !device.name.starts_with("sm_");
   Chosen chosen;
   const auto take = [&](MatchCandidate& candidate) {
+    // Nor does what would be offered after it.
+    if (better_than != nullptr && !fits_better(candidate.match, *better_than)) return true;
     WinnerRow& row = candidate.row;
     const std::string config = row.winner.trial.config.text();
     auto stored = source.implementation_by_hash(row.implementation_hash);

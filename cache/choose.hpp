@@ -44,9 +44,10 @@ using CompiledHere = std::function<std::optional<std::string>(const Serving&)>;
 
 /// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is beyond
 /// 2^63 bytes; CacheError where nothing serves and something could not be read, a winner's implementation for one. Of a device that is known by its architecture
-/// alone ("sm_90") nothing can be judged: the winner's own stands for it.
+/// alone ("sm_90") nothing can be judged: the winner's own stands for it. Given `better_than`, only what fits better serves.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
                             const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {},
-                            const Obstacle& obstacle = {}, const CompiledHere& compiled = {});
+                            const Obstacle& obstacle = {}, const CompiledHere& compiled = {},
+                            const Match* better_than = nullptr);
 
 }  // namespace tilewright

@@ -76,8 +76,8 @@ class Offer {
       const std::size_t failed = failures_;
       std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
       if (!best && failures_ == failed) continue;
-      return offer(Fit::exact, device, std::move(best)) ||
-             offer(Fit::exact, device, winner_of(key, mode, WinnerRole::dynamic));
+      const Match match{Fit::exact, {}, device};
+      return offer(match, std::move(best)) || offer(match, winner_of(key, mode, WinnerRole::dynamic));
     }
     return false;
   }
@@ -90,7 +90,7 @@ class Offer {
       const std::size_t failed = failures_;
       if (const auto learned = readable([&] { return source_.learned(key, mode); }); learned) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, mode, shapes);
-        if (offer_one_of(ranked, key, device, mode)) return true;
+        if (offer_one_of(ranked, key, {Fit::nearest, {}, device, true}, mode)) return true;
         // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them,
         // unless some of what was learned could not be read.
         if (with_compiles_ && !ranked.empty() && failures_ == failed) continue;
@@ -106,7 +106,7 @@ class Offer {
   bool base(const ProblemKey& key, DeviceFit device) {
     for (const MeasureMode mode : kModes) {
       std::optional<WinnerRow> base = readable([&] { return source_.newest_of_spec(key, mode, WinnerRole::base); });
-      if (base) return offer(Fit::base_default, device, std::move(base));
+      if (base) return offer({Fit::base_default, {}, device}, std::move(base));
     }
     return false;
   }
@@ -138,8 +138,8 @@ class Offer {
     const std::vector<KnownShape> known = known_shapes(key, mode, shapes);
     const LogPadding padding = log_padding(recipe_, key.problem, device_);
     const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
-    return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key, device,
-                        mode);
+    return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key,
+                        {Fit::nearest, {}, device}, mode);
   }
 
   /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may be
@@ -206,7 +206,7 @@ class Offer {
     return device_;
   }
 
-  bool offer_one_of(const std::vector<NearConfig>& ranked, const ProblemKey& key, DeviceFit device, MeasureMode mode) {
+  bool offer_one_of(const std::vector<NearConfig>& ranked, const ProblemKey& key, const Match& match, MeasureMode mode) {
     ProblemKey origin = key;
     const ShapeDims shape = shape_of(key.problem);
     for (const NearConfig& near : ranked) {
@@ -220,7 +220,7 @@ class Offer {
       std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, mode); });
       // Where this one cannot be read, it may be had from another shape.
       if (row) offered_.insert(which);
-      if (offer(Fit::nearest, device, std::move(row), needs_compile)) return true;
+      if (offer(match, std::move(row), needs_compile)) return true;
     }
     return false;
   }
@@ -279,10 +279,11 @@ class Offer {
     return true;
   }
 
-  bool offer(Fit fit, DeviceFit device, std::optional<WinnerRow> row, bool needs_compile = false) {
+  /// Of a match all but the freshness is known beforehand.
+  bool offer(Match match, std::optional<WinnerRow> row, bool needs_compile = false) {
     if (!row) return false;
-    const Freshness freshness = freshness_of(*row, versions_, current_);
-    MatchCandidate candidate{Match{fit, freshness, device}, std::move(*row), needs_compile};
+    match.freshness = freshness_of(*row, versions_, current_);
+    MatchCandidate candidate{match, std::move(*row), needs_compile};
     return readable([&] { return take_(candidate); });
   }
 
@@ -316,34 +317,9 @@ std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts
 
 }  // namespace
 
-std::string_view name(Fit fit) noexcept {
-  switch (fit) {
-    case Fit::exact:
-      return "exact";
-    case Fit::nearest:
-      return "nearest";
-    case Fit::base_default:
-      return "default";
-    case Fit::none:
-      break;
-  }
-  return "none";
-}
-
 Freshness freshness_of(const WinnerRow& row, const Versions& versions, const std::vector<std::string>& current) {
   const bool retired = !current.empty() && std::ranges::find(current, row.implementation_hash) == current.end();
   return retired || differs(versions, row.winner.trial.versions) ? Freshness::stale : Freshness::fresh;
-}
-
-std::string_view name(Freshness freshness) noexcept { return freshness == Freshness::fresh ? "fresh" : "stale"; }
-
-std::string_view name(DeviceFit fit) noexcept {
-  return fit == DeviceFit::same_device ? "same device" : "same architecture";
-}
-
-std::string Match::text() const {
-  if (fit == Fit::none) return std::string(name(fit));
-  return fmt::format("{}, {}, {}", name(fit), name(freshness), name(device));
 }
 
 std::string offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,

@@ -8,31 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/fit.hpp"
 #include "cache/winner_source.hpp"
 
 /// What a cache serves for a problem, and how well it fits: always both, so that no caller mistakes a fallback for a
 /// tuned result.
 namespace tilewright {
-
-enum class Fit : std::uint8_t {
-  exact,         ///< tuned for this very problem
-  nearest,       ///< tuned for another shape, legal here
-  base_default,  ///< the op's base: nothing nearer is known (printed as "default")
-  none,          ///< nothing can be served
-};
-enum class Freshness : std::uint8_t { fresh, stale };
-enum class DeviceFit : std::uint8_t { same_device, same_architecture };
-
-/// "exact, fresh, same device" for people and tables.
-struct Match {
-  Fit fit = Fit::none;
-  Freshness freshness = Freshness::fresh;
-  DeviceFit device = DeviceFit::same_device;
-  [[nodiscard]] std::string text() const;
-};
-[[nodiscard]] std::string_view name(Fit fit) noexcept;
-[[nodiscard]] std::string_view name(Freshness freshness) noexcept;
-[[nodiscard]] std::string_view name(DeviceFit fit) noexcept;
 
 /// The one judge: stale when `versions` differ from those it was measured with (a driver of 0 and empty texts are unknown: not
 /// judged), or when its implementation hash is not among the current ones (`current_implementations` empty: not judged).

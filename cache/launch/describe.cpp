@@ -65,6 +65,7 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   json["fit"] = name(match.fit);
   json["freshness"] = choice ? Json(name(match.freshness)) : Json(nullptr);
   json["device_fit"] = choice ? Json(name(match.device)) : Json(nullptr);
+  json["learned"] = match.is_learned;
   json["match"] = match.text();
   if (choice) {
     add_choice(json, *choice);

@@ -90,36 +90,43 @@ Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& probl
   return chosen;
 }
 
-/// Why a source does not serve; nothing: it does.
-std::optional<std::string> why_not(const OpIdentity& /*known*/) { return std::nullopt; }
-std::optional<std::string> why_not(const Chosen& chosen) {
-  return chosen.choice ? std::nullopt : std::optional(chosen.why);
-}
-std::optional<std::string> why_not(const Resolver::Answer& answer) { return why_not(answer.chosen); }
-std::optional<std::string> why_not(const Resolver::Resolved& resolved) { return why_not(resolved.chosen); }
+const Chosen& chosen_of(const Resolver::Answer& answer) { return answer.chosen; }
+const Chosen& chosen_of(const Resolver::Resolved& resolved) { return resolved.chosen; }
 
-/// What the cache gives, or where that serves nothing, the fallback, which is told why; where neither does, what the cache gave
-/// or threw.
+/// Why another source may do better than this; nothing: none can.
+std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen& chosen) {
+  if (!chosen.choice) return chosen.why;
+  const Match& match = chosen.choice->match;
+  if (match.fit == Fit::exact && match.device == DeviceFit::same_device) return std::nullopt;
+  return fmt::format("{} was not tuned for the shape: it would serve what is tuned for {}{} ({})", source.title(),
+                     chosen.choice->row.problem.key(), match.is_learned ? ", by what it has learned" : "", match.text());
+}
+
+/// What the cache gives, or the fallback where that fits better, which is told why; where neither serves, what the cache gave or
+/// threw.
 template <class Ask>
-auto first_of(Sources& sources, const Ask& ask) {
+auto best_of(Sources& sources, const Ask& ask) {
   const WinnerSource* cache = sources.cache();
-  if (cache == nullptr) return ask(*sources.fallback(), sources.cache_error());
-  std::optional<decltype(ask(*cache, {}))> given;
+  if (cache == nullptr) return ask(*sources.fallback(), sources.cache_error(), nullptr);
+  std::optional<decltype(ask(*cache, {}, nullptr))> given;
   std::exception_ptr error;
   std::string cache_error;
+  const Match* served = nullptr;
   try {
-    given = ask(*cache, {});
-    const std::optional<std::string> why = why_not(*given);
+    given = ask(*cache, {}, nullptr);
+    const Chosen& chosen = chosen_of(*given);
+    const std::optional<std::string> why = shortcoming(*cache, chosen);
     if (!why) return *std::move(given);
     cache_error = *why;
+    if (chosen.choice) served = &chosen.choice->match;
   } catch (const Error& failure) {
     error = std::current_exception();
     cache_error = failure.what();
   }
   try {
     if (const WinnerSource* fallback = sources.fallback()) {
-      auto other = ask(*fallback, cache_error);
-      if (!why_not(other)) return other;
+      auto other = ask(*fallback, cache_error, served);
+      if (chosen_of(other).choice) return other;
     }
   } catch (const Error&) {
     // The cache is what was asked for: what is wrong there is told.
@@ -136,34 +143,49 @@ void add_fallback_error(Chosen& chosen, const Sources& sources) {
 }  // namespace
 
 OpIdentity Resolver::identify(const std::string& text) {
-  return first_of(sources_, [&](const WinnerSource& source, const std::string&) { return identify_in(source, text); });
+  const WinnerSource* cache = sources_.cache();
+  if (cache == nullptr) return identify_in(*sources_.fallback(), text);
+  try {
+    return identify_in(*cache, text);
+  } catch (const Error&) {
+    const WinnerSource* fallback = sources_.fallback();
+    if (fallback == nullptr) throw;
+    try {
+      return identify_in(*fallback, text);
+    } catch (const Error&) {
+      // The cache is what was asked for: what is wrong there is told.
+    }
+    throw;
+  }
 }
 
 Resolver::Answer Resolver::choose(const Asked& asked) {
-  Answer answer = first_of(sources_, [&](const WinnerSource& source, const std::string& cache_error) {
-    return Answer{choose_from(source, asked, {}), sources_.path_of(source), cache_error};
+  Answer answer = best_of(sources_, [&](const WinnerSource& source, const std::string& cache_error, const Match* than) {
+    return Answer{choose_from(source, asked, {}, than), sources_.path_of(source), cache_error};
   });
   add_fallback_error(answer.chosen, sources_);
   return answer;
 }
 
-Chosen Resolver::choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle) const {
+Chosen Resolver::choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle,
+                             const Match* better_than) const {
   return explained(tilewright::choose(source, asked.op.interface, asked.problem, asked.device, asked.versions,
-                                      asked.alignments, obstacle, compiled_here(asked.problem, asked.device)),
+                                      asked.alignments, obstacle, compiled_here(asked.problem, asked.device), better_than),
                    source, asked.problem, asked.device);
 }
 
 Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const Asked& asked,
                                      const std::shared_ptr<const ReadyPlan>& last) {
-  Resolved resolved = first_of(sources_, [&](const WinnerSource& source, const std::string&) {
-    return resolve_from(source, driver, asked, last);
+  // What the cache would have served stays loaded for the shapes around, which it may serve.
+  Resolved resolved = best_of(sources_, [&](const WinnerSource& source, const std::string&, const Match* than) {
+    return resolve_from(source, driver, asked, last, than);
   });
   add_fallback_error(resolved.chosen, sources_);
   return resolved;
 }
 
 Resolver::Resolved Resolver::resolve_from(const WinnerSource& source, const cuda::Driver& driver, const Asked& asked,
-                                          const std::shared_ptr<const ReadyPlan>& last) {
+                                          const std::shared_ptr<const ReadyPlan>& last, const Match* better_than) {
   std::shared_ptr<const ReadyPlan> plan;
   std::exception_ptr first_error;
   const auto obstacle = [&](const Serving& serving) -> std::string {
@@ -181,7 +203,7 @@ Resolver::Resolved Resolver::resolve_from(const WinnerSource& source, const cuda
       return error.what();
     }
   };
-  Chosen chosen = choose_from(source, asked, obstacle);
+  Chosen chosen = choose_from(source, asked, obstacle, better_than);
   if (!chosen.choice && first_error) std::rethrow_exception(first_error);
   return {std::move(chosen), std::move(plan)};
 }

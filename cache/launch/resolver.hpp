@@ -15,7 +15,8 @@
 #include "cache/launch/sources.hpp"
 
 /// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot serve, or all
-/// where it cannot be used, the fallback may. The slow road, taken once a shape; belongs to one thread at a time.
+/// where it cannot be used, the fallback may, and where the cache was not tuned for the shape, what fits better in the fallback
+/// (decision 232). The slow road, taken once a shape; belongs to one thread at a time.
 namespace tilewright::launch {
 
 /// What an op is asked for: its interface, by content and by hash.
@@ -81,9 +82,11 @@ class Resolver {
   [[nodiscard]] Sources& sources() noexcept { return sources_; }
 
  private:
-  [[nodiscard]] Chosen choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle) const;
+  // Given `better_than`, only what fits better serves.
+  [[nodiscard]] Chosen choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle,
+                                   const Match* better_than) const;
   [[nodiscard]] Resolved resolve_from(const WinnerSource& source, const cuda::Driver& driver, const Asked& asked,
-                                      const std::shared_ptr<const ReadyPlan>& last);
+                                      const std::shared_ptr<const ReadyPlan>& last, const Match* better_than);
   /// Throws CacheError when the binary is missing or damaged, DeviceError when the driver rejects it.
   [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const WinnerSource& source, const cuda::Driver& driver,
                                                       const Asked& asked, const Choice& choice,

@@ -2,9 +2,11 @@
 // What serves instead of a cache that cannot.
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/launch/launch_fixture.hpp"
+#include "tests/unit/cache/hand_made_model.hpp"
 
 namespace tilewright {
 namespace {
@@ -17,6 +19,15 @@ using namespace tilewright::testing;
 class FallbackTest : public LaunchFixture {
  protected:
   [[nodiscard]] std::string own_path() const { return (folder_.path() / "own.db").string(); }
+  /// Tuned for 16×64 alone.
+  [[nodiscard]] std::string cache_of_another_shape() const {
+    SampleCache cache(own_path());
+    cache.add_op(scale_interface(), scale_wide(), scale_kernels(), scale_binary());
+    cache.add_winner(scale_interface(), "scale[dtype=f16]{rows=16,cols=64}", kOfAnotherShape);
+    return own_path();
+  }
+  [[nodiscard]] std::string misses_path() const { return (folder_.path() / "misses").string(); }
+  static constexpr const char* kOfAnotherShape = "wide{num_warps=1,vec=4,static_dims=0}";
   static void launch(const Op& scale) { scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0); }
 };
 
@@ -55,6 +66,57 @@ TEST_F(FallbackTest, a_fallback_serves_what_a_cache_that_can_be_used_has_not) {
   EXPECT_THAT(of_own.json, Not(HasSubstr("cache_error")));
   EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { static_cast<void>(launcher.op("scales[dtype=f16]")); }),
               HasSubstr("own.db has no op 'scales'"));
+}
+
+TEST_F(FallbackTest, a_fallback_that_has_the_very_shape_serves_it_before_what_the_cache_has_for_another) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .misses = misses_path(), .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  const ServedConfig served = scale.match({8, 64});
+  EXPECT_EQ(served.cache, shipped);
+  EXPECT_EQ(served.fit, "exact");
+  EXPECT_THAT(served.json, AllOf(HasSubstr("own.db was not tuned for the shape"), HasSubstr("rows=16,cols=64")));
+  EXPECT_EQ(scale.match({16, 64}).cache, own) << "which has this one";
+  launch(scale);
+  scale(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+  const auto threads = [&](std::size_t launched) { return recording_.launches().at(launched).block[0]; };
+  EXPECT_EQ(threads(0), 64U) << "the best of the fallback";
+  EXPECT_EQ(threads(1), 32U) << "the best of the cache";
+  EXPECT_FALSE(std::filesystem::exists(misses_path())) << "both are tuned";
+}
+
+TEST_F(FallbackTest, of_two_that_fit_as_well_the_cache_serves) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const ServedConfig served = launcher.op("scale[dtype=f16]").match({32, 64});
+  EXPECT_EQ(served.cache, own);
+  EXPECT_EQ(served.config, kOfAnotherShape);
+  EXPECT_THAT(served.json, AllOf(Not(HasSubstr("cache_error")), HasSubstr("\"learned\":false")));
+}
+
+TEST_F(FallbackTest, who_has_learned_of_the_op_serves_shapes_that_neither_was_tuned_for) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  {
+    Store store(shipped);
+    const std::vector<WinnerRow> winners = store.list_winners({});
+    const auto dynamic = std::ranges::find(winners, WinnerRole::dynamic, [](const auto& row) { return row.winner.role; });
+    FeatureSpace space{{dynamic->implementation_hash}, {"num_warps", "static_dims", "vec"}, 2};
+    store.put_loss_model({dynamic->problem, dynamic->interface_hash, dynamic->device.fingerprint()}, MeasureMode::cold,
+                         test::model_of(std::move(space), {.feature = 1, .cut = 100}));
+  }
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const ServedConfig served = launcher.op("scale[dtype=f16]").match({32, 64});
+  EXPECT_EQ(served.cache, shipped);
+  EXPECT_EQ(served.fit, "nearest");
+  EXPECT_THAT(served.json, AllOf(HasSubstr("\"learned\":true"), HasSubstr("own.db was not tuned for the shape")));
+}
+
+TEST_F(FallbackTest, what_the_cache_was_not_tuned_for_it_serves_where_the_fallback_cannot_be_used) {
+  const Launcher launcher(
+      LaunchOptions{.cache = cache_of_another_shape(), .device = {}, .fallback = "/nonexistent/fallback.db"});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  EXPECT_EQ(scale.match({8, 64}).cache, own_path());
+  EXPECT_NO_THROW(launch(scale));
 }
 
 TEST_F(FallbackTest, a_fallback_serves_where_the_binaries_of_the_cache_are_damaged) {

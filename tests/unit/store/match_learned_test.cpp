@@ -187,12 +187,30 @@ TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
   EXPECT_EQ(chosen.choice->row.implementation_hash, "impl-any");
 }
 
+TEST_F(MatchLearned, who_is_asked_for_better_than_something_takes_nothing_that_fits_no_better) {
+  put_server(store, near, onchip_config(2, 0));
+  const auto better_than = [&](const Match& match, const ProblemKey& key) {
+    return choose(store, softmax_interface(), key.problem, h200(), versions(), {}, {}, {}, &match).choice.has_value();
+  };
+  const Match by_the_nearest{Fit::nearest};
+  Match by_the_model{Fit::nearest};
+  by_the_model.is_learned = true;
+  EXPECT_FALSE(better_than(by_the_nearest, between)) << "by the nearest, too";
+  EXPECT_TRUE(better_than({Fit::base_default}, between));
+  EXPECT_TRUE(better_than(by_the_nearest, near)) << "exact";
+  learn(model_of_warps(8));
+  EXPECT_TRUE(better_than(by_the_nearest, between));
+  EXPECT_FALSE(better_than(by_the_model, between));
+  EXPECT_FALSE(better_than({Fit::exact}, near));
+}
+
 TEST_F(MatchLearned, who_came_after_the_lesson_serves_by_the_old_rule_where_nobody_else_may) {
   store.put_implementation(softmax_interface().hash(), onchip("impl-new"));
   put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-new");
   put_server(store, far, onchip_config(16, 0), WinnerRole::best, "impl-new");
   learn(model_of_warps(8));
   EXPECT_EQ(ask(between).row->problem, near.problem) << "the model has never heard of either";
+  EXPECT_FALSE(ask(between).match.is_learned);
   put_server(store, softmax_key(64, 64), onchip_config(4, 0));
   EXPECT_EQ(ask(between).row->implementation_hash, "impl-1");
 }
@@ -213,6 +231,7 @@ TEST_F(MatchLearned, a_relative_is_served_by_what_its_own_model_says) {
   learn(model_of_warps(8), gh200_slice());
   const Served served = ask(between);
   EXPECT_EQ(served.match.text(), "nearest, fresh, same architecture");
+  EXPECT_TRUE(served.match.is_learned);
   EXPECT_EQ(served.row->problem, far.problem);
   EXPECT_EQ(served.row->device, gh200_slice());
 }
