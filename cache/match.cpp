@@ -206,7 +206,8 @@ class Offer {
     return device_;
   }
 
-  bool offer_one_of(const std::vector<NearConfig>& ranked, const ProblemKey& key, const Match& match, MeasureMode mode) {
+  bool offer_one_of(const std::vector<NearConfig>& ranked, const ProblemKey& key, const Match& match,
+                    MeasureMode mode) {
     ProblemKey origin = key;
     const ShapeDims shape = shape_of(key.problem);
     for (const NearConfig& near : ranked) {

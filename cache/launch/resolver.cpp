@@ -99,7 +99,8 @@ std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen&
   const Match& match = chosen.choice->match;
   if (match.fit == Fit::exact && match.device == DeviceFit::same_device) return std::nullopt;
   return fmt::format("{} was not tuned for the shape: it would serve what is tuned for {}{} ({})", source.title(),
-                     chosen.choice->row.problem.key(), match.is_learned ? ", by what it has learned" : "", match.text());
+                     chosen.choice->row.problem.key(), match.is_learned ? ", by what it has learned" : "",
+                     match.text());
 }
 
 /// What the cache gives, or the fallback where that fits better, which is told why; where neither serves, what the cache gave or
@@ -169,9 +170,10 @@ Resolver::Answer Resolver::choose(const Asked& asked) {
 
 Chosen Resolver::choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle,
                              const Match* better_than) const {
-  return explained(tilewright::choose(source, asked.op.interface, asked.problem, asked.device, asked.versions,
-                                      asked.alignments, obstacle, compiled_here(asked.problem, asked.device), better_than),
-                   source, asked.problem, asked.device);
+  return explained(
+      tilewright::choose(source, asked.op.interface, asked.problem, asked.device, asked.versions, asked.alignments,
+                         obstacle, compiled_here(asked.problem, asked.device), better_than),
+      source, asked.problem, asked.device);
 }
 
 Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const Asked& asked,

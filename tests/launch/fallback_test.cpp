@@ -99,7 +99,8 @@ TEST_F(FallbackTest, who_has_learned_of_the_op_serves_shapes_that_neither_was_tu
   {
     Store store(shipped);
     const std::vector<WinnerRow> winners = store.list_winners({});
-    const auto dynamic = std::ranges::find(winners, WinnerRole::dynamic, [](const auto& row) { return row.winner.role; });
+    const auto dynamic =
+        std::ranges::find(winners, WinnerRole::dynamic, [](const auto& row) { return row.winner.role; });
     FeatureSpace space{{dynamic->implementation_hash}, {"num_warps", "static_dims", "vec"}, 2};
     store.put_loss_model({dynamic->problem, dynamic->interface_hash, dynamic->device.fingerprint()}, MeasureMode::cold,
                          test::model_of(std::move(space), {.feature = 1, .cut = 100}));

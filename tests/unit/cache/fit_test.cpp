@@ -17,9 +17,9 @@ TEST(Fit, says_how_well_in_words) {
 
 TEST(Fit, is_better_by_the_device_then_by_the_shape_then_by_what_was_learned) {
   constexpr DeviceFit kSame = DeviceFit::same_device, kLike = DeviceFit::same_architecture;
-  const std::vector<Match> best_first{{Fit::exact, {}, kSame},        {Fit::nearest, {}, kSame, true},
-                                      {Fit::nearest, {}, kSame},      {Fit::base_default, {}, kSame},
-                                      {Fit::exact, {}, kLike},        {Fit::nearest, {}, kLike, true},
+  const std::vector<Match> best_first{{Fit::exact, {}, kSame},       {Fit::nearest, {}, kSame, true},
+                                      {Fit::nearest, {}, kSame},     {Fit::base_default, {}, kSame},
+                                      {Fit::exact, {}, kLike},       {Fit::nearest, {}, kLike, true},
                                       {Fit::base_default, {}, kLike}};
   for (std::size_t i = 0; i < best_first.size(); ++i) {
     for (std::size_t j = 0; j < best_first.size(); ++j) {
