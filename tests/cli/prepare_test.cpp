@@ -127,6 +127,28 @@ TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
   EXPECT_EQ(shipped, added);
 }
 
+TEST_F(Prepare, compiles_for_the_dtype_and_attributes_that_are_named_alone) {
+  use_swept_cache();
+  const Outcome swept =
+      run_on_ops({"sweep", "shift", "--shapes", "rows=2 cols=33", "--attr", "act=relu", "--device", "cpu", "--quiet"});
+  ASSERT_TRUE(swept.code == 0 || swept.code == 3) << swept.err;
+  const nlohmann::json table = json_of({"prepare", "shift", "dtype=f32", "act=none", "--configs", "2"});
+  ASSERT_EQ(table.at("rows").size(), 2U);
+  for (const nlohmann::json& row : table.at("rows")) {
+    if (row.at("spec") == "shift[dtype=f32,act=none]") {
+      EXPECT_GT(row.at("added"), 0);
+    } else {
+      EXPECT_EQ(row.at("added"), 0) << row.at("spec");
+    }
+  }
+  const Outcome dims = run_on_ops({"prepare", "shift", "rows=8"});
+  EXPECT_EQ(dims.code, 2);
+  EXPECT_TRUE(contains(dims.err, "leave out rows=8")) << dims.err;
+  const Outcome unknown = run_on_ops({"prepare", "shift", "actt=none"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.err, "'act'")) << unknown.err;
+}
+
 TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares_enough) {
   use_swept_cache();
   for (std::int64_t i = 0; i < 24; ++i) add_shape(4 + i % 2 * 7, 32 + 32 * (i / 2));

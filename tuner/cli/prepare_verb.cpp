@@ -13,6 +13,7 @@
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/sweep_setup.hpp"
@@ -52,7 +53,8 @@ class Preparing {
     model_ = learn(store_, definition.interface, device_, mode_);
   }
 
-  Prepared run(const OpSpec& spec) {
+  /// Without binaries, what was learned is put alone.
+  Prepared run(const OpSpec& spec, bool with_binaries) {
     const OpInterface& interface = definition_.interface;
     ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
     for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
@@ -63,7 +65,7 @@ class Preparing {
     const bool is_put = is_more && store_.put_loss_model(key, mode_, *model_);
     prepared.is_newer_there = is_more && !is_put;
     if (is_put || there) prepared.learned_from = is_put ? model_->shapes() : there->model->shapes();
-    if (prepared.there >= most_) return prepared;
+    if (!with_binaries || prepared.there >= most_) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), most_ - prepared.there);
     std::vector<std::string> builds;
@@ -121,18 +123,21 @@ class Preparing {
 
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
-  const std::string op = arguments.word(0, "an op");
-  arguments.require_at_most(1);
+  const ProblemWords words = read_problem_words(arguments);
   const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
   const auto most = static_cast<std::size_t>(std::min(kMostConfigs, arguments.integer("configs", kUsualConfigs, 1)));
   Catalogue catalogue = open_catalogue(arguments);
-  const OpDefinition& definition = catalogue.find(op);
+  const OpDefinition& definition = catalogue.find(words.op);
+  if (const std::string dims = dims_text(words, definition.interface); !dims.empty()) {
+    throw UsageError(fmt::format("prepare is of all shapes of a dtype and attributes: leave out {}", dims));
+  }
+  const WantedSpecs wanted = wanted_specs(words, definition.interface);
   static_cast<void>(open_to_read(arguments));  // says how to make one
   Store store(cache_path(arguments));
   watch_interrupts();
 
   Table table;
-  table.title = fmt::format("Binaries of {} for shapes never tuned", op);
+  table.title = fmt::format("Binaries of {} for shapes never tuned", words.op);
   table.columns = {{"spec", "spec"},     {"learned_from", "shapes learned from"},
                    {"added", "added"},   {"there", "there before"},
                    {"failed", "failed"}, {"device", "device"}};
@@ -145,7 +150,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     Preparing preparing(store, builder, definition, device, mode, most);
     for (const OpSpec& spec : specs) {
       if (interrupted()) break;
-      const Prepared done = preparing.run(spec);
+      const Prepared done = preparing.run(spec, wanted(spec));
       if (done.is_newer_there) {
         console.say(fmt::format("tilewright: note that what a newer Tilewright has learned of {} stays", spec.text()));
       }
@@ -157,7 +162,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (table.rows.empty()) {
     throw Error(
         fmt::format("the cache {} has no winner of {} as it is defined now; make some with: tilewright sweep {}",
-                    store.path().string(), op, op));
+                    store.path().string(), words.op, words.op));
   }
   console.print(table, format);
   return interrupted() ? ExitCode::partly : ExitCode::done;
@@ -169,7 +174,7 @@ Verb prepare_verb() {
   Verb verb;
   verb.name = "prepare";
   verb.summary = "Learn and compile what will serve shapes that were never tuned";
-  verb.usage = "OP [OPTION...]";
+  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
       "From all trials of the op, where there are 16 shapes and 256 trials at least, it is learned by how much a "
       "config is slower than the fastest at a shape. What was tuned in one dtype or with one attribute tells of the"
@@ -181,6 +186,7 @@ Verb prepare_verb() {
           "serve most of them well, as far as the trials of the cache tell; then those that were within {:.0f} % of "
           "the best such config of a tuned shape. They are kept in the cache as spares, which go where the model goes.",
           100 * kNearlyBest),
+      "Where dtype and attributes are named, binaries are compiled for these alone; what is learned is put into all.",
       "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export: it "
       "learns anew each time, and adds spares only up to the number asked for. `tilewright regret OP --spares N` "
       "tells what they are good for.",
@@ -195,7 +201,8 @@ Verb prepare_verb() {
       kCache,
       kFormat,
   };
-  verb.examples = {{"tilewright prepare softmax", "Before `tilewright export softmax --bundle softmax.bundle`."}};
+  verb.examples = {{"tilewright prepare softmax", "Before `tilewright export softmax --bundle softmax.bundle`."},
+                   {"tilewright prepare gemm layout=nn,tn --configs 400", "More binaries of two layouts."}};
   verb.exit_codes =
       "0 done, 1 there is no winner or the cache cannot be written, 2 the command line is wrong, 3 interrupted.";
   verb.run = run;

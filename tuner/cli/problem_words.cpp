@@ -159,6 +159,24 @@ WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& int
   };
 }
 
+WantedSpecs wanted_specs(const ProblemWords& words, const OpInterface& interface) {
+  ProblemWords without_dims{words.op, {}};
+  for (const auto& word : words.named) {
+    if (kind_of_name(word.first, interface) != NameKind::dim) without_dims.named.push_back(word);
+  }
+  return [wanted = wanted_problems(without_dims, interface)](const OpSpec& spec) { return wanted(Problem{spec, {}}); };
+}
+
+std::string dims_text(const ProblemWords& words, const OpInterface& interface) {
+  std::string text;
+  for (const auto& [name, values] : words.named) {
+    if (kind_of_name(name, interface) == NameKind::dim) {
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, values);
+    }
+  }
+  return text;
+}
+
 OpSpec to_spec(const ProblemWords& words, const OpInterface& interface) {
   return parse_spec(spec_text(words, interface), interface);
 }

@@ -34,6 +34,12 @@ struct ProblemWords {
 using WantedProblems = std::function<bool(const Problem&)>;
 [[nodiscard]] WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& interface);
 
+/// The same of a dtype with attributes: what was said of dims plays no part.
+using WantedSpecs = std::function<bool(const OpSpec&)>;
+[[nodiscard]] WantedSpecs wanted_specs(const ProblemWords& words, const OpInterface& interface);
+/// What was said of dims, as on the command line: "rows=8 cols=64,128"; empty: nothing.
+[[nodiscard]] std::string dims_text(const ProblemWords& words, const OpInterface& interface);
+
 /// Adds "name=value,name=value": what --shape takes.
 void add_named(ProblemWords& words, const std::string& text);
 

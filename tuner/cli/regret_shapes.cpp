@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -14,18 +15,6 @@
 
 namespace tilewright::cli {
 namespace {
-
-/// Takes those away that the words rule out.
-void keep_wanted(std::vector<OpSpec>& specs, const ProblemWords& words, const OpInterface& interface) {
-  ProblemWords without_dims{words.op, {}};
-  for (const auto& word : words.named) {
-    if (kind_of_name(word.first, interface) != NameKind::dim) without_dims.named.push_back(word);
-  }
-  const WantedProblems wanted = wanted_problems(without_dims, interface);
-  std::erase_if(specs, [&](const OpSpec& spec) {
-    return !wanted(problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)));
-  });
-}
 
 /// Adds those of the problems that are not there yet.
 void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::vector<ShapeDims>& tuned) {
@@ -38,16 +27,6 @@ void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::
 }
 
 }  // namespace
-
-std::string dims_text(const ProblemWords& words, const OpInterface& interface) {
-  std::string text;
-  for (const auto& [name, values] : words.named) {
-    if (kind_of_name(name, interface) == NameKind::dim) {
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, values);
-    }
-  }
-  return text;
-}
 
 std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words, const OpInterface& interface,
                                         const std::vector<DeviceFacts>& devices, MeasureMode mode, std::size_t seeded,
@@ -64,7 +43,7 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
     // What is learned of an op is learned of all its specs.
     std::vector<ShapeDims> of_op;
     for (const OpSpec& spec : specs) std::ranges::move(tuned_of(spec), std::back_inserter(of_op));
-    keep_wanted(specs, words, interface);
+    std::erase_if(specs, std::not_fn(wanted_specs(words, interface)));
     for (const OpSpec& spec : specs) {
       JudgedShapes judged{device, spec};
       const std::vector<ShapeDims> tuned = tuned_of(spec);

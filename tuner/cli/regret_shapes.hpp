@@ -23,9 +23,6 @@ struct JudgedShapes {
   std::vector<Problem> untuned{};
 };
 
-/// NAME=VALUES that name dims, as the language of shapes has them; empty: there are none.
-[[nodiscard]] std::string dims_text(const ProblemWords& words, const OpInterface& interface);
-
 /// Of each spec with winners on these devices that the words do not rule out. `measure` draws where `seeded` is not 0. What
 /// is to be told is added to `notes`. Throws UsageError for words that the op does not have.
 [[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
