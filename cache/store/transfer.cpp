@@ -40,52 +40,31 @@ using Group = std::vector<Store::WinnerRow>;
 using Identity = std::pair<std::string, std::string>;
 Identity identity_of(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
 
-/// What each config of a problem did; those of an implementation are read at once.
-class TriedAt {
+/// What Store::timed gives of each config of a problem; those of an implementation are read at once.
+class TimedAt {
  public:
-  TriedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
+  TimedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
 
-  // Each is null where there is none.
-  /// What Store::timed gives.
-  const Trial* timed(const Identity& config) { return find(config, false); }
-  const Trial* failed(const Identity& config) { return find(config, true); }
-
- private:
-  const Trial* find(const Identity& config, bool has_failed) {
-    const auto [of, is_new] = tried_.try_emplace(config.first);
+  /// Null where there is none.
+  const Trial* find(const Identity& config) {
+    const auto [of, is_new] = timed_.try_emplace(config.first);
     if (is_new) {
       for (Trial& trial : store_.trials(key_, {config.first}, mode_)) {
-        const bool is_failure = trial.status != TrialStatus::ok && trial.status != TrialStatus::pruned;
-        if (!is_failure && !is_spare(trial) && (trial.status != TrialStatus::ok || !trial.timing)) continue;
-        std::pair which(trial.config.text(), is_failure);
-        of->second.insert_or_assign(std::move(which), std::move(trial));
+        if (!is_spare(trial) && (trial.status != TrialStatus::ok || !trial.timing)) continue;
+        std::string text = trial.config.text();
+        of->second.insert_or_assign(std::move(text), std::move(trial));
       }
     }
-    const auto found = of->second.find({config.second, has_failed});
+    const auto found = of->second.find(config.second);
     return found == of->second.end() ? nullptr : &found->second;
   }
 
+ private:
   const Store& store_;
   const ProblemKey& key_;
   MeasureMode mode_;
-  /// By implementation; of each config its newest time or mark, and its newest failure.
-  std::map<std::string, std::map<std::pair<std::string, bool>, Trial>> tried_;
+  std::map<std::string, std::map<std::string, Trial>> timed_;
 };
-
-/// A trial of a sweep of another cache.
-Trial brought(Trial trial) {
-  trial.sweep = 0;
-  trial.phases.reset();
-  return trial;
-}
-
-/// Where its time, or that it failed, is all that is asked of it.
-Trial bare(Trial trial) {
-  trial.build_key.clear();
-  trial.accuracy.reset();
-  trial.readings = {};
-  return brought(std::move(trial));
-}
 
 class Transfer {
  public:
@@ -190,8 +169,7 @@ class Transfer {
     put_spares(key, group.front().mode);
   }
 
-  /// Of a spec with spares: those of a shape, and what all configs did there, since what is like them tells what to expect of
-  /// them, and what failed must not look to who learns of it as if it had not.
+  /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to expect of them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
     const std::set<Identity>& spares = spares_of(key, mode);
     if (spares.empty()) return;
@@ -202,19 +180,27 @@ class Transfer {
         is_settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
       }
     }
-    TriedAt tried(from_, key, mode), tried_there(to_, key, mode);
+    TimedAt timed(from_, key, mode), timed_there(to_, key, mode);
     for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const KnownConfig& known : shape.configs) {
         const Identity identity = identity_of(known);
         const bool is_kept = known.is_spare && spares.contains(identity);
         const auto there = is_settled.find(identity);
         const bool is_there = there != is_settled.end();
-        if (known.role || (is_there && (there->second || !is_kept))) continue;
-        const Trial* const found = known.has_failed ? tried.failed(identity) : tried.timed(identity);
-        if (found == nullptr || (!is_kept && !known.has_failed && !found->timing)) continue;
-        Trial trial = spares.contains(identity) ? brought(*found) : bare(*found);
+        if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
+        const Trial* const found = timed.find(identity);
+        if (found == nullptr || (!is_kept && !found->timing)) continue;
+        Trial trial = *found;
+        trial.sweep = 0;
+        trial.phases.reset();
         if (is_kept && trial.build_key.empty()) {
           trial.build_key = from_.build_of_spare(key, mode, identity.first, known.config);
+        }
+        if (!spares.contains(identity)) {
+          // Its time is all that is asked of it.
+          trial.build_key.clear();
+          trial.accuracy.reset();
+          trial.readings = {};
         }
         if (implementations_.insert(identity.first).second) {
           to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
@@ -224,7 +210,7 @@ class Transfer {
         // Who was never timed is a mark already.
         if (!is_kept || (!is_there && !trial.timing)) continue;
         // Beside a time that was there the mark is of that: as one of another it would hide it.
-        const Trial* const own = is_there ? tried_there.timed(identity) : nullptr;
+        const Trial* const own = is_there ? timed_there.find(identity) : nullptr;
         Trial mark = spare_mark(own != nullptr ? *own : trial);
         mark.build_key = trial.build_key;
         to_.put_trial(key, identity.first, mark);
@@ -265,7 +251,9 @@ class Transfer {
     for (const Trial& known : to_.trials(key, {row.implementation_hash}, row.mode)) {
       if (known.status == TrialStatus::ok && same_trial(known, row.winner.trial)) return known.id;
     }
-    const Trial trial = brought(from_.trial(row.winner.trial.id).value());
+    Trial trial = from_.trial(row.winner.trial.id).value();
+    trial.sweep = 0;  // a sweep of another cache
+    trial.phases.reset();
     put_build(trial.build_key);
     return to_.put_trial(key, row.implementation_hash, trial);
   }
@@ -289,7 +277,13 @@ void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
     to.put_implementation(tried.key.interface_hash, from.implementation_by_hash(hash).value());
     for (const Trial& listed : from.trials(tried.key, {hash}, tried.mode)) {
       if (listed.status == TrialStatus::pruned) continue;
-      to.put_trial(tried.key, hash, bare(from.trial(listed.id).value()));
+      Trial trial = from.trial(listed.id).value();
+      trial.sweep = 0;
+      trial.phases.reset();
+      trial.build_key.clear();
+      trial.accuracy.reset();
+      trial.readings = {};
+      to.put_trial(tried.key, hash, trial);
     }
   }
 }

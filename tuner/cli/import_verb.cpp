@@ -165,8 +165,7 @@ Verb import_verb() {
       "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
       "with "
       "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
-      "nothing. Of configs that did not win, times and failures are brought in where there are spares (tilewright "
-      "prepare), and nothing elsewhere.",
+      "nothing. Trials of configs that did not win are not brought in.",
       "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
       "Binaries are code: import what you trust.",
   };

@@ -98,32 +98,5 @@ TEST_F(TransferMarks, are_not_of_what_failed_where_they_come_from) {
   }
 }
 
-TEST_F(TransferMarks, come_with_what_failed_beside_them) {
-  Trial failed = built_trial(from, onchip_config(8));
-  failed.status = TrialStatus::wrong_result;
-  failed.reason = "y[3] is 7 and should be 5";
-  failed.timing.reset();
-  from.put_trial(key, "impl-1", failed);
-  const Trial again_good = full_trial(onchip_config(16, 0), 1234);
-  failed.config = again_good.config;
-  from.put_trial(key, "impl-1", failed);
-  from.put_trial(key, "impl-1", again_good);
-  to.put_trial(key, "impl-1", full_trial(onchip_config(32, 0), 77));
-  failed.config = onchip_config(32, 0);
-  from.put_trial(key, "impl-1", failed);
-  transfer_winners(from, to);
-  EXPECT_TRUE(known(to, key, onchip_config(8)).has_failed);
-  const Trial brought = newest(to, key, onchip_config(8));
-  EXPECT_EQ(brought.status, TrialStatus::wrong_result);
-  EXPECT_EQ(brought.reason, "y[3] is 7 and should be 5");
-  EXPECT_EQ(brought.build_key, "") << "nobody is served its binary";
-  EXPECT_FALSE(known(to, key, onchip_config(16, 0)).has_failed) << "it was good when it was tried again";
-  EXPECT_EQ(known(to, key, onchip_config(32, 0)).median_ns, 77) << "a time of the cache's own stays";
-  const auto trials = to.counts().trials;
-  transfer_winners(from, to);
-  EXPECT_EQ(to.counts().trials, trials) << "once";
-  to.check();
-}
-
 }  // namespace
 }  // namespace tilewright
