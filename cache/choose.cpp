@@ -29,8 +29,6 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
   const bool is_known = !device.name.starts_with("sm_");
   Chosen chosen;
   const auto take = [&](MatchCandidate& candidate) {
-    // Nor does what would be offered after it.
-    if (better_than != nullptr && !fits_better(candidate.match, *better_than)) return true;
     WinnerRow& row = candidate.row;
     const std::string config = row.winner.trial.config.text();
     auto stored = source.implementation_by_hash(row.implementation_hash);
@@ -65,8 +63,8 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
     chosen.why += fmt::format("{}{}: {}", chosen.why.empty() ? "" : "; ", config, why);
     return false;
   };
-  chosen.unread =
-      offer_candidates(source, problem, interface.hash(), device, versions, {}, take, static_cast<bool>(compiled));
+  chosen.unread = offer_candidates(source, problem, interface.hash(), device, versions, {}, take,
+                                   static_cast<bool>(compiled), better_than);
   if (chosen.choice) chosen.why.clear();
   return chosen;
 }

@@ -36,13 +36,15 @@ bool differs(const Versions& now, const Versions& then) {
 class Offer {
  public:
   Offer(const WinnerSource& source, const DeviceFacts& device, const Versions& versions,
-        const std::vector<std::string>& current, const std::function<bool(MatchCandidate&)>& take, bool with_compiles)
+        const std::vector<std::string>& current, const std::function<bool(MatchCandidate&)>& take, bool with_compiles,
+        const Match* better_than)
       : source_(source),
         device_(device),
         versions_(versions),
         current_(current),
         take_(take),
         with_compiles_(with_compiles),
+        better_than_(better_than),
         recipe_([this, read = recipes_of(source), none = ImplementationRecipe(),
                  failed = std::set<std::string>()](const std::string& hash) mutable -> const ImplementationRecipe& {
           if (failed.contains(hash)) return none;
@@ -72,17 +74,20 @@ class Offer {
 
   // Each is true once one was taken.
   bool exact(const ProblemKey& key, DeviceFit device) {
+    const Match match{Fit::exact, {}, device};
+    if (!is_wanted(match)) return false;
     for (const MeasureMode mode : kModes) {
       const std::size_t failed = failures_;
       std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
       if (!best && failures_ == failed) continue;
-      const Match match{Fit::exact, {}, device};
       return offer(match, std::move(best)) || offer(match, winner_of(key, mode, WinnerRole::dynamic));
     }
     return false;
   }
 
   bool nearest(const ProblemKey& key, DeviceFit device) {
+    const Match by_model{Fit::nearest, {}, device, true}, by_shapes{Fit::nearest, {}, device};
+    if (!is_wanted(by_model)) return false;
     for (const MeasureMode mode : kModes) {
       const auto shapes = readable([&] { return source_.tuned_near(key, mode, kMostNeighbours); });
       if (shapes.empty()) continue;
@@ -90,28 +95,35 @@ class Offer {
       const std::size_t failed = failures_;
       if (const auto learned = readable([&] { return source_.learned(key, mode); }); learned) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, mode, shapes);
-        if (offer_one_of(ranked, key, {Fit::nearest, {}, device, true}, mode)) return true;
+        if (offer_one_of(ranked, key, by_model, mode)) return true;
         // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them,
         // unless some of what was learned could not be read.
         if (with_compiles_ && !ranked.empty() && failures_ == failed) continue;
       }
+      if (!is_wanted(by_shapes)) continue;
       // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are asked.
       const auto farther = shapes.begin() + static_cast<std::ptrdiff_t>(std::min(shapes.size(), kNeighbours));
-      return nearest(key, device, mode, {shapes.begin(), farther}) ||
-             (farther != shapes.end() && nearest(key, device, mode, {farther, shapes.end()}));
+      return nearest(key, by_shapes, mode, {shapes.begin(), farther}) ||
+             (farther != shapes.end() && nearest(key, by_shapes, mode, {farther, shapes.end()}));
     }
     return false;
   }
 
   bool base(const ProblemKey& key, DeviceFit device) {
+    const Match match{Fit::base_default, {}, device};
+    if (!is_wanted(match)) return false;
     for (const MeasureMode mode : kModes) {
       std::optional<WinnerRow> base = readable([&] { return source_.newest_of_spec(key, mode, WinnerRole::base); });
-      if (base) return offer({Fit::base_default, {}, device}, std::move(base));
+      if (base) return offer(match, std::move(base));
     }
     return false;
   }
 
  private:
+  [[nodiscard]] bool is_wanted(const Match& match) const {
+    return better_than_ == nullptr || fits_better(match, *better_than_);
+  }
+
   std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) {
     return readable([&] { return source_.winner_of(key, mode, role); });
   }
@@ -128,7 +140,7 @@ class Offer {
     return known;
   }
 
-  bool nearest(const ProblemKey& key, DeviceFit device, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
+  bool nearest(const ProblemKey& key, const Match& match, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
     const ShapeDims shape = shape_of(key.problem);
     const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
       if (tuned_for == shape) return false;
@@ -138,8 +150,8 @@ class Offer {
     const std::vector<KnownShape> known = known_shapes(key, mode, shapes);
     const LogPadding padding = log_padding(recipe_, key.problem, device_);
     const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
-    return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key,
-                        {Fit::nearest, {}, device}, mode);
+    return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key, match,
+                        mode);
   }
 
   /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may be
@@ -294,6 +306,7 @@ class Offer {
   const std::vector<std::string>& current_;
   const std::function<bool(MatchCandidate&)>& take_;
   bool with_compiles_;
+  const Match* better_than_;
   RecipeOf recipe_;
   std::exception_ptr unreadable_;
   std::size_t failures_ = 0;
@@ -326,8 +339,9 @@ Freshness freshness_of(const WinnerRow& row, const Versions& versions, const std
 std::string offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                              const DeviceFacts& device, const Versions& versions,
                              const std::vector<std::string>& current_implementations,
-                             const std::function<bool(MatchCandidate&)>& take, bool with_compiles) {
-  Offer offer(source, device, versions, current_implementations, take, with_compiles);
+                             const std::function<bool(MatchCandidate&)>& take, bool with_compiles,
+                             const Match* better_than) {
+  Offer offer(source, device, versions, current_implementations, take, with_compiles, better_than);
   // The stages, in their order; true once a candidate was taken.
   using Stage = bool (Offer::*)(const ProblemKey&, DeviceFit);
   const auto taken = [&](Stage stage, const std::vector<ProblemKey>& keys, DeviceFit fit) {

@@ -40,11 +40,12 @@ struct MatchCandidate {
 /// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what is
 /// nearest on any. Each is judged by freshness_of(). What cannot be read (a damaged row), also by `take`, gives way to what comes
 /// next, what was learned to the shapes around; the first error's text is returned. Where nothing is taken, that CacheError is thrown,
-/// and at once one of a cache that is locked or may not be read.
+/// and at once one of a cache that is locked or may not be read. Given `better_than`, only what fits better is looked for.
 std::string offer_candidates(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
                              const DeviceFacts& device, const Versions& versions,
                              const std::vector<std::string>& current_implementations,
-                             const std::function<bool(MatchCandidate&)>& take, bool with_compiles = false);
+                             const std::function<bool(MatchCandidate&)>& take, bool with_compiles = false,
+                             const Match* better_than = nullptr);
 
 struct Served {
   Match match;

@@ -62,6 +62,7 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   json["device"] = answer.device.fingerprint();
   json["cache"] = answer.served.file.string();
   if (!answer.served.cache_error.empty()) json["cache_error"] = answer.served.cache_error;
+  if (!answer.served.fallback_error.empty()) json["fallback_error"] = answer.served.fallback_error;
   json["fit"] = name(match.fit);
   json["freshness"] = choice ? Json(name(match.freshness)) : Json(nullptr);
   json["device_fit"] = choice ? Json(name(match.device)) : Json(nullptr);

@@ -55,6 +55,12 @@ bool is_of_the_binary(int status) {
   return std::ranges::find(kStatuses, status) != kStatuses.end();
 }
 
+/// Of the driver, so that no other binary helps.
+bool is_of_the_driver(const Error& error) {
+  const auto* const device = dynamic_cast<const DeviceError*>(&error);
+  return device != nullptr && !is_of_the_binary(device->status());
+}
+
 /// Throws as Resolver::identify.
 OpIdentity identify_in(const WinnerSource& source, const std::string& text) {
   const auto [spec, hash] = split_interface(text);
@@ -98,9 +104,14 @@ std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen&
   if (!chosen.choice) return chosen.why;
   const Match& match = chosen.choice->match;
   if (match.fit == Fit::exact && match.device == DeviceFit::same_device) return std::nullopt;
-  return fmt::format("{} was not tuned for the shape: it would serve what is tuned for {}{} ({})", source.title(),
-                     chosen.choice->row.problem.key(), match.is_learned ? ", by what it has learned" : "",
-                     match.text());
+  const std::string other = match.fit == Fit::base_default
+                                ? "the op's base"
+                                : fmt::format("what is tuned for {}{}", chosen.choice->row.problem.key(),
+                                              match.is_learned ? ", by what it has learned" : "");
+  const std::string why = chosen.unread.empty()
+                              ? fmt::format("{} was not tuned for the shape on this GPU", source.title())
+                              : fmt::format("of {} could not be read: {}", source.title(), chosen.unread);
+  return fmt::format("{}; it would serve {} ({})", why, other, match.text());
 }
 
 /// What the cache gives, or the fallback where that fits better, which is told why; where neither serves, what the cache gave or
@@ -121,6 +132,7 @@ auto best_of(Sources& sources, const Ask& ask) {
     cache_error = *why;
     if (chosen.choice) served = &chosen.choice->match;
   } catch (const Error& failure) {
+    if (is_of_the_driver(failure)) throw;
     error = std::current_exception();
     cache_error = failure.what();
   }
@@ -129,7 +141,8 @@ auto best_of(Sources& sources, const Ask& ask) {
       auto other = ask(*fallback, cache_error, served);
       if (chosen_of(other).choice) return other;
     }
-  } catch (const Error&) {
+  } catch (const Error& failure) {
+    if (is_of_the_driver(failure)) throw;
     // The cache is what was asked for: what is wrong there is told.
   }
   if (error) std::rethrow_exception(error);
@@ -165,6 +178,8 @@ Resolver::Answer Resolver::choose(const Asked& asked) {
     return Answer{choose_from(source, asked, {}, than), sources_.path_of(source), cache_error};
   });
   add_fallback_error(answer.chosen, sources_);
+  const bool is_asked = !answer.chosen.choice || answer.chosen.choice->match.fit != Fit::exact;
+  if (is_asked) answer.fallback_error = sources_.fallback_error();
   return answer;
 }
 

@@ -52,6 +52,8 @@ class Resolver {
     Chosen chosen;
     std::filesystem::path file;
     std::string cache_error = {};
+    /// Why the fallback could not be asked, where it was to be; empty: it could, or there is none.
+    std::string fallback_error = {};
   };
   /// As choose(); why nobody can serve says what would help.
   [[nodiscard]] Answer choose(const Asked& asked);

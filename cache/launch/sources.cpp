@@ -57,21 +57,30 @@ std::vector<DeviceFacts> Sources::devices() {
 }
 
 Sources::Changes Sources::changes() const {
-  using Cache = Changes::Cache;
-  return {.cache = !cache_.is_open()      ? Cache::was_never_open
-                   : cache_.has_changed() ? Cache::changed
-                                          : Cache::none,
-          .fallback = fallback_ && fallback_->has_changed()};
+  using File = Changes::File;
+  const auto change_of = [](const SourceFile& file) {
+    if (!file.is_open()) return File::was_never_open;
+    return file.has_changed() ? File::changed : File::none;
+  };
+  Changes changes{.cache = change_of(cache_)};
+  // One that is not open yet and has not failed was never asked for.
+  if (fallback_ && (fallback_->is_open() || !fallback_error_.empty())) changes.fallback = change_of(*fallback_);
+  return changes;
 }
 
 Sources::Reopened Sources::reopen(const Changes& changes) const {
+  using File = Changes::File;
   Reopened reopened;
   try {
-    if (changes.cache != Changes::Cache::none) reopened.cache = cache_.reopen();
+    if (changes.cache != File::none) reopened.cache = cache_.reopen();
   } catch (const CacheError&) {
-    if (changes.cache != Changes::Cache::was_never_open) throw;
+    if (changes.cache != File::was_never_open) throw;
   }
-  if (changes.fallback) reopened.fallback = fallback_->reopen();
+  try {
+    if (changes.fallback != File::none) reopened.fallback = fallback_->reopen();
+  } catch (const CacheError&) {
+    if (changes.fallback != File::was_never_open && !reopened.cache) throw;
+  }
   return reopened;
 }
 
@@ -81,7 +90,10 @@ bool Sources::exchange(Reopened& reopened) {
     differs = cache_.exchange(*reopened.cache);
     cache_error_.clear();
   }
-  if (reopened.fallback) differs = fallback_->exchange(*reopened.fallback) || differs;
+  if (reopened.fallback) {
+    differs = fallback_->exchange(*reopened.fallback) || differs;
+    fallback_error_.clear();
+  }
   return differs;
 }
 

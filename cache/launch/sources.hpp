@@ -34,14 +34,15 @@ class Sources {
   // What changed is opened again while others use what is open, and then taken in at once.
   /// Which to open again.
   struct Changes {
-    enum class Cache { none, changed, was_never_open } cache = Cache::none;
-    bool fallback = false;
+    enum class File { none, changed, was_never_open };
+    File cache = File::none, fallback = File::none;
   };
   [[nodiscard]] Changes changes() const;
   struct Reopened {
     std::optional<SourceFile::Reopened> cache, fallback;
   };
-  /// From any thread, at any time. Throws CacheError for a file that can no longer be used; a cache that never could may still not.
+  /// From any thread, at any time. Throws CacheError for a file that can no longer be used; one that never could may still not,
+  /// and a fallback that cannot be used keeps nobody from a new cache.
   [[nodiscard]] Reopened reopen(const Changes& changes) const;
   /// True if what is served may be other. Gives what was open, which is not to be closed while others wait.
   [[nodiscard]] bool exchange(Reopened& reopened);

@@ -144,6 +144,9 @@ TEST_F(Prepare, compiles_for_the_dtype_and_attributes_that_are_named_alone) {
   const Outcome dims = run_on_ops({"prepare", "shift", "rows=8"});
   EXPECT_EQ(dims.code, 2);
   EXPECT_TRUE(contains(dims.err, "leave out rows=8")) << dims.err;
+  const Outcome none = run_on_ops({"prepare", "shift", "dtype=bf16"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(contains(none.err, "no winner of shift with what is named")) << none.err;
   const Outcome unknown = run_on_ops({"prepare", "shift", "actt=none"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_TRUE(contains(unknown.err, "'act'")) << unknown.err;

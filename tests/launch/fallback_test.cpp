@@ -112,12 +112,69 @@ TEST_F(FallbackTest, who_has_learned_of_the_op_serves_shapes_that_neither_was_tu
   EXPECT_THAT(served.json, AllOf(HasSubstr("\"learned\":true"), HasSubstr("own.db was not tuned for the shape")));
 }
 
-TEST_F(FallbackTest, what_the_cache_was_not_tuned_for_it_serves_where_the_fallback_cannot_be_used) {
-  const Launcher launcher(
-      LaunchOptions{.cache = cache_of_another_shape(), .device = {}, .fallback = "/nonexistent/fallback.db"});
+TEST_F(FallbackTest, what_the_cache_was_not_tuned_for_it_serves_until_the_fallback_can_be_used) {
+  const std::string own = cache_of_another_shape(), other = (folder_.path() / "fallback.db").string();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = other});
   const Op scale = launcher.op("scale[dtype=f16]");
-  EXPECT_EQ(scale.match({8, 64}).cache, own_path());
-  EXPECT_NO_THROW(launch(scale));
+  launch(scale);
+  const ServedConfig near = scale.match({8, 64});
+  EXPECT_EQ(near.cache, own);
+  EXPECT_THAT(near.json, AllOf(HasSubstr("\"fallback_error\""), HasSubstr("fallback.db")));
+  EXPECT_THAT(scale.match({16, 64}).json, Not(HasSubstr("fallback_error"))) << "of which it is not asked";
+  launcher.refresh();
+  EXPECT_EQ(scale.match({8, 64}).cache, own);
+  std::filesystem::copy(filled_cache(), other);
+  launcher.refresh();
+  EXPECT_EQ(scale.match({8, 64}).cache, other);
+  launch(scale);
+  EXPECT_EQ(recording_.launches().at(0).block[0], 32U);
+  EXPECT_EQ(recording_.launches().at(1).block[0], 64U);
+}
+
+TEST_F(FallbackTest, a_shape_that_the_cache_is_tuned_for_later_is_its_own_from_the_next_refresh_on) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  launch(scale);
+  SampleCache(own).add_winner(scale_interface(), "scale[dtype=f16]{rows=8,cols=64}", kOfAnotherShape);
+  launcher.refresh();
+  EXPECT_EQ(scale.match({8, 64}).cache, own);
+  launch(scale);
+  EXPECT_EQ(recording_.launches().at(0).block[0], 64U);
+  EXPECT_EQ(recording_.launches().at(1).block[0], 32U);
+}
+
+TEST_F(FallbackTest, a_fallback_that_cannot_be_used_any_more_keeps_nobody_from_a_new_cache) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  launch(scale);
+  std::filesystem::remove(shipped);
+  std::ofstream(shipped) << "no database at all, whatever its name may say, and long enough to be none\n";
+  EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { launcher.refresh(); }), HasSubstr(shipped));
+  EXPECT_EQ(scale.match({8, 64}).cache, shipped) << "as it was";
+  SampleCache(own).add_winner(scale_interface(), "scale[dtype=f16]{rows=8,cols=64}", kOfAnotherShape);
+  launcher.refresh();
+  EXPECT_EQ(scale.match({8, 64}).cache, own);
+}
+
+TEST_F(FallbackTest, whose_better_binary_cannot_be_loaded_leaves_the_shape_to_the_cache) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  SQLite::Database(shipped, SQLite::OPEN_READWRITE).exec("UPDATE binaries SET hash = printf('%032x', id)");
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  launch(launcher.op("scale[dtype=f16]"));
+  EXPECT_EQ(recording_.launches().at(0).block[0], 32U);
+}
+
+TEST_F(FallbackTest, a_driver_that_fails_is_no_reason_for_the_other_file) {
+  const std::string shipped = filled_cache(), own = cache_of_another_shape();
+  const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  constexpr int kOutOfMemory = 2;
+  recording_.fail("cuLibraryLoadData", kOutOfMemory);
+  EXPECT_NE(failure(TW_ERROR_DEVICE, [&] { launch(scale); }), "");
+  launch(scale);
+  EXPECT_EQ(recording_.launches().at(0).block[0], 64U) << "of the fallback, which has the shape";
 }
 
 TEST_F(FallbackTest, a_fallback_serves_where_the_binaries_of_the_cache_are_damaged) {

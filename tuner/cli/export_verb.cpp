@@ -281,7 +281,8 @@ Verb export_verb() {
       "-o makes a cache of its own: applications launch from it, also in a read-only folder, and `tilewright import` "
       "brings it into another cache. It has the winners, their trials and binaries, and the ceilings of their devices. "
       "What is not needed to launch stays behind: trials of configs that did not win, failed ones included. They go "
-      "along with --trials, --csv and --jsonl.",
+      "along with --trials, --csv and --jsonl. Of ops with spares (tilewright prepare) an export has besides the times "
+      "of all configs, for who learns of them anew.",
       "Without an OP, of all ops. Behind an OP its problems may be narrowed, as for `tilewright table`: softmax "
       "dtype=bf16 "
       "cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",

@@ -165,7 +165,8 @@ Verb import_verb() {
       "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
       "with "
       "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
-      "nothing. Trials of configs that did not win are not brought in.",
+      "nothing. Of configs that did not win, times are brought in where there are spares (tilewright prepare), and "
+      "nothing elsewhere.",
       "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
       "Binaries are code: import what you trust.",
   };

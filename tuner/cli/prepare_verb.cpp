@@ -143,7 +143,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
                    {"failed", "failed"}, {"device", "device"}};
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::vector<OpSpec> specs = tuned_specs(store, definition.interface, device, mode);
-    if (specs.empty()) continue;
+    if (std::ranges::none_of(specs, wanted)) continue;
     const std::unique_ptr<Compiler> compiler = open_compiler(arguments, device.is_cpu());
     Builder builder(store, *compiler, catalogue.builtin_dir(),
                     static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted);
@@ -161,8 +161,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   }
   if (table.rows.empty()) {
     throw Error(
-        fmt::format("the cache {} has no winner of {} as it is defined now; make some with: tilewright sweep {}",
-                    store.path().string(), words.op, words.op));
+        fmt::format("the cache {} has no winner of {}{} as it is defined now; make some with: tilewright sweep {}",
+                    store.path().string(), words.op, words.named.empty() ? "" : " with what is named", words.op));
   }
   console.print(table, format);
   return interrupted() ? ExitCode::partly : ExitCode::done;

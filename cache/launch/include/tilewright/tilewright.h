@@ -62,18 +62,18 @@ typedef struct tw_options {
    * such a cache is refused otherwise. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
   int allow_shared_cache;
   /* The file to which shapes are added that a launch or tw_preload asked for and that have no exact winner on this GPU, for
-   * `tilewright sweep --misses`; one that the fallback was tuned for is no such shape. "off": none. NULL: $TILEWRIGHT_MISSES, else $XDG_CACHE_HOME/tilewright/misses, else
-   * ~/.cache/tilewright/misses. Written when a shape is first launched, never later; a file that cannot be used fails no
-   * launch. */
+   * `tilewright sweep --misses`; one that the fallback was tuned for is no such shape. "off": none. NULL: $TILEWRIGHT_MISSES,
+   * else $XDG_CACHE_HOME/tilewright/misses, else ~/.cache/tilewright/misses. Written when a shape is first launched, never
+   * later; a file that cannot be used fails no launch. */
   const char* misses;
   /* Milliseconds between looks for a newer cache, by a thread of the launcher's that then does what tw_refresh does; one that
    * cannot be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
   int watch_ms;
   /* The file, a cache or a bundle, that serves what the cache cannot: all where that is missing, damaged, of another version or
    * not to be trusted, else the ops, and the shapes on this GPU, for which the cache has nothing that can be launched; and
-   * shapes that the cache was not tuned for, where the fallback was, or where it alone has learned what serves such shapes. Opened
-   * when it is first needed. tw_query says which of the two serves, and why. A cache that cannot be used is tried again by
-   * tw_refresh. NULL: none, and what the cache cannot serve is an error. */
+   * shapes that the cache was not tuned for, where the fallback fits better: it was tuned for them, or is of this GPU, or it
+   * alone has learned what serves such shapes. Opened when it is first needed. tw_query says which of the two serves, and why.
+   * A file that could not be used is tried again by tw_refresh. NULL: none, and what the cache cannot serve is an error. */
   const char* fallback;
   /* Not 0: where a shape that was never tuned would be served better by a config that must be compiled for it, compile it on a
    * thread of the launcher's, with NVRTC, and serve it from then on; launches never wait for that. Needs
@@ -135,7 +135,8 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
 /* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "cache" (the
- * file that serves), "cache_error" (why that is the fallback, if it is), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
+ * file that serves), "cache_error" (why that is the fallback, if it is), "fallback_error" (why that could not be asked, if it
+ * was to be), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
  * "device_fit" (same device, same architecture), "learned" (whether it is nearest by what was learned of trials), "match" (fit,
  * freshness and device in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
