@@ -197,7 +197,7 @@ TEST_F(Completion, offers_nothing_and_says_nothing_where_it_cannot_tell) {
   EXPECT_TRUE(offers({"sweep", "--ops", "/nonexistent", "s"}).empty());
   EXPECT_TRUE(offers({"sweep", "--nonesuch=a"}).empty());
   EXPECT_TRUE(offers({"sweep", "--jobs", ""}).empty());
-  EXPECT_TRUE(offers({"prepare", "softmax", "more", ""}).empty());
+  EXPECT_TRUE(offers({"completion", "bash", ""}).empty());
 }
 
 TEST_F(Completion, is_right_for_every_verb_whatever_stands_in_its_place) {
