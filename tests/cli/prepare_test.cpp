@@ -66,6 +66,29 @@ class Prepare : public CliTest {
     }
     batch.commit();
   }
+  /// Times of what a sweep of shift timed that are the same on every machine: the base is the best, and what nobody keeps
+  /// nearly as good.
+  void make_the_base_of_shift_the_best() const {
+    Store store{std::filesystem::path(cache())};
+    Store::Batch batch(store);
+    for (const WinnerRow& row :
+         store.list_winners({.op = "shift", .mode = MeasureMode::cold, .role = WinnerRole::best})) {
+      const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+      std::vector<Winner> winners = store.winners(key, row.mode);
+      for (Trial trial : store.trials(key, {row.implementation_hash}, row.mode)) {
+        if (trial.status != TrialStatus::ok || !trial.timing) continue;
+        const bool is_base = trial.config.text() == "rowwise{variant=0,width=32}";
+        trial.timing->median_ns = is_base ? 1000 : 1010;
+        trial.sweep = 0;
+        trial.id = store.put_trial(key, row.implementation_hash, trial);
+        for (Winner& winner : winners) {
+          if (is_base) winner.trial = trial;
+        }
+      }
+      store.put_winners(key, row.mode, winners);
+    }
+    batch.commit();
+  }
   [[nodiscard]] static WinnerRow swept_row(const Store& store) {
     for (WinnerRow& row : store.list_winners({.op = "shift", .mode = MeasureMode::cold, .role = WinnerRole::best})) {
       if (row.problem.spec.text() == "shift[dtype=f32,act=none]") return std::move(row);
@@ -95,6 +118,7 @@ nlohmann::json row_of(const nlohmann::json& table, const std::string& spec) {
 
 TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
   use_swept_cache();
+  make_the_base_of_shift_the_best();
   const nlohmann::json first = json_of({"prepare", "shift", "--configs", "2"});
   ASSERT_FALSE(first.at("rows").empty());
   std::int64_t added = 0;
@@ -132,6 +156,7 @@ TEST_F(Prepare, compiles_for_the_dtype_and_attributes_that_are_named_alone) {
   const Outcome swept =
       run_on_ops({"sweep", "shift", "--shapes", "rows=2 cols=33", "--attr", "act=relu", "--device", "cpu", "--quiet"});
   ASSERT_TRUE(swept.code == 0 || swept.code == 3) << swept.err;
+  make_the_base_of_shift_the_best();
   const nlohmann::json table = json_of({"prepare", "shift", "dtype=f32", "act=none", "--configs", "2"});
   ASSERT_EQ(table.at("rows").size(), 2U);
   for (const nlohmann::json& row : table.at("rows")) {
