@@ -96,11 +96,15 @@ Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& probl
   return chosen;
 }
 
-const Chosen& chosen_of(const Resolver::Answer& answer) { return answer.chosen; }
-const Chosen& chosen_of(const Resolver::Resolved& resolved) { return resolved.chosen; }
+/// Null: it is no matter of choice.
+const Chosen* chosen_of(const OpIdentity& /*known*/) { return nullptr; }
+const Chosen* chosen_of(const Resolver::Answer& answer) { return &answer.chosen; }
+const Chosen* chosen_of(const Resolver::Resolved& resolved) { return &resolved.chosen; }
 
 /// Why another source may do better than this; nothing: none can.
-std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen& chosen) {
+std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen* given) {
+  if (given == nullptr) return std::nullopt;
+  const Chosen& chosen = *given;
   if (!chosen.choice) return chosen.why;
   const Match& match = chosen.choice->match;
   if (match.fit == Fit::exact && match.device == DeviceFit::same_device) return std::nullopt;
@@ -126,11 +130,11 @@ auto best_of(Sources& sources, const Ask& ask) {
   const Match* served = nullptr;
   try {
     given = ask(*cache, {}, nullptr);
-    const Chosen& chosen = chosen_of(*given);
+    const Chosen* const chosen = chosen_of(*given);
     const std::optional<std::string> why = shortcoming(*cache, chosen);
     if (!why) return *std::move(given);
     cache_error = *why;
-    if (chosen.choice) served = &chosen.choice->match;
+    if (chosen->choice) served = &chosen->choice->match;
   } catch (const Error& failure) {
     if (is_of_the_driver(failure)) throw;
     error = std::current_exception();
@@ -139,7 +143,7 @@ auto best_of(Sources& sources, const Ask& ask) {
   try {
     if (const WinnerSource* fallback = sources.fallback()) {
       auto other = ask(*fallback, cache_error, served);
-      if (chosen_of(other).choice) return other;
+      if (const Chosen* const chosen = chosen_of(other); chosen == nullptr || chosen->choice) return other;
     }
   } catch (const Error& failure) {
     if (is_of_the_driver(failure)) throw;
@@ -157,20 +161,9 @@ void add_fallback_error(Chosen& chosen, const Sources& sources) {
 }  // namespace
 
 OpIdentity Resolver::identify(const std::string& text) {
-  const WinnerSource* cache = sources_.cache();
-  if (cache == nullptr) return identify_in(*sources_.fallback(), text);
-  try {
-    return identify_in(*cache, text);
-  } catch (const Error&) {
-    const WinnerSource* fallback = sources_.fallback();
-    if (fallback == nullptr) throw;
-    try {
-      return identify_in(*fallback, text);
-    } catch (const Error&) {
-      // The cache is what was asked for: what is wrong there is told.
-    }
-    throw;
-  }
+  return best_of(sources_, [&](const WinnerSource& source, const std::string&, const Match*) {
+    return identify_in(source, text);
+  });
 }
 
 Resolver::Answer Resolver::choose(const Asked& asked) {
