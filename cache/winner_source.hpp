@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/loss_model.hpp"
@@ -36,6 +38,9 @@ struct Learned {
   std::int64_t learned_at = 0;
   std::vector<Server> servers;
 };
+
+/// Configs by the hash of their implementation and their text.
+using ConfigNames = std::set<std::pair<std::string, std::string>>;
 
 class WinnerSource {
  public:
@@ -102,7 +107,9 @@ class WinnerSource {
 /// Recipes of a source, which must stay; each is read once. Empty ones for what it does not have.
 [[nodiscard]] RecipeOf recipes_of(const WinnerSource& source);
 
-/// Those of these shapes: winners, then spares that failed nowhere, each in the order of the shapes.
-[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);
+/// Those of these shapes: winners, then spares that failed at none of them and are not among `failed_elsewhere`, each in the order of the
+/// shapes.
+[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known,
+                                             const ConfigNames& failed_elsewhere = {});
 
 }  // namespace tilewright

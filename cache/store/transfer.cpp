@@ -37,7 +37,7 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 using Group = std::vector<Store::WinnerRow>;
 
 /// Implementation and config.
-using Identity = std::pair<std::string, std::string>;
+using Identity = ConfigNames::value_type;
 Identity identity_of(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
 
 /// What Store::timed gives of each config of a problem; those of an implementation are read at once.
@@ -171,7 +171,7 @@ class Transfer {
 
   /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to expect of them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
-    const std::set<Identity>& spares = spares_of(key, mode);
+    const ConfigNames& spares = spares_of(key, mode);
     if (spares.empty()) return;
     // What is there; true: it needs no mark, or has failed and must not look as if it had not.
     std::map<Identity, bool> is_settled;
@@ -218,18 +218,17 @@ class Transfer {
     }
   }
 
-  /// All spares of a spec that went wrong at none of its shapes.
-  const std::set<Identity>& spares_of(const ProblemKey& key, MeasureMode mode) {
+  /// All spares of a spec that went wrong nowhere.
+  const ConfigNames& spares_of(const ProblemKey& key, MeasureMode mode) {
     const auto [place, is_new] =
         spares_.try_emplace({key.problem.spec.text(), key.interface_hash, key.device_fingerprint, mode});
     if (!is_new) return place->second;
-    std::set<Identity> failed;
     for (const KnownShape& shape : from_.known_shapes(key, mode, from_.tuned_shapes(key, mode))) {
       for (const KnownConfig& known : shape.configs) {
         if (known.is_spare) place->second.insert(identity_of(known));
-        if (known.has_failed) failed.insert(identity_of(known));
       }
     }
+    const ConfigNames failed = from_.failed_configs(key.device_fingerprint, mode);
     std::erase_if(place->second, [&](const Identity& each) { return failed.contains(each); });
     return place->second;
   }
@@ -268,7 +267,7 @@ class Transfer {
   std::set<std::string> implementations_;
   using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   std::map<SpecKey, const Group*> specs_;
-  std::map<SpecKey, std::set<Identity>> spares_;
+  std::map<SpecKey, ConfigNames> spares_;
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.

@@ -277,6 +277,17 @@ TEST_F(LearnedBundleTest, of_a_part_of_the_winners_has_no_other_servers) {
                                                       "8x100 dynamic onchip{num_warps=8,static_dims=0}"));
 }
 
+TEST_F(LearnedBundleTest, is_served_by_no_spare_that_failed_in_another_spec_as_the_cache_is) {
+  Trial failed = full_trial(onchip_config(2, 0));
+  failed.status = TrialStatus::wrong_result;
+  failed.timing.reset();
+  store_.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", failed);
+  const Bundle bundle = this->bundle();
+  EXPECT_THAT(texts_of(bundle.learned(key_, MeasureMode::cold)->servers),
+              testing::Not(testing::Contains("16x200 onchip{num_warps=2,static_dims=0}")));
+  EXPECT_EQ(offered(bundle, false), offered(store_, false));
+}
+
 TEST_F(LearnedBundleTest, knows_nothing_of_another_spec_device_or_mode) {
   const Bundle bundle = this->bundle();
   EXPECT_EQ(bundle.learned(key_, MeasureMode::hot), nullptr);

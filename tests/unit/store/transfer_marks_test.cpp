@@ -81,6 +81,18 @@ TEST_F(TransferMarks, leave_a_failure_what_it_is_however_often_they_come) {
   EXPECT_TRUE(known(to, key, untimed).is_spare);
 }
 
+TEST_F(TransferMarks, are_not_of_what_failed_in_another_spec_where_they_come_from) {
+  Trial failed = full_trial(untimed);
+  failed.status = TrialStatus::wrong_result;
+  failed.timing.reset();
+  from.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", failed);
+  transfer_winners(from, to);
+  EXPECT_TRUE(known(to, key, timed).is_spare);
+  for (const KnownShape& shape : to.known_shapes(key, MeasureMode::cold, {{8, 100}})) {
+    for (const KnownConfig& each : shape.configs) EXPECT_NE(each.config, untimed);
+  }
+}
+
 TEST_F(TransferMarks, are_not_of_what_failed_where_they_come_from) {
   const ProblemKey other = softmax_key(16, 200);
   put_server(from, other, onchip_config(8));
