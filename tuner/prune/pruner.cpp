@@ -65,11 +65,6 @@ std::optional<std::string> Pruner::after_compiling(std::size_t entrant,
                                    [&](const KernelFacts& facts) { return facts.entry == kernel.entry; });
     if (said == compiled.end()) continue;
     registers = std::max(registers, said->registers);
-    const int spilled = said->spill_store_bytes + said->spill_load_bytes;
-    if (spilled > kMostSpillBytes) {
-      return fmt::format("{}: {} spills {} bytes a thread, more than {}", kPrunedForSpills, kernel.entry, spilled,
-                         kMostSpillBytes);
-    }
   }
   if (!planned.bound) return std::nullopt;
   auto reason = hopeless(bound_of(planned.kernels, work_, planned.padding, device_, compiled));

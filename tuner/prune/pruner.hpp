@@ -18,9 +18,6 @@ inline constexpr double kHopelessBound = 1.3;
 /// The yardstick is the config with the eighth least bound, not the one with the least: some may turn out not to compile, and
 /// where there are no more than these, nothing is left out.
 inline constexpr std::size_t kYardstick = 8;
-/// Bytes a thread may spill in one kernel. A few are harmless; more than this goes to memory on every iteration, which
-/// no tile shape makes up for.
-inline constexpr int kMostSpillBytes = 128;
 
 /// A problem as a pruner sees it. What it points to must live while a pruner is made.
 struct PruneSetting {

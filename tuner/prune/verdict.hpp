@@ -9,7 +9,6 @@ namespace tilewright {
 
 inline constexpr std::string_view kPrunedByModel = "model";
 inline constexpr std::string_view kPrunedForOccupancy = "occupancy";
-inline constexpr std::string_view kPrunedForSpills = "spills";
 
 /// One of these; empty where the reason is in another's words.
 [[nodiscard]] std::string_view pruned_by(std::string_view reason);

@@ -10,6 +10,7 @@
 
 #include "tuner/compile/source.hpp"
 #include "tuner/moment.hpp"
+#include "tuner/prune/verdict.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
@@ -172,7 +173,9 @@ std::map<std::string, Trial> ProblemRun::known_trials() const {
     if (trial.versions != setting_.trial.versions || setting_.retry.count(trial.status) != 0 || may_pass(trial)) {
       continue;
     }
-    if (trial.status == TrialStatus::pruned && !prunes(setting_, problem_)) continue;
+    // Left out today, too: neither by a verdict of an older version nor by a spare's mark.
+    const bool stays_pruned = prunes(setting_, problem_) && !pruned_by(trial.reason).empty();
+    if (trial.status == TrialStatus::pruned && !stays_pruned) continue;
     const std::string text = trial.config.text();
     // Rounds of a final are compared pair by pair.
     if (trial.look == LookLength::final) trial = setting_.store->trial(trial.id).value();

@@ -51,7 +51,7 @@ TEST(ConfigsTable, has_time_rate_share_and_needs_of_each_config) {
 TEST(ConfigsTable, tells_of_failures_and_of_what_was_pruned) {
   ConfigLine pruned = line("x{vec=2}", 0);
   pruned.trial.status = TrialStatus::pruned;
-  pruned.trial.reason = "spills";
+  pruned.trial.reason = "occupancy";
   const auto rows = rows_of(configs_table("t", {line("x{vec=1}", 0), pruned}));
   EXPECT_EQ(rows[0]["status"], "compile_failed");
   EXPECT_EQ(rows[0]["reason"], "ptxas says no");

@@ -129,8 +129,7 @@ CompileResult FakeCompiler::compile(const CompileRequest& request) {
   result.binary.assign(bytes, bytes + request.source.size());
   for (const std::string& entry : request.entries) {
     CompiledKernel kernel{entry, "_Z_" + entry, {}};
-    kernel.resources.registers = 32;
-    if (fault_of(request.source) == Fault::spills) kernel.resources.spill_store_bytes = 4096;
+    kernel.resources.registers = registers;
     result.kernels.push_back(kernel);
   }
   return result;

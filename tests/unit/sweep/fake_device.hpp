@@ -17,7 +17,7 @@
 namespace tilewright::testing {
 
 /// What a config of tests/unit/sweep/ops/twice does by its parameter `fault`.
-enum class Fault { none, compile, wrong_result, crash, timed_out, spills, refused, wrong_in_place };
+enum class Fault { none, compile, wrong_result, crash, timed_out, refused, wrong_in_place };
 
 class FakeCompiler : public Compiler {
  public:
@@ -32,6 +32,8 @@ class FakeCompiler : public Compiler {
   /// Entries that do not compile.
   std::string failing_entry;
   std::atomic<int> compiles = 0;
+  /// That each of its kernels takes.
+  int registers = 32;
   /// Called by the compiling thread before each.
   std::function<void()> before_compile;
 };

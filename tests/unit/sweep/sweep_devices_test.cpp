@@ -103,7 +103,7 @@ TEST_F(SweepDevices, of_one_model_share_the_problems_and_measure_each_wholly) {
   without_crashes(request, compiler);
   const SweepSummary summary = sweep_on({&first, &second});
   EXPECT_EQ(summary.problems, request.problems.size());
-  EXPECT_EQ(summary.measured, request.problems.size() * kTried);
+  EXPECT_EQ(summary.measured, request.problems.size() * kConfigs);
   EXPECT_TRUE(summary.lost.empty());
   EXPECT_EQ(summary.left, 0U);
   const auto counts = shares();
@@ -192,7 +192,7 @@ TEST_F(SweepDevices, that_come_late_take_a_share) {
   devices.come = [&] { return begun.load(); };
   const SweepSummary summary = sweep_on(devices);
   EXPECT_EQ(summary.problems, request.problems.size());
-  EXPECT_EQ(summary.measured, request.problems.size() * kTried);
+  EXPECT_EQ(summary.measured, request.problems.size() * kConfigs);
   const auto counts = shares();
   EXPECT_GT(counts.at("GPU-0000"), 0U);
   EXPECT_GT(counts.at("GPU-0001"), 0U);

@@ -92,21 +92,45 @@ TEST_F(SweepPrune, tries_all_where_the_device_says_too_little) {
   EXPECT_EQ(narrow(device).status, TrialStatus::ok);
 }
 
-TEST_F(SweepPrune, leaves_out_what_spills_when_it_is_compiled_and_before_it_is_loaded) {
-  request.definition = &catalogue.find("twice");
-  use_shapes("n=100");
-  FakeDevice device;
+TEST_F(SweepPrune, leaves_out_what_has_too_few_registers_when_it_is_compiled_and_before_it_is_loaded) {
+  FakeDevice device(kGpu);
+  device.fake_compiler.registers = 1;
   const SweepSummary summary = sweep(device);
-  EXPECT_EQ(summary.pruned, 1U);
-  const Trial trial = trial_of(device, Fault::spills);
-  EXPECT_EQ(trial.status, TrialStatus::pruned);
-  EXPECT_EQ(trial.reason, "spills: twice_plain spills 4096 bytes a thread, more than 128");
-  EXPECT_FALSE(trial.build_key.empty());
-  EXPECT_EQ(winners(device).at(0).choice.pruned.at(kind_of_prune("spills: ")), 1);
+  EXPECT_EQ(summary.pruned, kNarrowConfigs - 1) << "all but the base";
+  std::size_t compiled = 0;
+  for (const Trial& trial : trials(device)) {
+    if (trial.status != TrialStatus::pruned || trial.config.text() == kNarrow) continue;
+    EXPECT_EQ(trial.reason.find("occupancy: 1 registers a thread: "), 0U) << trial.reason;
+    EXPECT_FALSE(trial.build_key.empty());
+    ++compiled;
+  }
+  EXPECT_EQ(compiled, kNarrowConfigs - 2);
+  EXPECT_EQ(winners(device).at(0).choice.pruned.at(kind_of_prune("occupancy: ")), static_cast<int>(compiled));
   request.prune = false;
-  FakeDevice second;
-  EXPECT_EQ(sweep(second).measured, 1U);
-  EXPECT_EQ(trial_of(device, Fault::spills).status, TrialStatus::ok);
+  FakeDevice second(kGpu);
+  EXPECT_EQ(sweep(second).measured, kNarrowConfigs - 1);
+  EXPECT_EQ(narrow(device).status, TrialStatus::ok);
+}
+
+TEST_F(SweepPrune, tries_what_an_older_version_left_out_for_a_reason_that_is_none_today) {
+  FakeDevice device(kGpu);
+  const std::string base = request.definition->base.text();
+  request.only[request.problems.front().key()] = {base};
+  (void)sweep(device);
+  Trial old = trials(device).front();
+  old.id = 0;
+  old.config = Config::parse("plain{blocks=64,speed=2}");
+  old.status = TrialStatus::pruned;
+  old.reason = "spills: narrow_plain spills 200 bytes a thread, more than 128";
+  old.timing.reset();
+  old.accuracy.reset();
+  (void)open().put_trial(key(device), request.definition->implementations.at(0).hash, old);
+  request.only.clear();
+  FakeDevice second(kGpu);
+  const SweepSummary summary = sweep(second);
+  EXPECT_EQ(summary.pruned, 1U) << kNarrow;
+  EXPECT_EQ(summary.measured, kNarrowConfigs - 2) << "all but that and the base, which is known";
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), old.config.text());
 }
 
 }  // namespace

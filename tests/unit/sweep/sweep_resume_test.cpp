@@ -19,7 +19,7 @@ TEST_F(SweepResume, measures_nothing_the_second_time) {
   FakeDevice second;
   const SweepSummary summary = sweep(second);
   EXPECT_EQ(summary.measured, 0U);
-  EXPECT_EQ(summary.reused, kTried);
+  EXPECT_EQ(summary.reused, kConfigs);
   EXPECT_EQ(summary.compiled, 0U);
   EXPECT_EQ(second.timed, 0);
   EXPECT_EQ(second.fake_compiler.compiles, 0);
@@ -39,7 +39,7 @@ TEST_F(SweepResume, goes_on_after_an_interrupt_where_it_stopped) {
   const SweepSummary second = sweep(device);
   EXPECT_FALSE(second.interrupted);
   EXPECT_EQ(second.reused, 4U);
-  EXPECT_EQ(second.measured, kTried - 4);
+  EXPECT_EQ(second.measured, kConfigs - 4);
   EXPECT_EQ(trials(device).size(), kConfigs);
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
@@ -84,8 +84,8 @@ TEST_F(SweepResume, takes_what_another_sweep_has_stored_meanwhile) {
   EXPECT_FALSE(once);
   EXPECT_GT(inner.reused, 0U);
   EXPECT_GT(outer.reused, 0U);
-  EXPECT_LT(outer.measured, kTried / 2);
-  EXPECT_EQ(outer.measured + outer.reused, kTried);
+  EXPECT_LT(outer.measured, kConfigs / 2);
+  EXPECT_EQ(outer.measured + outer.reused, kConfigs);
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
@@ -117,7 +117,7 @@ TEST_F(SweepResume, loses_at_most_the_trial_in_flight_when_it_is_killed) {
   FakeDevice device;
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.reused, known);
-  EXPECT_EQ(summary.measured + summary.reused, 2 * kTried);
+  EXPECT_EQ(summary.measured + summary.reused, 2 * kConfigs);
   EXPECT_EQ(trials(device, 0).size(), kConfigs);
   EXPECT_EQ(winners(device, 0).at(0).trial.config.text(), kBest);
   EXPECT_EQ(winners(device, 1).at(0).trial.config.text(), kBest);
