@@ -2,7 +2,6 @@
 #include <map>
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
-#include "tuner/prune/verdict.hpp"
 
 namespace tilewright::testing {
 namespace {
