@@ -11,12 +11,10 @@ using SweepFailures = SweepFixture;
 TEST_F(SweepFailures, of_each_kind_become_their_own_status_with_a_reason) {
   FakeDevice device;
   (void)sweep(device);
-  const std::pair<Fault, TrialStatus> expected[] = {{Fault::compile, TrialStatus::compile_failed},
-                                                    {Fault::wrong_result, TrialStatus::wrong_result},
-                                                    {Fault::crash, TrialStatus::crashed},
-                                                    {Fault::timed_out, TrialStatus::timed_out},
-                                                    {Fault::refused, TrialStatus::exceeds_limits},
-                                                    {Fault::wrong_in_place, TrialStatus::wrong_result}};
+  const std::pair<Fault, TrialStatus> expected[] = {
+      {Fault::compile, TrialStatus::compile_failed}, {Fault::wrong_result, TrialStatus::wrong_result},
+      {Fault::crash, TrialStatus::crashed},          {Fault::timed_out, TrialStatus::timed_out},
+      {Fault::refused, TrialStatus::exceeds_limits}, {Fault::wrong_in_place, TrialStatus::wrong_result}};
   for (const auto& [fault, status] : expected) {
     const Trial trial = trial_of(device, fault);
     EXPECT_EQ(name(trial.status), name(status)) << trial.config.text();
