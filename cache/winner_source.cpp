@@ -15,7 +15,7 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
   return nearest_shapes(tuned_shapes(key, mode), shape, most);
 }
 
-std::vector<Server> servers_of(const std::vector<KnownShape>& known, const ConfigNames& failed_elsewhere) {
+std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
   std::vector<Server> servers;
   ByConfig<bool> taken, failed;
   for (const KnownShape& shape : known) {
@@ -36,8 +36,7 @@ std::vector<Server> servers_of(const std::vector<KnownShape>& known, const Confi
   }
   for (const KnownShape& shape : known) {
     for (const KnownConfig& each : shape.configs) {
-      if (each.role || !each.is_spare || failed.contains(identity(each))) continue;
-      if (!failed_elsewhere.contains({each.implementation_hash, each.config.text()})) add(shape, each);
+      if (!each.role && each.is_spare && !failed.contains(identity(each))) add(shape, each);
     }
   }
   return servers;

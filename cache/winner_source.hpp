@@ -83,7 +83,7 @@ class WinnerSource {
   [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                                           std::size_t most) const;
   /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other config,
-  /// where one is kept, and its spares.
+  /// where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever attributes, is no spare.
   [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
@@ -107,9 +107,7 @@ class WinnerSource {
 /// Recipes of a source, which must stay; each is read once. Empty ones for what it does not have.
 [[nodiscard]] RecipeOf recipes_of(const WinnerSource& source);
 
-/// Those of these shapes: winners, then spares that failed at none of them and are not among `failed_elsewhere`, each in the order of the
-/// shapes.
-[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known,
-                                             const ConfigNames& failed_elsewhere = {});
+/// Those of these shapes: winners, then spares that failed at none of them, each in the order of the shapes.
+[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);
 
 }  // namespace tilewright

@@ -122,9 +122,7 @@ class Writing {
       if (from_.implementation_by_hash(hash)) add_implementation(hash);
     }
     out_.put(bundle::loss_model_key(any.key, any.mode), learned->model->encode());
-    const ConfigNames failed = from_.failed_configs(any.key.device_fingerprint, any.mode);
-    out_.put(bundle::servers_key(any.key, any.mode),
-             bundle::encode_servers(learned->learned_at, servers_of(here, failed)));
+    out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(learned->learned_at, servers_of(here)));
   }
 
   /// Adds the binary of a spare; the key of its build, empty where the cache has none.

@@ -26,4 +26,12 @@ namespace tilewright {
 /// takes no time away.
 inline constexpr std::string_view kNewestTry = "max(CASE t.status WHEN 'pruned' THEN 0 ELSE t.id END)";
 
+/// In a query over trials `t`, whether its config went wrong somewhere on that device and in that mode, and was not right there
+/// since. A config is of one interface: dtypes and attributes do not matter.
+inline constexpr std::string_view kFailedSomewhere =
+    "EXISTS (SELECT 1 FROM trials f INDEXED BY trials_that_failed WHERE f.device = t.device AND f.mode = t.mode "
+    "AND f.config = t.config AND f.status NOT IN ('ok', 'pruned') AND NOT EXISTS (SELECT 1 FROM trials o "
+    "WHERE o.problem = f.problem AND o.device = f.device AND o.mode = f.mode AND o.config = f.config "
+    "AND o.status = 'ok' AND o.id > f.id))";
+
 }  // namespace tilewright

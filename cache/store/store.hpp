@@ -170,8 +170,9 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode,
                                            const std::string& implementation_hash, const Config& config) const;
 
-  /// Those that went wrong at any problem of any spec on this device, and were not right there since: they serve as no spares.
-  [[nodiscard]] ConfigNames failed_configs(const std::string& device_fingerprint, MeasureMode mode) const;
+  /// Those of the interface of `key` that went wrong somewhere on its device, in whatever dtype and with whatever attributes, and were not
+  /// right there since: none of them is a spare.
+  [[nodiscard]] ConfigNames failed_configs(const ProblemKey& key, MeasureMode mode) const;
 
   // What was learned; a spec has one on a device and in a mode, the last.
   /// Learned now, unless it is said when. False where there is one that a newer program has learned: that stays. Throws

@@ -17,7 +17,8 @@ namespace {
 /// Configs by row id: few, and decoded once each.
 using Configs = std::map<std::int64_t, KnownConfig>;
 
-/// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares.
+/// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares, but those that
+/// failed somewhere: such a mark is as good as none.
 std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
                                   Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
@@ -41,22 +42,25 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
   }
   // A time counts until a later try goes wrong.
   static const std::string kTimed = fmt::format(
-      "SELECT t.config, {}, ifnull(t.median_ns, 0), t.build IS NOT NULL, c.text, m.hash, total(t.status = 'pruned') > "
-      "0, "
-      "t.status NOT IN ('ok', 'pruned') FROM trials t "
+      "SELECT t.config, {}, ifnull(t.median_ns, 0), t.build IS NOT NULL, c.text, m.hash, "
+      "total(t.status = 'pruned') > 0 AND NOT {}, t.status FROM trials t "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
       "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND (t.status <> 'pruned' OR "
       "(t.reason = ? AND t.build IS NOT NULL)) GROUP BY t.config "
       "HAVING t.status <> 'ok' OR t.median_ns IS NOT NULL",
-      kNewestTry);
+      kNewestTry, kFailedSomewhere);
   Query timed = database.query(kTimed.c_str(), problem, device, name(mode), kSpare);
   while (timed.next()) {
     if (winners.contains(timed.integer(0))) continue;
+    const TrialStatus status = decode_status(timed.text(7));
+    const bool is_spare = timed.integer(6) != 0;
+    // A mark alone, of what failed at another problem.
+    if (status == TrialStatus::pruned && !is_spare) continue;
     KnownConfig& known = found.emplace_back(config_of(timed, 4, 5));
-    known.has_failed = timed.integer(7) != 0;
+    known.has_failed = status != TrialStatus::ok && status != TrialStatus::pruned;
     if (known.has_failed) continue;
     known.median_ns = timed.real(2);
-    known.is_spare = timed.integer(6) != 0;
+    known.is_spare = is_spare;
     known.has_binary = known.is_spare || timed.integer(3) != 0;
   }
   return found;
@@ -135,6 +139,24 @@ std::vector<KnownShape> Store::known_shapes(const ProblemKey& key, MeasureMode m
       if (problem) known.push_back({shape, known_at(database, *problem, *device, mode, configs)});
     }
     return known;
+  });
+}
+
+ConfigNames Store::failed_configs(const ProblemKey& key, MeasureMode mode) const {
+  return impl_->reading("list what failed", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    ConfigNames failed;
+    const auto interface = ids::find_interface(database, key.interface_hash);
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!interface || !device) return failed;
+    static const std::string kFailed = fmt::format(
+        "SELECT DISTINCT m.hash, c.text FROM trials t JOIN configs c ON c.id = t.config "
+        "JOIN implementations m ON m.id = c.implementation WHERE t.device = ? AND t.mode = ? AND m.interface = ? "
+        "AND t.status NOT IN ('ok', 'pruned') AND {}",
+        kFailedSomewhere);
+    Query query = database.query(kFailed.c_str(), *device, name(mode), *interface);
+    while (query.next()) failed.emplace(query.text(0), query.text(1));
+    return failed;
   });
 }
 

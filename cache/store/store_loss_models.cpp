@@ -14,6 +14,7 @@
 #include "cache/content_hash.hpp"
 #include "cache/store/binaries.hpp"
 #include "cache/store/ids.hpp"
+#include "cache/store/newest.hpp"
 #include "cache/store/store_impl.hpp"
 
 namespace tilewright {
@@ -34,18 +35,6 @@ std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> frame, 
   } catch (const UsageError& bad) {
     throw BadRow(fmt::format("the loss model {}: {}", hash, bad.what()));
   }
-}
-
-ConfigNames read_failed(Database& database, std::int64_t device, MeasureMode mode) {
-  ConfigNames failed;
-  Query failure = database.query(
-      "SELECT DISTINCT m.hash, c.text FROM trials f JOIN configs c ON c.id = f.config "
-      "JOIN implementations m ON m.id = c.implementation WHERE f.device = ? AND f.mode = ? "
-      "AND f.status NOT IN ('ok', 'pruned') AND NOT EXISTS (SELECT 1 FROM trials o WHERE o.problem = f.problem "
-      "AND o.device = f.device AND o.mode = f.mode AND o.config = f.config AND o.status = 'ok' AND o.id > f.id)",
-      device, name(mode));
-  while (failure.next()) failed.emplace(failure.text(0), failure.text(1));
-  return failed;
 }
 
 /// Who can serve: winners first, then spares, as servers_of() has them. Nothing where the model, learned at that time, does not know
@@ -71,17 +60,14 @@ std::optional<std::vector<Server>> read_servers(Database& database, std::int64_t
     if (!is_known && winner.integer(5) > learned_at) return std::nullopt;
     if (is_known) add(winner, decode_role(winner.text(4)));
   }
-  const ConfigNames failed = read_failed(database, device, mode);
   static const std::string kSpares = fmt::format(
       "SELECT p.dims, c.id, c.text, m.hash FROM trials t INDEXED BY trials_that_are_spares "
       "JOIN problems p ON p.id = t.problem JOIN configs c ON c.id = t.config "
       "JOIN implementations m ON m.id = c.implementation WHERE t.device = ? AND t.mode = ? AND p.spec = ? "
-      "AND t.status = 'pruned' AND t.reason = '{}' AND t.build IS NOT NULL ORDER BY t.id",
-      kSpare);
+      "AND t.status = 'pruned' AND t.reason = '{}' AND t.build IS NOT NULL AND NOT {} ORDER BY t.id",
+      kSpare, kFailedSomewhere);
   Query spare = database.query(kSpares.c_str(), device, name(mode), spec);
-  while (spare.next()) {
-    if (!failed.contains({spare.text(3), spare.text(2)})) add(spare, std::nullopt);
-  }
+  while (spare.next()) add(spare, std::nullopt);
   return servers;
 }
 
@@ -126,14 +112,6 @@ bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossMo
         learned_at == 0 ? now_seconds() : learned_at, content_hash(bytes), static_cast<std::int64_t>(bytes.size()),
         std::span<const std::byte>(compress_binary(bytes)));
     return true;
-  });
-}
-
-ConfigNames Store::failed_configs(const std::string& device_fingerprint, MeasureMode mode) const {
-  return impl_->reading("list what failed", [&, &database = impl_->database] {
-    const auto snapshot = database.begin_read();
-    const auto device = ids::find_device(database, device_fingerprint);
-    return device ? read_failed(database, *device, mode) : ConfigNames();
   });
 }
 

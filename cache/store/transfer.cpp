@@ -180,11 +180,12 @@ class Transfer {
         is_settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
       }
     }
+    const ConfigNames& failed = failed_there(key, mode);
     TimedAt timed(from_, key, mode), timed_there(to_, key, mode);
     for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const KnownConfig& known : shape.configs) {
         const Identity identity = identity_of(known);
-        const bool is_kept = known.is_spare && spares.contains(identity);
+        const bool is_kept = known.is_spare && !failed.contains(identity);
         const auto there = is_settled.find(identity);
         const bool is_there = there != is_settled.end();
         if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
@@ -196,7 +197,7 @@ class Transfer {
         if (is_kept && trial.build_key.empty()) {
           trial.build_key = from_.build_of_spare(key, mode, identity.first, known.config);
         }
-        if (!spares.contains(identity)) {
+        if (!spares.contains(identity) || failed.contains(identity)) {
           // Its time is all that is asked of it.
           trial.build_key.clear();
           trial.accuracy.reset();
@@ -218,7 +219,7 @@ class Transfer {
     }
   }
 
-  /// All spares of a spec that went wrong nowhere.
+  /// All spares of a spec.
   const ConfigNames& spares_of(const ProblemKey& key, MeasureMode mode) {
     const auto [place, is_new] =
         spares_.try_emplace({key.problem.spec.text(), key.interface_hash, key.device_fingerprint, mode});
@@ -228,8 +229,13 @@ class Transfer {
         if (known.is_spare) place->second.insert(identity_of(known));
       }
     }
-    const ConfigNames failed = from_.failed_configs(key.device_fingerprint, mode);
-    std::erase_if(place->second, [&](const Identity& each) { return failed.contains(each); });
+    return place->second;
+  }
+
+  /// What failed where this goes is no spare there.
+  const ConfigNames& failed_there(const ProblemKey& key, MeasureMode mode) {
+    const auto [place, is_new] = failed_there_.try_emplace({key.interface_hash, key.device_fingerprint, mode});
+    if (is_new) place->second = to_.failed_configs(key, mode);
     return place->second;
   }
 
@@ -268,6 +274,7 @@ class Transfer {
   using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   std::map<SpecKey, const Group*> specs_;
   std::map<SpecKey, ConfigNames> spares_;
+  std::map<std::tuple<std::string, std::string, MeasureMode>, ConfigNames> failed_there_;
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.

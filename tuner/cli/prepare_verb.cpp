@@ -66,8 +66,8 @@ class Preparing {
     prepared.is_newer_there = is_more && !is_put;
     if (is_put || there) prepared.learned_from = is_put ? model_->shapes() : there->model->shapes();
     if (!with_binaries || prepared.there >= most_) return prepared;
-    const std::vector<Spare> chosen =
-        choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), most_ - prepared.there);
+    const std::vector<Spare> chosen = choose_spares(store_, interface, spec, device_, mode_, space_of(definition_),
+                                                    store_.failed_configs(key, mode_), most_ - prepared.there);
     std::vector<std::string> builds;
     for (const Spare& spare : chosen) builds.push_back(request(spare));
     for (std::size_t i = 0; i < chosen.size() && !interrupted(); ++i) {

@@ -22,14 +22,11 @@ Pruner::Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants
     planned.config = entrant.config->text();
     planned.is_base = *entrant.config == setting.base;
     planned.padding = padding_of(*entrant.recipe, *entrant.config, *setting.problem, device_);
+    // A grid that the likely residency makes too large says nothing of the real one: then there is no bound.
     auto plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, device_, &residency);
     if (auto* legal = std::get_if<LaunchPlan>(&plan)) {
       planned.kernels = std::move(legal->kernels);
       planned.bound = bound_of(planned.kernels, work_, planned.padding, device_);
-    } else {
-      // A grid that the likely residency makes too large says nothing of the real one; which kernels there are is known.
-      plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, device_);
-      if (auto* small = std::get_if<LaunchPlan>(&plan)) planned.kernels = std::move(small->kernels);
     }
     if (planned.bound) bounded.push_back(planned_.size() - 1);
   }
@@ -58,7 +55,7 @@ std::optional<std::string> Pruner::before_compiling(std::size_t entrant) const {
 std::optional<std::string> Pruner::after_compiling(std::size_t entrant,
                                                    const std::vector<KernelFacts>& compiled) const {
   const Planned& planned = planned_.at(entrant);
-  if (planned.is_base) return std::nullopt;
+  if (planned.is_base || !planned.bound) return std::nullopt;
   int registers = 0;
   for (const PlannedKernel& kernel : planned.kernels) {
     const auto said = std::find_if(compiled.begin(), compiled.end(),
@@ -66,7 +63,6 @@ std::optional<std::string> Pruner::after_compiling(std::size_t entrant,
     if (said == compiled.end()) continue;
     registers = std::max(registers, said->registers);
   }
-  if (!planned.bound) return std::nullopt;
   auto reason = hopeless(bound_of(planned.kernels, work_, planned.padding, device_, compiled));
   if (reason) reason = fmt::format("{}: {} registers a thread: {}", kPrunedForOccupancy, registers, *reason);
   return reason;

@@ -157,8 +157,8 @@ SpaceValues values_in_use(const Store& store, const std::vector<KnownShape>& kno
 
 /// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
 struct Nearly {
-  Nearly(const std::vector<KnownShape>& known, const SpaceValues& space)
-      : best(nearly_best(known, space)), is_all_kept(not_kept(best, known).empty()) {}
+  Nearly(const std::vector<KnownShape>& known, const SpaceValues& space, const ConfigNames& failed)
+      : best(nearly_best(known, space, failed)), is_all_kept(not_kept(best, known).empty()) {}
   NearlyBest best;
   bool is_all_kept;
 };
@@ -229,7 +229,8 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
   const Lessons lessons(store, interface, device, key, mode, tuned);
   // Of the space, not of what was timed: a definition has them all.
   const SpaceValues values = values_in_use(store, lessons.known(), key.interface_hash);
-  const Nearly nearly(lessons.known(), values);
+  const ConfigNames failed_somewhere = store.failed_configs(key, mode);
+  const Nearly nearly(lessons.known(), values, failed_somewhere);
   const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
   const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
   std::optional<Parts> parts;
@@ -267,7 +268,7 @@ std::vector<Regret> regrets(const Store& store, const OpInterface& interface, co
     const bool is_same_rest = setting.only_from || !regret.is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared : own;
     if (!is_same_rest || shared.empty()) {
-      spares = choose_spares(rest, interface, spec, device, mode, values, setting.spares);
+      spares = choose_spares(rest, interface, spec, device, mode, values, failed_somewhere, setting.spares);
     }
     rest.keep(spares);
     if (setting.exported) rest.become_export(key, mode);

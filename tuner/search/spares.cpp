@@ -28,7 +28,7 @@ constexpr std::uint64_t kSeedAround = 1;
 /// What a shape loses at least that nothing serves but the base: it was not chosen for that shape, however good it is elsewhere.
 const double kUnserved = std::log(2.0);
 
-using Identity = std::pair<std::string, std::string>;
+using Identity = ConfigNames::value_type;
 
 /// What the base loses where it was timed, on average.
 double loss_of_base(const std::vector<KnownShape>& shapes) {
@@ -51,8 +51,15 @@ double loss_of_base(const std::vector<KnownShape>& shapes) {
 class Choosing {
  public:
   Choosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
-           MeasureMode mode, const SpaceValues& space)
-      : source_(source), interface_(interface), spec_(spec), device_(device), mode_(mode), space_(space) {
+           MeasureMode mode, const SpaceValues& space, const ConfigNames& failed)
+      : source_(source),
+        interface_(interface),
+        spec_(spec),
+        device_(device),
+        mode_(mode),
+        space_(space),
+        failed_(failed),
+        refused_(failed) {
     for (const auto& [hash, values] : space) {
       if (auto stored = source_.implementation_by_hash(hash)) {
         implementations_.push_back({hash, std::move(stored->recipe), values});
@@ -70,7 +77,7 @@ class Choosing {
     for (const KnownShape& shape : shapes) {
       for (const KnownConfig& each : shape.configs) note(each);
     }
-    nearly_best_ = not_kept(nearly_best(shapes, space_), shapes);
+    nearly_best_ = not_kept(nearly_best(shapes, space_, failed_), shapes);
     for (KnownShape& shape : shapes) known_.emplace(shape.dims, std::move(shape));
     const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
@@ -117,7 +124,7 @@ class Choosing {
 
   void note(const KnownConfig& each) {
     const Identity identity(each.implementation_hash, each.config.text());
-    if (each.role == WinnerRole::base || each.has_failed) refused_.insert(identity);
+    if (each.role == WinnerRole::base) refused_.insert(identity);
     if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
   }
 
@@ -231,6 +238,7 @@ class Choosing {
   const DeviceFacts& device_;
   MeasureMode mode_;
   const SpaceValues& space_;
+  const ConfigNames& failed_;
   /// Of a shape that nothing serves but the base.
   double unserved_ = kUnserved;
   /// Null: nothing was.
@@ -240,7 +248,7 @@ class Choosing {
   /// That nobody keeps.
   NearlyBest nearly_best_;
   /// Bases, and what failed somewhere.
-  std::set<Identity> refused_;
+  ConfigNames refused_;
   /// What needs no spare: it has a binary.
   std::set<Identity> kept_;
   /// Those drawn; for each what is expected of the candidates, and the least loss of what is taken so far.
@@ -268,12 +276,13 @@ SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape
   return values;
 }
 
-NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space) {
+NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space, const ConfigNames& failed) {
   std::map<Identity, std::vector<std::pair<double, ShapeDims>>> losses;
   for (const KnownShape& shape : known) {
     double best = std::numeric_limits<double>::infinity();
     const auto counts = [&](const KnownConfig& each) {
-      return each.was_timed() && !each.config.specialised() && space.contains(each.implementation_hash);
+      return each.was_timed() && !each.config.specialised() && space.contains(each.implementation_hash) &&
+             !failed.contains({each.implementation_hash, each.config.text()});
     };
     for (const KnownConfig& each : shape.configs) {
       if (counts(each)) best = std::min(best, each.median_ns);
@@ -296,7 +305,7 @@ NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& 
 NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known) {
   for (const KnownShape& shape : known) {
     for (const KnownConfig& each : shape.configs) {
-      if (each.role || each.is_spare || each.has_failed) nearly.erase({each.implementation_hash, each.config.text()});
+      if (each.role || each.is_spare) nearly.erase({each.implementation_hash, each.config.text()});
     }
   }
   return nearly;
@@ -304,8 +313,8 @@ NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known) {
 
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
                                  const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
-                                 std::size_t most) {
-  return Choosing(source, interface, spec, device, mode, space).run(most);
+                                 const ConfigNames& failed, std::size_t most) {
+  return Choosing(source, interface, spec, device, mode, space, failed).run(most);
 }
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {

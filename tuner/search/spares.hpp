@@ -40,16 +40,19 @@ inline constexpr double kNearlyBest = 0.05;
 /// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes, the one first
 /// where it lost least.
 using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<ShapeDims>>;
-/// Among those of the implementations of `space`: what older sources were good for nobody can compile any more.
-[[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space);
-/// The rest of them, that nobody keeps and that failed nowhere: neither winners nor spares.
+/// Among those of the implementations of `space`, since what older sources were good for nobody can compile any more, that are not
+/// among `failed`.
+[[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space,
+                                     const ConfigNames& failed);
+/// The rest of them, that nobody keeps: neither winners nor spares.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known);
 
 /// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares that there
-/// are. Then what was nearly the best, those first that were so at most shapes. None where nothing is tuned. Deterministic.
+/// are. Then what was nearly the best, those first that were so at most shapes. None of `failed` (Store::failed_configs), and none
+/// where nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
-                                               const SpaceValues& space, std::size_t most);
+                                               const SpaceValues& space, const ConfigNames& failed, std::size_t most);
 
 /// So many spares a source has for a spec on a device; the dims of `key` play no part.
 [[nodiscard]] std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode);

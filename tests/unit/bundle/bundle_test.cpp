@@ -277,7 +277,9 @@ TEST_F(LearnedBundleTest, of_a_part_of_the_winners_has_no_other_servers) {
                                                       "8x100 dynamic onchip{num_warps=8,static_dims=0}"));
 }
 
-TEST_F(LearnedBundleTest, is_served_by_no_spare_that_failed_in_another_spec_as_the_cache_is) {
+TEST_F(LearnedBundleTest, has_no_spare_that_failed_in_another_spec_and_neither_it_nor_the_cache_is_served_by_one) {
+  const std::string spare = "nearest impl-1 onchip{num_warps=2,static_dims=0}";
+  ASSERT_THAT(offered(store_, false), testing::Contains(spare));
   Trial failed = full_trial(onchip_config(2, 0));
   failed.status = TrialStatus::wrong_result;
   failed.timing.reset();
@@ -285,7 +287,9 @@ TEST_F(LearnedBundleTest, is_served_by_no_spare_that_failed_in_another_spec_as_t
   const Bundle bundle = this->bundle();
   EXPECT_THAT(texts_of(bundle.learned(key_, MeasureMode::cold)->servers),
               testing::Not(testing::Contains("16x200 onchip{num_warps=2,static_dims=0}")));
+  EXPECT_THAT(offered(bundle, false), testing::Not(testing::Contains(spare)));
   EXPECT_EQ(offered(bundle, false), offered(store_, false));
+  EXPECT_EQ(bundle.build("build of onchip{num_warps=2,static_dims=0}"), std::nullopt) << "nor has it its binary";
 }
 
 TEST_F(LearnedBundleTest, knows_nothing_of_another_spec_device_or_mode) {

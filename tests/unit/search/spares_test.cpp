@@ -16,8 +16,10 @@ namespace tilewright {
 namespace {
 
 using namespace tilewright::testing;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class SparesTest : public ::testing::Test {
@@ -44,6 +46,19 @@ class SparesTest : public ::testing::Test {
     trial.timing->median_ns = median_ns;
     cache_.store().put_trial(key, implementation_hash.empty() ? row.implementation_hash : implementation_hash, trial);
   }
+  /// A config that went wrong at a shape, in another dtype.
+  void fail(std::int64_t rows, std::int64_t cols, const std::string& config) {
+    ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
+                   interface_.hash(),
+                   device_.fingerprint()};
+    const WinnerRow row = cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value();
+    Trial trial = row.winner.trial;
+    trial.config = Config::parse(config);
+    trial.timing.reset();
+    trial.status = TrialStatus::wrong_result;
+    key.problem.spec = parse_spec("scale[dtype=bf16]", interface_);
+    cache_.store().put_trial(key, row.implementation_hash, trial);
+  }
   std::vector<Spare> choose(std::size_t most) {
     const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
     const ProblemKey key{Problem{spec, {{"rows", 1}, {"cols", 1}}}, interface_.hash(), device_.fingerprint()};
@@ -51,7 +66,8 @@ class SparesTest : public ::testing::Test {
     SpaceValues space =
         values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
     space.erase(kOlder);
-    return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space, most);
+    return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space,
+                         store.failed_configs(key, MeasureMode::cold), most);
   }
 
   static std::vector<std::string> texts(const std::vector<Spare>& spares) {
@@ -178,6 +194,18 @@ TEST_F(SparesTest, then_are_not_what_was_slower_than_the_best_of_any_width_by_mo
   cache_.store().put_implementation(interface_.hash(), {kOlder, scale_wide()});
   time(8, 64, "wide{num_warps=1,vec=8,static_dims=0}", 150, kOlder);
   EXPECT_THAT(choose(8), SizeIs(2));
+}
+
+TEST_F(SparesTest, are_nothing_that_failed_in_another_dtype_learned_or_not) {
+  const std::string fast = "wide{num_warps=8,vec=8,static_dims=0}";
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=8,vec=8,static_dims=1}");
+  time(8, 64, fast, 100);
+  ASSERT_THAT(texts(choose(8)), Contains(Config::parse(fast).text()));
+  fail(8, 64, fast);
+  EXPECT_THAT(texts(choose(8)), Not(Contains(Config::parse(fast).text())));
+  learn(7, {fast});
+  EXPECT_THAT(choose(8), IsEmpty()) << "nor for having been nearly the best";
 }
 
 TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }

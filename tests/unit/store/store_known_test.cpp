@@ -83,5 +83,51 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   EXPECT_EQ(copied.build_key, build);
 }
 
+TEST(StoreKnown, a_mark_of_what_failed_in_another_spec_is_none_until_it_was_right_there_and_times_stay) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  const ProblemKey key = softmax_key(8, 64), elsewhere = softmax_key(16, 64, h200(), DType::f32);
+  put_winner(store, key, onchip_config(8));
+  const Config timed = onchip_config(4), untimed = onchip_config(2);
+  const std::string build = "of the spares";
+  store.put_build(
+      {.key = build, .ok = true, .binary_hash = {}, .kernels = {}, .log = {}, .compiler = {}, .arch = "sm_90a"},
+      std::vector<std::byte>(500, std::byte{42}));
+  const auto put = [&](const ProblemKey& at, const Config& config, TrialStatus status, double median_ns) {
+    Trial trial = full_trial(config, median_ns);
+    trial.status = status;
+    if (median_ns == 0) trial.timing.reset();
+    trial.sweep = 0;
+    trial.build_key.clear();
+    store.put_trial(at, onchip().hash, trial);
+    return trial;
+  };
+  Trial mark = spare_mark(put(key, timed, TrialStatus::ok, 1500));
+  mark.build_key = build;
+  for (const Config& config : {timed, untimed}) {
+    mark.config = config;
+    store.put_trial(key, onchip().hash, mark);
+  }
+  const auto beside_winner = [&] {
+    std::vector<KnownConfig> configs = store.known_shapes(key, MeasureMode::cold, {{8, 64}}).at(0).configs;
+    std::erase_if(configs, [](const KnownConfig& each) { return each.role.has_value(); });
+    return configs;
+  };
+  ASSERT_THAT(beside_winner(), testing::SizeIs(2));
+  for (const KnownConfig& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
+  for (const Config& config : {timed, untimed}) put(elsewhere, config, TrialStatus::wrong_result, 0);
+  EXPECT_EQ(store.failed_configs(key, MeasureMode::cold),
+            (ConfigNames{{onchip().hash, timed.text()}, {onchip().hash, untimed.text()}}));
+  EXPECT_THAT(store.failed_configs(key, MeasureMode::hot), IsEmpty());
+  ASSERT_THAT(beside_winner(), testing::SizeIs(1));
+  EXPECT_EQ(beside_winner().at(0).config, timed);
+  EXPECT_EQ(beside_winner().at(0).median_ns, 1500);
+  EXPECT_FALSE(beside_winner().at(0).is_spare || beside_winner().at(0).has_binary || beside_winner().at(0).has_failed);
+  for (const Config& config : {timed, untimed}) put(elsewhere, config, TrialStatus::ok, 900);
+  EXPECT_THAT(store.failed_configs(key, MeasureMode::cold), IsEmpty());
+  ASSERT_THAT(beside_winner(), testing::SizeIs(2));
+  for (const KnownConfig& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -93,6 +93,25 @@ TEST_F(TransferMarks, are_not_of_what_failed_in_another_spec_where_they_come_fro
   }
 }
 
+TEST_F(TransferMarks, are_not_of_what_failed_in_another_spec_where_they_go_and_times_come_without_their_binaries) {
+  for (const Config& config : {timed, untimed}) {
+    Trial failed = full_trial(config);
+    failed.status = TrialStatus::wrong_result;
+    failed.timing.reset();
+    to.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", failed);
+  }
+  transfer_winners(from, to);
+  EXPECT_FALSE(known(to, key, timed).is_spare);
+  EXPECT_FALSE(known(to, key, timed).has_binary);
+  EXPECT_EQ(known(to, key, timed).median_ns, 1000);
+  const auto trials = to.counts().trials;
+  transfer_winners(from, to);
+  EXPECT_EQ(to.counts().trials, trials) << "no mark more each time";
+  for (const KnownShape& shape : to.known_shapes(key, MeasureMode::cold, {{8, 100}})) {
+    for (const KnownConfig& each : shape.configs) EXPECT_NE(each.config, untimed);
+  }
+}
+
 TEST_F(TransferMarks, are_not_of_what_failed_where_they_come_from) {
   const ProblemKey other = softmax_key(16, 200);
   put_server(from, other, onchip_config(8));

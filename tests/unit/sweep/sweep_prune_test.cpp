@@ -95,8 +95,11 @@ TEST_F(SweepPrune, tries_all_where_the_device_says_too_little) {
 TEST_F(SweepPrune, leaves_out_what_has_too_few_registers_when_it_is_compiled_and_before_it_is_loaded) {
   FakeDevice device(kGpu);
   device.fake_compiler.registers = 1;
+  std::size_t loaded = 0;
+  device.before_load = [&] { ++loaded; };
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.pruned, kNarrowConfigs - 1) << "all but the base";
+  const std::size_t loaded_with_pruning = std::exchange(loaded, 0);
   std::size_t compiled = 0;
   for (const Trial& trial : trials(device)) {
     if (trial.status != TrialStatus::pruned || trial.config.text() == kNarrow) continue;
@@ -108,7 +111,9 @@ TEST_F(SweepPrune, leaves_out_what_has_too_few_registers_when_it_is_compiled_and
   EXPECT_EQ(winners(device).at(0).choice.pruned.at(kind_of_prune("occupancy: ")), static_cast<int>(compiled));
   request.prune = false;
   FakeDevice second(kGpu);
+  second.before_load = device.before_load;
   EXPECT_EQ(sweep(second).measured, kNarrowConfigs - 1);
+  EXPECT_GE(loaded, loaded_with_pruning + kNarrowConfigs - 2);
   EXPECT_EQ(narrow(device).status, TrialStatus::ok);
 }
 
