@@ -227,6 +227,20 @@ TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {
     }
   }
   EXPECT_EQ(spares.size(), 4U);
+  const std::vector<std::string> asked{"gemm",     "m=40", "n=64",    "k=36", "dtype=bf16",
+                                       "--device", "cpu",  "--cache", shipped};
+  std::vector<std::string> query = asked, show = asked;
+  query.insert(query.begin(), "query");
+  show.insert(show.begin(), "show");
+  for (const char* const word : {"--format", "json"}) query.emplace_back(word);
+  const nlohmann::json answer = nlohmann::json::parse(run(query).out)["rows"][0];
+  EXPECT_TRUE(spares.contains(answer["winner"].get<std::string>())) << answer;
+  for (const char* const unknown : {"time_ns", "measured_at", "configs_considered", "configs_failed"}) {
+    EXPECT_TRUE(answer[unknown].is_null()) << unknown << " of what nobody timed: " << answer;
+  }
+  const Outcome told = run(show);
+  EXPECT_TRUE(contains(told.out, "nobody has timed what serves it")) << told.out << told.err;
+  EXPECT_FALSE(contains(told.out, "1970")) << told.out;
   const Outcome measured =
       run({"regret", "gemm", "m=40,7", "n=64", "k=36", "--measure", "--device", "cpu", "--each", "--max-configs", "2",
            "--budget-ms", "10", "--quiet", "--cache", shipped, "--format", "json"});

@@ -56,7 +56,14 @@ std::string choice_text(const Problem& problem, const Served& served) {
   std::string text = fmt::format("{} is served by {}\n", problem.key(), winner.trial.config.text());
   text += fmt::format("  match: {}\n", served.match.text());
   if (served.match.fit != Fit::exact) {
-    return text + fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
+    if (winner.trial.timing) {
+      return text +
+             fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
+    }
+    return text + fmt::format(
+                      "  This problem was never tuned, and nobody has timed what serves it: it is expected to be good, "
+                      "and is kept with {}.\n",
+                      row.problem.key());
   }
   text +=
       fmt::format("  chosen by {} among {} configs, {} of which failed{}\n", winner.strategy, winner.configs_considered,
@@ -146,7 +153,8 @@ std::string build_text(const Store& store, const Trial& trial) {
 
 std::string machine_text(const Store::WinnerRow& row) {
   const Trial& trial = row.winner.trial;
-  std::string text = fmt::format("  measured {} on {}", show_moment(trial.measured_at), row.device.fingerprint());
+  std::string text = trial.timing ? fmt::format("  measured {}", show_moment(trial.measured_at)) : "  winners measured";
+  text += fmt::format(" on {}", row.device.fingerprint());
   if (!trial.gpu_uuid.empty()) text += fmt::format(" ({})", trial.gpu_uuid);
   text += fmt::format(", Tilewright {}", trial.versions.tilewright);
   if (trial.versions.driver != 0) {

@@ -27,6 +27,17 @@ std::function<Cell(const ServedLine&)> exact(std::function<Cell(const Row&)> cel
   };
 }
 
+/// A cell that is empty where nobody timed what serves: it is expected to be good.
+std::function<Cell(const ServedLine&)> timed(std::function<Cell(const Row&)> cell) {
+  return served([cell = std::move(cell)](const Row& row) { return row.winner.trial.timing ? cell(row) : Cell(); });
+}
+
+/// A cell that is empty where what serves is no winner, and was not chosen among others.
+std::function<Cell(const ServedLine&)> chosen(std::function<Cell(const Row&)> cell) {
+  return served(
+      [cell = std::move(cell)](const Row& row) { return row.winner.configs_considered > 0 ? cell(row) : Cell(); });
+}
+
 /// A text that may go on in the next line.
 Column breakable_column(const char* name, const char* heading) {
   Column made = column(name, heading);
@@ -78,12 +89,12 @@ std::vector<Source<ServedLine>> evidence_sources() {
       {column("runner_up_ratio", "its time", Unit::ratio),
        exact([](const Row& row) { return cell_of(row.winner.runner_up_ratio); })},
       {column("configs_considered", "configs"),
-       served([](const Row& row) { return Cell(std::int64_t{row.winner.configs_considered}); })},
+       chosen([](const Row& row) { return Cell(std::int64_t{row.winner.configs_considered}); })},
       {column("configs_failed", "of these failed"),
-       served([](const Row& row) { return Cell(std::int64_t{row.winner.configs_failed}); })},
-      {data_column("measured_at"), served([](const Row& row) { return Cell(row.winner.trial.measured_at); })},
+       chosen([](const Row& row) { return Cell(std::int64_t{row.winner.configs_failed}); })},
+      {data_column("measured_at"), timed([](const Row& row) { return Cell(row.winner.trial.measured_at); })},
       {people_column("measured", "measured"),
-       served([](const Row& row) { return Cell(show_moment(row.winner.trial.measured_at)); })},
+       timed([](const Row& row) { return Cell(show_moment(row.winner.trial.measured_at)); })},
       {column("device", "device"), [](const ServedLine& line) { return Cell(line.device); }},
       {data_column("winner_device"), served([](const Row& row) { return Cell(row.device.fingerprint()); })},
       {data_column("timed_by"),
