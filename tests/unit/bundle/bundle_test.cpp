@@ -280,10 +280,7 @@ TEST_F(LearnedBundleTest, of_a_part_of_the_winners_has_no_other_servers) {
 TEST_F(LearnedBundleTest, has_no_spare_that_failed_in_another_spec_and_neither_it_nor_the_cache_is_served_by_one) {
   const std::string spare = "nearest impl-1 onchip{num_warps=2,static_dims=0}";
   ASSERT_THAT(offered(store_, false), testing::Contains(spare));
-  Trial failed = full_trial(onchip_config(2, 0));
-  failed.status = TrialStatus::wrong_result;
-  failed.timing.reset();
-  store_.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", failed);
+  store_.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", wrong_trial(onchip_config(2, 0)));
   const Bundle bundle = this->bundle();
   EXPECT_THAT(texts_of(bundle.learned(key_, MeasureMode::cold)->servers),
               testing::Not(testing::Contains("16x200 onchip{num_warps=2,static_dims=0}")));

@@ -50,6 +50,14 @@ inline Trial built_trial(Store& store, const Config& config, double median_ns = 
   return trial;
 }
 
+/// A trial that gave a wrong result.
+inline Trial wrong_trial(const Config& config) {
+  Trial trial = full_trial(config);
+  trial.status = TrialStatus::wrong_result;
+  trial.timing.reset();
+  return trial;
+}
+
 /// A winner with a binary, beside those that the problem has.
 inline std::int64_t put_server(Store& store, const ProblemKey& key, const Config& config,
                                WinnerRole role = WinnerRole::best, const std::string& implementation = "impl-1") {

@@ -113,10 +113,8 @@ TEST_F(StoreLossModels, have_no_spares_that_went_wrong_anywhere_and_were_not_rig
   const std::string spare = "8x100 onchip{num_warps=2,static_dims=0}";
   const std::string winner = "8x100 best onchip{num_warps=4,static_dims=1}";
   EXPECT_THAT(servers(), ElementsAre(winner, spare));
-  Trial wrong = full_trial(onchip_config(2, 0));
-  wrong.status = TrialStatus::wrong_result;
+  Trial wrong = wrong_trial(onchip_config(2, 0));
   wrong.reason = "y[0][0] is 1, expected 2";
-  wrong.timing.reset();
   store_.put_trial(softmax_key(64, 64), "impl-1", wrong);
   EXPECT_THAT(servers(), ElementsAre(winner));
   store_.put_trial(softmax_key(64, 64), "impl-1", full_trial(onchip_config(2, 0)));
