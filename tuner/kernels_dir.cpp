@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/kernels_dir.hpp"
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 #include <fmt/format.h>
 

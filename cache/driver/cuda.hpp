@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
+#include "cache/model/device_facts.hpp"
 
 /// The CUDA driver, opened at run time (TILEWRIGHT_LIBCUDA, else libcuda.so.1), and owners for what it hands out. The
 /// only folder that calls cu*. Handles are opaque pointers here, so no CUDA header is needed to build.

@@ -7,9 +7,9 @@
 #include <array>
 #include <cstring>
 
+#include "cache/base/limits.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/tensor_maps.hpp"
-#include "cache/limits.hpp"
 
 namespace tilewright::cuda {
 

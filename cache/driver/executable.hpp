@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cache/driver/cuda.hpp"
-#include "cache/plan.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
+#include "cache/plan/plan.hpp"
 
 /// A plan made ready for one CUDA context: kernels loaded, geometry final, everything that a launch needs and nothing
 /// that it must look up. The one launch path of the tuner and of the launch library.

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// Clock, temperature, power and throttle reasons of one GPU through NVML, opened at run time. A machine without NVML
 /// simply has no readings; `doctor` says so.

@@ -6,7 +6,7 @@
 #include <bit>
 #include <string>
 
-#include "cache/plan_map.hpp"
+#include "cache/plan/plan_map.hpp"
 
 namespace tilewright::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "cache/driver/driver_table.hpp"
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 
 /// The tensor map of one argument or workspace of a plan, for whatever address a launch brings. It is encoded once, when the
 /// plan is made ready; a new address is put into a copy of that, and the copy is kept for the next launch with the address. At

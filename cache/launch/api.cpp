@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/version.hpp"
 #include "cache/launch/errors.hpp"
 #include "cache/launch/include/tilewright/tilewright.h"
 #include "cache/launch/launcher.hpp"
 #include "cache/store/store.hpp"
-#include "cache/version.hpp"
 
 #define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
 

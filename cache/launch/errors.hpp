@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 /// The two errors of launching that the rest of the cache does not have; each has its code in tilewright.h.
 namespace tilewright::launch {

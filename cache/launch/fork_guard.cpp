@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::launch {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "cache/launch/own_thread.hpp"
 #include "cache/store/codecs.hpp"
-#include "cache/version.hpp"
 
 namespace tilewright::launch {
 namespace {

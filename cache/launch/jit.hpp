@@ -13,7 +13,7 @@
 
 #include "cache/driver/shared_library.hpp"
 #include "cache/launch/jit_abi.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 namespace tilewright::launch {
 
@@ -25,7 +25,7 @@ class Jit {
     std::string config;
     std::string interface_hash;
     std::string implementation_hash;
-    /// JSON of cache/device_facts.hpp.
+    /// JSON of cache/model/device_facts.hpp.
     std::string device;
   };
   struct Compiled {

@@ -17,7 +17,7 @@ struct Request {
   /// The interface and the implementation that the cache knows: another source is refused.
   const char* interface_hash;
   const char* implementation_hash;
-  /// JSON of cache/device_facts.hpp.
+  /// JSON of cache/model/device_facts.hpp.
   const char* device;
   /// Folders of ops that are searched before the built-in ones, parted by ':'; may be empty.
   const char* ops;

@@ -9,10 +9,10 @@
 #include <thread>
 #include <utility>
 
+#include "cache/base/version.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
 #include "cache/launch/errors.hpp"
-#include "cache/version.hpp"
 
 namespace tilewright::launch {
 

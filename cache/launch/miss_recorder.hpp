@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "cache/miss_file.hpp"
+#include "cache/store/miss_file.hpp"
 
 /// Tells the file of misses what was asked for and not served exactly, from the slow road of a launch. Never fails a launch
 /// and never waits: while another process has the file locked, misses stay in memory, a bounded number of them, until the

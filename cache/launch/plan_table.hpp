@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "cache/limits.hpp"
+#include "cache/base/limits.hpp"
 
 /// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in which a
 /// better one may take a plan's place. Any number of threads may look up while one changes it (the callers see to it that it

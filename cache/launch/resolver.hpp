@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "cache/choose.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/launch/ready_plan.hpp"
 #include "cache/launch/sources.hpp"
+#include "cache/serve/choose.hpp"
 
 /// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot serve, or all
 /// where it cannot be used, the fallback may, and where the cache was not tuned for the shape, what fits better in the fallback
@@ -36,7 +36,7 @@ struct Asked {
   const Alignments& alignments;
 };
 
-/// In place of the record of how a winner was named (cache/store/records.hpp), which plays no part in launching.
+/// In place of the record of how a winner was named (cache/model/records.hpp), which plays no part in launching.
 using Choice = Serving;
 
 class Resolver {

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "cache/bundle/bundle.hpp"
-#include "cache/store/file_facts.hpp"
+#include "cache/base/file_facts.hpp"
+#include "cache/store/bundle/bundle.hpp"
 #include "cache/store/store.hpp"
 
 namespace tilewright::launch {

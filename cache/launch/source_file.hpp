@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "cache/winner_source.hpp"
+#include "cache/serve/winner_source.hpp"
 
 namespace tilewright::launch {
 

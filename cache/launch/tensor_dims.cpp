@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::launch {
 

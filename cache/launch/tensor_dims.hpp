@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/interface.hpp"
-#include "cache/problem.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
 
 /// From the extents of a call's tensors to the dims of the op, for languages whose tensors know their shapes. Functions without
 /// state.

@@ -10,10 +10,10 @@
 #include <span>
 #include <tuple>
 
+#include "cache/base/limits.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/stream.hpp"
 #include "cache/launch/ready_plan.hpp"
-#include "cache/limits.hpp"
 
 /// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a captured
 /// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once, and

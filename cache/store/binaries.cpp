@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "cache/store/codecs.hpp"
 
 namespace tilewright {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cache/store/records.hpp"
-#include "cache/store/statements.hpp"
+#include "cache/model/records.hpp"
+#include "cache/store/sqlite/statements.hpp"
 
 /// Records to rows and back: one form for each kind of column, and the column lists that queries share. Pure functions;
 /// whatever is read back is judged, since a file can be damaged without SQLite noticing.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// All that was tried, at once and small: hundreds of thousands of trials for pictures over a whole cache. Trials name
 /// problems, configs, builds and sweeps by the ids of the file, and the texts stand beside them once. Values.

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cache/store/codecs.hpp"
-#include "cache/store/faults.hpp"
+#include "cache/store/sqlite/faults.hpp"
 
 namespace tilewright::ids {
 namespace {

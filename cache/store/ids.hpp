@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cache/store/database.hpp"
+#include "cache/store/sqlite/database.hpp"
 #include "cache/store/store.hpp"
 
 /// From names (hashes, fingerprints, shape keys) to row ids: by unique indices, one small query each.

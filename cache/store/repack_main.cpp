@@ -12,8 +12,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "cache/draft.hpp"
-#include "cache/error.hpp"
+#include "cache/base/draft.hpp"
+#include "cache/base/error.hpp"
 #include "cache/store/binaries.hpp"
 #include "cache/store/store.hpp"
 

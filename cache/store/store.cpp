@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
+#include "cache/base/file_facts.hpp"
 #include "cache/store/binaries.hpp"
-#include "cache/store/file_facts.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,8 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/store/records.hpp"
-#include "cache/winner_source.hpp"
+#include "cache/model/records.hpp"
+#include "cache/serve/winner_source.hpp"
+#include "cache/store/sqlite/access.hpp"
 
 /// The cache: one SQLite file with everything that tuning has learned (docs/cache.md has the schema).
 ///
@@ -23,19 +23,6 @@
 /// is kept. A file that is not a cache, is damaged, or is newer than
 /// this program is refused and left as it is. A Store belongs to one thread at a time; open one a thread.
 namespace tilewright {
-
-enum class StoreAccess : std::uint8_t {
-  read,   ///< must exist; never written, works in a read-only folder
-  write,  ///< created when absent, migrated forward when older
-  copy,   ///< as it is at this moment, in memory: must exist, may be older (the copy is migrated), is never written
-  read_older,  ///< as `read`, and as `copy` where the file is of an older schema
-};
-
-struct StoreOptions {
-  StoreAccess access = StoreAccess::write;
-  /// How long to wait for another writer before giving up with a CacheError that says so.
-  std::chrono::milliseconds busy_timeout{10'000};
-};
 
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
 [[nodiscard]] std::filesystem::path default_cache_path();

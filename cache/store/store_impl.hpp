@@ -13,10 +13,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "cache/nearest.hpp"
+#include "cache/predict/nearest.hpp"
 #include "cache/store/codecs.hpp"
-#include "cache/store/database.hpp"
-#include "cache/store/faults.hpp"
+#include "cache/store/sqlite/database.hpp"
+#include "cache/store/sqlite/faults.hpp"
 #include "cache/store/store.hpp"
 
 /// What the parts of the Store share (store.cpp, store_trials.cpp, store_winners.cpp): the open database, and the frame

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "cache/store/binaries.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/newest.hpp"

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "cache/draft.hpp"
-#include "cache/error.hpp"
+#include "cache/base/draft.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

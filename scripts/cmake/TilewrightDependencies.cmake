@@ -23,7 +23,7 @@ endfunction()
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
 # fmt's headers come from the system, its compiled half from one file of ours (which says why).
-add_library(tilewright_fmt STATIC "${PROJECT_SOURCE_DIR}/cache/fmt_library.cpp")
+add_library(tilewright_fmt STATIC "${PROJECT_SOURCE_DIR}/cache/base/fmt_library.cpp")
 add_library(tilewright::fmt ALIAS tilewright_fmt)
 target_include_directories(tilewright_fmt SYSTEM PUBLIC
   $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/catalogue.hpp"

@@ -2,7 +2,7 @@
 // Expanding the space of softmax for a problem: as `expand` does it, and every config on its own, which it replaces.
 #include <benchmark/benchmark.h>
 
-#include "cache/device_facts.hpp"
+#include "cache/model/device_facts.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
 #include "tuner/kernels_dir.hpp"

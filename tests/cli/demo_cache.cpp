@@ -7,9 +7,9 @@
 
 #include <array>
 
-#include "cache/store/database.hpp"
-#include "cache/store/migrations.hpp"
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
+#include "cache/store/sqlite/database.hpp"
+#include "cache/store/sqlite/migrations.hpp"
 
 namespace tilewright::testing {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "cache/bundle/bundle.hpp"
+#include "cache/store/bundle/bundle.hpp"
 #include "cache/store/transfer.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"

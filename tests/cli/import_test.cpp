@@ -11,7 +11,7 @@
 #include "cache/store/binaries.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
-#include "tests/unit/cache/hand_made_model.hpp"
+#include "tests/unit/predict/hand_made_model.hpp"
 
 namespace tilewright::testing {
 namespace {

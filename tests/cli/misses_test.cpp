@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 
-#include "cache/miss_file.hpp"
+#include "cache/store/miss_file.hpp"
 #include "tests/cli/program.hpp"
 
 namespace tilewright::testing {

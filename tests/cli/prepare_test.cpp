@@ -5,7 +5,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "cache/bundle/bundle.hpp"
+#include "cache/store/bundle/bundle.hpp"
 #include "cache/store/store.hpp"
 #include "tests/cli/program.hpp"
 

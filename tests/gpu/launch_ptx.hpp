@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "cache/interface.hpp"
-#include "cache/recipe.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/recipe.hpp"
+#include "cache/model/records.hpp"
 
 /// Kernels that do compute, in PTX: the driver compiles them, so that the launch library is tested on a GPU without a
 /// compiler. Values only.

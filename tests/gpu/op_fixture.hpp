@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 #include "tests/gpu/device_fixture.hpp"
 #include "tests/launch/sample_cache.hpp"
 #include "tuner/compile/source.hpp"

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <fstream>
 
-#include "cache/bundle/bundle.hpp"
-#include "cache/miss_file.hpp"
+#include "cache/store/bundle/bundle.hpp"
+#include "cache/store/miss_file.hpp"
 #include "cache/store/transfer.hpp"
 #include "tests/launch/launch_fixture.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 
 namespace tilewright::testing {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "tests/launch/launch_fixture.hpp"
-#include "tests/unit/cache/hand_made_model.hpp"
+#include "tests/unit/predict/hand_made_model.hpp"
 
 namespace tilewright {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::launch {
 namespace {

@@ -2,7 +2,7 @@
 // What an op says of itself and of what it is served.
 #include <nlohmann/json.hpp>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace tilewright {

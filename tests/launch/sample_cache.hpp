@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cache/device_facts.hpp"
+#include "cache/model/device_facts.hpp"
 #include "cache/store/store.hpp"
 #include "tests/launch/sample_op.hpp"
 #include "tests/temporary_folder.hpp"

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/interface.hpp"
-#include "cache/recipe.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/recipe.hpp"
+#include "cache/model/records.hpp"
 
 /// Ops made for the tests of launching, with binaries for the recording driver. Values only.
 namespace tilewright::testing {

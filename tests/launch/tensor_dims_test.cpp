@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/launch/sample_op.hpp"
 
 namespace tilewright::launch {

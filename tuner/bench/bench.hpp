@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/device/device.hpp"
 
 /// Measuring: how often a unit of work is repeated and what is made of the samples (docs/measuring.md).

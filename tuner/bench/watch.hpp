@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// Watches over measurements: what comes from outside and spoils a time (another process on the GPU, a slowdown that protects
 /// the hardware) is noticed by readings before and after it, and the measurement is taken again, within a bound

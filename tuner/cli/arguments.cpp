@@ -7,7 +7,7 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/compile/request.hpp"
 

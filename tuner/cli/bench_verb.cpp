@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/bench_run.hpp"
 #include "tuner/cli/chosen_problems.hpp"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/holds.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
 

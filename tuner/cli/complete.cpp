@@ -10,10 +10,10 @@
 #include <sstream>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/holds.hpp"
-#include "cache/interface.hpp"
-#include "cache/problem.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/complete_values.hpp"
 #include "tuner/cli/setup.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cache/holds.hpp"
+#include "cache/base/holds.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/report/compare_table.hpp"
 #include "tuner/report/configs_table.hpp"

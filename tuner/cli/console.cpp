@@ -13,7 +13,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/interrupt.hpp"
 
 namespace tilewright::cli {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "cache/error.hpp"
-#include "cache/store/file_facts.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/file_facts.hpp"
 #include "tuner/cli/finding.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/shell.hpp"

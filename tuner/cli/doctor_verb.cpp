@@ -9,10 +9,10 @@
 #include <iterator>
 #include <utility>
 
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/nvml.hpp"
-#include "cache/error.hpp"
-#include "cache/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/output_file.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/transfer_table.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"

@@ -9,10 +9,10 @@
 #include <optional>
 #include <set>
 
-#include "cache/bundle/bundle.hpp"
-#include "cache/dtype.hpp"
-#include "cache/error.hpp"
-#include "cache/holds.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
+#include "cache/model/dtype.hpp"
+#include "cache/store/bundle/bundle.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"

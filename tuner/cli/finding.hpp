@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/cli/arguments.hpp"
 
 /// What `tilewright doctor` finds.

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cache/bundle/bundle.hpp"
-#include "cache/error.hpp"
-#include "cache/store/file_facts.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/file_facts.hpp"
+#include "cache/store/bundle/bundle.hpp"
 #include "cache/store/transfer.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"

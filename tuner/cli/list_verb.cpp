@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/complete.hpp"

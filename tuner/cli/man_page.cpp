@@ -10,8 +10,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/cli/help.hpp"
 
 namespace tilewright::cli {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::cli {
 namespace {

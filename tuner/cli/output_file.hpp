@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "cache/draft.hpp"
+#include "cache/base/draft.hpp"
 #include "tuner/cli/console.hpp"
 
 /// Where a verb writes what it was asked for: a file, which is written whole or not at all; what is no regular file (a pipe,

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/error.hpp"
-#include "cache/plan.hpp"
+#include "cache/base/error.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

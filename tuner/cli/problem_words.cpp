@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <set>
 
-#include "cache/error.hpp"
-#include "cache/holds.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 
 namespace tilewright::cli {
 namespace {

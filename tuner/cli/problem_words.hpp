@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/problem.hpp"
+#include "cache/model/problem.hpp"
 #include "tuner/cli/arguments.hpp"
 
 /// How problems are named on the command line: `softmax rows=8 cols=100 dtype=f32`, `"softmax[dtype=f32]" rows=8

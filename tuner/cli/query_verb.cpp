@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/output_file.hpp"
 #include "tuner/cli/progress.hpp"

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"

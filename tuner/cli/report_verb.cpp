@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/store/first_bytes.hpp"
+#include "cache/base/error.hpp"
+#include "cache/store/sqlite/first_bytes.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

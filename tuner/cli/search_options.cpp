@@ -6,7 +6,7 @@
 #include <exception>
 #include <map>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::cli {
 

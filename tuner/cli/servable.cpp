@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "cache/choose.hpp"
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "cache/serve/choose.hpp"
 #include "tuner/cli/setup.hpp"
 
 namespace tilewright::cli {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/report/roofline.hpp"
 
-/// What a cache serves for a problem, by the launch library's own rule (cache/choose.hpp), for addresses that are aligned to
+/// What a cache serves for a problem, by the launch library's own rule (cache/serve/choose.hpp), for addresses that are aligned to
 /// anything.
 namespace tilewright::cli {
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/holds.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

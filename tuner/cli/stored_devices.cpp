@@ -7,7 +7,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::cli {
 namespace {

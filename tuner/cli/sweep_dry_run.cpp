@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/sweep_setup.hpp"

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <set>
 
-#include "cache/error.hpp"
-#include "cache/miss_file.hpp"
+#include "cache/base/error.hpp"
+#include "cache/store/miss_file.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"

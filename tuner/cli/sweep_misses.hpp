@@ -4,7 +4,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 
-/// Misses at the command line: shapes that applications asked for and that were not tuned (cache/miss_file.hpp).
+/// Misses at the command line: shapes that applications asked for and that were not tuned (cache/store/miss_file.hpp).
 namespace tilewright::cli {
 
 /// `sweep --misses [OP]`: tunes those of the device at hand, and forgets each that then has a winner.

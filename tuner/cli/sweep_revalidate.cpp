@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"

@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/plan.hpp"
+#include "cache/base/error.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/search_options.hpp"
 #include "tuner/cli/setup.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// How far a sweep is, and how that is told: as the lines of a live block, and as one line of a log. Values and pure functions;
 /// progress.cpp keeps them up to date.

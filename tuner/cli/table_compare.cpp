@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/search/recording_file.hpp"

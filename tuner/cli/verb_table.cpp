@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/verb.hpp"
 
 namespace tilewright::cli {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/chosen_problems.hpp"
 #include "tuner/cli/common_options.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/report/served_table.hpp"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <variant>
 
-#include "cache/error.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/process/temporary_folder.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cache/driver/profiler.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// From generated source to a binary: NVRTC for a GPU (nvrtc_compiler.hpp), the host's C++ compiler for the emulator
 /// (host_compiler.hpp). A kernel that does not compile is an expected outcome (`ok` is false, the log is kept); a

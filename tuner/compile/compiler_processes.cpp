@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/process/worker_process.hpp"
 
 namespace tilewright {

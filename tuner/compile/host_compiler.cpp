@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "kernels/emulator/abi.h"
 #include "tuner/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/compile/nvrtc_compiler.hpp"
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/compile/nvrtc_table.hpp"
 #include "tuner/compile/ptxas_log.hpp"
 

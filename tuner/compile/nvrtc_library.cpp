@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/compile/nvrtc_library.hpp"
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/compile/nvrtc_table.hpp"
 
 #include <dlfcn.h>

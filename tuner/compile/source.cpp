@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cache/content_hash.hpp"
-#include "cache/error.hpp"
+#include "cache/base/content_hash.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/definition/definition.hpp"
 
 /// From a config to the text that a compiler sees: fixed includes, then `struct Config` with the parameters, attributes

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cache/error.hpp"
-#include "cache/store/records.hpp"
+#include "cache/base/error.hpp"
+#include "cache/model/records.hpp"
 
 namespace tilewright {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "cache/config.hpp"
-#include "cache/interface.hpp"
-#include "cache/problem.hpp"
-#include "cache/recipe.hpp"
+#include "cache/model/config.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
+#include "cache/model/recipe.hpp"
 #include "tuner/definition/fusion.hpp"
 
 /// An op's definition as read from its TOML file: all that the tuner knows of an op (docs/definitions.md). Values,

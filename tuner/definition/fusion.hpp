@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "cache/formula/formula.hpp"
-#include "cache/problem.hpp"
+#include "cache/model/formula/formula.hpp"
+#include "cache/model/problem.hpp"
 
 /// What an op does in one launch, as the launches that it takes the place of: the `[fusion]` section of a definition
 /// (docs/fusion.md). Values.

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/definition/definition.hpp"
 
 /// What the tuner passes for the scalars of a problem, row pitches among them: the values of [op.sample]. Pure.

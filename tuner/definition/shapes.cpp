@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

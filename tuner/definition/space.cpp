@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cache/combinations.hpp"
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
+#include "cache/plan/combinations.hpp"
 
 namespace tilewright {
 namespace {

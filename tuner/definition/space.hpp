@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/plan.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/definition/definition.hpp"
 
 /// Parameter spaces: from a definition and a problem to the configs worth compiling.

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/plan.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/records.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/compile/compiler.hpp"
 
 /// Where configs run: `cuda:N` through the driver, or `cpu`, the emulator. One interface, so that sweep, verify and bench

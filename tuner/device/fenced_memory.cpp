@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/device/device.hpp"
 
 namespace tilewright {

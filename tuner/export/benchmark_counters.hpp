@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
+#include "cache/model/records.hpp"
 #include "cache/store/history.hpp"
-#include "cache/store/records.hpp"
 #include "tuner/report/roofline.hpp"
 
 /// What stands beside a time in Google Benchmark's columns. Pure.

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/export/benchmark_counters.hpp"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
 
 namespace tilewright {
 namespace {

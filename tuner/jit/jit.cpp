@@ -14,11 +14,11 @@
 #include <variant>
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
 #include "cache/launch/jit_abi.hpp"
+#include "cache/model/device_facts.hpp"
 #include "cache/store/codecs.hpp"
-#include "cache/version.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/compile/request.hpp"
 #include "tuner/definition/catalogue.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -14,7 +14,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 

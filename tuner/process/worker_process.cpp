@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/plan.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/records.hpp"
+#include "cache/plan/plan.hpp"
 
 /// The least time that a launch can take, whatever its code does: from its grid, its blocks and the device's facts alone, so
 /// that it counts for every op. Every figure that is not known is taken as the fastest that is built, so that the bound errs

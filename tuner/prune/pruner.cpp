@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "cache/padding.hpp"
+#include "cache/plan/padding.hpp"
 #include "tuner/prune/verdict.hpp"
 #include "tuner/report/units.hpp"
 

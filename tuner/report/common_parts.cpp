@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "cache/config.hpp"
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
+#include "cache/model/config.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/plan.hpp"
+#include "cache/base/error.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/report/occupancy.hpp"
 #include "tuner/report/problem_sources.hpp"
 #include "tuner/report/winners_table.hpp"

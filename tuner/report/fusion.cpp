@@ -9,9 +9,9 @@
 #include <numeric>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/plan.hpp"
-#include "cache/traffic.hpp"
+#include "cache/base/error.hpp"
+#include "cache/plan/plan.hpp"
+#include "cache/plan/traffic.hpp"
 #include "tuner/report/units.hpp"
 #include "tuner/search/leaders.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cache/formula/arithmetic.hpp"
+#include "cache/model/formula/arithmetic.hpp"
 
 namespace tilewright {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cache/device_facts.hpp"
+#include "cache/model/device_facts.hpp"
 
 /// How many warps of a kernel an SM can hold, of those that it could hold at most: from what the compiler and the launch
 /// say, with no device opened. Pure.

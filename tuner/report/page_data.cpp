@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/report/evidence_table.hpp"
 #include "tuner/report/timeline_data.hpp"
 #include "tuner/report/units.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/config.hpp"
-#include "cache/problem.hpp"
+#include "cache/model/config.hpp"
+#include "cache/model/problem.hpp"
 #include "tuner/report/sources.hpp"
 
 /// Columns that every table of problems begins with, and those of the parameters of its configs.

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cache/traffic.hpp"
+#include "cache/plan/traffic.hpp"
 
 namespace tilewright {
 namespace {

@@ -11,9 +11,9 @@
 #include <optional>
 #include <variant>
 
-#include "cache/dtype.hpp"
-#include "cache/formula/lexer.hpp"
-#include "cache/formula/parser.hpp"
+#include "cache/model/dtype.hpp"
+#include "cache/model/formula/lexer.hpp"
+#include "cache/model/formula/parser.hpp"
 #include "tuner/report/table_query.hpp"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include "tuner/report/table.hpp"
 
 /// A question that each row of a table answers with yes or no: `cols >= 4096 and dtype = bf16`. The language is that of
-/// formulas (cache/formula), over the table's columns: `=` may stand for `==`, numbers may have fractions and are
+/// formulas (cache/model/formula), over the table's columns: `=` may stand for `==`, numbers may have fractions and are
 /// divided as such, and what a column of texts is compared with needs no quotes. Immutable; any number of threads.
 namespace tilewright {
 

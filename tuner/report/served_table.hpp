@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "tuner/report/roofline.hpp"
 #include "tuner/report/table.hpp"
 

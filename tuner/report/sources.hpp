@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/report/table.hpp"
 
 /// Columns that know where their cells come from, so that the two cannot get out of step.

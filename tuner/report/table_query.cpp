@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/report/row_filter.hpp"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cache/holds.hpp"
+#include "cache/base/holds.hpp"
 #include "cache/store/history.hpp"
 
 namespace tilewright {

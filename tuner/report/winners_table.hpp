@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/report/roofline.hpp"
 #include "tuner/report/table.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cache/loss_model.hpp"
+#include "cache/predict/loss_model.hpp"
 
 /// Gradient-boosted regression trees by histograms (Friedman 2001; leaf by leaf as LightGBM, Ke et al. 2017): each tree halves
 /// leaves where that explains most of what the trees before it leave of the targets. Each tree learns from a part of the groups

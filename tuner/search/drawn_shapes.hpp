@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cache/interface.hpp"
-#include "cache/nearest.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/predict/nearest.hpp"
 
 /// Shapes between and around those that were tuned: what spares (spares.hpp) are chosen for, and what regret judges. Pure.
 namespace tilewright {

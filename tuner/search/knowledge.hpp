@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// What the cache knows of other shapes, in the form in which a search learns from it. Values.
 namespace tilewright {

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/interface.hpp"
-#include "cache/problem.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
 #include "cache/store/store.hpp"
 
 /// What a cache knows of an op on a device, by dtype and attributes.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// Who may still be the fastest, judged by intervals; what a race goes on with, and who meets in the final. Pure.
 namespace tilewright {

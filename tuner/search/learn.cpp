@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/losses.hpp"
+#include "cache/base/error.hpp"
+#include "cache/predict/losses.hpp"
 #include "tuner/search/boosting.hpp"
 #include "tuner/search/drawn_shapes.hpp"
 

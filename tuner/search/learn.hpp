@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "cache/device_facts.hpp"
-#include "cache/interface.hpp"
-#include "cache/loss_model.hpp"
-#include "cache/padding.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/plan/padding.hpp"
+#include "cache/predict/loss_model.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/search/known_specs.hpp"
 
@@ -16,7 +16,7 @@
 /// attributes: what is tuned of few shapes in one of them is known from the others. Pure.
 namespace tilewright {
 
-/// Of fewer shapes or trials nothing is learned: then the nearest speak for themselves (cache/nearest.hpp).
+/// Of fewer shapes or trials nothing is learned: then the nearest speak for themselves (cache/predict/nearest.hpp).
 constexpr std::size_t kFewestShapesToLearn = 16;
 constexpr std::size_t kFewestTrialsToLearn = 256;
 /// For each shape of a spec, on average: winners alone teach that everything is good.

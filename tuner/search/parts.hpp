@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "cache/nearest.hpp"
+#include "cache/predict/nearest.hpp"
 
 namespace tilewright {
 

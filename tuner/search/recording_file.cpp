@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright {

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "cache/nearest.hpp"
+#include "cache/predict/nearest.hpp"
 #include "tuner/search/drawn_shapes.hpp"
 #include "tuner/search/lessons.hpp"
 #include "tuner/search/spares.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/choose.hpp"
+#include "cache/serve/choose.hpp"
 #include "cache/store/store.hpp"
 
 /// What a shape would have lost, had it not been tuned: it is left out, served by match from the rest, and what served it is

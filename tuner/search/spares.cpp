@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/search/drawn_shapes.hpp"
 
 namespace tilewright {

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "cache/combinations.hpp"
-#include "cache/interface.hpp"
-#include "cache/nearest.hpp"
-#include "cache/winner_source.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/plan/combinations.hpp"
+#include "cache/predict/nearest.hpp"
+#include "cache/serve/winner_source.hpp"
 
 /// Spares: configs whose binaries are worth having for shapes that nobody tuned. A binary with specialised dims serves one
 /// value of them, and the winners without are few and fit their shapes. So shapes are drawn between and around those that
-/// were tuned, and configs are taken that are expected (cache/nearest.hpp) to serve many of them well; then those that were seen
+/// were tuned, and configs are taken that are expected (cache/predict/nearest.hpp) to serve many of them well; then those that were seen
 /// to be nearly the best at a tuned shape, which may well be the best of its neighbours. Measures nothing.
 namespace tilewright {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilewright {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/bench/bench.hpp"
 #include "tuner/search/knowledge.hpp"
 #include "tuner/search/tiles.hpp"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cache/config.hpp"
-#include "cache/interface.hpp"
-#include "cache/problem.hpp"
+#include "cache/model/config.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
 
 /// How the work of a problem is cut into tiles, as far as the names of parameters tell: what a prediction needs beside the
 /// parameters themselves, since whether the last wave of tiles fills the device changes from shape to shape. Pure.

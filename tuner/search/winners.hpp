@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/search/knowledge.hpp"
 
 /// The rule that names winners (docs/tuning.md). It depends on the trials, their order and the neighbours' winners alone,

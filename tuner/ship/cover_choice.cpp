@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/ship/set_cover.hpp"
 
 namespace tilewright {

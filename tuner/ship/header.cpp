@@ -12,10 +12,10 @@
 #include <set>
 #include <utility>
 
-#include "cache/error.hpp"
-#include "cache/plan.hpp"
-#include "cache/plan_map.hpp"
-#include "cache/version.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "cache/plan/plan.hpp"
+#include "cache/plan/plan_map.hpp"
 #include "tuner/search/spares.hpp"
 
 namespace tilewright {

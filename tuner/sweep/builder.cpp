@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "tuner/sweep/turn.hpp"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/bench/bench.hpp"
 #include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cache/error.hpp"
-#include "cache/store/records.hpp"
+#include "cache/base/error.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/device/device.hpp"
 
 /// What a failed device call means for a trial and for the sweep.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/plan.hpp"
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
+#include "cache/plan/plan.hpp"
 
 /// What a compiled config needs against what the device has: judged from the compiler's figures, before anything is
 /// loaded. Pure.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
 #include "tuner/sweep/ceiling.hpp"
 
 namespace tilewright {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// What a sweep needs to know of winners that are judged anew (revalidate.hpp). Values.
 namespace tilewright {

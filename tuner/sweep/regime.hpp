@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 
 /// From winners of the burst to winners under load (docs/tuning.md). Pure.
 namespace tilewright {

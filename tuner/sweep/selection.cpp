@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 
 namespace tilewright {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "cache/traffic.hpp"
+#include "cache/plan/traffic.hpp"
 #include "tuner/sweep/ceiling.hpp"
 
 namespace tilewright {

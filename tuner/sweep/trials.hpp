@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/bench/bench.hpp"
 #include "tuner/compile/compiler.hpp"
 #include "tuner/definition/definition.hpp"

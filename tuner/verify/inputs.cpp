@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "cache/error.hpp"
-#include "cache/formula/arithmetic.hpp"
+#include "cache/base/error.hpp"
+#include "cache/model/formula/arithmetic.hpp"
 #include "tuner/definition/samples.hpp"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"
 #include "tuner/device/tensor_tools.hpp"

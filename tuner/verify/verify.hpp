@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/records.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/verify/inputs.hpp"
 
 /// Is a config right? Every element within atol + rtol·|ref| of a reference that accumulates in fp64, the norm-wise

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

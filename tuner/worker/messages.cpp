@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

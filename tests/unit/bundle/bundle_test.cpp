@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/bundle/bundle.hpp"
+#include "cache/store/bundle/bundle.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "cache/bundle/bundle_keys.hpp"
-#include "cache/bundle/container.hpp"
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
+#include "cache/store/bundle/bundle_keys.hpp"
+#include "cache/store/bundle/container.hpp"
 #include "cache/store/transfer.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 

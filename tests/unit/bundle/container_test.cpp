@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/bundle/container.hpp"
+#include "cache/store/bundle/container.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

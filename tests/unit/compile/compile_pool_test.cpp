@@ -6,7 +6,7 @@
 #include <atomic>
 #include <set>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

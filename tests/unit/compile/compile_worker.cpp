@@ -7,7 +7,7 @@
 #include <new>
 #include <thread>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/compile/compiler_processes.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/compile/nvrtc_search.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

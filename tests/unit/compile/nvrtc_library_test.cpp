@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

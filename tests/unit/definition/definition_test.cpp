@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "helpers.hpp"
 
 namespace tilewright::test {

@@ -5,7 +5,7 @@
 
 #include <regex>
 
-#include "cache/plan_scope.hpp"
+#include "cache/plan/plan_scope.hpp"
 #include "helpers.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/reading/device_code.hpp"

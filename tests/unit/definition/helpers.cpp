@@ -7,7 +7,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::test {
 

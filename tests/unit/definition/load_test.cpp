@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "helpers.hpp"
 
 namespace tilewright::test {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "helpers.hpp"
 
 namespace tilewright::test {

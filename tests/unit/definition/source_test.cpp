@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "helpers.hpp"
 #include "tuner/definition/space.hpp"
 

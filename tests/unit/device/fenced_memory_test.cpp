@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/launch/recording_driver/recording.hpp"
 
 namespace tilewright::cuda {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 
 namespace tilewright::test {

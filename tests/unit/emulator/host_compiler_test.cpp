@@ -12,7 +12,7 @@
 #include <memory>
 #include <thread>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 #include "tuner/process/subprocess.hpp"
 

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "cache/device_facts.hpp"
+#include "cache/base/version.hpp"
 #include "cache/driver/shared_library.hpp"
 #include "cache/launch/jit_abi.hpp"
+#include "cache/model/device_facts.hpp"
 #include "cache/store/codecs.hpp"
-#include "cache/version.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tuner/definition/catalogue.hpp"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "cache/formula/formula.hpp"
+#include "cache/model/formula/formula.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 
 namespace tilewright::test {

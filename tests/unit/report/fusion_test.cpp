@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/unit/report/tried_problems.hpp"
 #include "tests/unit/store/fixture.hpp"
 #include "tuner/definition/catalogue.hpp"

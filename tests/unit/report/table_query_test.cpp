@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright {

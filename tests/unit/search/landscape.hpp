@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/bench/bench.hpp"
 #include "tuner/search/search.hpp"
 

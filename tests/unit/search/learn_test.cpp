@@ -9,7 +9,7 @@
 #include <cmath>
 #include <set>
 
-#include "cache/losses.hpp"
+#include "cache/predict/losses.hpp"
 #include "tests/launch/sample_cache.hpp"
 
 namespace tilewright {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "cache/nearest.hpp"
+#include "cache/predict/nearest.hpp"
 #include "tuner/search/drawn_shapes.hpp"
 
 namespace tilewright::test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tuner/search/recording_file.hpp"
 #include "tuner/search/replay.hpp"

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <variant>
 
-#include "cache/plan.hpp"
+#include "cache/plan/plan.hpp"
 #include "tests/launch/sample_cache.hpp"
-#include "tests/unit/cache/hand_made_model.hpp"
+#include "tests/unit/predict/hand_made_model.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {

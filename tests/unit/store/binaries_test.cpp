@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "cache/store/codecs.hpp"
 
 namespace tilewright {

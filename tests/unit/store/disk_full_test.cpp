@@ -9,8 +9,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "cache/store/database.hpp"
-#include "cache/store/faults.hpp"
+#include "cache/store/sqlite/database.hpp"
+#include "cache/store/sqlite/faults.hpp"
 #include "fixture.hpp"
 
 namespace tilewright {

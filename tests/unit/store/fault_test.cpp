@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which a file can be no good: what is said, and that nothing was touched.
-#include "cache/store/faults.hpp"
+#include "cache/store/sqlite/faults.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>

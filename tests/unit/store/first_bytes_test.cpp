@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/store/first_bytes.hpp"
+#include "cache/store/sqlite/first_bytes.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

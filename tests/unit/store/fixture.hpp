@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "cache/store/store.hpp"
 #include "tests/temporary_folder.hpp"
 

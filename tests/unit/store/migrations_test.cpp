@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/store/migrations.hpp"
+#include "cache/store/sqlite/migrations.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <array>
 
 #include "cache/store/codecs.hpp"
-#include "cache/store/database.hpp"
+#include "cache/store/sqlite/database.hpp"
 #include "fixture.hpp"
 
 namespace tilewright {

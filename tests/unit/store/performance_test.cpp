@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "cache/match.hpp"
+#include "cache/serve/match.hpp"
 #include "fixture.hpp"
 
 namespace tilewright {

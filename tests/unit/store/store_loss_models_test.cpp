@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "cache/store/binaries.hpp"
-#include "cache/store/database.hpp"
-#include "cache/store/migrations.hpp"
+#include "cache/store/sqlite/database.hpp"
+#include "cache/store/sqlite/migrations.hpp"
 #include "learned_fixture.hpp"
 
 namespace tilewright {

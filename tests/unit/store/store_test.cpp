@@ -9,7 +9,7 @@
 #include <set>
 #include <type_traits>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "fixture.hpp"
 
 namespace tilewright {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cache/store/database.hpp"
+#include "cache/store/sqlite/database.hpp"
 #include "cache/store/transfer.hpp"
 #include "transfer_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/sweep/forecast.hpp"
 
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/prune/verdict.hpp"
 

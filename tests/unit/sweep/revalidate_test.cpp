@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cache/version.hpp"
+#include "cache/base/version.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/sweep/trial_runner.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/definition/catalogue.hpp"
 
 namespace tilewright {

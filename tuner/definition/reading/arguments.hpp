@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cache/interface.hpp"
+#include "cache/model/interface.hpp"
 #include "tuner/definition/reading/vocabulary.hpp"
 
 /// The arguments of an op: `args` of its definition.

@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::reading {
 namespace {

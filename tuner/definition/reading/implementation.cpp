@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "cache/content_hash.hpp"
+#include "cache/base/content_hash.hpp"
 #include "tuner/definition/reading/fragment.hpp"
 #include "tuner/definition/reading/lets.hpp"
 

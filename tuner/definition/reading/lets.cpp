@@ -7,7 +7,7 @@
 #include <array>
 #include <set>
 
-#include "cache/formula/lexer.hpp"
+#include "cache/model/formula/lexer.hpp"
 
 namespace tilewright::reading {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/formula/source_text.hpp"
+#include "cache/model/formula/source_text.hpp"
 #include "tuner/definition/reading/names.hpp"
 #include "tuner/definition/reading/vocabulary.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/definition/reading/toml_tree.hpp"
 
 /// The mistakes found in one definition so far. Reading goes on after each, so that its author sees all at once.

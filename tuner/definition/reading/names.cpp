@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cache/device_facts.hpp"
+#include "cache/model/device_facts.hpp"
 
 namespace tilewright::reading {
 namespace {

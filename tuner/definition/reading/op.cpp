@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cache/limits.hpp"
+#include "cache/base/limits.hpp"
 
 namespace tilewright::reading {
 namespace {

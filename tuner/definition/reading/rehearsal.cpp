@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "cache/padding.hpp"
-#include "cache/plan.hpp"
+#include "cache/plan/padding.hpp"
+#include "cache/plan/plan.hpp"
 #include "tuner/definition/samples.hpp"
 #include "tuner/definition/space.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cache/device_facts.hpp"
+#include "cache/model/device_facts.hpp"
 #include "tuner/definition/reading/lets.hpp"
 
 namespace tilewright::reading {

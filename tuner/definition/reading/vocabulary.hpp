@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/dtype.hpp"
-#include "cache/formula/formula.hpp"
-#include "cache/interface.hpp"
+#include "cache/model/dtype.hpp"
+#include "cache/model/formula/formula.hpp"
+#include "cache/model/interface.hpp"
 #include "tuner/definition/reading/section.hpp"
 
 /// Which names a formula may use where it stands, and the reading of formulas. A formula of a definition is checked

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/device/cpu/runtime.hpp"
 #include "tuner/process/temporary_folder.hpp"

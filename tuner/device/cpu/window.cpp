@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cache/error.hpp"
+#include "cache/base/error.hpp"
 
 namespace tilewright::emulator {
 namespace {

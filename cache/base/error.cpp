@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace tilewright {
+namespace {
+
+std::string joined(const std::vector<Diagnostic>& mistakes) {
+  std::string text;
+  for (const Diagnostic& mistake : mistakes) {
+    if (!text.empty()) text += '\n';
+    text += mistake.text();
+  }
+  return text;
+}
+
+/// Levenshtein distance, one row at a time.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string Diagnostic::text() const {
+  if (line == 0) return fmt::format("{}: {}", file, message);
+  return fmt::format("{}:{}:{}: {}", file, line, column, message);
+}
+
+DefinitionError::DefinitionError(std::vector<Diagnostic> mistakes)
+    : UsageError(joined(mistakes)), mistakes_(std::move(mistakes)) {}
+
+std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    // A word of which no letter stays is another word.
+    if (distance < best && distance < std::max(word.size(), candidate.size())) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(word, candidates);
+  if (!nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
+  if (candidates.empty()) return "; there are none";
+  return fmt::format("; known: {}", fmt::join(candidates, ", "));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "cache/model/formula/lexer.hpp"
+#include "cache/model/formula/source_text.hpp"
+#include "cache/model/formula/syntax.hpp"
+
+/// From a formula's tokens to its tree, by precedence climbing. What can be wrong with a formula whatever its names stand
+/// for is found here: structure, unknown functions, number of operands, text outside a comparison.
+namespace tilewright {
+
+/// Throws DefinitionError with the place of the first mistake. A tree is at most 200 nodes deep, so that evaluation
+/// never exhausts a stack.
+[[nodiscard]] Syntax parse_formula(const SourceText& source, const std::vector<Token>& tokens);
+
+}  // namespace tilewright

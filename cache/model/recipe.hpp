@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/model/dtype.hpp"
+#include "cache/model/formula/formula.hpp"
+
+/// How one implementation is judged and launched, as text that outlives the definition file: the store keeps it beside
+/// the binaries, and both tuner and launch library plan from it (cache/plan/plan.hpp). Everything that needs a compiler
+/// (source, space) stays with the tuner.
+namespace tilewright {
+
+/// One parameter of a kernel, in the order of its signature: "ptr:x", "dim:rows", "scalar:eps", "map:a", "workspace:p",
+/// "value:chunks".
+struct KernelParam {
+  enum class Kind : std::uint8_t { ptr, dim, scalar, map, workspace, value };
+  Kind kind = Kind::ptr;
+  std::string name;
+  friend bool operator==(const KernelParam&, const KernelParam&) = default;
+};
+
+/// "ptr:x", both ways; nothing when the text has no colon, another kind or no name.
+[[nodiscard]] std::string text(const KernelParam& param);
+[[nodiscard]] std::optional<KernelParam> kernel_param_from(std::string_view text);
+
+/// A TMA tensor map over an argument, or over a workspace that an earlier kernel of the config has filled; extents, box and
+/// strides fastest dimension first, as cuTensorMapEncodeTiled has it.
+struct TensorMapRecipe {
+  std::string name;
+  /// Empty: over the workspace.
+  std::string arg;
+  std::vector<Formula> dims;
+  std::vector<Formula> box;
+  /// Bytes between neighbours of dimensions 1…; empty: dense.
+  std::vector<Formula> strides;
+  /// 0 (none), 32, 64 or 128 bytes.
+  Formula swizzle;
+  /// Other than 0: elements of fp32 are rounded to tf32 when they are copied.
+  Formula tf32;
+  /// Empty: over the argument.
+  std::string workspace = {};
+  /// Of a workspace's elements; nothing: the op's dtype. An argument has a type of its own.
+  std::optional<DType> type = std::nullopt;
+  friend bool operator==(const TensorMapRecipe&, const TensorMapRecipe&) = default;
+};
+
+/// Device memory that kernels of one launch share, brought by the launcher.
+struct WorkspaceRecipe {
+  /// When it is set to zeros: never, once after it is allocated, or before each launch.
+  enum class Zero : std::uint8_t { never, once, each };
+  std::string name;
+  Formula bytes;
+  Zero zero = Zero::never;
+  friend bool operator==(const WorkspaceRecipe&, const WorkspaceRecipe&) = default;
+};
+
+/// A whole number that the host computes for kernels: 64 bits, the same for all launches of a problem.
+struct ValueRecipe {
+  std::string name;
+  Formula value;
+  friend bool operator==(const ValueRecipe&, const ValueRecipe&) = default;
+};
+
+/// "never", "once", "each".
+[[nodiscard]] std::string_view name(WorkspaceRecipe::Zero zero) noexcept;
+[[nodiscard]] std::optional<WorkspaceRecipe::Zero> zero_from(std::string_view name) noexcept;
+
+struct KernelRecipe {
+  /// Name of the kernel template in the source.
+  std::string entry;
+  /// The kernel is launched only where this is true; unless said otherwise, everywhere.
+  Formula when = Formula::parse("true");
+  std::vector<KernelParam> params;
+  /// One to three formulas each; x first. `resident_blocks` and `max_active_clusters` may stand in `grid` alone.
+  std::vector<Formula> grid;
+  std::vector<Formula> block;
+  Formula shared_bytes;
+  /// Empty: no cluster.
+  std::vector<Formula> cluster;
+  /// A cluster of more than 8 blocks.
+  bool nonportable_cluster = false;
+  /// Programmatic dependent launch on the kernel before it in this config; ignored for the first.
+  bool pdl = false;
+  friend bool operator==(const KernelRecipe&, const KernelRecipe&) = default;
+};
+
+struct ImplementationRecipe {
+  std::string name;
+  /// Least architecture: "sm_80", or "sm_90a" (exactly that chip); empty: any.
+  std::string requires_arch;
+  /// In the definition's order: the order of a config's canonical text.
+  std::vector<std::string> parameters;
+  std::vector<Formula> constraints;
+  /// Dims that are compile-time constants of a config with static_dims = 1.
+  std::vector<std::string> specialize;
+  /// By dim, how many of its elements a block works on, lanes with nothing to do included; what is not named is not padded.
+  std::map<std::string, Formula> covers;
+  /// Bytes of alignment that an argument's address must have; arguments not named need their element's size.
+  std::map<std::string, Formula> align;
+  std::vector<TensorMapRecipe> maps;
+  std::vector<WorkspaceRecipe> workspaces;
+  std::vector<ValueRecipe> values;
+  std::vector<KernelRecipe> kernels;
+  friend bool operator==(const ImplementationRecipe&, const ImplementationRecipe&) = default;
+};
+
+/// Reading what was written gives an equal recipe; instead of their places in a file, its formulas then name the field
+/// that they stand in ("recipe of onchip: constraints[0]").
+[[nodiscard]] nlohmann::json to_json(const ImplementationRecipe& recipe);
+/// Throws CacheError when the text is not a recipe: a field missing, unknown, or of another kind.
+[[nodiscard]] ImplementationRecipe recipe_from_json(const nlohmann::json& json);
+
+}  // namespace tilewright

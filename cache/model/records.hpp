@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/model/config.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
+#include "cache/model/recipe.hpp"
+
+/// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
+namespace tilewright {
+
+/// What became of one config on one problem. Failures are kept, so that nothing is tried twice; so is, with the reason, that
+/// a config was not tried at all.
+enum class TrialStatus : std::uint8_t {
+  ok,
+  compile_failed,
+  exceeds_limits,
+  wrong_result,
+  timed_out,
+  crashed,
+  pruned,  ///< not tried: a model, or what the compiler said of it, tells that it cannot win
+};
+/// It was tried, and is not ok.
+[[nodiscard]] constexpr bool is_failure(TrialStatus status) noexcept {
+  return status != TrialStatus::ok && status != TrialStatus::pruned;
+}
+[[nodiscard]] std::string_view name(TrialStatus status) noexcept;
+[[nodiscard]] std::optional<TrialStatus> trial_status_from(std::string_view name) noexcept;
+
+/// How a time was taken (docs/measuring.md): rotating cold graph, L2-resident graph, single cold launches.
+enum class MeasureMode : std::uint8_t { cold, hot, events };
+[[nodiscard]] std::string_view name(MeasureMode mode) noexcept;
+[[nodiscard]] std::optional<MeasureMode> measure_mode_from(std::string_view name) noexcept;
+
+/// How long a search looked at a config.
+enum class LookLength : std::uint8_t {
+  brief,  ///< a round or two, to see whether it is worth more
+  whole,  ///< by the stop rule
+  final,  ///< by the stop rule, in turns with the other leaders of its problem
+};
+[[nodiscard]] std::string_view name(LookLength length) noexcept;
+[[nodiscard]] std::optional<LookLength> look_length_from(std::string_view name) noexcept;
+
+/// Versions that a binary or a trial came from; when they differ from those at hand a winner is stale.
+struct Versions {
+  /// CUDA driver's version as the driver API gives it (13000), 0 on the emulator.
+  int driver = 0;
+  /// "NVRTC 13.0" or "g++ 12.2.0".
+  std::string compiler;
+  /// Of Tilewright.
+  std::string tilewright;
+  friend bool operator==(const Versions&, const Versions&) = default;
+};
+
+/// What the compiler said of one kernel of a binary.
+struct KernelFacts {
+  std::string entry;
+  /// The name to load it by.
+  std::string symbol;
+  int registers = 0;
+  int spill_store_bytes = 0;
+  int spill_load_bytes = 0;
+  int local_bytes = 0;
+  int static_shared_bytes = 0;
+  friend bool operator==(const KernelFacts&, const KernelFacts&) = default;
+};
+
+/// One compile, kept by its key (source, implementation, arch, compiler, options), failures included.
+struct Build {
+  /// 32 hexadecimal digits.
+  std::string key;
+  bool ok = false;
+  /// Content hash of the binary; empty when the compile failed.
+  std::string binary_hash;
+  std::vector<KernelFacts> kernels;
+  /// The compiler's whole output.
+  std::string log;
+  std::string compiler;
+  std::string arch;
+  double milliseconds = 0;
+  // For a timeline of the sweep that compiled it, where that is known: the compiler of that sweep, from 0, and when it began,
+  // in microseconds since 1970.
+  std::int64_t sweep = 0;
+  std::optional<int> worker{};
+  std::optional<std::int64_t> began_us{};
+};
+
+/// Readings of the device around a trial; absent where NVML gives none.
+struct DeviceReadings {
+  std::optional<int> sm_clock_mhz;
+  std::optional<int> memory_clock_mhz;
+  std::optional<int> temperature_c;
+  std::optional<int> power_mw;
+  /// Bits of nvmlClocksEventReasons seen during the trial.
+  std::optional<std::uint64_t> throttle_reasons;
+  /// Processes that compute on the GPU besides this one. Not stored: what it means for a trial is its reason.
+  std::optional<int> other_processes{};
+};
+
+/// The statistics of a measurement (docs/measuring.md).
+struct Timing {
+  double median_ns = 0;
+  /// 95 % interval of the median, from per-round values.
+  double low_ns = 0;
+  double high_ns = 0;
+  double min_ns = 0;
+  /// Nanoseconds a launch, one value a round.
+  std::vector<double> rounds_ns;
+  /// Launches in one round, and input sets rotated over.
+  int launches_per_round = 0;
+  int input_sets = 0;
+  /// The same graph of empty kernels: the device's floor.
+  double floor_ns = 0;
+  // Of the device, while it was taken, and what disturbed it in words (empty: nothing). Stored with the trial that it is of.
+  DeviceReadings readings{};
+  std::string disturbed{};
+  /// Within 2× of the floor: the time is the launch's, not the kernel's.
+  [[nodiscard]] bool launch_bound() const noexcept { return floor_ns > 0 && median_ns < 2 * floor_ns; }
+};
+
+/// How far a result was from the reference.
+struct Accuracy {
+  double max_absolute = 0;
+  double max_relative = 0;
+  /// ‖out − ref‖ / ‖ref‖
+  double norm_relative = 0;
+};
+
+/// When a device worked for a trial, for a timeline of its sweep: one phase right behind the other. Microseconds.
+struct Phases {
+  /// Since 1970.
+  std::int64_t began_us = 0;
+  /// Inputs and reference of its problem; 0: they were there.
+  std::int64_t set_up_us = 0;
+  /// Loading included. Of what came to no end, all the time until it was given up.
+  std::int64_t verify_us = 0;
+  /// Of a final: of all that met in it.
+  std::int64_t measure_us = 0;
+  friend bool operator==(const Phases&, const Phases&) = default;
+};
+
+/// One config measured on one problem on one device.
+struct Trial {
+  std::int64_t id = 0;
+  TrialStatus status = TrialStatus::ok;
+  /// Why, in words; of one that was pruned with the figures. Of one that is ok: what disturbed its measurement and could not
+  /// be kept away; empty when nothing did.
+  std::string reason;
+  Config config;
+  MeasureMode mode = MeasureMode::cold;
+  LookLength look = LookLength::whole;
+  /// Every number in it finite.
+  std::optional<Timing> timing;
+  /// May hold NaN and infinity: a wrong result does.
+  std::optional<Accuracy> accuracy;
+  DeviceReadings readings;
+  /// "GPU-…", empty on the emulator.
+  std::string gpu_uuid;
+  Versions versions;
+  /// Build that it ran; empty when there is none.
+  std::string build_key;
+  std::int64_t sweep = 0;
+  std::int64_t measured_at = 0;
+  /// Nothing where the device did nothing, or that is not known.
+  std::optional<Phases> phases{};
+};
+
+/// Why a row stands in the table of winners.
+enum class WinnerRole : std::uint8_t {
+  best,     ///< fastest of all; serves exactly this problem
+  dynamic,  ///< fastest of those without specialised dims; may serve other shapes
+  base,     ///< the op's fallback; serves every shape
+};
+[[nodiscard]] std::string_view name(WinnerRole role) noexcept;
+[[nodiscard]] std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept;
+
+/// Under which conditions the fastest is served (docs/measuring.md): `burst`, where the power limit is not reached, or
+/// `sustained`, after a second of load.
+enum class Regime : std::uint8_t { burst, sustained };
+[[nodiscard]] std::string_view name(Regime regime) noexcept;
+[[nodiscard]] std::optional<Regime> regime_from(std::string_view name) noexcept;
+
+/// A config's time under load.
+struct Sustained {
+  Config config;
+  double median_ns = 0;
+  double low_ns = 0;
+  double high_ns = 0;
+  /// Right afterwards; 0 where unknown.
+  int sm_clock_mhz = 0;
+  int power_mw = 0;
+  std::uint64_t throttle_reasons = 0;
+  friend bool operator==(const Sustained&, const Sustained&) = default;
+};
+
+/// How a winner was chosen among the configs of its problem (docs/tuning.md).
+struct Choice {
+  /// What ranked the finalists. The trial, its time and its interval are of burst in either.
+  Regime regime = Regime::burst;
+  /// The finalists under load, fastest first; empty where that was never asked.
+  std::vector<Sustained> sustained;
+  /// Timed in turns with the winner at the end; the winner included. 0: there was no final.
+  int finalists = 0;
+  /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.
+  double margin_low = 0;
+  double margin_high = 0;
+  /// What could not be told apart from the fastest, the winner left out, fastest first.
+  std::vector<Config> tied;
+  /// Of several tied: the shape key of the neighbour whose winner decided; empty: the definition's order did.
+  std::string tie_broken_by;
+  /// Configs that were not looked at, or not to the end, by reason.
+  std::map<std::string, int> pruned;
+  /// What of the space is no config for the problem on the device, and none of those considered, by the rule that forbids it: a
+  /// constraint of the definition, or a limit of the device.
+  std::map<std::string, std::int64_t> forbidden{};
+  /// Seconds since 1970; 0: before this was recorded.
+  std::int64_t at = 0;
+  /// Something had changed since, and those that led were timed again, no others: it is the fastest of them. All that is not of
+  /// the final is the search's before.
+  struct Recheck {
+    std::int64_t at = 0;
+    int leaders = 0;
+    std::string why;
+    friend bool operator==(const Recheck&, const Recheck&) = default;
+  };
+  std::optional<Recheck> recheck{};
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+
+/// The config served for a problem on a device, with what justifies it.
+struct Winner {
+  WinnerRole role = WinnerRole::best;
+  Trial trial;
+  /// The next best config and its median over the winner's; nothing when there was no other.
+  std::optional<Config> runner_up;
+  std::optional<double> runner_up_ratio;
+  /// Median of the base's trial; nothing when the base failed.
+  std::optional<double> base_ns;
+  int configs_considered = 0;
+  int configs_failed = 0;
+  std::string strategy;
+  Choice choice;
+};
+
+/// Identifies a problem on a device under one interface: the key of trials and winners.
+struct ProblemKey {
+  Problem problem;
+  std::string interface_hash;
+  std::string device_fingerprint;
+};
+
+/// A winner with all that it is of.
+struct WinnerRow {
+  Problem problem;
+  std::string interface_hash;
+  std::string implementation_hash;
+  DeviceFacts device;
+  MeasureMode mode = MeasureMode::cold;
+  Winner winner;
+};
+
+/// What is known of one config on one shape, in short.
+struct KnownConfig {
+  std::string implementation_hash;
+  Config config;
+  /// 0: nobody timed it here; then it is a spare, or failed.
+  double median_ns = 0;
+  /// The role in which it is a winner here; nothing: it is none.
+  std::optional<WinnerRole> role;
+  /// Its binary is kept, though it is no winner.
+  bool has_binary = false;
+  /// Its binary is kept for shapes around that were not tuned.
+  bool is_spare = false;
+  /// Its newest try here went wrong.
+  bool has_failed = false;
+
+  [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
+};
+
+/// The reason of a trial of the status `pruned` that keeps a spare: a config without specialised dims, compiled for shapes
+/// around that were not tuned.
+inline constexpr std::string_view kSpare = "compiled for shapes around that were not tuned";
+[[nodiscard]] bool is_spare(const Trial& trial) noexcept;
+/// Such a trial of a config. Where the config was timed at this shape, of the versions of that: it does not count as newer.
+/// Where it was not, of none, so that no sweep takes it for something tried.
+[[nodiscard]] Trial spare_mark(const Trial& of);
+
+/// What is known of a tuned shape, for those near it.
+struct KnownShape {
+  /// In the interface's order.
+  std::vector<std::int64_t> dims;
+  std::vector<KnownConfig> configs;
+};
+
+/// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.
+struct Ceiling {
+  /// Read plus written.
+  std::int64_t bytes = 0;
+  /// Bytes read for each one written: 1 for a copy, 2 or 3 for the sum of so many inputs.
+  int reads = 1;
+  MeasureMode mode = MeasureMode::cold;
+  std::optional<double> memcpy_ns{};
+  std::optional<double> copy_op_ns{};
+  std::string gpu_uuid{};
+  std::int64_t measured_at = 0;
+  /// The faster of the two; 0 when neither is there.
+  [[nodiscard]] double best_ns() const noexcept;
+};
+
+/// What every device computes with; tensor cores have a unit for each type of operands, such as "tensor_bf16".
+inline constexpr std::string_view kFp32 = "fp32";
+
+/// How fast a unit of a device computes, by multiply-adds that need no memory; each counts as two operations.
+struct ComputeRate {
+  double flops_per_second = 0;
+  /// The config that reached it, of the op that measures the unit.
+  std::string config{};
+  std::string gpu_uuid{};
+  std::int64_t measured_at = 0;
+  std::string unit{kFp32};
+};
+
+/// A shape that applications asked for and for which they got no exact winner.
+struct Request {
+  /// The whole shape key.
+  std::string shape_key;
+  std::string device_fingerprint;
+  /// How often it was asked for.
+  std::int64_t count = 1;
+  std::int64_t first_at = 0;
+  std::int64_t last_at = 0;
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// A definition's part that the store keeps: what launching needs, by hash.
+struct StoredImplementation {
+  std::string hash;
+  ImplementationRecipe recipe;
+};
+
+}  // namespace tilewright

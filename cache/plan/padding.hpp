@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "cache/model/config.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/problem.hpp"
+#include "cache/model/recipe.hpp"
+
+/// How much of a config's blocks has nothing to do, as its recipe's `covers` says: what makes a config that is good at 4096
+/// columns bad at 4100, and no dim or parameter tells. Pure.
+namespace tilewright {
+
+/// What blocks work on over what is asked, a product over the dims that the recipe says a cover of: 8 where 128 rows are
+/// covered for 16; 1 where it says nothing. Throws DefinitionError for a cover that cannot be evaluated or is not positive.
+[[nodiscard]] double padding_of(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                                const DeviceFacts& device);
+
+/// The same, and 1 for a cover that has no value at this shape.
+[[nodiscard]] double padding_or_none(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                                     const DeviceFacts& device);
+
+/// The recipe of an implementation, by its hash; it stays where it is.
+using RecipeOf = std::function<const ImplementationRecipe&(const std::string& hash)>;
+
+/// The natural logarithm of a config's padding at a shape of the op.
+using LogPadding = std::function<double(const std::string& implementation_hash, const Config& config,
+                                        std::span<const std::int64_t> dims)>;
+
+/// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through, and a
+/// cover that has no value at some shape pads nothing there. Keeps a reference to `device`.
+[[nodiscard]] LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device);
+
+}  // namespace tilewright

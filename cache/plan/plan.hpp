@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cache/model/config.hpp"
+#include "cache/model/device_facts.hpp"
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
+#include "cache/model/recipe.hpp"
+
+/// From a config and a problem to a launch: the one place where constraints are judged and launch formulas evaluated,
+/// for the tuner and for the launch library. Pure: touches no device, and may be called by any thread.
+///
+/// Formulas see the problem (dims, `dtype`, attributes), the config's parameters and the device's facts; grid formulas
+/// also `resident_blocks` and `max_active_clusters`, since a kernel's block, cluster and shared memory are known by then.
+/// An argument's `shape` and `when` see the problem alone.
+namespace tilewright {
+
+using Extent = std::array<std::uint32_t, 3>;
+[[nodiscard]] constexpr std::int64_t volume(const Extent& extent) noexcept {
+  return std::int64_t{extent[0]} * extent[1] * extent[2];
+}
+
+/// A parameter of a planned kernel. `index` points, by kind: ptr and scalar, into LaunchPlan::args; dim, into the
+/// problem's dims; map, into LaunchPlan::maps; workspace, into LaunchPlan::workspaces; value, into LaunchPlan::values.
+struct PlannedParam {
+  /// The index of a ptr, scalar or map whose argument this problem's attributes leave out. A kernel keeps one signature
+  /// whatever the attributes are, so it is then launched with a null pointer, a scalar 0, a map of zeros.
+  static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
+
+  KernelParam::Kind kind = KernelParam::Kind::ptr;
+  std::size_t index = 0;
+
+  [[nodiscard]] bool is_absent() const noexcept { return index == kAbsent; }
+  friend bool operator==(const PlannedParam&, const PlannedParam&) = default;
+};
+
+struct PlannedKernel {
+  std::string entry;
+  Extent grid{1, 1, 1};
+  Extent block{1, 1, 1};
+  /// {1,1,1}: no cluster.
+  Extent cluster{1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  /// A cluster of more than 8 blocks is allowed.
+  bool nonportable_cluster = false;
+  /// May start before the kernel in front of it ends: never so for the first, nor before sm_90 or on the emulator.
+  bool pdl = false;
+  std::vector<PlannedParam> params;
+};
+
+/// A tensor map to be encoded for the address of an argument or of a workspace; fastest dimension first.
+struct PlannedMap {
+  enum class Over : std::uint8_t { arg, workspace };
+
+  std::string name;
+  Over over = Over::arg;
+  /// Into LaunchPlan::args or LaunchPlan::workspaces.
+  std::size_t index = 0;
+  DType type = DType::f32;
+  std::vector<std::uint64_t> dims;
+  /// Bytes, one fewer than dims.
+  std::vector<std::uint64_t> strides;
+  std::vector<std::uint32_t> box;
+  /// 0 (none), 32, 64 or 128 bytes.
+  std::uint32_t swizzle = 0;
+  /// Copies round fp32 to tf32, to the nearest.
+  bool tf32 = false;
+};
+
+/// Memory to be brought for a launch, at a multiple of 256 bytes; with 0 bytes a null pointer will do.
+struct PlannedWorkspace {
+  std::string name;
+  std::size_t bytes = 0;
+  WorkspaceRecipe::Zero zero = WorkspaceRecipe::Zero::never;
+};
+
+struct PlannedValue {
+  std::string name;
+  std::int64_t value = 0;
+};
+
+/// An argument that this problem's attributes call for, in call order.
+struct PlannedArg {
+  std::string name;
+  ArgRole role = ArgRole::in;
+  DType type = DType::f32;
+  std::vector<std::int64_t> shape;
+  /// Of all elements of the tensor; of the value for a scalar.
+  std::size_t bytes = 0;
+  /// Bytes; the address must be a multiple, and so must the pitch of a pitched tensor. 1 for scalars.
+  std::size_t alignment = 1;
+  /// Those of the arguments here that this one may be.
+  std::vector<std::string> alias;
+  /// The scalar among the arguments that is this tensor's row pitch in elements; nothing: it is dense.
+  std::optional<std::size_t> pitch;
+};
+
+/// Kernels whose `when` is false are left out, and so are the maps, workspaces and values that only they use.
+struct LaunchPlan {
+  /// In launch order, one at least.
+  std::vector<PlannedKernel> kernels;
+  /// As from plan_args, with the alignment that this config needs.
+  std::vector<PlannedArg> args;
+  std::vector<PlannedMap> maps;
+  std::vector<PlannedWorkspace> workspaces;
+  std::vector<PlannedValue> values;
+};
+
+/// Why a config cannot serve a problem on a device.
+struct Illegal {
+  /// "constraint `cols % vec == 0` is false (cols=1001, vec=8)", "needs sm_90a; the device is sm_80"…
+  std::string reason;
+  /// What was broken, the same for every config and problem: "constraint `cols % vec == 0`". For counting.
+  std::string rule;
+};
+
+/// What only a loaded kernel can answer; given for plans that will be launched.
+struct Residency {
+  /// Blocks of this kernel that can be resident on the whole device at once.
+  std::function<std::int64_t(const PlannedKernel&)> resident_blocks;
+  /// Clusters that can be active at once.
+  std::function<std::int64_t(const PlannedKernel&)> max_active_clusters;
+};
+
+/// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent may
+/// be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch is no i64 scalar,
+/// and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
+[[nodiscard]] std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem);
+
+/// Bytes of all arguments together; `args` must be from plan_args or make_plan.
+[[nodiscard]] std::size_t total_bytes(std::span<const PlannedArg> args) noexcept;
+
+/// Judges the config, then evaluates its launch. Illegal, with the first reason in this order, are: an architecture that
+/// the device does not have; a constraint that is false; then kernel by kernel a block, shared memory, cluster (sm_90; at
+/// most 8 blocks, 16 where nonportable) or grid beyond the limits of CUDA or of the device, a grid that its cluster does
+/// not divide, a tensor map that the hardware does not take or whose workspace is too small for it, and a workspace of
+/// negative size; no kernel at all; and an
+/// alignment that is not a power of two. An argument with a tensor map needs 16 bytes of alignment at least.
+/// Without a `residency`, formulas that ask for one see 1 block an SM and 1 cluster: good enough to judge legality, never
+/// to launch. Throws DefinitionError for formulas that cannot be evaluated (overflow, unknown name) and for a recipe that
+/// names what does not exist, since those are the definition's mistakes and not the config's; UsageError as plan_args,
+/// and for a config that is not of this recipe (its parameters must all be there, in the recipe's order).
+[[nodiscard]] std::variant<LaunchPlan, Illegal> make_plan(const OpInterface& interface,
+                                                          const ImplementationRecipe& recipe, const Config& config,
+                                                          const Problem& problem, const DeviceFacts& device,
+                                                          const Residency* residency = nullptr);
+
+}  // namespace tilewright

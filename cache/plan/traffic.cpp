@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/plan/traffic.hpp"
+
+#include <cmath>
+
+#include "cache/plan/plan.hpp"
+
+namespace tilewright {
+
+Traffic traffic_of(const OpInterface& interface, const Problem& problem) {
+  Traffic traffic;
+  // Planning judges overflow; what is added here cannot be more than what it added.
+  for (const PlannedArg& arg : plan_args(interface, problem)) {
+    if (arg.role == ArgRole::scalar) continue;
+    auto bytes = static_cast<std::int64_t>(size_of(arg.type));
+    for (const std::int64_t extent : arg.shape) bytes *= extent;
+    if (arg.role != ArgRole::out) traffic.read += bytes;
+    if (arg.role != ArgRole::in) traffic.written += bytes;
+  }
+  return traffic;
+}
+
+int nearest_reads(const Traffic& traffic) noexcept {
+  const double read = static_cast<double>(traffic.read);
+  const double written = static_cast<double>(traffic.written);
+  int nearest = 1;
+  for (int reads = 2; reads <= kMostReads; ++reads) {
+    // Compared without a division: what writes nothing reads as often as there are inputs.
+    if (std::abs(read - reads * written) < std::abs(read - nearest * written)) nearest = reads;
+  }
+  return written > 0 ? nearest : traffic.read > 0 ? kMostReads : 1;
+}
+
+}  // namespace tilewright

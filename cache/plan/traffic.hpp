@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "cache/model/interface.hpp"
+#include "cache/model/problem.hpp"
+
+/// In which direction a problem's bytes go, judged by its arguments: a memory that only reads is faster than one that
+/// also writes, so a ceiling must read and write in the problem's own ratio. Pure functions.
+namespace tilewright {
+
+/// Of the arguments that the problem has, small vectors included; what pitched rows skip does not count.
+struct Traffic {
+  std::int64_t read = 0;
+  std::int64_t written = 0;
+};
+[[nodiscard]] Traffic traffic_of(const OpInterface& interface, const Problem& problem);
+
+/// The most inputs that the `copy` op sums.
+inline constexpr int kMostReads = 3;
+/// How many bytes a ceiling should read for each one that it writes: the whole number from 1 to kMostReads that is nearest
+/// to the traffic's ratio, the smaller of two that are.
+[[nodiscard]] int nearest_reads(const Traffic& traffic) noexcept;
+
+}  // namespace tilewright

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/predict/features.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <variant>
+
+#include "cache/base/error.hpp"
+#include "cache/plan/padding.hpp"
+#include "cache/plan/plan.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Of the launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is idle in them, the
+/// same with the padding, elements and bytes of a block, elements of a thread, and threads that a multiprocessor has in all.
+constexpr std::size_t kOfLaunch = 13;
+/// Of a dim: its length, and what power of two divides it.
+constexpr std::size_t kOfDim = 2;
+/// A length that 2 to the power of this divides is as good as one that more divides.
+constexpr int kMostAlignment = 8;
+/// What CUDA takes of a multiprocessor's shared memory for each block, beside the block's own.
+constexpr std::int64_t kReservedShared = 1024;
+constexpr std::int64_t kMostBlocksOfSm = 32;
+/// More waves are as good as no waves.
+constexpr double kMostWaves = 64;
+
+constexpr std::string_view kDtype = "dtype";
+
+double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
+
+/// A launch as if the device held any number of blocks, so that the grid tells of all work there is.
+std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const ImplementationRecipe& recipe,
+                                           const Config& config, const Problem& problem, const DeviceFacts& device) {
+  constexpr std::int64_t kAny = std::int64_t{1} << 31;
+  const auto any = [](const PlannedKernel&) { return kAny; };
+  const Residency residency{any, any};
+  auto planned = make_plan(interface, recipe, config, problem, device, &residency);
+  // A grid of just what is resident.
+  if (std::holds_alternative<Illegal>(planned)) planned = make_plan(interface, recipe, config, problem, device);
+  if (std::holds_alternative<Illegal>(planned)) return std::nullopt;
+  return std::get<LaunchPlan>(std::move(planned));
+}
+
+/// Blocks of a kernel that the device holds at once, as far as threads and shared memory tell.
+double held_at_once(const PlannedKernel& kernel, const DeviceFacts& device, double& of_sm) {
+  const std::int64_t threads = std::max<std::int64_t>(1, volume(kernel.block));
+  std::int64_t blocks = kMostBlocksOfSm;
+  if (device.max_threads_per_sm > 0) blocks = std::min(blocks, device.max_threads_per_sm / threads);
+  if (device.shared_per_sm > 0) {
+    blocks = std::min(blocks, device.shared_per_sm / (std::int64_t{kernel.shared_bytes} + kReservedShared));
+  }
+  of_sm = static_cast<double>(std::max<std::int64_t>(1, blocks));
+  const std::int64_t cluster = volume(kernel.cluster);
+  return static_cast<double>(std::max<std::int64_t>(1, device.sm_count / cluster) * cluster) * of_sm;
+}
+
+/// The place of a problem's value among all that the attribute may have.
+std::ptrdiff_t place_of(const std::string& attribute, const OpInterface& interface, const OpSpec& spec) {
+  if (attribute == kDtype) return std::ranges::find(interface.dtypes, spec.dtype) - interface.dtypes.begin();
+  const auto declared = std::ranges::find(interface.attributes, attribute, &Attribute::name);
+  const std::string* const value = spec.attribute(attribute);
+  if (declared == interface.attributes.end() || value == nullptr) return 0;
+  return std::ranges::find(declared->values, *value) - declared->values.begin();
+}
+
+}  // namespace
+
+std::size_t FeatureSpace::count() const noexcept {
+  return 1 + parameters.size() + kOfDim * dims + kOfLaunch + attributes.size();
+}
+
+std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface, const std::string& hash,
+                                                   const ImplementationRecipe& recipe, const Config& config,
+                                                   const Problem& problem, const DeviceFacts& device) const {
+  const auto implementation = std::ranges::find(implementations, hash);
+  if (implementation == implementations.end()) return std::nullopt;
+  const auto plan = plan_of_all_work(interface, recipe, config, problem, device);
+  if (!plan) return std::nullopt;
+
+  std::vector<float> features;
+  features.reserve(count());
+  const auto add = [&](double value) { features.push_back(static_cast<float>(value)); };
+  add(static_cast<double>(implementation - implementations.begin()));
+  for (const std::string& name : parameters) {
+    const auto value = std::ranges::find(config.values, name, [](const auto& each) { return each.first; });
+    add(value == config.values.end() ? -1
+                                     : std::log2(1 + static_cast<double>(std::max<std::int64_t>(value->second, 0))));
+  }
+  double elements = 1;
+  for (const auto& [name, length] : problem.dims) {
+    elements *= static_cast<double>(std::max<std::int64_t>(length, 1));
+    add(log2_of(static_cast<double>(length)));
+    add(std::min(kMostAlignment, std::countr_zero(static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1)))));
+  }
+  // Kernels in front of the last prepare its work.
+  const PlannedKernel& kernel = plan->kernels.back();
+  const double padding = padding_or_none(recipe, config, problem, device);
+  const auto blocks = static_cast<double>(volume(kernel.grid));
+  const auto threads = static_cast<double>(std::max<std::int64_t>(1, volume(kernel.block)));
+  double of_sm = 1;
+  const double held = held_at_once(kernel, device, of_sm);
+  const double waves = std::ceil(blocks / held);
+  add(std::log(padding));
+  add(log2_of(blocks));
+  add(log2_of(threads));
+  add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
+  add(log2_of(static_cast<double>(volume(kernel.cluster))));
+  add(of_sm);
+  add(std::min(kMostWaves, blocks / held));
+  add(std::log(waves * held / blocks));
+  add(std::log(padding * waves * held / blocks));
+  add(std::log2(elements * padding / blocks));
+  add(std::log2(static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args))) * padding / blocks));
+  // Of registers, which nobody knows before it is compiled, as much as can be said.
+  add(std::log2(elements * padding / blocks / threads));
+  add(std::log2(blocks / std::max(1, device.sm_count) * threads));
+  for (const std::string& name : attributes) add(static_cast<double>(place_of(name, interface, problem.spec)));
+  return features;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/predict/loss_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cache/base/error.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+
+/// Of the encoding and of the features, whose meaning it does not say.
+constexpr int kVersion = 2;
+
+[[noreturn]] void refuse(const char* why) { throw UsageError(std::string("this is no loss model: ") + why); }
+
+std::int16_t leaf_value(const LossModel::Node& node) {
+  const auto bits = static_cast<std::uint16_t>(node.cut | node.right << 8);
+  std::int16_t value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <class Value>
+std::vector<std::uint8_t> bytes_of(const std::vector<Value>& values) {
+  std::vector<std::uint8_t> bytes(values.size() * sizeof(Value));
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+template <class Value>
+std::vector<Value> values_of(const json& field) {
+  const std::vector<std::uint8_t>& bytes = field.get_binary();
+  if (bytes.size() % sizeof(Value) != 0) refuse("a part of it ends within a value");
+  std::vector<Value> values(bytes.size() / sizeof(Value));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+json known_to_json(const LossModel::Known& known) { return {known.implementation, known.config.text()}; }
+
+}  // namespace
+
+LossModel::LossModel(Parts parts) : parts_(std::move(parts)) { check(); }
+
+LossModel::Node LossModel::leaf(double units) {
+  const auto bits =
+      static_cast<std::uint16_t>(static_cast<std::int16_t>(std::lround(std::clamp(units, -32767.0, 32767.0))));
+  return {kLeaf, static_cast<std::uint8_t>(bits & 0xFF), static_cast<std::uint8_t>(bits >> 8)};
+}
+
+void LossModel::check() const {
+  const std::size_t features = parts_.space.count();
+  // What is counted of very many dims may come out small.
+  if (parts_.space.dims >= kLeaf || features >= kLeaf || parts_.cuts.size() != features)
+    refuse("its features and their cuts differ in number");
+  for (const std::vector<float>& cuts : parts_.cuts) {
+    const bool has_no_number = std::ranges::any_of(cuts, [](float cut) { return std::isnan(cut); });
+    if (cuts.size() > kMostCuts || has_no_number || !std::ranges::is_sorted(cuts))
+      refuse("the cuts of a feature are not in order");
+  }
+  // Configs are sorted by what is expected of them.
+  if (!std::isfinite(parts_.mean) || !std::isfinite(parts_.unit)) refuse("its numbers are not finite");
+  for (const Known& known : parts_.configs) {
+    if (known.implementation >= parts_.space.implementations.size()) refuse("a config has no implementation");
+  }
+  for (std::size_t tree = 0; tree < parts_.roots.size(); ++tree) {
+    const std::size_t first = parts_.roots[tree];
+    const std::size_t end = tree + 1 < parts_.roots.size() ? parts_.roots[tree + 1] : parts_.nodes.size();
+    if (first >= end || end > parts_.nodes.size()) refuse("a tree lies outside of it");
+    for (std::size_t at = first; at < end; ++at) {
+      const Node& node = parts_.nodes[at];
+      if (node.feature == kLeaf) continue;
+      // On either way the next node is behind this one and in this tree, so every way ends.
+      if (node.feature >= features || node.right < 2 || at + node.right >= end) refuse("a tree leads out of itself");
+    }
+  }
+}
+
+double LossModel::loss(std::span<const float> features) const {
+  if (features.size() != parts_.cuts.size()) refuse("it was asked with other features than it has");
+  return losses(features).front();
+}
+
+std::vector<double> LossModel::losses(std::span<const float> features) const {
+  const std::size_t each = parts_.cuts.size();
+  if (features.size() % each != 0) refuse("it was asked with other features than it has");
+  std::vector<std::uint8_t> places(features.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::vector<float>& cuts = parts_.cuts[i % each];
+    places[i] = static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, features[i]) - cuts.begin());
+  }
+  // Tree by tree: the nodes of one stay in the first cache, those of all would not.
+  std::vector<std::int64_t> sums(features.size() / each);
+  for (const std::uint32_t root : parts_.roots) {
+    const std::uint8_t* place = places.data();
+    for (std::int64_t& sum : sums) {
+      const Node* node = &parts_.nodes[root];
+      while (node->feature != kLeaf) node += place[node->feature] <= node->cut ? 1 : node->right;
+      sum += leaf_value(*node);
+      place += each;
+    }
+  }
+  std::vector<double> losses;
+  losses.reserve(sums.size());
+  for (const std::int64_t sum : sums)
+    losses.push_back(double{parts_.mean} + double{parts_.unit} * static_cast<double>(sum));
+  return losses;
+}
+
+std::vector<std::byte> LossModel::encode() const {
+  json configs = json::array();
+  for (const Known& known : parts_.configs) configs.push_back(known_to_json(known));
+  json cuts = json::array();
+  for (const std::vector<float>& each : parts_.cuts) cuts.push_back(json::binary(bytes_of(each)));
+  const json all = {{"version", kVersion},
+                    {"implementations", parts_.space.implementations},
+                    {"parameters", parts_.space.parameters},
+                    {"dims", parts_.space.dims},
+                    {"attributes", parts_.space.attributes},
+                    {"configs", configs},
+                    {"cuts", cuts},
+                    {"nodes", json::binary(bytes_of(parts_.nodes))},
+                    {"roots", json::binary(bytes_of(parts_.roots))},
+                    {"mean", parts_.mean},
+                    {"unit", parts_.unit},
+                    {"shapes", parts_.shapes}};
+  const std::vector<std::uint8_t> bytes = json::to_cbor(all);
+  const auto seen = std::as_bytes(std::span(bytes));
+  return {seen.begin(), seen.end()};
+}
+
+std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
+  try {
+    const json all = json::from_cbor(bytes);
+    if (all.at("version").get<int>() != kVersion) return std::nullopt;
+    Parts parts;
+    all.at("implementations").get_to(parts.space.implementations);
+    all.at("parameters").get_to(parts.space.parameters);
+    all.at("dims").get_to(parts.space.dims);
+    all.at("attributes").get_to(parts.space.attributes);
+    for (const json& known : all.at("configs")) {
+      parts.configs.push_back({known.at(0).get<std::size_t>(), Config::parse(known.at(1).get<std::string>())});
+    }
+    for (const json& cuts : all.at("cuts")) parts.cuts.push_back(values_of<float>(cuts));
+    parts.nodes = values_of<Node>(all.at("nodes"));
+    parts.roots = values_of<std::uint32_t>(all.at("roots"));
+    all.at("mean").get_to(parts.mean);
+    all.at("unit").get_to(parts.unit);
+    all.at("shapes").get_to(parts.shapes);
+    return LossModel(std::move(parts));
+  } catch (const json::exception& bad) {
+    refuse(bad.what());
+  }
+}
+
+bool LossModel::is_newer(std::span<const std::byte> bytes) {
+  try {
+    return json::from_cbor(bytes).at("version").get<int>() > kVersion;
+  } catch (const json::exception& bad) {
+    refuse(bad.what());
+  }
+}
+
+}  // namespace tilewright

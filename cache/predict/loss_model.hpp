@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/model/config.hpp"
+#include "cache/predict/features.hpp"
+
+/// What to expect of configs at shapes that nobody tuned, learned from all trials of an op on a device
+/// (tuner/search/learn.hpp): boosted regression trees over the features of a config at a shape, and the configs that it was
+/// learned of. Values; any thread may ask.
+namespace tilewright {
+
+class LossModel {
+ public:
+  /// A node of a tree, in preorder: a feature below its `cut`-th cut goes to the next node, another to the one `right` further.
+  /// A leaf has kLeaf for a feature, and its value in the other two bytes.
+  struct Node {
+    std::uint8_t feature = 0;
+    std::uint8_t cut = 0;
+    std::uint8_t right = 0;
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  static constexpr std::uint8_t kLeaf = 255;
+  /// The leaf that counts so many units, rounded.
+  [[nodiscard]] static Node leaf(double units);
+  static constexpr std::size_t kMostCuts = 254;
+
+  /// What it was learned of: one that was timed somewhere and failed nowhere, by the place of its hash in the space.
+  struct Known {
+    std::size_t implementation = 0;
+    Config config;
+    friend bool operator==(const Known&, const Known&) = default;
+  };
+
+  struct Parts {
+    FeatureSpace space;
+    std::vector<Known> configs;
+    /// For each feature, ascending.
+    std::vector<std::vector<float>> cuts;
+    std::vector<Node> nodes;
+    /// Where each tree begins.
+    std::vector<std::uint32_t> roots;
+    /// What is expected without a tree, and what a leaf's whole number counts.
+    float mean = 0;
+    float unit = 0;
+    /// Shapes that it was learned from.
+    std::size_t shapes = 0;
+    friend bool operator==(const Parts&, const Parts&) = default;
+  };
+
+  /// Throws UsageError where the parts do not fit together: then a question might never end.
+  explicit LossModel(Parts parts);
+
+  [[nodiscard]] const FeatureSpace& space() const noexcept { return parts_.space; }
+  [[nodiscard]] const std::vector<Known>& configs() const noexcept { return parts_.configs; }
+  [[nodiscard]] std::size_t shapes() const noexcept { return parts_.shapes; }
+
+  /// By how much a config of these features is slower than the best there is, a natural logarithm. As many as the space has.
+  [[nodiscard]] double loss(std::span<const float> features) const;
+  /// The same of any number, whose features lie one after the other. Throws UsageError where the last lacks some.
+  [[nodiscard]] std::vector<double> losses(std::span<const float> features) const;
+
+  /// For caches and bundles, which compress it and keep its hash.
+  [[nodiscard]] std::vector<std::byte> encode() const;
+  /// Reading what was written gives an equal one; nothing for one of a program that knows other features, which is to be learned
+  /// anew. Throws UsageError for what is none.
+  [[nodiscard]] static std::optional<LossModel> decode(std::span<const std::byte> bytes);
+  /// True of one that a newer program has learned. Throws as decode().
+  [[nodiscard]] static bool is_newer(std::span<const std::byte> bytes);
+
+  friend bool operator==(const LossModel&, const LossModel&) = default;
+
+ private:
+  void check() const;
+
+  Parts parts_;
+};
+
+}  // namespace tilewright

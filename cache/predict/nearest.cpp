@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/predict/nearest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "cache/predict/losses.hpp"
+
+namespace tilewright {
+namespace {
+
+/// What is expected where nothing at all is known.
+const double kUnknownLoss = std::log(2.0);
+/// Doublings of a parameter, plus one, that are one step of distance.
+constexpr float kParameterStep = 0.5F;
+constexpr float kStepsToAnotherImplementation = 1;
+/// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is like
+/// nobody is not trusted.
+constexpr double kDoubt = 0.03;
+/// So many shapes are left out, one after the other, to see what promises are worth.
+constexpr std::size_t kLeftOut = 6;
+/// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
+constexpr double kFar = 40;
+
+/// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs less.
+std::vector<double> steps_of(const std::vector<double>& weights) {
+  std::vector<double> steps;
+  for (const double weight : weights) steps.push_back(std::clamp(std::pow(kUsualWeight / weight, 1.0 / 6), 1.0, 2.0));
+  return steps;
+}
+
+}  // namespace
+
+std::vector<ShapeDims> nearest_of(const FlatShapes& shapes, std::span<const std::int64_t> shape, std::size_t most) {
+  if (shapes.dims != shape.size()) return {};
+  // The product of the ratios grows with the sum of their logarithms.
+  std::vector<std::pair<double, std::size_t>> ranked(shapes.count());
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    double ratio = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto own = static_cast<double>(std::max<std::int64_t>(shape[d], 1));
+      const auto other = static_cast<double>(std::max<std::int64_t>(shapes.lengths[i * shapes.dims + d], 1));
+      ratio *= std::max(own, other) / std::min(own, other);
+    }
+    ranked[i] = {ratio, i};
+  }
+  const std::size_t kept = std::min(most, ranked.size());
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end());
+  std::vector<ShapeDims> nearest;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const std::int64_t* first = shapes.lengths.data() + ranked[i].second * shapes.dims;
+    nearest.emplace_back(first, first + shapes.dims);
+  }
+  return nearest;
+}
+
+std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes, std::span<const std::int64_t> shape,
+                                      std::size_t most) {
+  FlatShapes flat{shape.size()};
+  for (const ShapeDims& each : shapes) {
+    if (each.size() == shape.size()) flat.lengths.insert(flat.lengths.end(), each.begin(), each.end());
+  }
+  return nearest_of(flat, shape, most);
+}
+
+double Expectation::distance_to(std::span<const std::int64_t> dims) const {
+  double sum = 0;
+  for (std::size_t d = 0; d < steps_.size(); ++d) {
+    const double steps = doublings(dims[d], shape_[d]) / steps_[d];
+    sum += steps * steps;
+  }
+  return sum;
+}
+
+Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape, LogPadding padding)
+    : shape_(shape.begin(), shape.end()), padding_(std::move(padding)) {
+  const std::vector<Losses> losses = losses_of(known);
+  const std::vector<Losses> paddings = paddings_of(known, losses, padding_);
+  cost_of_padding_ = padding_ ? cost_of_padding(losses, paddings) : 0;
+  steps_ = steps_of(dim_weights(known, losses));
+  std::map<std::string, const KnownConfig*> implementations;
+  for (const KnownShape& each : known) {
+    for (const KnownConfig& config : each.configs) implementations.emplace(config.implementation_hash, &config);
+  }
+  for (const auto& [hash, config] : implementations) {
+    axes_.push_back(hash);
+    for (const auto& value : config->config.values) axes_.push_back(value.first);
+  }
+  std::ranges::sort(axes_);
+  axes_.erase(std::unique(axes_.begin(), axes_.end()), axes_.end());
+  double nearest = std::numeric_limits<double>::infinity();
+  for (std::size_t at = 0; at < known.size(); ++at) {
+    if (!losses[at].empty()) nearest = std::min(nearest, distance_to(known[at].dims));
+  }
+  ByConfig<std::size_t> places;
+  for (std::size_t at = 0; at < known.size(); ++at) {
+    const double away = distance_to(known[at].dims) - nearest;
+    if (away >= kFar) continue;
+    const double weight = std::exp(-away / 2);
+    for (const auto& [config, loss] : losses[at]) {
+      const auto [place, is_new] = places.try_emplace(config, points_.size());
+      if (is_new) points_.push_back({place_of(config.known->implementation_hash, config.known->config)});
+      Point& point = points_[place->second];
+      point.weight += weight;
+      point.lost += weight * (std::min(kMostLoss, loss) - cost_of_padding_ * value_at(paddings[at], config));
+    }
+  }
+}
+
+std::vector<float> Expectation::place_of(const std::string& implementation_hash, const Config& config) const {
+  std::vector<float> place(axes_.size(), 0);
+  const auto axis = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(axes_, name) - axes_.begin());
+  };
+  if (const std::size_t at = axis(implementation_hash); at < axes_.size() && axes_[at] == implementation_hash) {
+    // Two implementations differ in two axes.
+    place[at] = kStepsToAnotherImplementation / std::sqrt(2.0F);
+  }
+  for (const auto& [name, value] : config.values) {
+    const std::size_t at = axis(name);
+    if (at == axes_.size() || axes_[at] != name) continue;
+    place[at] = std::log2(1 + static_cast<float>(std::max<std::int64_t>(value, 0))) / kParameterStep;
+  }
+  return place;
+}
+
+double Expectation::loss(const std::string& implementation_hash, const Config& config) const {
+  const std::vector<float> place = place_of(implementation_hash, config);
+  double all = kDoubt;
+  double lost = kDoubt * kUnknownLoss;
+  for (const Point& point : points_) {
+    double sum = 0;
+    for (std::size_t i = 0; i < place.size() && sum < kFar; ++i) {
+      const float away = place[i] - point.place[i];
+      sum += static_cast<double>(away * away);
+    }
+    if (sum >= kFar) continue;
+    const double weight = std::exp(-sum / 2);
+    all += weight * point.weight;
+    lost += weight * point.lost;
+  }
+  const double padding = cost_of_padding_ > 0 ? padding_(implementation_hash, config, shape_) : 0;
+  return lost / all + cost_of_padding_ * padding;
+}
+
+double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padding) {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t left_out = 0; left_out < std::min(known.size(), kLeftOut); ++left_out) {
+    const KnownShape& at = known[left_out];
+    std::vector<KnownShape> rest = known;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(left_out));
+    ByConfig<bool> timed;
+    for (const KnownShape& shape : rest) {
+      for (const KnownConfig& each : shape.configs) {
+        if (each.was_timed()) timed.emplace(identity(each), true);
+      }
+    }
+    const Expectation expectation(rest, at.dims, padding);
+    const Losses losses = losses_at(at);
+    // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it lost.
+    struct Pick {
+      double promised = std::numeric_limits<double>::infinity();
+      double lost = 0;
+    };
+    Pick picks[2];
+    for (const KnownConfig& each : at.configs) {
+      const auto lost = losses.find(identity(each));
+      if (lost == losses.end() || each.role == WinnerRole::base) continue;
+      Pick& pick = picks[timed.contains(lost->first) ? 1 : 0];
+      const double promised = expectation.loss(each.implementation_hash, each.config);
+      if (promised < pick.promised) pick = {promised, std::min(kMostLoss, lost->second)};
+    }
+    if (!std::isfinite(picks[0].promised) || !std::isfinite(picks[1].promised)) continue;
+    sum += (picks[0].lost - picks[0].promised) - (picks[1].lost - picks[1].promised);
+    ++count;
+  }
+  return count == 0 ? kLeastRisk : std::max(kLeastRisk, sum / count);
+}
+
+std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape,
+                                     const Usable& usable, const std::vector<KnownConfig>& untimed, double risk,
+                                     const LogPadding& padding) {
+  const Expectation expectation(known, shape, padding);
+  std::vector<NearConfig> ranked;
+  std::vector<double> distances;
+  std::vector<bool> timed;
+  ByConfig<std::size_t> places;
+  // Not taken: bases, and untried what failed at a shape around.
+  ByConfig<bool> bases, failed;
+  for (const KnownShape& at : known) {
+    const double away = expectation.distance_to(at.dims);
+    for (const KnownConfig& each : at.configs) {
+      if (each.role == WinnerRole::base) bases.emplace(identity(each), true);
+      if (each.has_failed) failed.emplace(identity(each), true);
+      if (each.has_failed || each.role == WinnerRole::base || !usable(each, at.dims)) continue;
+      const auto [place, is_new] = places.emplace(identity(each), ranked.size());
+      NearConfig origin{at.dims, each.role, each.implementation_hash, each.config, each.role || each.has_binary};
+      if (is_new) {
+        origin.expected_loss = expectation.loss(each.implementation_hash, each.config);
+        ranked.push_back(std::move(origin));
+        distances.push_back(away);
+        timed.push_back(each.was_timed());
+        continue;
+      }
+      if (each.was_timed()) timed[place->second] = true;
+      NearConfig& ranked_before = ranked[place->second];
+      double& away_before = distances[place->second];
+      // A binary counts for more than nearness.
+      if (std::pair(!origin.has_binary, away) >= std::pair(!ranked_before.has_binary, away_before)) continue;
+      origin.expected_loss = ranked_before.expected_loss;
+      ranked_before = std::move(origin);
+      away_before = away;
+    }
+  }
+  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].expected_loss += timed[i] ? 0 : risk;
+  for (const auto& [config, place] : places) {
+    if (!timed[place] && failed.contains(config)) ranked[place].expected_loss = std::numeric_limits<double>::infinity();
+  }
+  std::erase_if(ranked, [](const NearConfig& each) { return std::isinf(each.expected_loss); });
+  for (const KnownConfig& each : untimed) {
+    const Identity config = identity(each);
+    if (known.empty() || bases.contains(config) || failed.contains(config) ||
+        !places.emplace(config, ranked.size()).second)
+      continue;
+    ranked.push_back({known.front().dims, std::nullopt, each.implementation_hash, each.config, false, false,
+                      risk + expectation.loss(each.implementation_hash, each.config)});
+  }
+  // Equal expectations stay in the order of the shapes.
+  std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
+  return ranked;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/serve/winner_source.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cache/predict/losses.hpp"
+#include "cache/predict/nearest.hpp"
+
+namespace tilewright {
+
+std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMode mode, std::size_t most) const {
+  const ShapeDims shape = shape_of(key.problem);
+  return nearest_shapes(tuned_shapes(key, mode), shape, most);
+}
+
+std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
+  std::vector<Server> servers;
+  ByConfig<bool> taken, failed;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.has_failed) failed.emplace(identity(each), true);
+    }
+  }
+  const auto add = [&](const KnownShape& shape, const KnownConfig& each) {
+    if (!each.config.specialised() && !taken.emplace(identity(each), true).second) return;
+    servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
+  };
+  for (const KnownShape& shape : known) {
+    std::set<WinnerRole> roles;
+    for (const KnownConfig& each : shape.configs) {
+      // The first of a role is its winner; a base serves where nothing else does.
+      if (each.role && *each.role != WinnerRole::base && roles.insert(*each.role).second) add(shape, each);
+    }
+  }
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (!each.role && each.is_spare && !failed.contains(identity(each))) add(shape, each);
+    }
+  }
+  return servers;
+}
+
+RecipeOf recipes_of(const WinnerSource& source) {
+  const auto recipes = std::make_shared<std::map<std::string, ImplementationRecipe>>();
+  return [&source, recipes](const std::string& hash) -> const ImplementationRecipe& {
+    if (const auto known = recipes->find(hash); known != recipes->end()) return known->second;
+    // What cannot be read is not remembered.
+    auto stored = source.implementation_by_hash(hash);
+    return recipes->emplace(hash, stored ? std::move(stored->recipe) : ImplementationRecipe{}).first->second;
+  };
+}
+
+}  // namespace tilewright

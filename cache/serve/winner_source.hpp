@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/model/records.hpp"
+#include "cache/plan/padding.hpp"
+#include "cache/predict/loss_model.hpp"
+
+/// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other file
+/// that holds the same. Matching (cache/serve/match.hpp) and the launch library know nothing nearer of it.
+///
+/// Every method reads, may throw CacheError for a file that is damaged or cannot be read, and belongs to one thread at a
+/// time.
+namespace tilewright {
+
+/// A config with a binary that may serve other shapes than its own: a winner, but no base, or a spare.
+struct Server {
+  std::vector<std::int64_t> tuned_for;
+  /// The role in which it is a winner there; nothing: it is a spare.
+  std::optional<WinnerRole> role;
+  std::string implementation_hash;
+  Config config;
+};
+
+/// What was learned of an op on a device, and who is there to serve an op, dtype and attributes: a config without specialised
+/// dims once, others once for each shape.
+struct Learned {
+  std::shared_ptr<const LossModel> model;
+  /// Seconds since 1970.
+  std::int64_t learned_at = 0;
+  std::vector<Server> servers;
+};
+
+/// Configs by the hash of their implementation and their text.
+using ConfigNames = std::set<std::pair<std::string, std::string>>;
+
+class WinnerSource {
+ public:
+  WinnerSource() = default;
+  WinnerSource(const WinnerSource&) = delete;
+  WinnerSource& operator=(const WinnerSource&) = delete;
+  WinnerSource(WinnerSource&&) noexcept = default;
+  WinnerSource& operator=(WinnerSource&&) noexcept = default;
+  virtual ~WinnerSource() = default;
+
+  /// For texts: "the cache /home/me/softmax.db".
+  [[nodiscard]] virtual std::string title() const = 0;
+  /// True when what is read may no longer be what was there when this was opened, or when only opening the path again
+  /// shows what is there.
+  [[nodiscard]] virtual bool changed() const = 0;
+  /// A number that stays while the same file has the same winners, whatever a tuner writes to it meanwhile: another makes it
+  /// worth while to look up again what is served. 0: changed() says all that is known.
+  [[nodiscard]] virtual std::uint64_t winners_state() const { return 0; }
+
+  // What there is.
+  [[nodiscard]] virtual std::vector<std::string> ops() const = 0;
+  [[nodiscard]] virtual std::vector<DeviceFacts> devices() const = 0;
+  /// The newest interface of an op, or the one with the given hash.
+  [[nodiscard]] virtual std::optional<OpInterface> interface_of(const std::string& op) const = 0;
+  [[nodiscard]] virtual std::optional<OpInterface> interface_by_hash(const std::string& hash) const = 0;
+  [[nodiscard]] virtual std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const = 0;
+
+  // Winners, by index alone: the time of the first two does not grow with their number.
+  /// The first winner of a role for this very problem.
+  [[nodiscard]] virtual std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
+                                                           WinnerRole role) const = 0;
+  /// The winner of a role with the newest trial among all problems of the same spec; the dims of `key` play no part.
+  [[nodiscard]] virtual std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
+                                                                WinnerRole role) const = 0;
+  /// The dims of every shape of the spec of `key` that has a best winner on its device; the dims of `key` play no part.
+  [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
+                                                                            MeasureMode mode) const = 0;
+  /// The `most` of them that are nearest to the dims of `key` (nearest_shapes): one look through memory, once they were
+  /// read.
+  [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                                          std::size_t most) const;
+  /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other config,
+  /// where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever attributes, is no spare.
+  [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
+      const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
+
+  /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or since then
+  /// something won that is of an implementation it does not know.
+  [[nodiscard]] virtual std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const = 0;
+
+  /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest trial:
+  /// for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a spare that
+  /// nobody timed here has no timing.
+  [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
+                                                       const std::string& implementation_hash,
+                                                       const Config& config) const = 0;
+
+  // Binaries.
+  [[nodiscard]] virtual std::optional<Build> build(const std::string& key) const = 0;
+  /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
+  [[nodiscard]] virtual std::vector<std::byte> binary(const std::string& content_hash) const = 0;
+};
+
+/// Recipes of a source, which must stay; each is read once. Empty ones for what it does not have.
+[[nodiscard]] RecipeOf recipes_of(const WinnerSource& source);
+
+/// Those of these shapes: winners, then spares that failed at none of them, each in the order of the shapes.
+[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);
+
+}  // namespace tilewright

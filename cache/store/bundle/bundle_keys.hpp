@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cache/model/records.hpp"
+#include "cache/serve/winner_source.hpp"
+
+/// Under which keys a bundle has what, and in which form winners are in it. Shared by writing and reading; private to
+/// cache/store/bundle.
+namespace tilewright::bundle {
+
+inline const std::string kOps = "ops";
+inline const std::string kDevices = "devices";
+[[nodiscard]] std::string op_key(const std::string& op);
+[[nodiscard]] std::string device_key(const std::string& fingerprint);
+[[nodiscard]] std::string interface_key(const std::string& hash);
+[[nodiscard]] std::string implementation_key(const std::string& hash);
+[[nodiscard]] std::string build_key(const std::string& key);
+[[nodiscard]] std::string binary_key(const std::string& hash);
+[[nodiscard]] std::string winner_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
+[[nodiscard]] std::string newest_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
+[[nodiscard]] std::string shapes_key(const ProblemKey& key, MeasureMode mode);
+/// Of the shape with these dims; those of `key` play no part.
+[[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const std::vector<std::int64_t>& dims);
+
+[[nodiscard]] std::string loss_model_key(const ProblemKey& key, MeasureMode mode);
+[[nodiscard]] std::string servers_key(const ProblemKey& key, MeasureMode mode);
+
+// JSON. What is read back is judged: BadRow, or an exception of the JSON library.
+[[nodiscard]] std::string encode_row(const WinnerRow& row);
+/// The device is known by its fingerprint alone.
+[[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
+/// What a bundle has of a config at a shape; the build, where there is one, of what is no winner.
+struct KnownRow {
+  KnownConfig known;
+  std::string build_key{};
+};
+[[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
+[[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
+/// Beside them when it was learned what they are asked by.
+[[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<Server>& servers);
+[[nodiscard]] std::vector<Server> decode_servers(const std::string& text, std::int64_t& learned_at);
+[[nodiscard]] std::string encode_build(const Build& build);
+[[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
+
+}  // namespace tilewright::bundle

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/base/file_facts.hpp"
+
+/// The form of a bundle (docs/cache.md): a file of values that are found by their keys, written once and then only read.
+/// A header with size and check sums, the values, and an index sorted by the hash of the keys. Knows nothing of what the
+/// values mean.
+namespace tilewright {
+
+/// Collects values, then writes the file in one go. For one thread.
+class ContainerWriter {
+ public:
+  /// A later value of the same key takes the place of the former.
+  void put(const std::string& key, std::vector<std::byte> value);
+  void put(const std::string& key, std::string_view text);
+
+  /// Writes the file under another name, brings it to the disk and renames it, so that nobody ever sees a part of it. What
+  /// stands there is replaced. Throws CacheError, and nothing is changed then.
+  void write(const std::filesystem::path& file) const;
+
+ private:
+  std::map<std::string, std::vector<std::byte>> values_;
+};
+
+/// An open container. Opening reads header and index, and judges them whole; each value is read when asked for and judged
+/// by its hash. Nothing is mapped: a file that is cut off meanwhile is an error and no crash. One thread at a time.
+class ContainerReader {
+ public:
+  /// Throws CacheError for a file that is missing, no container, of a newer form, cut off or damaged.
+  explicit ContainerReader(std::filesystem::path file);
+  ContainerReader(ContainerReader&&) noexcept = default;
+  ContainerReader& operator=(ContainerReader&&) noexcept = default;
+
+  /// True when the file begins as one does: for who wants to know what a file is.
+  [[nodiscard]] static bool is_one(const std::filesystem::path& file) noexcept;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_; }
+  /// Nothing when there is no such key. Throws CacheError when the value is damaged.
+  [[nodiscard]] std::optional<std::vector<std::byte>> find(const std::string& key) const;
+  [[nodiscard]] std::optional<std::string> find_text(const std::string& key) const;
+  [[nodiscard]] std::size_t size() const noexcept { return index_.size(); }
+  /// True when another file has taken its place, or it was written to.
+  [[nodiscard]] bool changed() const noexcept { return identity_of(file_) != identity_; }
+  /// Reads every value. Throws CacheError that names the damage.
+  void check() const;
+
+  /// A key's hash and where its value lies.
+  struct Entry {
+    std::array<std::uint64_t, 2> key{};
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t hash = 0;
+  };
+
+ private:
+  struct Close {
+    using pointer = int*;
+    void operator()(int* descriptor) const noexcept;
+  };
+
+  template <class Bytes>
+  [[nodiscard]] std::optional<Bytes> find_as(const std::string& key) const;
+  [[nodiscard]] const Entry* entry(const std::string& key) const noexcept;
+  void read(std::uint64_t offset, std::span<std::byte> into) const;
+
+  std::filesystem::path file_;
+  std::optional<FileIdentity> identity_;
+  std::unique_ptr<int, Close> descriptor_;
+  /// Sorted by key.
+  std::vector<Entry> index_;
+};
+
+}  // namespace tilewright

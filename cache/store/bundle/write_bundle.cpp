@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "cache/store/binaries.hpp"
+#include "cache/store/bundle/bundle.hpp"
+#include "cache/store/bundle/bundle_keys.hpp"
+#include "cache/store/codecs.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+
+class Writing {
+ public:
+  explicit Writing(const Store& from) : from_(from) {}
+
+  void add(const WinnerRow& row) {
+    ++counts_.winners;
+    add_what_it_is_of(row);
+    const bool has_binary = add_binary(row.winner.trial.build_key);
+    if (!has_binary) ++counts_.without_binary;
+    const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+    const WinnerRole role = row.winner.role;
+    const std::string text = bundle::encode_row(row);
+    const std::string own_key = bundle::winner_key(key, row.mode, role);
+    if (own_keys_.insert(own_key).second) out_.put(own_key, text);  // the first of a role
+    // The newest trial has the greatest id.
+    const std::string newest = bundle::newest_key(key, row.mode, role);
+    const auto [place, is_new] = newest_.try_emplace(newest, row.winner.trial.id);
+    if (is_new || row.winner.trial.id > place->second) {
+      place->second = row.winner.trial.id;
+      out_.put(newest, text);
+    }
+    Spec& spec = specs_[bundle::shapes_key(key, row.mode)];
+    Shape& shape = spec.shapes[shape_of(row.problem)];
+    shape.key = key;
+    shape.mode = row.mode;
+    shape.has_best = shape.has_best || role == WinnerRole::best;
+    spec.configs.insert({row.implementation_hash, row.winner.trial.config.text()});
+    shape.rows.push_back({.known = {.implementation_hash = row.implementation_hash,
+                                    .config = row.winner.trial.config,
+                                    .median_ns = row.winner.trial.timing.value_or(Timing{}).median_ns,
+                                    .role = role,
+                                    .has_binary = has_binary}});
+  }
+
+  BundleCounts write(const std::filesystem::path& file) {
+    for (auto& [key, spec] : specs_) add_shapes(key, spec);
+    out_.put(bundle::kOps, json(ops_).dump());
+    json devices = json::array();
+    for (const auto& [fingerprint, facts] : devices_) devices.push_back(json::parse(facts));
+    out_.put(bundle::kDevices, devices.dump());
+    out_.write(file);
+    return counts_;
+  }
+
+ private:
+  struct Shape {
+    ProblemKey key;
+    MeasureMode mode = MeasureMode::cold;
+    bool has_best = false;
+    std::vector<bundle::KnownRow> rows;
+  };
+  struct Spec {
+    std::map<std::vector<std::int64_t>, Shape> shapes;
+    /// What is like spares tells what to expect of them, so with them go all times.
+    bool has_spares = false;
+    /// Implementation and text of all that are winners somewhere.
+    std::set<std::pair<std::string, std::string>> configs;
+  };
+
+  /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares, of all.
+  void add_shapes(const std::string& key, Spec& spec) {
+    json tuned = json::array();
+    std::map<std::vector<std::int64_t>, std::vector<KnownConfig>> known;
+    for (auto& [dims, shape] : spec.shapes) {
+      if (shape.has_best) tuned.push_back(dims);
+      for (KnownShape& at : from_.known_shapes(shape.key, shape.mode, {dims})) known[dims] = std::move(at.configs);
+      for (const KnownConfig& each : known[dims]) {
+        spec.has_spares = spec.has_spares || each.is_spare;
+      }
+    }
+    for (auto& [dims, shape] : spec.shapes) {
+      std::set<std::pair<std::string, std::string>> own;
+      for (const bundle::KnownRow& row : shape.rows) {
+        own.insert({row.known.implementation_hash, row.known.config.text()});
+      }
+      for (const KnownConfig& each : known[dims]) {
+        const std::pair identity(each.implementation_hash, each.config.text());
+        if (each.role || own.count(identity) > 0) continue;
+        if (!spec.has_spares && !each.has_failed && spec.configs.count(identity) == 0) continue;
+        add_implementation(each.implementation_hash);
+        shape.rows.push_back({each, each.is_spare ? spare_binary(shape, each) : std::string()});
+      }
+      out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.rows));
+    }
+    out_.put(key, tuned.dump());
+    add_learned(spec);
+  }
+
+  /// Who serves is of this bundle: of the cache's winners it may have a part.
+  void add_learned(const Spec& spec) {
+    if (spec.shapes.empty()) return;
+    const Shape& any = spec.shapes.begin()->second;
+    const auto learned = from_.learned(any.key, any.mode);
+    if (!learned) return;
+    std::vector<KnownShape> here;
+    for (const auto& [dims, shape] : spec.shapes) {
+      KnownShape& at = here.emplace_back();
+      at.dims = dims;
+      for (const bundle::KnownRow& row : shape.rows) {
+        const bool has_binary = row.known.role ? row.known.has_binary : !row.build_key.empty();
+        if (has_binary || row.known.has_failed) at.configs.push_back(row.known);
+      }
+    }
+    // Of those that never won, too: who compiles may want one.
+    for (const std::string& hash : learned->model->space().implementations) {
+      if (from_.implementation_by_hash(hash)) add_implementation(hash);
+    }
+    out_.put(bundle::loss_model_key(any.key, any.mode), learned->model->encode());
+    out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(learned->learned_at, servers_of(here)));
+  }
+
+  /// Adds the binary of a spare; the key of its build, empty where the cache has none.
+  std::string spare_binary(const Shape& shape, const KnownConfig& spare) {
+    const auto row = from_.timed(shape.key, shape.mode, spare.implementation_hash, spare.config);
+    if (!row) return {};
+    const std::string& key = row->winner.trial.build_key;
+    return add_binary(key) ? key : std::string();
+  }
+
+  void add_what_it_is_of(const WinnerRow& row) {
+    if (interfaces_.insert(row.interface_hash).second) {
+      out_.put(bundle::interface_key(row.interface_hash),
+               encode_interface(from_.interface_by_hash(row.interface_hash).value()));
+    }
+    if (ops_.insert(row.problem.spec.op).second) {
+      out_.put(bundle::op_key(row.problem.spec.op), from_.interface_of(row.problem.spec.op).value().hash());
+    }
+    add_implementation(row.implementation_hash);
+    const std::string fingerprint = row.device.fingerprint();
+    const auto [place, is_new] = devices_.try_emplace(fingerprint);
+    if (is_new) {
+      place->second = encode_facts(row.device);
+      out_.put(bundle::device_key(fingerprint), place->second);
+    }
+  }
+
+  void add_implementation(const std::string& hash) {
+    if (!implementations_.insert(hash).second) return;
+    out_.put(bundle::implementation_key(hash), encode_recipe(from_.implementation_by_hash(hash).value().recipe));
+  }
+
+  /// False where the cache has none.
+  bool add_binary(const std::string& key) {
+    const auto build = key.empty() ? std::nullopt : from_.build(key);
+    if (!build || !build->ok) return false;
+    if (!builds_.insert(key).second) return true;
+    out_.put(bundle::build_key(key), bundle::encode_build(*build));
+    if (!binaries_.insert(build->binary_hash).second) return true;
+    ++counts_.binaries;
+    out_.put(bundle::binary_key(build->binary_hash), compress_binary(from_.binary(build->binary_hash)));
+    return true;
+  }
+
+  const Store& from_;
+  ContainerWriter out_;
+  BundleCounts counts_;
+  std::set<std::string> interfaces_, implementations_, builds_, binaries_, ops_, own_keys_;
+  std::map<std::string, std::string> devices_;
+  std::map<std::string, std::int64_t> newest_;
+  std::map<std::string, Spec> specs_;
+};
+
+}  // namespace
+
+BundleCounts write_bundle(const Store& from, const std::vector<WinnerRow>& winners, const std::filesystem::path& file) {
+  Writing writing(from);
+  for (const WinnerRow& row : winners) writing.add(row);
+  return writing.write(file);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+/// How a cache file is opened. Values.
+namespace tilewright {
+
+enum class StoreAccess : std::uint8_t {
+  read,   ///< must exist; never written, works in a read-only folder
+  write,  ///< created when absent, migrated forward when older
+  copy,   ///< as it is at this moment, in memory: must exist, may be older (the copy is migrated), is never written
+  read_older,  ///< as `read`, and as `copy` where the file is of an older schema
+};
+
+struct StoreOptions {
+  StoreAccess access = StoreAccess::write;
+  /// How long to wait for another writer before giving up with a CacheError that says so.
+  std::chrono::milliseconds busy_timeout{10'000};
+};
+
+}  // namespace tilewright

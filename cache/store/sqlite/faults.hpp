@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SQLiteCpp/Exception.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "cache/base/error.hpp"
+
+/// How a fault of the cache reads: what was being done, to which file, why it failed, what to type next. One place, so
+/// that docs/cache.md and the tests can list every text. The functions build the exception; callers throw it.
+namespace tilewright {
+
+/// "cannot DOING: the cache PATH REASON. ADVICE". `code` is SQLite's extended code, 0 when SQLite was not asked.
+[[nodiscard]] CacheError fault(std::string_view doing, const std::filesystem::path& path, std::string_view reason,
+                               std::string_view advice, int code = 0, CacheFault kind = CacheFault::other);
+
+/// The same for a refusal by SQLite, whose code decides reason and advice. `busy_timeout` is how long was waited.
+[[nodiscard]] CacheError fault(std::string_view doing, const std::filesystem::path& path,
+                               const SQLite::Exception& refusal, std::chrono::milliseconds busy_timeout);
+
+/// For a row that cannot be understood: `what` says which and why.
+[[nodiscard]] CacheError damage(std::string_view doing, const std::filesystem::path& path, std::string_view what,
+                                int code = 0);
+
+/// For a file or a folder that this user may not write.
+[[nodiscard]] CacheError not_writable(std::string_view doing, const std::filesystem::path& path, int code = 0);
+
+/// Advice for a file that is not ours.
+[[nodiscard]] std::string name_another_file(const std::filesystem::path& path);
+
+}  // namespace tilewright

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "cache/version.hpp"
-
-namespace tilewright {
-
-const char* version() noexcept { return TILEWRIGHT_VERSION; }
-
-}  // namespace tilewright

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/predict/loss_model.hpp"
+
+/// Models made by hand, for who asks one and does not learn it.
+namespace tilewright::test {
+
+/// One tree with one cut: who is below it in a feature loses `below`, all others `otherwise`.
+struct OneCut {
+  std::size_t feature = 0;
+  float cut = 0;
+  double below = 0;
+  double otherwise = 0;
+};
+
+/// Configs by the place of their implementation in the space.
+inline LossModel model_of(FeatureSpace space, const OneCut& cut,
+                          const std::vector<std::pair<std::size_t, std::string>>& configs = {},
+                          std::size_t shapes = 16) {
+  constexpr double kUnit = 1.0 / 1024;
+  LossModel::Parts parts;
+  parts.space = std::move(space);
+  for (const auto& [implementation, config] : configs) {
+    parts.configs.push_back({implementation, Config::parse(config)});
+  }
+  parts.cuts.resize(parts.space.count());
+  parts.cuts.at(cut.feature) = {cut.cut};
+  parts.nodes = {{static_cast<std::uint8_t>(cut.feature), 0, 2},
+                 LossModel::leaf(cut.below / kUnit),
+                 LossModel::leaf(cut.otherwise / kUnit)};
+  parts.roots = {0};
+  parts.unit = static_cast<float>(kUnit);
+  parts.shapes = shapes;
+  return LossModel(std::move(parts));
+}
+
+}  // namespace tilewright::test

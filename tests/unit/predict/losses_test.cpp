@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/predict/losses.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "tests/unit/predict/known_shapes.hpp"
+
+namespace tilewright {
+namespace {
+
+using test::by_blocks;
+using test::config;
+using test::kLarge;
+using test::kSmall;
+using test::of_m_alone;
+using test::of_padding;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Losses, are_over_the_fastest_of_the_shape_and_of_what_was_timed_alone) {
+  const KnownShape shape{{8}, {config(kSmall, 100), config(kLarge, 150), config("tiled{block=8}", 0)}};
+  const Losses losses = losses_at(shape);
+  ASSERT_EQ(losses.size(), 2U) << "a time of 0 is none";
+  EXPECT_DOUBLE_EQ(losses.at(identity(shape.configs[0])), 0);
+  EXPECT_DOUBLE_EQ(losses.at(identity(shape.configs[1])), std::log(1.5));
+}
+
+TEST(Losses, a_dim_matters_as_much_as_a_doubling_of_it_costs) {
+  const std::vector<double> weights = dim_weights(of_m_alone());
+  EXPECT_THAT(weights, ElementsAre(DoubleNear(0.7 / 6, 0.03), DoubleNear(0.002, 0.01)))
+      << "six doublings of m cost the most that counts, those of n nothing";
+}
+
+TEST(Losses, where_nothing_is_known_of_ways_all_dims_matter_alike) {
+  EXPECT_THAT(dim_weights({}), IsEmpty());
+  EXPECT_THAT(dim_weights({{{8, 16}, {config(kSmall, 100, WinnerRole::best)}}}), ElementsAre(0.05, 0.05));
+}
+
+TEST(Losses, what_padding_costs_is_learned) {
+  EXPECT_NEAR(cost_of_padding(of_padding(0), by_blocks), 0, 1e-9);
+  EXPECT_EQ(cost_of_padding(of_padding(1), {}), 0) << "nobody knows of any";
+  std::vector<KnownShape> many;
+  for (int i = 0; i < 40; ++i) {
+    for (KnownShape& shape : of_padding(1)) many.push_back(std::move(shape));
+  }
+  EXPECT_GT(cost_of_padding(many, by_blocks), 0.6) << "the losses are over the best of a shape, which is padded, too";
+  EXPECT_LE(cost_of_padding(many, by_blocks), 1);
+  EXPECT_LT(cost_of_padding(of_padding(1), by_blocks), cost_of_padding(many, by_blocks)) << "few say little";
+}
+
+}  // namespace
+}  // namespace tilewright

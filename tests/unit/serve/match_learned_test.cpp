@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching where something was learned of a spec; without that: match_test.cpp.
+#include <SQLiteCpp/Database.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache/serve/choose.hpp"
+#include "cache/serve/match.hpp"
+#include "learned_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace store_tests;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class MatchLearned : public testing::Test {
+ protected:
+  [[nodiscard]] Served ask(const ProblemKey& of, const DeviceFacts& device = h200()) const {
+    return match(store, of.problem, of.interface_hash, device, versions());
+  }
+  /// All that is offered, in that order: the fit, the problem that it is of, the config, and whether it must be compiled.
+  [[nodiscard]] std::vector<std::string> offered(const ProblemKey& of, bool with_compiles = false) const {
+    std::vector<std::string> texts;
+    const auto refuse = [&](const MatchCandidate& candidate) {
+      const Problem& problem = candidate.row.problem;
+      texts.push_back(std::string(name(candidate.match.fit)) + " " + std::to_string(problem.dims[0].second) + "x" +
+                      std::to_string(problem.dims[1].second) + " " + candidate.row.winner.trial.config.text() +
+                      (candidate.needs_compile ? " compiled" : ""));
+      return false;
+    };
+    offer_candidates(store, of.problem, of.interface_hash, h200(), versions(), {}, refuse, with_compiles);
+    return texts;
+  }
+  void learn(const LossModel& model, const DeviceFacts& device = h200()) {
+    store.put_loss_model(softmax_key(8, 128, device), MeasureMode::cold, model);
+  }
+
+  /// From now on the winners of a problem cannot be read.
+  void damage(const ProblemKey& key) {
+    std::vector<Winner> winners = store.winners(key, MeasureMode::cold);
+    for (Winner& each : winners) each.runner_up = Config{"no config", {}};
+    store.put_winners(key, MeasureMode::cold, winners);
+  }
+  /// The problem and config of what is taken first by who compiles.
+  [[nodiscard]] std::string first_compiled(const ProblemKey& of) const {
+    std::string text;
+    const auto take = [&](const MatchCandidate& candidate) {
+      text = candidate.row.problem.key() + " " + candidate.row.winner.trial.config.text();
+      return true;
+    };
+    EXPECT_NE(offer_candidates(store, of.problem, of.interface_hash, h200(), versions(), {}, take, true), "");
+    return text;
+  }
+
+  TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  const ProblemKey near = softmax_key(8, 128), far = softmax_key(4096, 8192), between = softmax_key(10, 120);
+};
+
+TEST_F(MatchLearned, a_far_shapes_winner_serves_when_it_promises_more) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(16, 0));
+  EXPECT_EQ(ask(between).row->problem, near.problem);
+  learn(model_of_warps(8));
+  const Served served = ask(between);
+  EXPECT_EQ(served.match.text(), "nearest, fresh, same device");
+  EXPECT_EQ(served.row->problem, far.problem) << "the evidence is of the problem that it was measured on";
+  EXPECT_EQ(served.row->winner.trial.config, onchip_config(16, 0));
+  EXPECT_EQ(served.row->winner.trial.timing->median_ns, 1000);
+  learn(model_of_warps(8, 16, {}, true));
+  EXPECT_EQ(ask(between).row->problem, near.problem) << "as the model of today says";
+}
+
+TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_around) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(16, 0));
+  learn(model_of_warps(8));
+  SQLite::Database(folder / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET data = x'00'");
+  const Store reader(folder / "c.db", {.access = StoreAccess::read});
+  std::vector<std::string> configs;
+  const std::string unread = offer_candidates(reader, between.problem, between.interface_hash, h200(), versions(), {},
+                                              [&](const MatchCandidate& candidate) {
+                                                configs.push_back(candidate.row.winner.trial.config.text());
+                                                return true;
+                                              });
+  EXPECT_THAT(configs, ElementsAre(onchip_config(2, 0).text()));
+  EXPECT_THAT(unread,
+              testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
+}
+
+TEST_F(MatchLearned, where_the_nearest_winner_is_damaged_whoever_compiles_is_told_of_the_next) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(4, 0));
+  learn(model_of_warps(8, 16, {onchip_config(16, 0)}));
+  damage(near);
+  EXPECT_EQ(first_compiled(between), far.problem.key() + " " + onchip_config(16, 0).text());
+}
+
+TEST_F(MatchLearned, where_all_that_was_learned_of_is_damaged_the_shapes_around_serve_whoever_compiles) {
+  store.put_implementation(softmax_interface().hash(), onchip("impl-new"));
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(4, 0), WinnerRole::best, "impl-new");
+  learn(model_of_warps(8));
+  damage(near);
+  EXPECT_EQ(first_compiled(between), far.problem.key() + " " + onchip_config(4, 0).text());
+}
+
+TEST_F(MatchLearned, its_own_winner_is_served_whatever_others_promise) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(16, 0));
+  learn(model_of_warps(8));
+  EXPECT_EQ(ask(near).match.fit, Fit::exact);
+  EXPECT_THAT(offered(near), ElementsAre("exact 8x128 onchip{num_warps=2,static_dims=0}",
+                                         "nearest 4096x8192 onchip{num_warps=16,static_dims=0}"))
+      << "and is not offered again";
+}
+
+TEST_F(MatchLearned, all_who_may_serve_are_offered_in_the_order_of_what_they_promise) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, near, onchip_config(1, 0), WinnerRole::base);
+  put_server(store, far, onchip_config(4, 0));
+  put_spare(store, far, onchip_config(16, 0));
+  put_spare(store, far, onchip_config(32, 0));
+  // Timed around and of no use to anybody who does not compile.
+  store.put_trial(near, "impl-1", full_trial(onchip_config(8, 0)));
+  learn(model_of_warps(8));
+  EXPECT_THAT(offered(between), ElementsAre("nearest 4096x8192 onchip{num_warps=16,static_dims=0}",
+                                            "nearest 4096x8192 onchip{num_warps=32,static_dims=0}",
+                                            "nearest 8x128 onchip{num_warps=2,static_dims=0}",
+                                            "nearest 4096x8192 onchip{num_warps=4,static_dims=0}",
+                                            "default 8x128 onchip{num_warps=1,static_dims=0}"));
+}
+
+TEST_F(MatchLearned, a_specialised_binary_serves_only_its_dims) {
+  StoredImplementation specialised = onchip("impl-s");
+  specialised.recipe.specialize = {"cols"};
+  store.put_implementation(softmax_interface().hash(), specialised);
+  put_server(store, softmax_key(4096, 128), onchip_config(16), WinnerRole::best, "impl-s");
+  put_server(store, softmax_key(9, 256), onchip_config(16), WinnerRole::best, "impl-s");
+  put_server(store, near, onchip_config(2, 0));
+  learn(test::model_of(onchip_space({"impl-1", "impl-s"}), {.feature = 0, .cut = 0.5F, .below = 1}));
+  const std::string own = "nearest 8x128 onchip{num_warps=2,static_dims=0}";
+  EXPECT_THAT(offered(softmax_key(10, 128)), ElementsAre("nearest 4096x128 onchip{num_warps=16,static_dims=1}", own));
+  EXPECT_THAT(offered(softmax_key(10, 256)), ElementsAre("nearest 9x256 onchip{num_warps=16,static_dims=1}", own));
+  EXPECT_THAT(offered(softmax_key(10, 132)), ElementsAre(own));
+}
+
+TEST_F(MatchLearned, whoever_compiles_wants_what_it_was_learned_of) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(16));
+  put_spare(store, far, onchip_config(4, 0));
+  learn(model_of_warps(8, 16, {onchip_config(2, 0), onchip_config(4, 0), onchip_config(16), onchip_config(32, 0)}));
+  EXPECT_THAT(offered(between), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}",
+                                            "nearest 4096x8192 onchip{num_warps=4,static_dims=0}"));
+  EXPECT_THAT(offered(between, true), ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=1} compiled",
+                                                  "nearest 8x128 onchip{num_warps=32,static_dims=0} compiled",
+                                                  "nearest 8x128 onchip{num_warps=2,static_dims=0}",
+                                                  "nearest 4096x8192 onchip{num_warps=4,static_dims=0}"))
+      << "once each: a binary that is there is not made again";
+}
+
+TEST_F(MatchLearned, what_is_wanted_is_not_legal_everywhere) {
+  StoredImplementation picky = onchip("impl-p");
+  picky.recipe.constraints.push_back(Formula::parse("num_warps * 8 <= cols"));
+  store.put_implementation(softmax_interface().hash(), picky);
+  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
+  learn(test::model_of(onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1},
+                       {{0, onchip_config(16, 0).text()}, {0, onchip_config(2, 0).text()}}));
+  EXPECT_THAT(offered(softmax_key(8, 256), true),
+              ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=0} compiled",
+                          "nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+  EXPECT_THAT(offered(softmax_key(8, 64), true), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+}
+
+TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
+  put_server(store, near, onchip_config(2, 0));
+  StoredImplementation any = onchip("impl-any");
+  any.recipe.constraints.clear();
+  store.put_implementation(softmax_interface().hash(), any);
+  put_server(store, far, onchip_config(1, 0), WinnerRole::base, "impl-any");
+  learn(model_of_warps(8, 16, {onchip_config(16, 0)}));
+  const auto chosen = choose(store, softmax_interface(), softmax_problem(8, 101), h200(), versions());
+  ASSERT_TRUE(chosen.choice.has_value()) << chosen.why;
+  EXPECT_EQ(chosen.choice->match.fit, Fit::base_default);
+  EXPECT_EQ(chosen.choice->row.implementation_hash, "impl-any");
+}
+
+TEST_F(MatchLearned, who_is_asked_for_better_than_something_takes_nothing_that_fits_no_better) {
+  put_server(store, near, onchip_config(2, 0));
+  const auto better_than = [&](const Match& match, const ProblemKey& key) {
+    return choose(store, softmax_interface(), key.problem, h200(), versions(), {}, {}, {}, &match).choice.has_value();
+  };
+  const Match by_the_nearest{Fit::nearest};
+  Match by_the_model{Fit::nearest};
+  by_the_model.is_learned = true;
+  EXPECT_FALSE(better_than(by_the_nearest, between)) << "by the nearest, too";
+  EXPECT_TRUE(better_than({Fit::base_default}, between));
+  EXPECT_TRUE(better_than(by_the_nearest, near)) << "exact";
+  learn(model_of_warps(8));
+  EXPECT_TRUE(better_than(by_the_nearest, between));
+  EXPECT_FALSE(better_than(by_the_model, between));
+  EXPECT_FALSE(better_than({Fit::exact}, near));
+}
+
+TEST_F(MatchLearned, who_came_after_the_lesson_serves_by_the_old_rule_where_nobody_else_may) {
+  store.put_implementation(softmax_interface().hash(), onchip("impl-new"));
+  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-new");
+  put_server(store, far, onchip_config(16, 0), WinnerRole::best, "impl-new");
+  learn(model_of_warps(8));
+  EXPECT_EQ(ask(between).row->problem, near.problem) << "the model has never heard of either";
+  EXPECT_FALSE(ask(between).match.is_learned);
+  put_server(store, softmax_key(64, 64), onchip_config(4, 0));
+  EXPECT_EQ(ask(between).row->implementation_hash, "impl-1");
+}
+
+TEST_F(MatchLearned, an_implementation_that_is_gone_is_passed_over) {
+  put_server(store, near, onchip_config(2, 0));
+  learn(test::model_of(onchip_space({"impl-1", "impl-gone"}), {.feature = 0, .cut = 0.5F, .below = 1},
+                       {{1, onchip_config(16, 0).text()}}));
+  EXPECT_THAT(offered(between, true), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+}
+
+TEST_F(MatchLearned, a_relative_is_served_by_what_its_own_model_says) {
+  const auto of_slice = [](const ProblemKey& key) {
+    return ProblemKey{key.problem, key.interface_hash, gh200_slice().fingerprint()};
+  };
+  put_server(store, of_slice(near), onchip_config(2, 0));
+  put_server(store, of_slice(far), onchip_config(16, 0));
+  learn(model_of_warps(8), gh200_slice());
+  const Served served = ask(between);
+  EXPECT_EQ(served.match.text(), "nearest, fresh, same architecture");
+  EXPECT_TRUE(served.match.is_learned);
+  EXPECT_EQ(served.row->problem, far.problem);
+  EXPECT_EQ(served.row->device, gh200_slice());
+}
+
+TEST_F(MatchLearned, a_relative_is_judged_as_the_device_that_was_learned_of) {
+  StoredImplementation fewer = onchip("impl-few");
+  fewer.recipe.kernels[0].grid = {Formula::parse("rows / 4")};
+  store.put_implementation(softmax_interface().hash(), fewer);
+  put_server(store, softmax_key(8, 128, gh200_slice()), onchip_config(2, 0), WinnerRole::best, "impl-few");
+  put_server(store, softmax_key(4096, 8192, gh200_slice()), onchip_config(2, 0));
+  // Less than a wave loses. Of 4096 blocks the slice has two waves, and the whole device has no whole one.
+  constexpr std::size_t kWaves = 1 + 2 + 4 + 6;
+  learn(test::model_of(onchip_space({"impl-1", "impl-few"}), {.feature = kWaves, .cut = 1, .below = 1}), gh200_slice());
+  EXPECT_EQ(ask(softmax_key(4096, 128)).row->implementation_hash, "impl-1");
+  EXPECT_EQ(ask(softmax_key(1024, 128)).row->implementation_hash, "impl-few") << "no wave of either: in their order";
+}
+
+TEST_F(MatchLearned, a_model_of_another_mode_says_nothing) {
+  put_server(store, near, onchip_config(2, 0));
+  put_server(store, far, onchip_config(16, 0));
+  store.put_loss_model(near, MeasureMode::hot, model_of_warps(8));
+  EXPECT_EQ(ask(between).row->problem, near.problem);
+}
+
+TEST_F(MatchLearned, addresses_that_are_aligned_to_less_are_the_next_ones) {
+  StoredImplementation vectors = onchip("impl-v");
+  vectors.recipe.align = {{"x", Formula::parse("num_warps * sizeof(dtype)")}};
+  store.put_implementation(softmax_interface().hash(), vectors);
+  put_server(store, near, onchip_config(4, 0), WinnerRole::best, "impl-v");
+  put_server(store, far, onchip_config(16, 0), WinnerRole::best, "impl-v");
+  put_server(store, near, onchip_config(1, 0), WinnerRole::base);
+  learn(test::model_of(onchip_space({"impl-v"}), {.feature = 1, .cut = 3.1F, .below = 1}));
+  const auto served = [&](unsigned alignment) {
+    const Chosen chosen =
+        choose(store, softmax_interface(), between.problem, h200(), versions(), {alignment, alignment});
+    return chosen.choice ? chosen.choice->row.winner.trial.config.text() : chosen.why;
+  };
+  EXPECT_EQ(served(8), onchip_config(16, 0).text());
+  EXPECT_EQ(served(5), onchip_config(16, 0).text());
+  EXPECT_EQ(served(4), onchip_config(4, 0).text());
+  EXPECT_EQ(served(3), onchip_config(4, 0).text());
+  EXPECT_EQ(served(2), onchip_config(1, 0).text()) << "the base needs an element's";
+}
+
+TEST_F(MatchLearned, without_winners_nobody_serves) {
+  put_server(store, near, onchip_config(2, 0));
+  learn(model_of_warps(8, 16, {onchip_config(16, 0)}));
+  store.put_winners(near, MeasureMode::cold, {});
+  EXPECT_EQ(ask(between).match.fit, Fit::none);
+  EXPECT_THAT(offered(between, true), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tilewright
