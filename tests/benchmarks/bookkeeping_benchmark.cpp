@@ -16,8 +16,8 @@
 #include "cache/store/store.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/kernels_dir.hpp"
 #include "tuner/search/search.hpp"
 #include "tuner/sweep/problem_run.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "cache/model/device_facts.hpp"
 #include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/kernels_dir.hpp"
 
 namespace tilewright {
 namespace {

@@ -13,8 +13,8 @@
 #include "cache/driver/tensor_maps.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/device/cpu/emulator.hpp"
-#include "tuner/kernels_dir.hpp"
 
 /// One source, run on a GPU and on the emulator, which must write the same bits; or on a GPU alone, where the emulator has not
 /// what it calls, and then the test knows the bits.

@@ -5,7 +5,7 @@
 
 #include "tests/gpu/device_fixture.hpp"
 #include "tests/unit/device/small_op.hpp"
-#include "tuner/bench/bench.hpp"
+#include "tuner/measure/measure.hpp"
 
 namespace tilewright {
 namespace {

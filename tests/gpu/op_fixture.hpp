@@ -13,8 +13,8 @@
 #include "tests/launch/sample_cache.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/kernels_dir.hpp"
 
 /// An op on the first GPU: its configs compiled, and put into a cache for the launch library.
 namespace tilewright::testing {

@@ -7,10 +7,10 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/finding.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/shell.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/sweep/revalidate.hpp"
 
 namespace tilewright::cli {

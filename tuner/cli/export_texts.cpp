@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/output_file.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/transfer_table.hpp"
 #include "tuner/export/google_benchmark.hpp"
 #include "tuner/export/t4.hpp"
 #include "tuner/export/trial_lines.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/report/winner_lines.hpp"
 
 namespace tilewright::cli {

@@ -14,6 +14,7 @@
 #include "cache/model/dtype.hpp"
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/transfer.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -24,9 +25,8 @@
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/transfer_table.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/report/units.hpp"
-#include "tuner/ship/cover_choice.hpp"
-#include "tuner/ship/header.hpp"
+#include "tuner/export/cover_choice.hpp"
+#include "tuner/export/header.hpp"
 
 namespace tilewright::cli {
 namespace {

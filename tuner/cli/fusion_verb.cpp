@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "tuner/analysis/fusion.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -19,7 +20,6 @@
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/cli/workplaces.hpp"
-#include "tuner/report/fusion.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {

@@ -9,6 +9,7 @@
 #include "cache/base/file_facts.hpp"
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/transfer.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -16,7 +17,6 @@
 #include "tuner/cli/transfer_table.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/search/recording_file.hpp"
 
 namespace tilewright::cli {

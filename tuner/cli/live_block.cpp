@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tuner/report/units.hpp"
+#include "tuner/analysis/units.hpp"
 
 namespace tilewright::cli {
 namespace {

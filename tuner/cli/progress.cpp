@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tuner/report/units.hpp"
+#include "tuner/analysis/units.hpp"
 
 namespace tilewright::cli {
 namespace {

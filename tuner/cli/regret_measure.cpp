@@ -14,7 +14,7 @@
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
-#include "tuner/search/drawn_shapes.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
 #include "tuner/sweep/failure.hpp"
 
 namespace tilewright::cli {

@@ -14,7 +14,7 @@
 #include "tuner/cli/regret_shapes.hpp"
 #include "tuner/cli/workbench.hpp"
 #include "tuner/definition/catalogue.hpp"
-#include "tuner/search/regret.hpp"
+#include "tuner/learn/regret.hpp"
 
 /// `regret --measure`: what the cache does not know of a loss is found out on the device. Shapes that are not tuned are swept
 /// into a cache of their own, which tells their winners; configs that were never timed where they serve are timed there.

@@ -10,8 +10,8 @@
 
 #include "tuner/cli/regret_measure.hpp"
 #include "tuner/definition/shapes.hpp"
-#include "tuner/search/drawn_shapes.hpp"
-#include "tuner/search/known_specs.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
+#include "tuner/learn/known_specs.hpp"
 
 namespace tilewright::cli {
 namespace {

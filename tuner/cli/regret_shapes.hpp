@@ -6,7 +6,7 @@
 
 #include "cache/store/store.hpp"
 #include "tuner/cli/problem_words.hpp"
-#include "tuner/search/drawn_shapes.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
 
 /// Which shapes `regret` judges: all that are tuned, or those that are named or drawn.
 namespace tilewright::cli {

@@ -19,7 +19,7 @@
 #include "tuner/cli/shell.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/search/regret.hpp"
+#include "tuner/learn/regret.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {

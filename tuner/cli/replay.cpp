@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cache/base/error.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/problem_words.hpp"
@@ -17,7 +18,6 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/search/recording_file.hpp"
 #include "tuner/search/replay.hpp"
 

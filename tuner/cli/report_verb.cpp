@@ -11,6 +11,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/store/sqlite/first_bytes.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -21,7 +22,6 @@
 #include "tuner/cli/verb.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/page_data.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/cli/arguments.hpp"
-#include "tuner/report/roofline.hpp"
 
 /// What a cache serves for a problem, by the launch library's own rule (cache/serve/choose.hpp), for addresses that are aligned to
 /// anything.

@@ -3,7 +3,7 @@
 
 #include <exception>
 
-#include "tuner/kernels_dir.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/process.hpp"
 
 namespace tilewright::cli {

@@ -15,13 +15,13 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/workplaces.hpp"
 #include "tuner/process/temporary_folder.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/sweep/forecast.hpp"
 
 namespace tilewright::cli {

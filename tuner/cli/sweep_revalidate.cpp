@@ -13,6 +13,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
@@ -20,7 +21,6 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/workplaces.hpp"
-#include "tuner/report/roofline.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/revalidate.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/plan/plan.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/search_options.hpp"
 #include "tuner/cli/setup.hpp"
@@ -21,7 +22,6 @@
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/definition/space.hpp"
 #include "tuner/report/render.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/sweep/device_lock.hpp"
 
 namespace tilewright::cli {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/bench/watch.hpp"
+#include "tuner/analysis/roofline.hpp"
+#include "tuner/analysis/units.hpp"
+#include "tuner/measure/watch.hpp"
 #include "tuner/report/evidence_table.hpp"
-#include "tuner/report/roofline.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
 namespace tilewright::cli {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/moment.hpp"
+#include "tuner/process/moment.hpp"
 
 namespace tilewright {
 

@@ -13,7 +13,7 @@
 
 #include "cache/base/error.hpp"
 #include "kernels/emulator/abi.h"
-#include "tuner/kernels_dir.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"
 #include "tuner/process/temporary_folder.hpp"
 

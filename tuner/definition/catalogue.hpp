@@ -10,7 +10,7 @@
 
 /// Where ops are found: the user's folders (`--ops DIR`, in the order given), then the built-in ones. A user's op is
 /// equal to ours, and hides a built-in of the same name. Definitions are loaded when asked for, each once. The built-in
-/// ops of a program lie in `kernels_dir()` (tuner/kernels_dir.hpp).
+/// ops of a program lie in `kernels_dir()` (tuner/definition/kernels_dir.hpp).
 /// Not thread-safe; load on one thread, then share the definitions.
 namespace tilewright {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/device/tensor_tools.hpp"
-#include "tuner/kernels_dir.hpp"
 
 namespace tilewright {
 namespace {

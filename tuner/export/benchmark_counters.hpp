@@ -6,7 +6,7 @@
 
 #include "cache/model/records.hpp"
 #include "cache/store/history.hpp"
-#include "tuner/report/roofline.hpp"
+#include "tuner/analysis/roofline.hpp"
 
 /// What stands beside a time in Google Benchmark's columns. Pure.
 namespace tilewright {

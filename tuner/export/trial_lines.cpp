@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/report/render.hpp"
-#include "tuner/report/roofline.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright {

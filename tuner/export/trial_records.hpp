@@ -11,8 +11,8 @@
 
 #include "cache/store/history.hpp"
 #include "cache/store/store.hpp"
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/definition/definition.hpp"
-#include "tuner/report/roofline.hpp"
 
 /// The trials of a cache one after the other, each with all that it is of: what exports to other programs are written from.
 /// However many there are, one at a time is in memory with its rounds.

@@ -22,7 +22,7 @@
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/compile/request.hpp"
 #include "tuner/definition/catalogue.hpp"
-#include "tuner/kernels_dir.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 
 #define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "cache/plan/padding.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/prune/verdict.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/problem_sources.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 #include "tuner/search/leaders.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/plan/plan.hpp"
-#include "tuner/report/occupancy.hpp"
+#include "tuner/analysis/occupancy.hpp"
 #include "tuner/report/problem_sources.hpp"
 #include "tuner/report/winners_table.hpp"
 

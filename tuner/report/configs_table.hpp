@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/report/roofline.hpp"
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 

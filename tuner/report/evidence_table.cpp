@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include "tuner/report/fusion.hpp"
+#include "tuner/analysis/fusion.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
 namespace tilewright {

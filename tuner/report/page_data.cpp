@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "cache/base/version.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/evidence_table.hpp"
 #include "tuner/report/timeline_data.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright {
 namespace {

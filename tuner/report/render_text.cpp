@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/common_parts.hpp"
 #include "tuner/report/render.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/report/winners_table.hpp"
 
 namespace tilewright {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cache/serve/match.hpp"
-#include "tuner/report/roofline.hpp"
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 
 /// What the cache serves for one problem, by device: the config, how well it fits, on what evidence, and where its time stands

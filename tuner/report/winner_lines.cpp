@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "tuner/report/roofline.hpp"
+#include "tuner/analysis/roofline.hpp"
 
 namespace tilewright {
 

@@ -9,7 +9,7 @@
 
 #include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
-#include "tuner/report/roofline.hpp"
+#include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 
 /// The table of winners: one line a problem with the config served, its time and 95 % interval, the memory traffic it

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cache/model/records.hpp"
-#include "tuner/bench/bench.hpp"
+#include "tuner/measure/measure.hpp"
 #include "tuner/search/knowledge.hpp"
 #include "tuner/search/tiles.hpp"
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tuner/bench/bench.hpp"
+#include "tuner/measure/measure.hpp"
 #include "tuner/search/leaders.hpp"
 
 namespace tilewright {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "cache/model/records.hpp"
-#include "tuner/bench/bench.hpp"
 #include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/measure/measure.hpp"
 
 /// The ceiling of a memory-bound problem: as many bytes, read and written in the nearest ratio, moved by the best config of
 /// the `copy` op and, where as many are read as written, by the device's own copy, each by the method by which the problem's

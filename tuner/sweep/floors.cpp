@@ -5,7 +5,7 @@
 #include <bit>
 #include <chrono>
 
-#include "tuner/bench/bench.hpp"
+#include "tuner/measure/measure.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "tuner/moment.hpp"
+#include "tuner/process/moment.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/problem_run.hpp"

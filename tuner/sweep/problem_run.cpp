@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tuner/compile/source.hpp"
-#include "tuner/moment.hpp"
+#include "tuner/process/moment.hpp"
 #include "tuner/prune/verdict.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "cache/store/store.hpp"
-#include "tuner/bench/bench.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/measure/measure.hpp"
 #include "tuner/sweep/devices.hpp"
 #include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/trials.hpp"

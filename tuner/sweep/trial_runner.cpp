@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cache/driver/profiler.hpp"
-#include "tuner/moment.hpp"
+#include "tuner/process/moment.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/ceiling.hpp"
 #include "tuner/sweep/failure.hpp"

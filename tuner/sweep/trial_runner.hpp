@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tuner/bench/watch.hpp"
 #include "tuner/device/device.hpp"
+#include "tuner/measure/watch.hpp"
 #include "tuner/sweep/floors.hpp"
 #include "tuner/sweep/room.hpp"
 #include "tuner/sweep/trials.hpp"

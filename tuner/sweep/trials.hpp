@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cache/model/records.hpp"
-#include "tuner/bench/bench.hpp"
 #include "tuner/compile/compiler.hpp"
 #include "tuner/definition/definition.hpp"
+#include "tuner/measure/measure.hpp"
 #include "tuner/verify/verify.hpp"
 
 /// What a sweep needs of a device: to set problems up on it, and to try configs on them. By a device of this process

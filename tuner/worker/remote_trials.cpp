@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/moment.hpp"
+#include "tuner/process/moment.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/trial_runner.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/device/device.hpp"
-#include "tuner/kernels_dir.hpp"
 
 /// An op of one kernel, y[i] = factor · x[i] for i < n, with a value that is twice n, and what it takes to run it on a device. The kernel's body is the
 /// test's to change.

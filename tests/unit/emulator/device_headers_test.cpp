@@ -11,7 +11,7 @@
 
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
-#include "tuner/kernels_dir.hpp"
+#include "tuner/definition/kernels_dir.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "tests/unit/report/tried_problems.hpp"
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/render.hpp"
 #include "tuner/report/table_query.hpp"
-#include "tuner/report/units.hpp"
 #include "tuner/search/recording_file.hpp"
 
 namespace tilewright::testing {

@@ -3,8 +3,8 @@
 
 #include <sstream>
 
+#include "tuner/analysis/units.hpp"
 #include "tuner/report/render.hpp"
-#include "tuner/report/units.hpp"
 
 namespace tilewright {
 namespace {

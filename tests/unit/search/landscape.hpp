@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
-#include "tuner/bench/bench.hpp"
+#include "tuner/measure/measure.hpp"
 #include "tuner/search/search.hpp"
 
 /// A space whose times are chosen, with noise by a seed: what a device would answer, exactly and in no time.

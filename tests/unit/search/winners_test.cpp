@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tuner/bench/bench.hpp"
+#include "tuner/measure/measure.hpp"
 #include "tuner/search/winners.hpp"
 
 namespace tilewright {

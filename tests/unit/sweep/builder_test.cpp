@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
-#include "tuner/moment.hpp"
+#include "tuner/process/moment.hpp"
 #include "tuner/sweep/turn.hpp"
 
 namespace tilewright::testing {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "tuner/definition/kernels_dir.hpp"
 #include "tuner/device/cpu_device.hpp"
-#include "tuner/kernels_dir.hpp"
 #include "tuner/verify/verify.hpp"
 
 /// y = 2·x over rows × cols, with a reference and kernels that go wrong in one way each, all in one binary: a test takes

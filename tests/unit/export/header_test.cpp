@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/export/header.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "cache/store/transfer.hpp"
+#include "tests/launch/recording_driver/recording.hpp"
+#include "tests/launch/sample_cache.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// An application without the library: it finds its winner while it is compiled, and launches it by the driver alone.
+constexpr const char* kApplication = R"cpp(
+#include "winners.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+  namespace winners = tilewright_winners;
+
+  // At compile time.
+  constexpr const winners::Winner* served = winners::scale_f16_no::find(8, 64);
+  static_assert(served->kernel_count == 1 && served->dims[1] == 64);
+  static_assert(served->kernels[0].block[0] == 64 && served->argument_count == 3 && served->alignment[0] == 16);
+  static_assert(winners::scale_f16_no::find(8, 65) == nullptr && winners::scale_f16_no::find(0, 0) == nullptr);
+  static_assert(winners::reduce_f16::find(64, 256)->kernel_count == 2);
+  static_assert(
+      winners::reduce_f16::find(64, 256)->kernels[1].params[3].kind == winners::Param::Kind::value &&
+      winners::reduce_f16::find(64, 256)->values[winners::reduce_f16::find(64, 256)->kernels[1].params[3].index] == 4);
+  static_assert(winners::reduce_f16::find(64, 256)->map_count == 1 &&
+                winners::reduce_f16::find(64, 256)->workspace_count == 3);
+
+  struct LaunchConfig {
+    unsigned grid[3], block[3], shared_bytes;
+    void* stream;
+    void* attributes;
+    unsigned attribute_count;
+  };
+
+  int main(int, char** argv) {
+    void* cuda = dlopen(argv[1], RTLD_NOW);
+    if (cuda == nullptr) return 10;
+    const auto call = [cuda](const char* name, auto... values) {
+      return reinterpret_cast<int (*)(decltype(values)...)>(dlsym(cuda, name))(values...);
+    };
+    void *context = nullptr, *library = nullptr, *kernel = nullptr, *function = nullptr;
+    if (call("cuInit", 0u) != 0) return 11;
+    if (call("cuDevicePrimaryCtxRetain", &context, 0) != 0 || call("cuCtxSetCurrent", context) != 0) return 12;
+    void* none = nullptr;
+    if (call("cuLibraryLoadData", &library, static_cast<const void*>(served->binary->data), none, none, 0u, none, none,
+             0u) != 0)
+      return 13;
+    const winners::Kernel& launched = served->kernels[0];
+    if (call("cuLibraryGetKernel", &kernel, library, launched.symbol) != 0) return 14;
+    if (call("cuKernelGetFunction", &function, kernel) != 0) return 15;
+
+    long long x = 0x7f0000000000, y = 0x7f0000100000;
+    float factor = 2;
+    long long dims[] = {8, 64};
+    void* arguments[] = {&x, &y, &factor};
+    void* params[8];
+    for (unsigned i = 0; i < launched.param_count; ++i) {
+      const winners::Param param = launched.params[i];
+      params[i] =
+          param.kind == winners::Param::Kind::dim ? static_cast<void*>(&dims[param.index]) : arguments[param.index];
+    }
+    LaunchConfig config{};
+    std::memcpy(config.grid, launched.grid, sizeof config.grid);
+    std::memcpy(config.block, launched.block, sizeof config.block);
+    config.shared_bytes = launched.shared_bytes;
+    if (call("cuLaunchKernelEx", &config, function, static_cast<void**>(params), static_cast<void**>(nullptr)) != 0)
+      return 16;
+    std::printf("%s", served->config);
+    return 0;
+  }
+)cpp";
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Header : public ::testing::Test {
+ protected:
+  Header() : cache_(folder_.path() / "cache.db") {
+    cache_.add_scale();
+    cache_.add_strided();
+    cache_.add_reduce();
+  }
+  [[nodiscard]] std::string made(const TransferFilter& filter = {}) {
+    return header_text(cache_.store(), winners_to_take(cache_.store(), filter), counts_);
+  }
+
+  TemporaryFolder folder_;
+  SampleCache cache_;
+  HeaderCounts counts_;
+};
+
+TEST_F(Header, serves_an_application_that_has_nothing_else) {
+  std::ofstream(folder_.path() / "winners.hpp") << made();
+  std::ofstream(folder_.path() / "main.cpp") << kApplication;
+  const std::string folder = folder_.path().string();
+  const std::string compile = std::string(TILEWRIGHT_CXX) + " -std=c++17 -Wall -Wextra -Werror -o " + folder + "/app " +
+                              folder + "/main.cpp -ldl 2> " + folder + "/errors";
+  ASSERT_EQ(std::system(compile.c_str()), 0) << read(folder_.path() / "errors");
+  const std::string run =
+      "TILEWRIGHT_RECORDING_LOG=" + folder + "/log " + folder + "/app " + Recording::path() + " > " + folder + "/out";
+  ASSERT_EQ(std::system(run.c_str()), 0);
+  EXPECT_EQ(read(folder_.path() / "out"), "wide{num_warps=2,vec=8,static_dims=1}");
+  EXPECT_THAT(read(folder_.path() / "log"), HasSubstr("wide_symbol"));
+}
+
+TEST_F(Header, is_the_same_for_the_same_winners) {
+  const std::string first = made();
+  EXPECT_EQ(made(), first);
+}
+
+TEST_F(Header, counts_its_shapes_and_binaries) {
+  (void)made();
+  EXPECT_EQ(counts_.shapes, 4U) << "scale, strided twice, reduce";
+  EXPECT_EQ(counts_.binaries, 3U);
+  EXPECT_TRUE(counts_.left_out.empty());
+  counts_ = {};
+  (void)made({.ops = {"scale"}, .devices = {}});
+  EXPECT_EQ(counts_.shapes, 1U);
+}
+
+TEST_F(Header, leaves_spares_behind_and_counts_them) {
+  const WinnerRow row = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}}).front();
+  Trial spare = row.winner.trial;
+  spare.config = Config::parse("wide{num_warps=8,vec=2,static_dims=0}");
+  cache_.store().put_trial({row.problem, row.interface_hash, row.device.fingerprint()}, row.implementation_hash,
+                           spare_mark(spare));
+  EXPECT_THAT(made(), ::testing::Not(HasSubstr("num_warps=8,vec=2")));
+  EXPECT_EQ(counts_.spares, 1U);
+  EXPECT_EQ(counts_.shapes, 4U);
+}
+
+TEST_F(Header, is_for_one_device) {
+  EXPECT_THROW((void)header_text(cache_.store(), {}, counts_), UsageError);
+  cache_.add_winner(scale_interface(), "scale[dtype=f16]{rows=8,cols=64}", "plain{num_warps=8}",
+                    {.device = recording_device("Other GPU")});
+  EXPECT_THROW((void)made(), UsageError);
+}
+
+TEST_F(Header, takes_another_winner_where_the_best_has_no_binary) {
+  std::vector<WinnerRow> rows = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}});
+  rows[0].winner.trial.build_key.clear();
+  const std::string text = header_text(cache_.store(), rows, counts_);
+  EXPECT_THAT(text, HasSubstr("wide{num_warps=4,vec=4,static_dims=0}"));
+  for (WinnerRow& row : rows) row.winner.trial.build_key.clear();
+  counts_ = {};
+  (void)header_text(cache_.store(), rows, counts_);
+  EXPECT_EQ(counts_.shapes, 0U);
+  ASSERT_EQ(counts_.left_out.size(), 1U);
+  EXPECT_THAT(counts_.left_out[0], HasSubstr("has no stored binary"));
+}
+
+TEST_F(Header, says_how_a_grid_depends_on_what_fits_on_the_device) {
+  const OpInterface op = scale_interface();
+  const auto with_grid = [&](const std::string& name, const std::string& grid) {
+    ImplementationRecipe recipe = scale_plain();
+    recipe.name = name;
+    recipe.kernels[0].grid = {Formula::parse(grid)};
+    cache_.add_op(op, recipe, scale_kernels(), scale_binary());
+    cache_.add_winner(op, "scale[dtype=f16]{rows=100000,cols=64}", name + "{num_warps=8}");
+    std::vector<WinnerRow> rows = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}});
+    std::erase_if(rows, [&](const WinnerRow& row) { return row.winner.trial.config.implementation != name; });
+    counts_ = {};
+    return header_text(cache_.store(), rows, counts_);
+  };
+  EXPECT_THAT(with_grid("a", "min(rows, 3 * resident_blocks)"), HasSubstr("Kernel::Resident::blocks, 3,"));
+  EXPECT_THAT(with_grid("b", "min(rows, 2 * max_active_clusters)"), HasSubstr("Kernel::Resident::clusters, 2,"));
+  EXPECT_THAT(with_grid("c", "rows"), HasSubstr("Kernel::Resident::none, 0,"));
+  (void)with_grid("d", "min(rows, resident_blocks * resident_blocks)");
+  ASSERT_EQ(counts_.left_out.size(), 1U);
+  EXPECT_THAT(counts_.left_out[0], HasSubstr("in a way that data cannot say"));
+}
+
+}  // namespace
+}  // namespace tilewright::testing

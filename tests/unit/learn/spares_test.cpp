@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/learn/spares.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "cache/plan/plan.hpp"
+#include "tests/launch/sample_cache.hpp"
+#include "tests/unit/predict/hand_made_model.hpp"
+
+namespace tilewright {
+namespace {
+
+using namespace tilewright::testing;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class SparesTest : public ::testing::Test {
+ protected:
+  SparesTest() : cache_(folder_.path() / "cache.db") {
+    cache_.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
+    cache_.add_op(interface_, scale_plain(), scale_kernels(), scale_binary());
+  }
+
+  void tune(std::int64_t rows, std::int64_t cols, const std::string& winner, WinnerRole role = WinnerRole::best) {
+    cache_.add_winner(interface_,
+                      "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) + "}", winner,
+                      {.role = role, .median_ns = 100});
+  }
+  /// Another config timed at a tuned shape, whose winner took 100.
+  void time(std::int64_t rows, std::int64_t cols, const std::string& config, double median_ns,
+            const std::string& implementation_hash = {}) {
+    const ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
+                         interface_.hash(),
+                         device_.fingerprint()};
+    const WinnerRow row = cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value();
+    Trial trial = row.winner.trial;
+    trial.config = Config::parse(config);
+    trial.timing->median_ns = median_ns;
+    cache_.store().put_trial(key, implementation_hash.empty() ? row.implementation_hash : implementation_hash, trial);
+  }
+  /// A config that went wrong at a shape, in another dtype.
+  void fail(std::int64_t rows, std::int64_t cols, const std::string& config) {
+    ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
+                   interface_.hash(),
+                   device_.fingerprint()};
+    const WinnerRow row = cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value();
+    Trial trial = row.winner.trial;
+    trial.config = Config::parse(config);
+    trial.timing.reset();
+    trial.status = TrialStatus::wrong_result;
+    key.problem.spec = parse_spec("scale[dtype=bf16]", interface_);
+    cache_.store().put_trial(key, row.implementation_hash, trial);
+  }
+  std::vector<Spare> choose(std::size_t most) {
+    const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
+    const ProblemKey key{Problem{spec, {{"rows", 1}, {"cols", 1}}}, interface_.hash(), device_.fingerprint()};
+    const Store& store = cache_.store();
+    SpaceValues space =
+        values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
+    space.erase(kOlder);
+    return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space,
+                         store.failed_configs(key, MeasureMode::cold), most);
+  }
+
+  static std::vector<std::string> texts(const std::vector<Spare>& spares) {
+    std::vector<std::string> texts;
+    for (const Spare& spare : spares) texts.push_back(spare.config.text());
+    return texts;
+  }
+
+  /// Tells that configs with fewer warps lose a factor of e, and that others lose nothing.
+  void learn(double warps, const std::vector<std::string>& configs, const std::string& gone = {}) {
+    const ProblemKey key{parse_problem("scale[dtype=f16]{rows=8,cols=64}", interface_), interface_.hash(),
+                         device_.fingerprint()};
+    const std::string wide =
+        cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value().implementation_hash;
+    std::vector<std::string> implementations{wide};
+    if (!gone.empty()) implementations.push_back(gone);
+    std::vector<std::pair<std::size_t, std::string>> known;
+    for (const std::string& config : configs) {
+      for (std::size_t i = 0; i < implementations.size(); ++i) known.emplace_back(i, config);
+    }
+    const auto cut = static_cast<float>(std::log2(warps + 0.5));
+    cache_.store().put_loss_model(key, MeasureMode::cold,
+                                  test::model_of({implementations, {"num_warps", "static_dims", "vec"}, 2},
+                                                 {.feature = 1, .cut = cut, .below = 1}, known));
+  }
+
+  /// Of a source that is not in the space any more.
+  static constexpr const char* kOlder = "older hash";
+  const OpInterface interface_ = scale_interface();
+  const DeviceFacts device_ = recording_device();
+  TemporaryFolder folder_;
+  SampleCache cache_;
+};
+
+TEST_F(SparesTest, serve_the_shapes_that_they_are_for_without_specialised_dims) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=4,vec=2,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=2,vec=2,static_dims=0}");
+  tune(8, 64, "plain{num_warps=1}", WinnerRole::base);
+  const std::vector<Spare> spares = choose(8);
+  ASSERT_FALSE(spares.empty());
+  for (const Spare& spare : spares) {
+    EXPECT_EQ(spare.config.implementation, "wide") << "the base has a binary";
+    EXPECT_FALSE(spare.config.specialised()) << spare.config.text();
+    EXPECT_NE(spare.config.text(), "wide{num_warps=2,vec=2,static_dims=0}") << "has a binary";
+    EXPECT_TRUE(
+        std::holds_alternative<LaunchPlan>(make_plan(interface_, scale_wide(), spare.config, spare.serves, device_)))
+        << spare.config.text() << " at " << spare.serves.key();
+    EXPECT_TRUE(spare.home == (ShapeDims{8, 64}) || spare.home == (ShapeDims{4096, 8190}));
+  }
+  const std::vector<Spare> again = choose(8);
+  EXPECT_TRUE(std::ranges::equal(spares, again, {}, &Spare::config, &Spare::config)) << "always the same";
+}
+
+TEST_F(SparesTest, are_no_more_than_asked_for_and_the_most_helpful_first) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=4,vec=2,static_dims=1}");
+  tune(4096, 8190, "wide{num_warps=2,vec=2,static_dims=0}");
+  const std::vector<Spare> some = choose(2);
+  const std::vector<Spare> one = choose(1);
+  ASSERT_FALSE(some.empty());
+  EXPECT_LE(some.size(), 2U);
+  ASSERT_THAT(one, SizeIs(1));
+  EXPECT_EQ(some.front().config, one.front().config);
+  EXPECT_THAT(choose(0), IsEmpty());
+}
+
+TEST_F(SparesTest, are_those_that_what_was_learned_promises_most_of) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
+  learn(7, {"wide{num_warps=2,vec=1,static_dims=0}", "wide{num_warps=8,vec=1,static_dims=0}",
+            "wide{num_warps=8,vec=1,static_dims=1}", "wide{num_warps=4,vec=2,static_dims=0}"});
+  const std::vector<Spare> spares = choose(8);
+  ASSERT_THAT(spares, SizeIs(1)) << "the others lose more than what is there, or are specialised";
+  EXPECT_EQ(spares[0].config.text(), "wide{num_warps=8,vec=1,static_dims=0}");
+}
+
+TEST_F(SparesTest, need_no_more_where_what_has_a_binary_is_as_good_as_any) {
+  tune(8, 64, "wide{num_warps=8,vec=1,static_dims=0}");
+  tune(4096, 8192, "wide{num_warps=8,vec=1,static_dims=0}");
+  learn(7, {"wide{num_warps=16,vec=1,static_dims=0}", "wide{num_warps=8,vec=1,static_dims=0}"});
+  EXPECT_THAT(choose(8), IsEmpty());
+}
+
+TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
+  learn(7, {"wide{num_warps=8,vec=1,static_dims=0}"}, "zzz of an older source");
+  const std::vector<Spare> spares = choose(8);
+  ASSERT_THAT(spares, SizeIs(1));
+  EXPECT_NE(spares[0].implementation_hash, "zzz of an older source");
+}
+
+TEST_F(SparesTest, then_are_what_was_nearly_the_best_of_any_width_those_first_that_were_so_most_often) {
+  for (const std::int64_t rows : {8, 512}) tune(rows, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
+  tune(4096, 8192, "plain{num_warps=1}", WinnerRole::base);
+  learn(7, {"wide{num_warps=8,vec=1,static_dims=0}"});
+  // Of one that is the best by far where nothing else is of any width, and of others by how they stand to it.
+  time(8, 64, "wide{num_warps=4,vec=8,static_dims=0}", 140);
+  time(8, 64, "wide{num_warps=8,vec=8,static_dims=0}", 143);
+  time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 150);
+  time(8, 64, "wide{num_warps=4,vec=8,static_dims=1}", 101);
+  time(512, 64, "wide{num_warps=8,vec=8,static_dims=0}", 120);
+  const std::vector<Spare> spares = choose(8);
+  EXPECT_THAT(texts(spares),
+              ElementsAre("wide{num_warps=8,vec=1,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}",
+                          "wide{num_warps=4,vec=8,static_dims=0}"))
+      << "first of all what is expected to help at drawn shapes";
+  EXPECT_EQ(spares.at(1).home, (ShapeDims{512, 64})) << "where it lost least";
+  EXPECT_EQ(spares.at(1).serves.dim("rows"), 512);
+  EXPECT_THAT(choose(2), SizeIs(2));
+}
+
+TEST_F(SparesTest, then_are_not_what_was_slower_than_the_best_of_any_width_by_more_than_5_percent) {
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  learn(7, {});
+  time(8, 64, "wide{num_warps=4,vec=8,static_dims=0}", 200);
+  time(8, 64, "wide{num_warps=8,vec=8,static_dims=0}", 208);
+  time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 212);
+  EXPECT_THAT(texts(choose(8)),
+              ElementsAre("wide{num_warps=4,vec=8,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}"));
+  // Nobody can compile what is faster than all of these.
+  cache_.store().put_implementation(interface_.hash(), {kOlder, scale_wide()});
+  time(8, 64, "wide{num_warps=1,vec=8,static_dims=0}", 150, kOlder);
+  EXPECT_THAT(choose(8), SizeIs(2));
+}
+
+TEST_F(SparesTest, are_nothing_that_failed_in_another_dtype_learned_or_not) {
+  const std::string fast = "wide{num_warps=8,vec=8,static_dims=0}";
+  tune(8, 64, "wide{num_warps=2,vec=8,static_dims=1}");
+  tune(4096, 8192, "wide{num_warps=8,vec=8,static_dims=1}");
+  time(8, 64, fast, 100);
+  ASSERT_THAT(texts(choose(8)), Contains(Config::parse(fast).text()));
+  fail(8, 64, fast);
+  EXPECT_THAT(texts(choose(8)), Not(Contains(Config::parse(fast).text())));
+  learn(7, {fast});
+  EXPECT_THAT(choose(8), IsEmpty()) << "nor for having been nearly the best";
+}
+
+TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }
+
+TEST_F(SparesTest, are_for_shapes_first_that_nothing_serves_but_a_slow_base) {
+  const std::string fast = "wide{num_warps=8,vec=8,static_dims=0}";
+  const std::string anywhere = "wide{num_warps=1,vec=1,static_dims=0}";
+  for (const std::int64_t cols : {64, 128, 256}) tune(8, cols, "wide{num_warps=1,vec=8,static_dims=0}");
+  for (const std::int64_t cols : {65, 129, 257}) tune(8, cols, "wide{num_warps=1,vec=1,static_dims=1}");
+  learn(2, {fast, anywhere});
+  const auto first = [&] {
+    const std::vector<Spare> spares = choose(1);
+    return spares.empty() ? "none" : spares.front().config.text();
+  };
+  EXPECT_EQ(first(), Config::parse(fast).text()) << "of the base it is not known how slow it is";
+  cache_.add_winner(interface_, "scale[dtype=f16]{rows=8,cols=64}", "plain{num_warps=1}",
+                    {.role = WinnerRole::base, .median_ns = 100 * 100});
+  EXPECT_EQ(first(), Config::parse(anywhere).text());
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/analysis/fusion.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/plan/plan.hpp"
+#include "cache/plan/traffic.hpp"
+#include "tuner/analysis/units.hpp"
+#include "tuner/search/leaders.hpp"
+
+namespace tilewright {
+namespace {
+
+// Operations a byte beyond which computing bounds any GPU in fp32: where no ceiling was measured.
+constexpr double kSurelyComputes = 32;
+
+/// What was measured of a device, for predictions.
+struct Ceilings {
+  std::vector<Ceiling> copies;
+  /// In fp32.
+  std::optional<ComputeRate> rate;
+
+  /// Moving the bytes of a line, by the measured copy of the nearest size among those that read and write in its ratio, or
+  /// among all where none does.
+  [[nodiscard]] std::optional<double> moving_ns(const FusionLine& line) const {
+    const Ceiling* nearest = nullptr;
+    const std::int64_t bytes = line.bytes;
+    const auto distance = [&](const Ceiling& copy) {
+      return std::pair(line.reads && copy.reads != *line.reads,
+                       std::abs(std::log(static_cast<double>(copy.bytes) / static_cast<double>(bytes))));
+    };
+    for (const Ceiling& copy : copies) {
+      if (copy.best_ns() <= 0 || copy.bytes <= 0) continue;
+      if (nearest == nullptr || distance(copy) < distance(*nearest)) nearest = &copy;
+    }
+    if (nearest == nullptr || bytes <= 0) return std::nullopt;
+    return nearest->best_ns() / static_cast<double>(nearest->bytes) * static_cast<double>(bytes);
+  }
+
+  /// At the rate of the line's own unit, where that is known.
+  [[nodiscard]] std::optional<double> computing_ns(const FusionLine& line) const {
+    const auto& best = line.roofline.rate ? line.roofline.rate : rate;
+    if (!best || best->flops_per_second <= 0) return std::nullopt;
+    return static_cast<double>(line.flops) / best->flops_per_second * 1e9;
+  }
+};
+
+Ceilings ceilings_of(const Store& store, const std::string& fingerprint, MeasureMode mode) {
+  Ceilings ceilings{store.ceilings(fingerprint), store.compute_rate(fingerprint)};
+  std::erase_if(ceilings.copies, [&](const Ceiling& copy) { return copy.mode != mode; });
+  return ceilings;
+}
+
+const Timing* timing_of(const FusionLine& line) {
+  return line.trial && line.trial->timing ? &*line.trial->timing : nullptr;
+}
+
+/// Fills in what the cache knows of a line's problem.
+void look_up(FusionLine& line, const Store& store, const OpDefinition& definition, const std::string& fingerprint,
+             MeasureMode mode) {
+  const std::string hash = definition.interface.hash();
+  line.reads = nearest_reads(traffic_of(definition.interface, *line.problem));
+  line.roofline = roofline_of(store, &definition, hash, *line.problem, fingerprint, mode);
+  auto row = store.winner_of({*line.problem, hash, fingerprint}, mode, WinnerRole::best);
+  if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
+}
+
+/// What computing takes at least, by the rate; what a step that is faster than fp32 was measured to take where tensor cores'
+/// rate is not known.
+std::optional<double> computing_of(const FusionLine& line, const Ceilings& ceilings) {
+  const auto by_rate = ceilings.computing_ns(line);
+  const Timing* timing = timing_of(line);
+  return by_rate && timing != nullptr && beyond_fp32(line.roofline, timing) ? timing->median_ns : by_rate;
+}
+
+void predict(FusionAccount& account, const Ceilings& ceilings) {
+  double floor = 0;
+  for (const FusionLine& line : account.steps) {
+    if (timing_of(line) != nullptr) floor = std::max(floor, timing_of(line)->floor_ns);
+  }
+  const auto at_least = [&](FusionLine& line) {
+    const auto moving = ceilings.moving_ns(line);
+    if (!moving) return;
+    line.predicted_ns = std::max({*moving, line.computing_ns.value_or(0), floor});
+  };
+  double computing = 0;
+  bool known = true;
+  for (FusionLine& line : account.steps) {
+    line.computing_ns = computing_of(line, ceilings);
+    known = known && line.computing_ns;
+    computing += line.computing_ns.value_or(0);
+    at_least(line);
+  }
+  // Fused it computes what all steps do.
+  if (known) account.fused.computing_ns = computing;
+  at_least(account.fused);
+}
+
+/// Of the config that serves the problem: the winner, else the op's base.
+std::optional<std::int64_t> shared_used(const OpDefinition& definition, const FusionAccount& account) {
+  const Config& config = account.fused.trial ? account.fused.trial->config : definition.base;
+  const auto& all = definition.implementations;
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const Implementation& each) { return each.recipe.name == config.implementation; });
+  if (found == all.end()) return std::nullopt;
+  try {
+    const auto planned = make_plan(definition.interface, found->recipe, config, account.problem, *account.device);
+    const auto* plan = std::get_if<LaunchPlan>(&planned);
+    if (plan == nullptr) return std::nullopt;
+    std::int64_t most = 0;
+    for (const PlannedKernel& kernel : plan->kernels) most = std::max(most, std::int64_t{kernel.shared_bytes});
+    return most;
+  } catch (const UsageError&) {
+    return std::nullopt;  // a winner of an older definition, whose parameters this one does not have
+  }
+}
+
+FusionReason bound_reason(const FusionAccount& account) {
+  const auto bound = account.bound();
+  if (!bound) return {"bound by", "not known", std::nullopt};
+  switch (*bound) {
+    case Bound::launch:
+      return {"bound by", fmt::format("launching: {} launches become one", account.steps.size()), true};
+    case Bound::memory:
+      return {"bound by", "memory: less traffic is less time", true};
+    case Bound::compute:
+      break;
+  }
+  return {"bound by", "computing: less traffic saves little of the chain's time", false};
+}
+
+FusionReason axis_reason(const FusionAccount& account) {
+  const auto axes = account.common_axes();
+  if (!axes) return {"parallel axis", "a step does not say its own", std::nullopt};
+  if (axes->empty())
+    return {"parallel axis", "none that all steps share: blocks would have to wait for each other", false};
+  return {"parallel axis", fmt::format("{}, in all steps", fmt::join(*axes, ", ")), true};
+}
+
+FusionReason shared_reason(const FusionAccount& account) {
+  std::string text = "not said";
+  std::optional<bool> fits;
+  if (account.shared_needed) {
+    text = *account.shared_needed == 0
+               ? "none needed between steps"
+               : fmt::format("{} a block at least", show_bytes(static_cast<double>(*account.shared_needed)));
+    if (account.shared_available) {
+      fits = *account.shared_needed <= *account.shared_available;
+      if (*account.shared_needed > 0) {
+        text += fmt::format(" of {}{}", show_bytes(static_cast<double>(*account.shared_available)),
+                            *fits ? "" : ": it does not fit");
+      }
+    }
+  }
+  if (account.shared_used) {
+    text += fmt::format("; the {} uses {}", account.fused.trial ? "winner" : "base",
+                        show_bytes(static_cast<double>(*account.shared_used)));
+  }
+  return {"shared memory", text, fits};
+}
+
+}  // namespace
+
+std::int64_t FusionAccount::chain_bytes() const noexcept {
+  return std::accumulate(steps.begin(), steps.end(), std::int64_t{0},
+                         [](std::int64_t sum, const FusionLine& line) { return sum + line.bytes; });
+}
+
+std::int64_t FusionAccount::chain_flops() const noexcept {
+  return std::accumulate(steps.begin(), steps.end(), std::int64_t{0},
+                         [](std::int64_t sum, const FusionLine& line) { return sum + line.flops; });
+}
+
+double FusionAccount::traffic_ratio() const noexcept {
+  return fused.bytes > 0 ? static_cast<double>(chain_bytes()) / static_cast<double>(fused.bytes) : 1;
+}
+
+std::optional<double> FusionAccount::predicted() const {
+  double chain = 0;
+  bool modelled = fused.predicted_ns.has_value();
+  for (const FusionLine& line : steps) {
+    modelled = modelled && line.predicted_ns;
+    if (modelled) chain += *line.predicted_ns;
+  }
+  if (modelled) return chain / *fused.predicted_ns;
+  return bound() == Bound::compute ? std::nullopt : std::optional(traffic_ratio());
+}
+
+std::optional<SpeedUp> FusionAccount::measured() const {
+  if (timing_of(fused) == nullptr) return std::nullopt;
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  for (const FusionLine& line : steps) {
+    if (timing_of(line) == nullptr) return std::nullopt;
+    median += timing_of(line)->median_ns;
+    low += likely(*line.trial).low_ns;
+    high += likely(*line.trial).high_ns;
+  }
+  const Likely own = likely(*fused.trial);
+  return SpeedUp{median / timing_of(fused)->median_ns, low / own.high_ns, high / own.low_ns};
+}
+
+std::optional<Bound> FusionAccount::bound() const {
+  const bool launching = !steps.empty() && std::all_of(steps.begin(), steps.end(), [](const FusionLine& line) {
+    return timing_of(line) != nullptr && timing_of(line)->launch_bound();
+  });
+  if (launching) return Bound::launch;
+  double computing = 0;
+  double total = 0;
+  bool known = true;
+  for (const FusionLine& line : steps) {
+    known = known && line.predicted_ns && line.computing_ns;
+    if (!known) break;
+    computing += *line.computing_ns;
+    total += *line.predicted_ns;
+  }
+  if (known) return computing > total / 2 ? Bound::compute : Bound::memory;
+  if (chain_bytes() <= 0) return std::nullopt;
+  const double intensity = static_cast<double>(chain_flops()) / static_cast<double>(chain_bytes());
+  return intensity > kSurelyComputes ? Bound::compute : Bound::memory;
+}
+
+std::optional<std::vector<std::string>> FusionAccount::common_axes() const {
+  std::vector<std::string> common;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].parallel.empty()) return std::nullopt;
+    if (i == 0) common = steps[i].parallel;
+    std::erase_if(common, [&](const std::string& dim) {
+      return std::find(steps[i].parallel.begin(), steps[i].parallel.end(), dim) == steps[i].parallel.end();
+    });
+  }
+  return common;
+}
+
+std::vector<FusionReason> FusionAccount::reasons() const {
+  const double ratio = traffic_ratio();
+  return {{"traffic",
+           fmt::format("{} less: {} in {}, {} fused; worth it from {} on", show_ratio(ratio),
+                       show_bytes(static_cast<double>(chain_bytes())), counted(steps.size(), "step"),
+                       show_bytes(static_cast<double>(fused.bytes)), show_ratio(kLeastTrafficSaved)),
+           ratio >= kLeastTrafficSaved},
+          bound_reason(*this),
+          axis_reason(*this),
+          shared_reason(*this)};
+}
+
+bool FusionAccount::worth_it() const {
+  if (const auto ratio = measured(); ratio && ratio->significant()) return ratio->ratio > 1;
+  const std::vector<FusionReason> all = reasons();
+  // Launches saved are worth it whatever the traffic.
+  const bool launching = bound() == Bound::launch;
+  return std::all_of(all.begin(), all.end(), [&](const FusionReason& reason) {
+    return reason.holds.value_or(true) || (launching && reason.name == "traffic");
+  });
+}
+
+FusionAccount fusion_account(const Store* store, Catalogue& catalogue, const OpDefinition& fused,
+                             const Problem& problem, const std::optional<DeviceFacts>& device, MeasureMode mode) {
+  if (!fused.fusion) {
+    throw UsageError(
+        fmt::format("{} names no unfused chain: its definition has no [fusion] section ({}); docs/definitions.md tells "
+                    "how to write one",
+                    fused.interface.op, fused.file.string()));
+  }
+  const std::vector<UnfusedStep> chain = unfused_steps(fused, problem, catalogue);
+  if (chain.size() < 2) {
+    throw UsageError(
+        fmt::format("there is nothing to fuse in {}: its chain has {}", problem.key(), counted(chain.size(), "step")));
+  }
+  FusionAccount account;
+  account.problem = problem;
+  account.device = device;
+  account.mode = mode;
+  account.fused.name = "fused";
+  account.fused.problem = problem;
+  account.fused.bytes = fused.bytes_of(problem);
+  account.fused.flops = fused.flops_of(problem);
+  const std::string fingerprint = device ? device->fingerprint() : "";
+  for (const UnfusedStep& step : chain) {
+    FusionLine& line = account.steps.emplace_back();
+    line.name = step.step->name;
+    line.problem = step.problem;
+    line.bytes = step.bytes;
+    line.flops = step.flops;
+    line.parallel = step.step->parallel;
+    if (store != nullptr && device && step.problem) look_up(line, *store, *step.definition, fingerprint, mode);
+  }
+  if (fused.fusion->shared_bytes) account.shared_needed = fused.fusion->shared_bytes->integer(ProblemScope(problem));
+  if (!device) return account;
+  account.shared_available = device->shared_per_block_optin;
+  if (store != nullptr) {
+    look_up(account.fused, *store, fused, fingerprint, mode);
+    predict(account, ceilings_of(*store, fingerprint, mode));
+  }
+  account.shared_used = shared_used(fused, account);
+  return account;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/bench/reporter.hpp"
+
+#include <ostream>
+#include <sstream>
+
+namespace tilewright {
+
+bool DeviceTimes::ReportContext(const Context& context) {
+  std::ostringstream said;
+  reporter_.SetOutputStream(&GetOutputStream());
+  reporter_.SetErrorStream(&said);
+  const bool go_on = reporter_.ReportContext(context);
+  reporter_.SetErrorStream(&GetErrorStream());
+  std::istringstream lines(said.str());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("Library was built as DEBUG") == std::string::npos) GetErrorStream() << line << '\n';
+  }
+  GetErrorStream() << std::flush;
+  return go_on;
+}
+
+void DeviceTimes::ReportRuns(const std::vector<Run>& runs) {
+  std::vector<Run> told = runs;
+  for (Run& run : told) run.cpu_accumulated_time = run.real_accumulated_time;
+  reporter_.ReportRuns(told);
+}
+
+void DeviceTimes::Finalize() {
+  reporter_.Finalize();
+  written_ = GetOutputStream().flush().good();
+}
+
+std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(const std::string& form) {
+  if (form == "console") return std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_None);
+  // Its authors mean to take it away; as long as their flag has the word, it is to be had.
+  BENCHMARK_DISABLE_DEPRECATED_WARNING
+  if (form == "csv") return std::make_unique<benchmark::CSVReporter>();
+  BENCHMARK_RESTORE_DEPRECATED_WARNING
+  return std::make_unique<benchmark::JSONReporter>();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/definition/kernels_dir.hpp"
+
+#include "cache/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <system_error>
+
+namespace tilewright {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Libraries may lie one folder deeper than programs: lib/x86_64-linux-gnu.
+fs::path beside(const fs::path& file) {
+  const fs::path above = fs::absolute(file).parent_path().parent_path();
+  const fs::path relative = fs::path("share") / "tilewright" / "kernels";
+  std::error_code missing;
+  return fs::is_directory(above / relative, missing) || !fs::is_directory(above.parent_path() / relative, missing)
+             ? above / relative
+             : above.parent_path() / relative;
+}
+
+}  // namespace
+
+fs::path kernels_dir() { return kernels_dir_beside(fs::read_symlink("/proc/self/exe")); }
+
+fs::path kernels_dir_beside(const fs::path& file) {
+  const char* chosen = std::getenv("TILEWRIGHT_KERNELS_DIR");
+  const bool from_environment = chosen != nullptr && *chosen != '\0';
+  const fs::path place = from_environment ? fs::path(chosen) : beside(file);
+  // Links are resolved here once, so that paths in compile logs are those of the files that one edits.
+  std::error_code missing;
+  fs::path found = fs::canonical(place, missing);
+  if (missing || !fs::is_directory(found)) {
+    throw Error(
+        fmt::format("looking for the built-in ops: {} is not a folder{}; set TILEWRIGHT_KERNELS_DIR to the "
+                    "folder that holds them, or install Tilewright again",
+                    place.string(), from_environment ? " (from TILEWRIGHT_KERNELS_DIR)" : ""));
+  }
+  return found;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/export/cover_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "tuner/export/set_cover.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Implementation, config, and the values of its specialised dims.
+using Identity = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
+
+struct Measured {
+  std::string implementation_hash;
+  Trial trial;
+  Identity identity;
+};
+
+struct Shape {
+  ProblemKey key;
+  DeviceFacts device;
+  /// The stored winners, in their order.
+  std::vector<WinnerRow> rows;
+  std::vector<Measured> measured;
+  double best_ns = 0;
+};
+
+/// Op, spec, device, mode.
+using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
+
+double median(const Trial& trial) { return trial.timing ? trial.timing->median_ns : 0; }
+
+class Choosing {
+ public:
+  Choosing(const Store& store, double ratio, bool need_binaries)
+      : store_(store), ratio_(ratio), need_binaries_(need_binaries) {}
+
+  CoverChoice choose(const std::vector<Shape>& shapes) {
+    CoverChoice choice;
+    choice.spec = shapes.front().key.problem.spec.text();
+    choice.device = shapes.front().key.device_fingerprint;
+    choice.mode = shapes.front().rows.front().mode;
+    choice.shapes = shapes.size();
+
+    std::map<Identity, std::vector<std::size_t>> covers;
+    std::set<Identity> bases, winners;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      for (const Measured& measured : shapes[i].measured) {
+        if (median(measured.trial) <= ratio_ * shapes[i].best_ns) covers[measured.identity].push_back(i);
+      }
+      for (const WinnerRow& row : shapes[i].rows) {
+        const Identity own = identity(row.implementation_hash, row.winner.trial.config, shapes[i].key.problem);
+        winners.insert(own);
+        if (row.winner.role == WinnerRole::base) bases.insert(own);
+      }
+    }
+    std::vector<std::size_t> given;
+    std::vector<Identity> candidates;
+    std::vector<std::vector<std::size_t>> sets;
+    for (const auto& [id, covered] : covers) {
+      if (bases.count(id) > 0) {
+        given.insert(given.end(), covered.begin(), covered.end());
+      } else {
+        candidates.push_back(id);
+        sets.push_back(covered);
+      }
+    }
+    const SetCover found = cover(shapes.size(), sets, given);
+    std::set<Identity> chosen = bases;
+    for (const std::size_t place : found.chosen) chosen.insert(candidates[place]);
+    while (swap_one(shapes, candidates, bases, ratio_, chosen)) {
+    }
+    choice.winners = winners.size();
+    choice.chosen = chosen.size();
+    choice.proven = found.proven;
+
+    double logs = 0;
+    for (const Shape& shape : shapes) {
+      const double served = add_rows(shape, chosen, choice.rows);
+      logs += std::log(served);
+      choice.worst_ratio = std::max(choice.worst_ratio, served);
+    }
+    choice.mean_ratio = std::exp(logs / static_cast<double>(shapes.size()));
+    return choice;
+  }
+
+  /// What was wholly measured of the shape, and can be shipped.
+  void measure(Shape& shape, const std::vector<std::string>& implementations) {
+    const MeasureMode mode = shape.rows.front().mode;
+    for (const std::string& hash : implementations) {
+      for (Trial& trial : store_.trials(shape.key, {hash}, mode)) {
+        if (trial.status != TrialStatus::ok || !trial.timing || trial.look == LookLength::brief) continue;
+        if (need_binaries_ && !has_binary(trial.build_key)) continue;
+        Identity own = identity(hash, trial.config, shape.key.problem);
+        shape.measured.push_back({hash, std::move(trial), std::move(own)});
+      }
+    }
+  }
+
+  /// Leaves out what was measured of an implementation before it was edited, and finds the best time of each shape: by the
+  /// same trials as all others, since a winner was timed several times.
+  static void settle(std::vector<Shape>& shapes) {
+    std::map<std::string, std::pair<std::int64_t, std::string>> newest;
+    for (const Shape& shape : shapes) {
+      for (const Measured& measured : shape.measured) {
+        auto& [id, hash] = newest[measured.trial.config.implementation];
+        if (measured.trial.id >= id) std::tie(id, hash) = std::pair(measured.trial.id, measured.implementation_hash);
+      }
+    }
+    for (Shape& shape : shapes) {
+      std::erase_if(shape.measured, [&](const Measured& measured) {
+        return measured.implementation_hash != newest[measured.trial.config.implementation].second;
+      });
+      for (const Measured& measured : shape.measured) {
+        const double time = median(measured.trial);
+        if (shape.best_ns == 0 || time < shape.best_ns) shape.best_ns = time;
+      }
+    }
+    std::erase_if(shapes, [](const Shape& shape) { return shape.measured.empty(); });
+  }
+
+ private:
+  /// Sum of the logarithms of what each shape loses; nothing when one loses too much.
+  static std::optional<double> loss(const std::vector<Shape>& shapes, const std::set<Identity>& chosen, double ratio) {
+    double sum = 0;
+    for (const Shape& shape : shapes) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const Measured& measured : shape.measured) {
+        if (median(measured.trial) < least && chosen.count(measured.identity) > 0) least = median(measured.trial);
+      }
+      if (!(least <= ratio * shape.best_ns)) return std::nullopt;
+      sum += std::log(least / shape.best_ns);
+    }
+    return sum;
+  }
+
+  /// Puts another in the place of one of the chosen, which serves as well with as many, in less time; false when there is none.
+  static bool swap_one(const std::vector<Shape>& shapes, const std::vector<Identity>& candidates,
+                       const std::set<Identity>& bases, double ratio, std::set<Identity>& chosen) {
+    constexpr double kLeast = 1e-9;
+    const std::optional<double> now = loss(shapes, chosen, ratio);
+    if (!now) return false;
+    for (const Identity& out : std::vector<Identity>(chosen.begin(), chosen.end())) {
+      if (bases.count(out) > 0) continue;
+      for (const Identity& in : candidates) {
+        if (chosen.count(in) > 0) continue;
+        std::set<Identity> other = chosen;
+        other.erase(out);
+        other.insert(in);
+        const std::optional<double> then = loss(shapes, other, ratio);
+        if (then && *then < *now - kLeast) {
+          chosen = std::move(other);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  Identity identity(const std::string& hash, const Config& config, const Problem& problem) {
+    std::vector<std::int64_t> values;
+    if (config.specialised()) {
+      auto known = specialised_.find(hash);
+      if (known == specialised_.end()) {
+        known = specialised_.emplace(hash, store_.implementation_by_hash(hash).value().recipe.specialize).first;
+      }
+      for (const std::string& dim : known->second) values.push_back(problem.dim(dim));
+    }
+    return {hash, config.text(), values};
+  }
+
+  bool has_binary(const std::string& key) {
+    const auto known = built_.find(key);
+    if (known != built_.end()) return known->second;
+    const auto build = key.empty() ? std::nullopt : store_.build(key);
+    return built_[key] = build && build->ok;
+  }
+
+  /// Puts what serves the shape; returns its time over the best.
+  double add_rows(const Shape& shape, const std::set<Identity>& chosen, std::vector<WinnerRow>& rows) {
+    const Measured* best = nullptr;
+    const Measured* dynamic = nullptr;
+    for (const Measured& measured : shape.measured) {
+      if (chosen.count(measured.identity) == 0) continue;
+      const auto is_faster = [&](const Measured* other) {
+        return other == nullptr || median(measured.trial) < median(other->trial);
+      };
+      if (is_faster(best)) best = &measured;
+      if (!measured.trial.config.specialised() && is_faster(dynamic)) dynamic = &measured;
+    }
+    const WinnerRow& first = shape.rows.front();
+    const auto add = [&](WinnerRole role, const Measured* measured) {
+      if (measured == nullptr) return;
+      WinnerRow row = first;
+      row.implementation_hash = measured->implementation_hash;
+      row.winner.role = role;
+      row.winner.trial = measured->trial;
+      row.winner.runner_up.reset();
+      row.winner.runner_up_ratio.reset();
+      row.winner.strategy = "cover";
+      rows.push_back(std::move(row));
+    };
+    add(WinnerRole::best, best);
+    add(WinnerRole::dynamic, dynamic);
+    for (const WinnerRow& row : shape.rows) {
+      if (row.winner.role == WinnerRole::base) rows.push_back(row);
+    }
+    return best != nullptr && shape.best_ns > 0 ? median(best->trial) / shape.best_ns : 1;
+  }
+
+  const Store& store_;
+  double ratio_;
+  bool need_binaries_;
+  std::map<std::string, std::vector<std::string>> specialised_;
+  std::map<std::string, bool> built_;
+};
+
+}  // namespace
+
+std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const TransferFilter& filter,
+                                      bool need_binaries) {
+  if (!(ratio >= 1) || !std::isfinite(ratio)) {
+    throw UsageError(
+        fmt::format("a cover takes the most time that a shape may lose, such as 1.05, and was given {}", ratio));
+  }
+  using TriedKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
+  const auto tried_key = [](const ProblemKey& key, MeasureMode mode) {
+    return TriedKey(key.problem.key(), key.interface_hash, key.device_fingerprint, mode);
+  };
+  std::map<TriedKey, std::vector<std::string>> tried;
+  for (const Store::Tried& each : store.tried()) tried[tried_key(each.key, each.mode)] = each.implementation_hashes;
+  Choosing choosing(store, ratio, need_binaries);
+  std::map<SpecKey, std::vector<Shape>> specs;
+  for (WinnerRow& row : winners_to_take(store, filter)) {
+    const std::string device = row.device.fingerprint();
+    std::vector<Shape>& shapes = specs[{row.problem.spec.op, row.problem.spec.text(), device, row.mode}];
+    if (shapes.empty() || shapes.back().key.problem != row.problem) {
+      shapes.push_back({ProblemKey{row.problem, row.interface_hash, device}, row.device, {}, {}, 0});
+    }
+    shapes.back().rows.push_back(std::move(row));
+  }
+  std::vector<CoverChoice> choices;
+  for (auto& [key, shapes] : specs) {
+    for (Shape& shape : shapes) {
+      choosing.measure(shape, tried[tried_key(shape.key, shape.rows.front().mode)]);
+    }
+    Choosing::settle(shapes);
+    if (!shapes.empty()) choices.push_back(choosing.choose(shapes));
+  }
+  return choices;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/learn/boosting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kBins = LossModel::kMostCuts + 1;
+
+/// Half-way between neighbours where there are few values, else such that as many rows lie between any two.
+std::vector<float> cuts_of(std::vector<float> values) {
+  std::ranges::sort(values);
+  std::vector<float> distinct = values;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<float> cuts;
+  const auto cut_below = [&](std::size_t place) {
+    const float cut = distinct[place - 1] + (distinct[place] - distinct[place - 1]) / 2;
+    if (cuts.empty() || cuts.back() < cut) cuts.push_back(cut);
+  };
+  if (distinct.size() <= kBins) {
+    for (std::size_t i = 1; i < distinct.size(); ++i) cut_below(i);
+    return cuts;
+  }
+  for (std::size_t i = 1; i < kBins; ++i) {
+    const float value = values[i * values.size() / kBins];
+    const auto place = static_cast<std::size_t>(std::ranges::lower_bound(distinct, value) - distinct.begin());
+    if (place > 0) cut_below(place);
+  }
+  return cuts;
+}
+
+/// Of the rows of a leaf that have one bin of a feature.
+struct Bin {
+  float gradient = 0;
+  float weight = 0;
+  std::uint32_t rows = 0;
+};
+
+struct Split {
+  double gain = 0;
+  std::size_t feature = 0;
+  std::size_t cut = 0;
+};
+
+class Trees {
+ public:
+  Trees(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Parts& parts)
+      : rows_(rows), settings_(settings), parts_(parts) {
+    parts_.cuts.clear();
+    for (std::size_t f = 0; f < rows_.features; ++f) {
+      std::vector<float> column;
+      for (std::size_t i = 0; i < rows_.count(); ++i) column.push_back(rows_.values[i * rows_.features + f]);
+      parts_.cuts.push_back(cuts_of(std::move(column)));
+      if (!parts_.cuts.back().empty()) varying_.push_back(f);
+    }
+    bins_.resize(rows_.count() * varying_.size());
+    for (std::size_t i = 0; i < rows_.count(); ++i) {
+      for (std::size_t v = 0; v < varying_.size(); ++v) {
+        const std::vector<float>& cuts = parts_.cuts[varying_[v]];
+        const float value = rows_.values[i * rows_.features + varying_[v]];
+        bins_[i * varying_.size() + v] =
+            static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, value) - cuts.begin());
+      }
+    }
+  }
+
+  void grow() {
+    double sum = 0, weight = 0;
+    for (std::size_t i = 0; i < rows_.count(); ++i) {
+      sum += double{rows_.weights[i]} * double{rows_.targets[i]};
+      weight += double{rows_.weights[i]};
+    }
+    parts_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
+    for (const float target : rows_.targets) rest_.push_back(target - parts_.mean);
+    // Where all features are the same everywhere, nothing can be halved.
+    const std::size_t parts = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.parts);
+    // Where all are one part, none is ever out.
+    part_.assign(rows_.count(), 1);
+    for (std::size_t i = 0; i < rows_.count() && parts > 1; ++i) part_[i] = rows_.groups[i] % parts;
+    std::size_t in_vain = 0;
+    for (int tree = 0; tree < settings_.trees && !varying_.empty() && in_vain < parts; ++tree) {
+      out_ = static_cast<std::size_t>(tree) % parts;
+      in_vain = grow_one() ? 0 : in_vain + 1;
+    }
+    write();
+  }
+
+ private:
+  struct Leaf {
+    std::size_t begin = 0, end = 0;  // of order_
+    std::vector<Bin> histogram;
+    double gradient = 0, weight = 0;
+    Split best;
+    /// Of a tree that is grown: where it was split, and into which.
+    std::optional<std::pair<std::size_t, std::size_t>> parts{};
+    std::size_t feature = 0, cut = 0;
+    double value = 0;
+  };
+
+  std::span<const std::uint8_t> bins_of(std::size_t row) const {
+    return {bins_.data() + row * varying_.size(), varying_.size()};
+  }
+
+  std::vector<Bin> histogram_of(const Leaf& leaf) {
+    std::vector<Bin> histogram;
+    // Those of the last tree: memory that is new for each leaf costs more than what is done in it.
+    if (!unused_.empty()) {
+      histogram = std::move(unused_.back());
+      unused_.pop_back();
+    }
+    histogram.assign(varying_.size() * kBins, Bin());
+    for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
+      const std::size_t row = order_[i];
+      if (part_[row] == out_) continue;
+      const float weight = rows_.weights[row], gradient = weight * rest_[row];
+      const std::uint8_t* const bins = bins_.data() + row * varying_.size();
+      Bin* of_feature = histogram.data();
+      for (std::size_t v = 0; v < varying_.size(); ++v, of_feature += kBins) {
+        Bin& bin = of_feature[bins[v]];
+        bin.gradient += gradient;
+        bin.weight += weight;
+        ++bin.rows;
+      }
+    }
+    return histogram;
+  }
+
+  /// Where the leaf is best halved, and its sums.
+  void judge(Leaf& leaf) const {
+    leaf.gradient = leaf.weight = 0;
+    std::size_t rows = 0;
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+      leaf.gradient += double{leaf.histogram[bin].gradient};
+      leaf.weight += double{leaf.histogram[bin].weight};
+      rows += leaf.histogram[bin].rows;
+    }
+    leaf.best = {};
+    if (rows < 2 * settings_.rows || leaf.weight <= 0) return;
+    const auto explained = [&](double gradient, double weight) {
+      return gradient * gradient / (weight + settings_.doubt);
+    };
+    const double whole = explained(leaf.gradient, leaf.weight);
+    for (std::size_t v = 0; v < varying_.size(); ++v) {
+      const Bin* const bins = leaf.histogram.data() + v * kBins;
+      double gradient = 0, weight = 0;
+      std::size_t below = 0;
+      for (std::size_t cut = 0; cut < parts_.cuts[varying_[v]].size(); ++cut) {
+        gradient += double{bins[cut].gradient};
+        weight += double{bins[cut].weight};
+        below += bins[cut].rows;
+        if (below < settings_.rows) continue;
+        if (rows - below < settings_.rows) break;
+        const double other = leaf.gradient - gradient, other_weight = leaf.weight - weight;
+        if (weight <= 0 || other_weight <= 0) continue;
+        const double gain = explained(gradient, weight) + explained(other, other_weight) - whole;
+        if (gain > leaf.best.gain) leaf.best = {gain, v, cut};
+      }
+    }
+  }
+
+  bool grow_one() {
+    order_.resize(rows_.count());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::vector<Leaf> leaves(1);
+    leaves.reserve(2 * settings_.leaves);
+    leaves[0].end = order_.size();
+    leaves[0].histogram = histogram_of(leaves[0]);
+    judge(leaves[0]);
+    for (std::size_t count = 1; count < settings_.leaves; ++count) {
+      const auto best =
+          std::ranges::max_element(leaves, {}, [](const Leaf& leaf) { return leaf.parts ? 0 : leaf.best.gain; });
+      if (best->parts || best->best.gain <= kLeastGain) break;
+      split(leaves, static_cast<std::size_t>(best - leaves.begin()));
+    }
+    if (leaves.size() == 1) return false;
+    for (Leaf& leaf : leaves) {
+      if (leaf.parts) continue;
+      unused_.push_back(std::move(leaf.histogram));
+      leaf.value = settings_.rate * leaf.gradient / (leaf.weight + settings_.doubt);
+      for (std::size_t i = leaf.begin; i < leaf.end; ++i) rest_[order_[i]] -= static_cast<float>(leaf.value);
+    }
+    trees_.push_back(std::move(leaves));
+    return true;
+  }
+
+  void split(std::vector<Leaf>& leaves, std::size_t at) {
+    const Split best = leaves[at].best;
+    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(leaves[at].begin);
+    const auto end = order_.begin() + static_cast<std::ptrdiff_t>(leaves[at].end);
+    const auto middle =
+        std::stable_partition(begin, end, [&](std::uint32_t row) { return bins_of(row)[best.feature] <= best.cut; });
+    Leaf low, high;
+    low.begin = leaves[at].begin;
+    low.end = high.begin = static_cast<std::size_t>(middle - order_.begin());
+    high.end = leaves[at].end;
+    // The greater part has what the smaller leaves.
+    const bool is_low_smaller = low.end - low.begin <= high.end - high.begin;
+    Leaf& smaller = is_low_smaller ? low : high;
+    Leaf& greater = is_low_smaller ? high : low;
+    smaller.histogram = histogram_of(smaller);
+    greater.histogram = std::move(leaves[at].histogram);
+    for (std::size_t i = 0; i < greater.histogram.size(); ++i) {
+      greater.histogram[i].gradient -= smaller.histogram[i].gradient;
+      greater.histogram[i].weight -= smaller.histogram[i].weight;
+      greater.histogram[i].rows -= smaller.histogram[i].rows;
+    }
+    judge(low);
+    judge(high);
+    leaves[at].parts = std::pair(leaves.size(), leaves.size() + 1);
+    leaves[at].feature = varying_[best.feature];
+    leaves[at].cut = best.cut;
+    leaves[at].histogram = {};
+    leaves.push_back(std::move(low));
+    leaves.push_back(std::move(high));
+  }
+
+  /// A leaf's value becomes a whole number of units, of which 15 bits reach the greatest.
+  void write() {
+    double greatest = 0;
+    for (const std::vector<Leaf>& tree : trees_) {
+      for (const Leaf& leaf : tree) greatest = std::max(greatest, std::fabs(leaf.value));
+    }
+    constexpr double kMost = std::numeric_limits<std::int16_t>::max();
+    parts_.unit = greatest > 0 ? static_cast<float>(greatest / kMost) : 1;
+    parts_.nodes.clear();
+    parts_.roots.clear();
+    for (const std::vector<Leaf>& tree : trees_) {
+      parts_.roots.push_back(static_cast<std::uint32_t>(parts_.nodes.size()));
+      write(tree, 0);
+    }
+  }
+
+  void write(const std::vector<Leaf>& tree, std::size_t at) {
+    const Leaf& leaf = tree[at];
+    const std::size_t place = parts_.nodes.size();
+    if (!leaf.parts) {
+      parts_.nodes.push_back(LossModel::leaf(leaf.value / double{parts_.unit}));
+      return;
+    }
+    parts_.nodes.push_back({static_cast<std::uint8_t>(leaf.feature), static_cast<std::uint8_t>(leaf.cut), 0});
+    write(tree, leaf.parts->first);
+    parts_.nodes[place].right = static_cast<std::uint8_t>(parts_.nodes.size() - place);
+    write(tree, leaf.parts->second);
+  }
+
+  static constexpr double kLeastGain = 1e-9;
+
+  const BoostingRows& rows_;
+  const BoostingSettings& settings_;
+  LossModel::Parts& parts_;
+  /// Features that are not the same everywhere, and row by row the bins of these.
+  std::vector<std::size_t> varying_;
+  std::vector<std::uint8_t> bins_;
+  /// What the trees so far leave of each row's target.
+  std::vector<float> rest_;
+  /// Of the groups, the part of each row, and that which the tree does not learn from: what it explains there, the next need not.
+  std::vector<std::size_t> part_;
+  std::size_t out_ = 0;
+  /// All rows, those of a leaf together.
+  std::vector<std::uint32_t> order_;
+  std::vector<std::vector<Leaf>> trees_;
+  std::vector<std::vector<Bin>> unused_;
+};
+
+}  // namespace
+
+void boost(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Parts& parts) {
+  Trees(rows, settings, parts).grow();
+}
+
+}  // namespace tilewright

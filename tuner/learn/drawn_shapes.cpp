@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/learn/drawn_shapes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace tilewright {
+namespace {
+
+/// Two of three lengths are a multiple of this where they are long.
+constexpr std::int64_t kUsualMultiple = 8;
+constexpr std::int64_t kLong = 64;
+
+/// Where each dim's sequence begins, as a share of its range; 0 for the seed 0.
+std::vector<double> offsets(std::size_t dims, std::uint64_t seed) {
+  std::vector<double> all(dims, 0);
+  if (seed == 0) return all;
+  // Its numbers are the same everywhere, which is not so of the standard's distributions.
+  std::mt19937_64 engine(seed);
+  for (double& offset : all) offset = static_cast<double>(engine() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
+  return all;
+}
+
+}  // namespace
+
+std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::size_t count, double beyond,
+                                   std::uint64_t seed) {
+  const std::size_t size = tuned.front().size();
+  // The recurrence of the generalised golden ratio.
+  double golden = 2;
+  for (int i = 0; i < 32; ++i) golden = std::pow(1 + golden, 1 / static_cast<double>(size + 1));
+  const std::vector<double> begin = offsets(size, seed);
+  // One length is a multiple whatever another is: a kernel may be for rows of either alignment.
+  std::mt19937_64 usual(seed);
+  std::vector<ShapeDims> drawn;
+  for (std::size_t i = 0; i < count; ++i) {
+    ShapeDims& shape = drawn.emplace_back();
+    for (std::size_t d = 0; d < size; ++d) {
+      const auto [least, most] = std::ranges::minmax(tuned, {}, [&](const ShapeDims& each) { return each[d]; });
+      const double low = std::max(1.0, static_cast<double>(least[d]) / beyond);
+      const double high = static_cast<double>(most[d]) * beyond;
+      const double step = begin[d] + static_cast<double>(i + 1) / std::pow(golden, static_cast<double>(d + 1));
+      std::int64_t length = std::llround(low * std::pow(high / low, step - std::floor(step)));
+      if (usual() % 3 != 0 && length >= kLong) length = length / kUsualMultiple * kUsualMultiple;
+      shape.push_back(std::max<std::int64_t>(1, length));
+    }
+  }
+  return drawn;
+}
+
+Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& shape) {
+  Problem problem{spec, {}};
+  for (std::size_t d = 0; d < shape.size(); ++d) problem.dims.emplace_back(interface.dims[d], shape[d]);
+  return problem;
+}
+
+bool shares_a_dim(const ShapeDims& a, const ShapeDims& b) {
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (a[d] == b[d]) return true;
+  }
+  return false;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/learn/learn.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/predict/losses.hpp"
+#include "tuner/learn/boosting.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Slowness, as a natural logarithm, over which the weight of a trial falls to 1/e.
+constexpr double kInterest = 0.5;
+
+using Specs = std::vector<const KnownSpec*>;
+
+void for_each_config(const Specs& known, const std::function<void(const KnownConfig&)>& visit) {
+  for (const KnownSpec* const spec : known) {
+    for (const KnownShape& shape : spec->shapes) std::ranges::for_each(shape.configs, visit);
+  }
+}
+
+/// In which attributes these differ, and whether in their dtype.
+std::vector<std::string> differing(const Specs& known) {
+  std::vector<std::string> names;
+  if (known.empty()) return names;
+  const OpSpec& first = known.front()->spec;
+  const auto differ = [&](const auto& value_of) {
+    return std::ranges::any_of(known, [&](const KnownSpec* each) { return value_of(each->spec) != value_of(first); });
+  };
+  if (differ([](const OpSpec& spec) { return spec.dtype; })) names.emplace_back("dtype");
+  for (std::size_t i = 0; i < first.attributes.size(); ++i) {
+    if (differ([&](const OpSpec& spec) { return spec.attributes.at(i).second; })) {
+      names.push_back(first.attributes[i].first);
+    }
+  }
+  return names;
+}
+
+/// Of what teaches; but with the implementations of all: the model serves those that do not teach, too, and their winners are to
+/// be weighed with the others.
+FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
+  std::set<std::pair<std::string, std::string>> implementations;  // name and hash
+  std::set<std::string> parameters;
+  for_each_config(all, [&](const KnownConfig& each) {
+    if (each.was_timed()) implementations.emplace(each.config.implementation, each.implementation_hash);
+  });
+  for_each_config(known, [&](const KnownConfig& each) {
+    if (!each.was_timed()) return;
+    for (const auto& value : each.config.values) parameters.insert(value.first);
+  });
+  FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims, differing(known)};
+  for (const auto& [name, hash] : implementations) space.implementations.push_back(hash);
+  return space;
+}
+
+/// Those that were timed at a shape, the base among them: it is at each, and may be the best of a small one. Each once, by text
+/// and hash of the implementation.
+std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const KnownShape& shape) {
+  std::map<std::pair<std::string, std::string>, const KnownConfig*> timed;
+  for (const KnownConfig& each : shape.configs) {
+    if (!each.was_timed()) continue;
+    timed.emplace(std::pair(each.config.text(), each.implementation_hash), &each);
+  }
+  return timed;
+}
+
+/// Those that were timed and may be thought of elsewhere: they went wrong in none of all specs.
+std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, const FeatureSpace& space) {
+  ByConfig<bool> refused;
+  for_each_config(all, [&](const KnownConfig& each) {
+    if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
+  });
+  std::map<std::pair<std::size_t, std::string>, Config> found;
+  for_each_config(known, [&](const KnownConfig& each) {
+    if (!each.was_timed() || refused.contains(identity(each))) return;
+    const auto place = std::ranges::find(space.implementations, each.implementation_hash);
+    found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
+                  each.config);
+  });
+  std::vector<LossModel::Known> configs;
+  for (auto& [key, config] : found) configs.push_back({key.first, std::move(config)});
+  return configs;
+}
+
+/// Those of which more than winners is known that could be launched today.
+Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Specs& all, const RecipeOf& recipe_of) {
+  const auto is_row = [&](const KnownConfig& each, const Problem& problem) {
+    const ImplementationRecipe& recipe = recipe_of(each.implementation_hash);
+    const FeatureSpace any{{each.implementation_hash}, {}, interface.dims.size()};
+    return !recipe.kernels.empty() &&
+           any.of(interface, each.implementation_hash, recipe, each.config, problem, device).has_value();
+  };
+  Specs specs;
+  for (const KnownSpec* const spec : all) {
+    std::size_t missing = kFewestTrialsEach * spec->shapes.size();
+    for (const KnownShape& shape : spec->shapes) {
+      if (missing == 0) break;
+      const Problem problem = problem_of(interface, spec->spec, shape.dims);
+      for (const auto& [key, config] : timed_at(shape)) {
+        if (missing > 0 && is_row(*config, problem)) --missing;
+      }
+    }
+    if (missing == 0) specs.push_back(spec);
+  }
+  return specs;
+}
+
+/// The shapes of a spec in an order of their own, so that a cache that was filled in another one teaches the same.
+std::vector<const KnownShape*> in_order(const KnownSpec& spec) {
+  std::vector<const KnownShape*> shapes;
+  for (const KnownShape& shape : spec.shapes) shapes.push_back(&shape);
+  std::ranges::sort(shapes, {}, &KnownShape::dims);
+  return shapes;
+}
+
+}  // namespace
+
+std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
+                               const std::vector<KnownSpec>& specs, const RecipeOf& recipe_of) {
+  Specs all;
+  for (const KnownSpec& spec : specs) all.push_back(&spec);
+  const Specs known = teaching(interface, device, all, recipe_of);
+  LossModel::Parts parts;
+  for (const KnownSpec* const spec : known) parts.shapes += spec->shapes.size();
+  if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
+  parts.space = space_of(known, all, interface.dims.size());
+  // More numbers than nodes have room for: no op of ours is near it.
+  if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
+  BoostingRows rows{.features = parts.space.count()};
+  std::size_t group = 0;
+  for (const KnownSpec* const spec : known) {
+    for (const KnownShape* const shape : in_order(*spec)) {
+      const Problem problem = problem_of(interface, spec->spec, shape->dims);
+      const Losses losses = losses_at(*shape);
+      for (const auto& [key, config] : timed_at(*shape)) {
+        const std::string& hash = key.second;
+        const ImplementationRecipe& recipe = recipe_of(hash);
+        if (recipe.kernels.empty()) continue;
+        const auto features = parts.space.of(interface, hash, recipe, config->config, problem, device);
+        if (!features) continue;
+        const double loss = std::min(kMostLoss, losses.at(identity(*config)));
+        rows.values.insert(rows.values.end(), features->begin(), features->end());
+        rows.targets.push_back(static_cast<float>(loss));
+        rows.weights.push_back(static_cast<float>(std::exp(-loss / kInterest)));
+        rows.groups.push_back(group);
+      }
+      ++group;
+    }
+  }
+  if (rows.count() < kFewestTrialsToLearn) return std::nullopt;
+  parts.configs = configs_of(known, all, parts.space);
+  boost(rows, {}, parts);
+  return LossModel(std::move(parts));
+}
+
+std::optional<LossModel> learn(const Store& store, const OpInterface& interface, const DeviceFacts& device,
+                               MeasureMode mode) {
+  return learn(interface, device, known_specs(store, interface, device, mode), recipes_of(store));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/learn/regret.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cache/predict/nearest.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
+#include "tuner/learn/lessons.hpp"
+#include "tuner/learn/spares.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Something is learned so often at most, each time without a part of the shapes: that takes seconds of a core.
+constexpr std::size_t kLessons = 32;
+
+using Identity = std::pair<std::string, std::string>;
+
+Identity identity(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
+
+/// A cache as it would be without some shapes; with spares, and as an export of it would be, where wanted.
+class Without final : public WinnerSource {
+ public:
+  using LeavesOut = std::function<bool(const ShapeDims& shape)>;
+  Without(const Store& store, LeavesOut leaves_out) : store_(store), leaves_out_(std::move(leaves_out)) {}
+
+  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which must stay.
+  void teach(std::shared_ptr<const LossModel> model, const std::vector<KnownShape>& serving) {
+    model_ = std::move(model);
+    serving_ = &serving;
+    learned_.reset();
+  }
+  void keep(const std::vector<Spare>& spares) {
+    for (const Spare& spare : spares) spares_[spare.home].push_back(spare);
+    learned_.reset();
+  }
+  /// From now on nothing has a binary but winners and spares.
+  void become_export(const ProblemKey& key, MeasureMode mode) {
+    for (const KnownShape& shape : known_shapes(key, mode, tuned_shapes(key, mode))) {
+      for (const KnownConfig& each : shape.configs) {
+        if (each.role || each.is_spare) exported_.insert(identity(each));
+      }
+    }
+  }
+
+  [[nodiscard]] std::string title() const override { return store_.title(); }
+  [[nodiscard]] bool changed() const override { return false; }
+  [[nodiscard]] std::vector<std::string> ops() const override { return store_.ops(); }
+  [[nodiscard]] std::vector<DeviceFacts> devices() const override { return {}; }
+  [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const override {
+    return store_.interface_of(op);
+  }
+  [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const override {
+    return store_.interface_by_hash(hash);
+  }
+  [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const override {
+    return store_.implementation_by_hash(hash);
+  }
+  [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
+                                                   WinnerRole role) const override {
+    if (leaves_out_(shape_of(key.problem))) return std::nullopt;
+    return store_.winner_of(key, mode, role);
+  }
+  /// The base is one config for all shapes: that the newest is of this very shape does not matter.
+  [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
+                                                        WinnerRole role) const override {
+    return store_.newest_of_spec(key, mode, role);
+  }
+  [[nodiscard]] std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override {
+    std::vector<ShapeDims> shapes = store_.tuned_shapes(key, mode);
+    std::erase_if(shapes, leaves_out_);
+    return shapes;
+  }
+  [[nodiscard]] std::vector<KnownShape> known_shapes(const ProblemKey& key, MeasureMode mode,
+                                                     const std::vector<ShapeDims>& shapes) const override {
+    std::vector<KnownShape> known = store_.known_shapes(key, mode, shapes);
+    for (KnownShape& shape : known) {
+      if (const auto own = spares_.find(shape.dims); own != spares_.end()) {
+        for (const Spare& spare : own->second) add(spare, shape);
+      }
+      if (exported_.empty()) continue;
+      for (KnownConfig& each : shape.configs) {
+        each.has_binary = each.has_binary && exported_.contains(identity(each));
+      }
+    }
+    return known;
+  }
+  [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& /*key*/, MeasureMode /*mode*/) const override {
+    if (!model_ || learned_) return learned_;
+    std::vector<KnownShape> here;
+    for (const KnownShape& shape : *serving_) {
+      if (leaves_out_(shape.dims)) continue;
+      here.push_back(shape);
+      const auto own = spares_.find(shape.dims);
+      if (own == spares_.end()) continue;
+      for (const Spare& spare : own->second) add(spare, here.back());
+    }
+    learned_ = std::make_shared<const Learned>(Learned{model_, 0, servers_of(here)});
+    return learned_;
+  }
+  [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
+                                               const std::string& implementation_hash,
+                                               const Config& config) const override {
+    if (auto row = store_.timed(key, mode, implementation_hash, config)) return row;
+    // A spare: as what is known of the base, but that it is another config, and was not timed.
+    auto row = store_.newest_of_spec(key, mode, WinnerRole::best);
+    if (!row) return row;
+    row->implementation_hash = implementation_hash;
+    row->winner.trial.config = config;
+    row->winner.trial.timing.reset();
+    return row;
+  }
+  [[nodiscard]] std::optional<Build> build(const std::string& key) const override { return store_.build(key); }
+  [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override {
+    return store_.binary(content_hash);
+  }
+
+ private:
+  static void add(const Spare& spare, KnownShape& shape) {
+    const auto is_it = [&](const KnownConfig& each) {
+      return each.implementation_hash == spare.implementation_hash && each.config == spare.config;
+    };
+    auto found = std::ranges::find_if(shape.configs, is_it);
+    if (found == shape.configs.end()) {
+      shape.configs.push_back(
+          {.implementation_hash = spare.implementation_hash, .config = spare.config, .role = std::nullopt});
+      found = shape.configs.end() - 1;
+    }
+    found->has_binary = found->is_spare = true;
+  }
+
+  const Store& store_;
+  LeavesOut leaves_out_;
+  std::map<ShapeDims, std::vector<Spare>> spares_;
+  std::shared_ptr<const LossModel> model_;
+  const std::vector<KnownShape>* serving_ = nullptr;
+  mutable std::shared_ptr<const Learned> learned_;
+  /// Empty: all.
+  std::set<Identity> exported_;
+};
+
+/// Values of the space as far as the store knows it; of each implementation the source in use alone.
+SpaceValues values_in_use(const Store& store, const std::vector<KnownShape>& known, const std::string& interface_hash) {
+  SpaceValues values = values_seen(store, known);
+  const std::set<std::string> in_use = store.implementations_in_use(interface_hash);
+  std::erase_if(values, [&](const auto& each) { return !in_use.contains(each.first); });
+  return values;
+}
+
+/// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
+struct Nearly {
+  Nearly(const std::vector<KnownShape>& known, const SpaceValues& space, const ConfigNames& failed)
+      : best(nearly_best(known, space, failed)), is_all_kept(not_kept(best, known).empty()) {}
+  NearlyBest best;
+  bool is_all_kept;
+};
+
+/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is kept since it
+/// was nearly the best of a left-out shape, or its winner, only at another where it was.
+std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Nearly& nearly,
+                                    const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
+  std::vector<Spare> stay;
+  if (left.empty()) return stay;
+  for (const KnownShape& shape : known) {
+    if (!leaves_out(shape.dims)) continue;
+    for (const KnownConfig& each : shape.configs) {
+      const bool is_winner = each.role && each.role != WinnerRole::base && nearly.is_all_kept;
+      if (!each.is_spare && !is_winner) continue;
+      const auto found = nearly.best.find(identity(each));
+      const bool was_nearly = found != nearly.best.end();
+      // Not of the first of them alone: which one that is changes with what is timed since it is kept.
+      const bool was_here = was_nearly && std::ranges::find(found->second, shape.dims) != found->second.end();
+      if (each.is_spare && !was_here) {
+        stay.push_back({each.implementation_hash, each.config, {}, nearest_shapes(left, shape.dims, 1).front()});
+      } else if (was_nearly) {
+        const auto home = std::ranges::find_if_not(found->second, leaves_out);
+        if (home != found->second.end()) stay.push_back({each.implementation_hash, each.config, {}, *home});
+      }
+    }
+  }
+  return stay;
+}
+
+std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
+                              const Config& config, MeasureMode mode) {
+  const std::optional<WinnerRow> row = store.timed(key, mode, implementation_hash, config);
+  if (!row || !row->winner.trial.timing) return std::nullopt;
+  return row->winner.trial.timing->median_ns;
+}
+
+int region_of(std::int64_t value) { return static_cast<int>(std::log2(static_cast<double>(value)) / 4 + 1e-9); }
+
+/// Half-way by logarithms; a multiple of 8 where both are.
+std::int64_t between(std::int64_t a, std::int64_t b) {
+  const double middle = std::sqrt(static_cast<double>(a) * static_cast<double>(b));
+  const std::int64_t step = a % 8 == 0 && b % 8 == 0 ? 8 : 1;
+  return std::max<std::int64_t>(1, std::llround(middle / static_cast<double>(step))) * step;
+}
+
+}  // namespace
+
+std::optional<double> Regret::loss() const noexcept {
+  if (!served_ns || best_ns <= 0) return std::nullopt;
+  return *served_ns / best_ns - 1;
+}
+
+std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
+                            const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting) {
+  std::vector<Regret> found;
+  // Whatever is wanted counts as compiled.
+  const auto compiled = [](const Serving&) -> std::optional<std::string> { return "compiled"; };
+  ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
+  for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
+  const std::vector<ShapeDims> tuned = store.tuned_shapes(key, mode);
+  const auto leaves_out = [&](const ShapeDims& shape, bool is_tuned) -> Without::LeavesOut {
+    if (setting.only_from) return [&](const ShapeDims& other) { return !setting.only_from(other); };
+    if (!is_tuned) return [](const ShapeDims&) { return false; };
+    if (setting.left_out == LeftOut::itself) return [&](const ShapeDims& other) { return other == shape; };
+    return [&](const ShapeDims& other) { return shares_a_dim(other, shape); };
+  };
+  const Lessons lessons(store, interface, device, key, mode, tuned);
+  // Of the space, not of what was timed: a definition has them all.
+  const SpaceValues values = values_in_use(store, lessons.known(), key.interface_hash);
+  const ConfigNames failed_somewhere = store.failed_configs(key, mode);
+  const Nearly nearly(lessons.known(), values, failed_somewhere);
+  const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
+  const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
+  std::optional<Parts> parts;
+  std::vector<std::shared_ptr<const LossModel>> models;
+  const auto model_without_part_of = [&](std::size_t at) {
+    if (!parts) {
+      parts.emplace(judged, lessons.shapes(), left_out_by, kLessons);
+      models = lessons.without_each(*parts);
+    }
+    return models[parts->of(at)];
+  };
+  std::vector<Spare> shared;
+  std::vector<Spare> own;
+  for (std::size_t at = 0; at < judged.size(); ++at) {
+    const ShapeDims& shape = judged[at];
+    if (setting.only_from && setting.only_from(shape)) continue;
+    for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
+    Regret regret;
+    regret.problem = key.problem;
+    regret.is_tuned = std::ranges::find(tuned, shape) != tuned.end();
+    const Store* const truth = regret.is_tuned ? &store : setting.truth;
+    if (truth == nullptr) continue;
+    const std::optional<WinnerRow> winner = truth->winner_of(key, mode, WinnerRole::best);
+    if (!winner || !winner->winner.trial.timing) continue;
+    regret.winner = winner->winner.trial.config;
+    regret.winner_hash = winner->implementation_hash;
+    regret.best_ns = winner->winner.trial.timing->median_ns;
+    Without rest(store, leaves_out(shape, regret.is_tuned));
+    if (lessons.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons.all(), lessons.serving());
+    if (!setting.only_from) {
+      rest.keep(
+          spares_that_stay(lessons.known(), nearly, leaves_out(shape, regret.is_tuned), rest.tuned_shapes(key, mode)));
+    }
+    // The same rest for all of these: the same spares.
+    const bool is_same_rest = setting.only_from || !regret.is_tuned;
+    std::vector<Spare>& spares = is_same_rest ? shared : own;
+    if (!is_same_rest || shared.empty()) {
+      spares = choose_spares(rest, interface, spec, device, mode, values, failed_somewhere, setting.spares);
+    }
+    rest.keep(spares);
+    if (setting.exported) rest.become_export(key, mode);
+    const Chosen chosen = choose(rest, interface, key.problem, device, {}, {}, {},
+                                 setting.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
+    // What gives way when it is served would be told of here as a loss.
+    if (!chosen.unread.empty()) {
+      throw CacheError(fmt::format("cannot tell what {} would lose: {}", key.problem.key(), chosen.unread));
+    }
+    if (chosen.choice) {
+      const WinnerRow& row = chosen.choice->row;
+      regret.match = chosen.choice->match;
+      regret.served = row.winner.trial.config;
+      regret.implementation_hash = row.implementation_hash;
+      regret.tuned_for = row.problem;
+      const bool is_winner = *regret.served == regret.winner && row.implementation_hash == winner->implementation_hash;
+      if (is_winner) regret.served_ns = regret.best_ns;
+      if (!is_winner && regret.is_tuned) {
+        regret.served_ns = time_of(store, key, row.implementation_hash, *regret.served, mode);
+      }
+    }
+    found.push_back(std::move(regret));
+  }
+  return found;
+}
+
+RegretSummary summarise_regrets(const std::vector<Regret>& regrets) {
+  RegretSummary summary;
+  summary.shapes = regrets.size();
+  std::vector<double> losses;
+  for (const Regret& regret : regrets) {
+    if (!regret.served) ++summary.unserved;
+    if (!regret.failure.empty()) {
+      ++summary.failed;
+    } else if (regret.served && !regret.served_ns) {
+      ++summary.untimed;
+    }
+    const std::optional<double> loss = regret.loss();
+    if (!loss) continue;
+    losses.push_back(*loss);
+    if (!summary.worst_at || *loss > summary.worst) {
+      summary.worst = *loss;
+      summary.worst_at = regret.problem;
+    }
+  }
+  if (losses.empty()) return summary;
+  std::ranges::sort(losses);
+  for (const double loss : losses) summary.mean += loss / static_cast<double>(losses.size());
+  const auto place = static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(losses.size())));
+  summary.p95 = losses[std::max<std::size_t>(place, 1) - 1];
+  return summary;
+}
+
+std::vector<Region> by_region(const std::vector<Regret>& regrets) {
+  std::map<std::vector<int>, Region> regions;
+  for (const Regret& regret : regrets) {
+    std::vector<int> powers;
+    std::string text;
+    for (const auto& [name, value] : regret.problem.dims) {
+      const int power = region_of(value);
+      powers.push_back(power);
+      text += fmt::format("{}{} {}..{}", text.empty() ? "" : ", ", name, std::int64_t{1} << (4 * power),
+                          (std::int64_t{1} << (4 * std::min(power, 14) + 4)) - 1);
+    }
+    Region& region = regions[powers];
+    region.text = text;
+    region.regrets.push_back(regret);
+  }
+  std::vector<Region> found;
+  for (auto& [powers, region] : regions) found.push_back(std::move(region));
+  return found;
+}
+
+std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated, std::size_t most) {
+  std::vector<const Regret*> losers;
+  std::set<ShapeDims> known;
+  for (const Regret& regret : regrets) {
+    if (regret.is_tuned) known.insert(shape_of(regret.problem));
+    if (regret.tuned_for && regret.loss().value_or(0) > tolerated) losers.push_back(&regret);
+  }
+  std::ranges::stable_sort(losers, std::greater{}, [](const Regret* regret) { return *regret->loss(); });
+  std::vector<Problem> found;
+  for (const Regret* regret : losers) {
+    if (found.size() == most) break;
+    Problem problem = regret->problem;
+    for (std::size_t d = 0; regret->is_tuned && d < problem.dims.size(); ++d) {
+      problem.dims[d].second = between(problem.dims[d].second, regret->tuned_for->dims[d].second);
+    }
+    if (known.insert(shape_of(problem)).second) found.push_back(std::move(problem));
+  }
+  return found;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/learn/spares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cache/plan/plan.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Shapes drawn for each spare, so that no range of a dim is without one; and their bounds.
+constexpr std::size_t kShapesEach = 8;
+constexpr std::size_t kFewestShapes = 64;
+constexpr std::size_t kMostShapes = 16384;
+/// One of so many reaches beyond those that were tuned, so far: applications ask for few such.
+constexpr std::size_t kOneAroundOf = 4;
+constexpr double kBeyond = 4;
+constexpr std::uint64_t kSeedAround = 1;
+/// What a shape loses at least that nothing serves but the base: it was not chosen for that shape, however good it is elsewhere.
+const double kUnserved = std::log(2.0);
+
+using Identity = ConfigNames::value_type;
+
+/// What the base loses where it was timed, on average.
+double loss_of_base(const std::vector<KnownShape>& shapes) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const KnownShape& shape : shapes) {
+    const auto time_of = [&](WinnerRole role) {
+      const auto found = std::ranges::find(shape.configs, role, &KnownConfig::role);
+      return found == shape.configs.end() ? 0.0 : found->median_ns;
+    };
+    const double best = time_of(WinnerRole::best);
+    const double base = time_of(WinnerRole::base);
+    if (best <= 0 || base <= 0) continue;
+    sum += std::log(base / best);
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+class Choosing {
+ public:
+  Choosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
+           MeasureMode mode, const SpaceValues& space, const ConfigNames& failed)
+      : source_(source),
+        interface_(interface),
+        spec_(spec),
+        device_(device),
+        mode_(mode),
+        space_(space),
+        failed_(failed),
+        refused_(failed) {
+    for (const auto& [hash, values] : space) {
+      if (auto stored = source_.implementation_by_hash(hash)) {
+        implementations_.push_back({hash, std::move(stored->recipe), values});
+      }
+    }
+  }
+
+  std::vector<Spare> run(std::size_t most) {
+    const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
+                         device_.fingerprint()};
+    const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
+    if (tuned.empty() || most == 0) return {};
+    std::vector<KnownShape> shapes = source_.known_shapes(key, mode_, tuned);
+    unserved_ = std::max(kUnserved, loss_of_base(shapes));
+    for (const KnownShape& shape : shapes) {
+      for (const KnownConfig& each : shape.configs) note(each);
+    }
+    nearly_best_ = not_kept(nearly_best(shapes, space_, failed_), shapes);
+    for (KnownShape& shape : shapes) known_.emplace(shape.dims, std::move(shape));
+    const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
+    const std::size_t around = count / kOneAroundOf;
+    shapes_ = draw_shapes(tuned, count - around, 1);
+    std::ranges::move(draw_shapes(tuned, around, kBeyond, kSeedAround), std::back_inserter(shapes_));
+    learned_ = source_.learned(key, mode_);
+    for (const ShapeDims& shape : shapes_) expect(tuned, shape);
+    std::vector<Spare> chosen;
+    while (chosen.size() < most) {
+      const std::optional<std::size_t> best = most_helpful();
+      if (!best) break;
+      const Candidate& taken = candidates_[*best];
+      const ShapeDims& shape = shapes_[where_it_helps(*best)];
+      chosen.push_back({taken.implementation_hash, taken.config, problem_of(interface_, spec_, shape),
+                        nearest_shapes(tuned, shape, 1).front()});
+      take(*best);
+    }
+    add_nearly_best(chosen, most);
+    return chosen;
+  }
+
+ private:
+  struct Known {
+    std::string hash;
+    ImplementationRecipe recipe;
+    SeenValues values;
+  };
+  struct Candidate {
+    std::string implementation_hash;
+    Config config;
+  };
+  /// Of one candidate at one drawn shape.
+  struct Expected {
+    std::size_t candidate = 0;
+    double loss = 0;
+  };
+
+  /// Empty of what the space does not have any more.
+  const ImplementationRecipe& recipe(const std::string& hash) const {
+    static const ImplementationRecipe kNone;
+    const auto found = std::ranges::find(implementations_, hash, &Known::hash);
+    return found == implementations_.end() ? kNone : found->recipe;
+  }
+
+  void note(const KnownConfig& each) {
+    const Identity identity(each.implementation_hash, each.config.text());
+    if (each.role == WinnerRole::base) refused_.insert(identity);
+    if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
+  }
+
+  /// What every config that could be launched for a shape is expected to lose there: of what was learned, or else as the
+  /// nearest shapes tell.
+  void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
+    expected_.emplace_back();
+    loss_.push_back(unserved_);
+    const Problem problem = problem_of(interface_, spec_, shape);
+    if (learned_) {
+      for (const auto& [implementation, config] : learned_->model->configs()) {
+        const std::string& hash = learned_->model->space().implementations[implementation];
+        // What was learned of an older source cannot be compiled any more.
+        if (recipe(hash).kernels.empty()) continue;
+        if (!config.specialised() && allowed(recipe(hash), config, problem, device_))
+          expect_learned(hash, config, problem);
+      }
+    } else {
+      expect_by_nearest(tuned, shape, problem);
+    }
+  }
+
+  void expect_learned(const std::string& hash, const Config& config, const Problem& problem) {
+    const LossModel& model = *learned_->model;
+    const auto features = model.space().of(interface_, hash, recipe(hash), config, problem, device_);
+    if (features) note_expected(hash, config, model.loss(*features));
+  }
+
+  void expect_by_nearest(const std::vector<ShapeDims>& tuned, const ShapeDims& shape, const Problem& problem) {
+    std::vector<KnownShape> around;
+    for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
+      if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
+    }
+    const auto recipe_of = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
+    const Expectation expectation(around, shape, log_padding(recipe_of, problem, device_));
+    for (const Known& implementation : implementations_) {
+      for (const Config& config : combinations(implementation.recipe, implementation.values, problem, device_)) {
+        if (config.specialised()) continue;
+        if (std::holds_alternative<Illegal>(make_plan(interface_, implementation.recipe, config, problem, device_))) {
+          continue;
+        }
+        note_expected(implementation.hash, config, expectation.loss(implementation.hash, config));
+      }
+    }
+  }
+
+  /// Of the shape that is judged last.
+  void note_expected(const std::string& hash, const Config& config, double loss) {
+    const Identity identity(hash, config.text());
+    if (refused_.contains(identity)) return;
+    if (kept_.contains(identity)) {
+      loss_.back() = std::min(loss_.back(), loss);
+      return;
+    }
+    const auto [place, is_new] = places_.try_emplace(identity, candidates_.size());
+    if (is_new) candidates_.push_back({hash, config});
+    expected_.back().push_back({place->second, loss});
+  }
+
+  std::optional<std::size_t> most_helpful() const {
+    constexpr double kLeastGain = 1e-6;
+    std::vector<double> gains(candidates_.size(), 0);
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const Expected& each : expected_[i]) gains[each.candidate] += std::max(0.0, loss_[i] - each.loss);
+    }
+    const auto best = std::ranges::max_element(gains);
+    if (best == gains.end() || *best < kLeastGain) return std::nullopt;
+    return static_cast<std::size_t>(best - gains.begin());
+  }
+
+  std::size_t where_it_helps(std::size_t candidate) const {
+    std::size_t where = 0;
+    double most = -1;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const Expected& each : expected_[i]) {
+        if (each.candidate != candidate || loss_[i] - each.loss <= most) continue;
+        most = loss_[i] - each.loss;
+        where = i;
+      }
+    }
+    return where;
+  }
+
+  void take(std::size_t candidate) {
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const Expected& each : expected_[i]) {
+        if (each.candidate == candidate) loss_[i] = std::min(loss_[i], each.loss);
+      }
+    }
+  }
+
+  void add_nearly_best(std::vector<Spare>& chosen, std::size_t most) const {
+    std::set<Identity> taken;
+    for (const Spare& each : chosen) taken.emplace(each.implementation_hash, each.config.text());
+    std::vector<const NearlyBest::value_type*> ranked;
+    for (const NearlyBest::value_type& each : nearly_best_) {
+      if (!taken.contains(each.first)) ranked.push_back(&each);
+    }
+    std::ranges::stable_sort(ranked, std::greater(), [](const auto* each) { return each->second.size(); });
+    for (const auto* const each : ranked) {
+      if (chosen.size() == most) break;
+      const ShapeDims& home = each->second.front();
+      chosen.push_back(
+          {each->first.first, Config::parse(each->first.second), problem_of(interface_, spec_, home), home});
+    }
+  }
+
+  const WinnerSource& source_;
+  const OpInterface& interface_;
+  const OpSpec& spec_;
+  const DeviceFacts& device_;
+  MeasureMode mode_;
+  const SpaceValues& space_;
+  const ConfigNames& failed_;
+  /// Of a shape that nothing serves but the base.
+  double unserved_ = kUnserved;
+  /// Null: nothing was.
+  std::shared_ptr<const Learned> learned_;
+  std::vector<Known> implementations_;
+  std::map<ShapeDims, KnownShape> known_;
+  /// That nobody keeps.
+  NearlyBest nearly_best_;
+  /// Bases, and what failed somewhere.
+  ConfigNames refused_;
+  /// What needs no spare: it has a binary.
+  std::set<Identity> kept_;
+  /// Those drawn; for each what is expected of the candidates, and the least loss of what is taken so far.
+  std::vector<ShapeDims> shapes_;
+  std::vector<std::vector<Expected>> expected_;
+  std::vector<double> loss_;
+  std::vector<Candidate> candidates_;
+  std::map<Identity, std::size_t> places_;
+};
+
+}  // namespace
+
+SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape>& known) {
+  SpaceValues values;
+  std::map<std::string, ImplementationRecipe> recipes;
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      const auto [recipe, is_new] = recipes.try_emplace(each.implementation_hash);
+      if (is_new) {
+        if (auto stored = source.implementation_by_hash(each.implementation_hash)) recipe->second = stored->recipe;
+      }
+      see(recipe->second, each.config, values[each.implementation_hash]);
+    }
+  }
+  return values;
+}
+
+NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space, const ConfigNames& failed) {
+  std::map<Identity, std::vector<std::pair<double, ShapeDims>>> losses;
+  for (const KnownShape& shape : known) {
+    double best = std::numeric_limits<double>::infinity();
+    const auto counts = [&](const KnownConfig& each) {
+      return each.was_timed() && !each.config.specialised() && space.contains(each.implementation_hash) &&
+             !failed.contains({each.implementation_hash, each.config.text()});
+    };
+    for (const KnownConfig& each : shape.configs) {
+      if (counts(each)) best = std::min(best, each.median_ns);
+    }
+    for (const KnownConfig& each : shape.configs) {
+      if (!counts(each)) continue;
+      const double loss = std::log(each.median_ns / best);
+      if (loss > kNearlyBest) continue;
+      losses[{each.implementation_hash, each.config.text()}].emplace_back(loss, shape.dims);
+    }
+  }
+  NearlyBest nearly;
+  for (auto& [config, shapes] : losses) {
+    std::ranges::sort(shapes);
+    std::ranges::transform(shapes, std::back_inserter(nearly[config]), &std::pair<double, ShapeDims>::second);
+  }
+  return nearly;
+}
+
+NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known) {
+  for (const KnownShape& shape : known) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.role || each.is_spare) nearly.erase({each.implementation_hash, each.config.text()});
+    }
+  }
+  return nearly;
+}
+
+std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
+                                 const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
+                                 const ConfigNames& failed, std::size_t most) {
+  return Choosing(source, interface, spec, device, mode, space, failed).run(most);
+}
+
+std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {
+  std::set<Identity> spares;
+  for (const KnownShape& shape : source.known_shapes(key, mode, source.tuned_shapes(key, mode))) {
+    for (const KnownConfig& each : shape.configs) {
+      if (each.is_spare) spares.emplace(each.implementation_hash, each.config.text());
+    }
+  }
+  return spares.size();
+}
+
+}  // namespace tilewright

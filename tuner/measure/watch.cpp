@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/measure/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace tilewright {
+namespace {
+
+constexpr int kMostRetakes = 3;
+// A process that ends takes some tenths of a second, as does a GPU that cools by a degree.
+constexpr std::chrono::milliseconds kFirstWait{100};
+constexpr std::chrono::milliseconds kPoll{20};
+
+constexpr std::uint64_t bit(ClockReason reason) { return static_cast<std::uint64_t>(reason); }
+
+constexpr std::pair<ClockReason, const char*> kNames[] = {
+    {ClockReason::software_power_cap, "software power cap"},
+    {ClockReason::software_thermal_slowdown, "software thermal slowdown"},
+    {ClockReason::hardware_thermal_slowdown, "hardware thermal slowdown"},
+    {ClockReason::hardware_power_brake, "hardware power brake"},
+    {ClockReason::hardware_slowdown, "hardware slowdown"},
+    {ClockReason::application_clocks, "application clocks"},
+    {ClockReason::sync_boost, "sync boost"},
+    {ClockReason::display_clocks, "display clocks"},
+    {ClockReason::idle, "idle"},
+};
+
+constexpr std::uint64_t kSlowdowns = bit(ClockReason::software_thermal_slowdown) |
+                                     bit(ClockReason::hardware_thermal_slowdown) |
+                                     bit(ClockReason::hardware_power_brake) | bit(ClockReason::hardware_slowdown);
+
+std::uint64_t reasons_of(const DeviceReadings& before, const DeviceReadings& after) {
+  return before.throttle_reasons.value_or(0) | after.throttle_reasons.value_or(0);
+}
+
+}  // namespace
+
+std::string clock_reasons_text(std::uint64_t reasons) {
+  std::string text;
+  for (const auto& [reason, name] : kNames) {
+    if ((reasons & bit(reason)) != 0) text += (text.empty() ? "" : ", ") + std::string(name);
+    reasons &= ~bit(reason);
+  }
+  if (reasons != 0) text += fmt::format("{}reasons 0x{:x}", text.empty() ? "" : ", ", reasons);
+  return text;
+}
+
+std::string disturbance(const DeviceReadings& before, const DeviceReadings& after) {
+  std::string text = clock_reasons_text(reasons_of(before, after) & kSlowdowns);
+  const int others = std::max(before.other_processes.value_or(0), after.other_processes.value_or(0));
+  if (others == 0) return text;
+  return fmt::format("{}{}{} other process{} on the GPU", text, text.empty() ? "" : ", ", others,
+                     others == 1 ? "" : "es");
+}
+
+bool Watch::wait(int retake) const {
+  const auto until = std::chrono::steady_clock::now() + kFirstWait * (1 << retake);
+  while (std::chrono::steady_clock::now() < until) {
+    if (interrupted_ && interrupted_()) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
+}
+
+Watch::Seen Watch::over(const std::function<void()>& measure) {
+  Seen seen;
+  for (;; ++seen.retakes) {
+    const DeviceReadings before = read_();
+    measure();
+    seen.readings = read_();
+    seen.disturbed = disturbance(before, seen.readings);
+    if (before.throttle_reasons) seen.readings.throttle_reasons = reasons_of(before, seen.readings);
+    if (seen.disturbed.empty()) {
+      hopeful_ = true;
+      return seen;
+    }
+    if (!hopeful_ || seen.retakes == kMostRetakes || !wait(seen.retakes)) break;
+  }
+  hopeful_ = false;
+  seen.disturbed = fmt::format("disturbed by {}{}", seen.disturbed,
+                               seen.retakes > 0 ? fmt::format(", and so {} times before", seen.retakes) : "");
+  return seen;
+}
+
+}  // namespace tilewright
