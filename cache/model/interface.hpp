@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/model/formula/formula.hpp"
 
 /// An op as its callers see it: names, types and order of what a launch passes. The interface hash covers all of it, so

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/model/interface.hpp"
 
 /// What is asked for: op + dtype + attributes + dims. The shape key is its one canonical text,

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/model/formula/formula.hpp"
 
 /// How one implementation is judged and launched, as text that outlives the definition file: the store keeps it beside

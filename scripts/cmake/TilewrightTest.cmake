@@ -7,6 +7,10 @@
 # machine of another kind works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
 
+# Tests are compiled once and run once: what matters is how long the first takes. The code under test keeps its own flags.
+set(tilewright_test_headers <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <nlohmann/json.hpp> <filesystem> <fstream>
+  <functional> <map> <memory> <optional> <sstream> <string> <vector>)
+
 function(tilewright_test NAME)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LIBS;DEFINITIONS")
   if(NOT arg_LABEL MATCHES "^(unit|cli|launch|gpu|install)$")
@@ -21,6 +25,12 @@ function(tilewright_test NAME)
   target_link_libraries(${NAME} PRIVATE
     tilewright_options tilewright_static_runtime ${arg_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${NAME} PRIVATE ${arg_DEFINITIONS})
+  target_compile_options(${NAME} PRIVATE -O0)
+  # A precompiled header costs as much as it saves in three files.
+  list(LENGTH arg_SOURCES count)
+  if(count GREATER 6)
+    target_precompile_headers(${NAME} PRIVATE ${tilewright_test_headers})
+  endif()
   set_target_properties(${NAME} PROPERTIES BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../lib")
   gtest_discover_tests(${NAME}
     TEST_PREFIX "${NAME}."

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "cache/store/bundle/bundle.hpp"
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -154,7 +154,7 @@ TEST_F(ExportVerb, writes_the_fewest_configs_of_what_was_swept_as_a_bundle_that_
   const OpInterface interface = bundle.interface_of("shift").value();
   const Store store(cache(), {.access = StoreAccess::read});
   std::size_t shapes = 0;
-  for (const WinnerRow& row : winners_to_take(store, {.ops = {"shift"}})) {
+  for (const WinnerRow& row : selected_winners(store, {.ops = {"shift"}})) {
     if (row.winner.role != WinnerRole::best) continue;
     ++shapes;
     const ProblemKey key{row.problem, interface.hash(), row.device.fingerprint()};

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "cache/store/bundle/bundle.hpp"
+#include "cache/store/import.hpp"
 #include "cache/store/miss_file.hpp"
-#include "cache/store/transfer.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace tilewright {
@@ -22,7 +22,7 @@ class BundleLaunchTest : public LaunchFixture {
   [[nodiscard]] std::string made() const {
     const std::string cache = filled_cache();
     const Store store(cache, {.access = StoreAccess::read});
-    write_bundle(store, winners_to_take(store, {}), bundle_path());
+    write_bundle(store, selected_winners(store, {}), bundle_path());
     return bundle_path();
   }
   [[nodiscard]] unsigned threads(const Op& op, const std::vector<std::int64_t>& dims, void* x) const {
@@ -81,7 +81,7 @@ TEST_F(BundleLaunchTest, a_bundle_renamed_over_another_is_picked_up) {
                                scale_interface().hash(), recording_device().fingerprint()},
                               MeasureMode::cold, {});
     cache.add_winner(scale_interface(), "scale[dtype=f16]{rows=8,cols=64}", "wide{num_warps=16,vec=8,static_dims=1}");
-    write_bundle(cache.store(), winners_to_take(cache.store(), {}), bundle_path());
+    write_bundle(cache.store(), selected_winners(cache.store(), {}), bundle_path());
   }
   EXPECT_EQ(threads(scale, {8, 64}, fake_address(256)), 64U);
   launcher.refresh();

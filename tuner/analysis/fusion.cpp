@@ -12,8 +12,8 @@
 #include "cache/base/error.hpp"
 #include "cache/plan/plan.hpp"
 #include "cache/plan/traffic.hpp"
+#include "tuner/analysis/intervals.hpp"
 #include "tuner/analysis/units.hpp"
-#include "tuner/search/leaders.hpp"
 
 namespace tilewright {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tuner/analysis/intervals.hpp"
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/definition/catalogue.hpp"
-#include "tuner/report/compare_table.hpp"
 
 /// The accounting behind a fused op: what its unfused chain would move and take, what it does itself, and whether fusing
 /// pays, with reasons (docs/fusion.md). Reads the cache; measures nothing.
@@ -77,10 +77,5 @@ struct FusionAccount {
 [[nodiscard]] FusionAccount fusion_account(const Store* store, Catalogue& catalogue, const OpDefinition& fused,
                                            const Problem& problem, const std::optional<DeviceFacts>& device,
                                            MeasureMode mode);
-
-/// A line for each step, one for the chain, one fused. For programs the last has the whole account.
-[[nodiscard]] Table fusion_table(const FusionAccount& account);
-/// The verdict with its reasons, for people.
-[[nodiscard]] Table verdict_table(const FusionAccount& account);
 
 }  // namespace tilewright

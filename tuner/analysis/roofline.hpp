@@ -10,7 +10,6 @@
 
 #include "cache/store/store.hpp"
 #include "tuner/definition/definition.hpp"
-#include "tuner/report/sources.hpp"
 
 /// Where a time stands under what was measured of the device: how much is moved and computed, what that is bound by, and
 /// which share of the ceiling it reaches (docs/measuring.md). Values; pure but for `roofline_of`, which reads the cache.
@@ -56,26 +55,5 @@ enum class Bound : std::uint8_t {
 [[nodiscard]] std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing);
 /// Bound by compute, and faster than the device's fp32 rate, which is the one that is known.
 [[nodiscard]] bool beyond_fp32(const Roofline& roofline, const Timing* timing);
-
-/// A time with its roofline; `timing` may be null.
-struct Placed {
-  const Roofline* roofline = nullptr;
-  const Timing* timing = nullptr;
-};
-/// For people GB/s where memory bounds, TFLOP/s where computing does, the share of that ceiling, and what it rests on.
-[[nodiscard]] std::vector<Source<Placed>> rate_sources();
-/// Bound, intensity, bytes and flops: text leaves them out first.
-[[nodiscard]] std::vector<Source<Placed>> bound_sources();
-/// What must be said of these below a table.
-[[nodiscard]] std::vector<std::string> roofline_notes(const std::vector<Placed>& all);
-
-/// Sources of another kind of line, which `place` finds in it.
-template <class Line>
-void add_placed(std::vector<Source<Line>>& sources, const std::vector<Source<Placed>>& placed,
-                const std::function<Placed(const Line&)>& place) {
-  for (const Source<Placed>& source : placed) {
-    sources.push_back({source.column, [cell = source.cell, place](const Line& line) { return cell(place(line)); }});
-  }
-}
 
 }  // namespace tilewright

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/cli/workbench.hpp"
+#include "tuner/cli/device_session.hpp"
 #include "tuner/export/benchmark_counters.hpp"
 #include "tuner/process/channel.hpp"
 
@@ -28,7 +28,7 @@ struct Timed {
 class BenchRun {
  public:
   /// All must outlive it.
-  BenchRun(Workbench& bench, std::vector<Timed> timed)
+  BenchRun(DeviceSession& bench, std::vector<Timed> timed)
       : bench_(bench), timed_(std::move(timed)), known_(timed_.size()) {}
 
   [[nodiscard]] const std::vector<Timed>& timed() const noexcept { return timed_; }
@@ -42,7 +42,7 @@ class BenchRun {
  private:
   /// What is known of a benchmark once it was asked for.
   struct Known {
-    std::optional<Workbench::Ready> ready;
+    std::optional<DeviceSession::Ready> ready;
     History::BuildOf build;
     /// That a round counts for.
     int launches = 0;
@@ -52,7 +52,7 @@ class BenchRun {
   /// Empty, or why it cannot be timed.
   [[nodiscard]] std::string prepare(const Timed& timed, Known& known);
 
-  Workbench& bench_;
+  DeviceSession& bench_;
   std::vector<Timed> timed_;
   std::vector<Known> known_;
 };

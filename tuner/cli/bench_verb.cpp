@@ -76,7 +76,7 @@ std::vector<Timed> benchmarks_of(const Arguments& arguments, const std::vector<C
   return all;
 }
 
-Message context_of(const Workbench& bench, const Store* cache) {
+Message context_of(const DeviceSession& bench, const Store* cache) {
   const DeviceProcess& device = bench.device();
   Message context{{"tilewright", std::string(version())},
                   {"device", device.facts().fingerprint()},
@@ -130,7 +130,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   Catalogue catalogue = open_catalogue(arguments);
   const std::optional<Store> stored = open_if_there(arguments);
   const Store* const cache = stored ? &*stored : nullptr;
-  const auto bench = Workbench::open(arguments, console, catalogue);
+  const auto bench = DeviceSession::open(arguments, console, catalogue);
   if (!bench) return ExitCode::partly;
   if (cache != nullptr) bench->look_in(*cache);
   const std::string fingerprint = bench->device().facts().fingerprint();

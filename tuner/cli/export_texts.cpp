@@ -11,9 +11,9 @@
 
 #include "cache/base/error.hpp"
 #include "tuner/analysis/units.hpp"
+#include "tuner/cli/import_table.hpp"
 #include "tuner/cli/output_file.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/transfer_table.hpp"
 #include "tuner/export/google_benchmark.hpp"
 #include "tuner/export/t4.hpp"
 #include "tuner/export/trial_lines.hpp"
@@ -39,7 +39,7 @@ FindDefinition finder(Catalogue& catalogue) {
 
 /// What was done, in numbers and words.
 struct Done {
-  std::vector<Transferred> lines;
+  std::vector<OpCounts> lines;
   std::vector<std::string> notes;
 };
 
@@ -66,7 +66,7 @@ Done write_trials(const TrialRecords& records, const std::string& option, const 
 }
 
 /// Winners of one device, of all roles.
-std::vector<BenchmarkLine> winners_of(const Store& store, const TransferFilter& filter, const Arguments& arguments,
+std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection& filter, const Arguments& arguments,
                                       const History& history, const FindDefinition& find) {
   const std::vector<DType> dtypes = dtypes_of(arguments);
   const std::optional<MeasureMode> mode = mode_of(arguments);
@@ -74,7 +74,7 @@ std::vector<BenchmarkLine> winners_of(const Store& store, const TransferFilter& 
   for (const History::TrialOf& trial : history.trials) builds[trial.id] = trial.build;
   std::set<std::string> devices;
   std::vector<BenchmarkLine> lines;
-  for (WinnerRow& row : winners_to_take(store, filter)) {
+  for (WinnerRow& row : selected_winners(store, filter)) {
     if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), row.problem.spec.dtype) == dtypes.end()) continue;
     if (mode && row.mode != *mode) continue;
     // Only the trial alone has its rounds.
@@ -123,7 +123,7 @@ const std::vector<std::string>& text_exports() {
   return kOptions;
 }
 
-ExitCode export_text(const Arguments& arguments, Console& console, const Store& store, const TransferFilter& filter,
+ExitCode export_text(const Arguments& arguments, Console& console, const Store& store, const WinnerSelection& filter,
                      const std::string& option, const std::filesystem::path& file) {
   const Format format = format_of(arguments);
   Catalogue catalogue = open_catalogue(arguments);
@@ -152,7 +152,7 @@ ExitCode export_text(const Arguments& arguments, Console& console, const Store& 
     return ExitCode::done;
   }
   Table table =
-      transfer_table(fmt::format("Exported from {}", store.path().string()), done.lines, TransferColumns::exported);
+      import_table(fmt::format("Exported from {}", store.path().string()), done.lines, ImportColumns::exported);
   done.notes.front() =
       fmt::format("{} has {}. {}", file.string(), show_bytes(static_cast<double>(bytes)), done.notes.front());
   table.notes.insert(table.notes.end(), done.notes.begin(), done.notes.end());

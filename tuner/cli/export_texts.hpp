@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 
@@ -21,7 +21,7 @@ namespace tilewright::cli {
 
 /// Writes the trials, or of google-benchmark the winners, that `filter`, --dtype and --mode take, in the form of `option`. The
 /// table of what was done goes to standard output, or, where that is the file, a line to standard error.
-ExitCode export_text(const Arguments& arguments, Console& console, const Store& store, const TransferFilter& filter,
+ExitCode export_text(const Arguments& arguments, Console& console, const Store& store, const WinnerSelection& filter,
                      const std::string& option, const std::filesystem::path& file);
 
 }  // namespace tilewright::cli

@@ -9,21 +9,22 @@
 #include <optional>
 #include <set>
 
+#include "cache/base/dtype.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
-#include "cache/model/dtype.hpp"
 #include "cache/store/bundle/bundle.hpp"
-#include "cache/store/transfer.hpp"
+#include "cache/store/export.hpp"
+#include "cache/store/import.hpp"
 #include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/export_texts.hpp"
+#include "tuner/cli/import_table.hpp"
 #include "tuner/cli/output_file.hpp"
 #include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
-#include "tuner/cli/transfer_table.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/export/cover_choice.hpp"
 #include "tuner/export/header.hpp"
@@ -33,8 +34,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TransferFilter filter_of(const Arguments& arguments, const Store& store) {
-  TransferFilter filter;
+WinnerSelection filter_of(const Arguments& arguments, const Store& store) {
+  WinnerSelection filter;
   std::map<std::string, std::vector<WantedProblems>> wanted;
   for (const ProblemWords& words : read_words_of_ops(arguments.words())) {
     const auto interface = store.interface_of(words.op);
@@ -158,13 +159,13 @@ Table cover_table(double ratio, const std::vector<CoverChoice>& choices) {
 }
 
 /// A line an op and device, with its problems.
-std::vector<Transferred> count(const std::vector<WinnerRow>& rows) {
+std::vector<OpCounts> count(const std::vector<WinnerRow>& rows) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> problems;
   for (const WinnerRow& row : rows) {
     problems[{row.problem.spec.op, row.device.fingerprint()}].insert(
         fmt::format("{} {}", row.problem.key(), name(row.mode)));
   }
-  std::vector<Transferred> lines;
+  std::vector<OpCounts> lines;
   for (const auto& [key, keys] : problems) lines.push_back({key.first, key.second, keys.size()});
   return lines;
 }
@@ -178,7 +179,7 @@ std::vector<std::string> write_rows(const Store& store, const Target& target, co
   if (target.option == "bundle") {
     const BundleCounts counts = write_bundle(store, rows, target.file);
     std::size_t problems = 0;
-    for (const Transferred& line : count(rows)) problems += line.added;
+    for (const OpCounts& line : count(rows)) problems += line.added;
     notes.push_back(fmt::format("{} has {}: {} problems served, {} configs kept for them, {} binaries.",
                                 target.file.string(), size_text(target.file), problems, counts.winners,
                                 counts.binaries));
@@ -238,12 +239,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
   // All of one moment, except where another cache is made: its binaries may be more than memory holds.
   const bool copied = recording || target->option != "output";
   const Store store = copied ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
-  const TransferFilter filter = filter_of(arguments, store);
+  const WinnerSelection filter = filter_of(arguments, store);
   if (is_text_export(target->option)) {
     return export_text(arguments, console, store, filter, target->option, target->file);
   }
   std::vector<std::string> notes;
-  std::vector<Transferred> done;
+  std::vector<OpCounts> done;
   if (target->option == "output") {
     done = recording ? export_trials(store, target->file, filter) : export_winners(store, target->file, filter);
     if (done.empty()) throw nothing_to_export(store, recording ? "trial" : "winner");
@@ -259,12 +260,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
                                   counted(static_cast<std::size_t>(others), "other trial")));
     }
   } else {
-    const std::vector<WinnerRow> rows = winners_to_take(store, filter);
+    const std::vector<WinnerRow> rows = selected_winners(store, filter);
     if (rows.empty()) throw nothing_to_export(store, "winner");
     notes = write_rows(store, *target, rows, console);
     done = count(rows);
   }
-  Table table = transfer_table(fmt::format("Exported from {}", store.path().string()), done, TransferColumns::exported);
+  Table table = import_table(fmt::format("Exported from {}", store.path().string()), done, ImportColumns::exported);
   table.notes.insert(table.notes.end(), notes.begin(), notes.end());
   console.print(table, format);
   return ExitCode::done;

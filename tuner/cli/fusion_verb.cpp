@@ -18,8 +18,9 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/sweep_setup.hpp"
+#include "tuner/cli/trial_devices.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/report/fusion_table.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {

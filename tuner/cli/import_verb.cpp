@@ -8,13 +8,13 @@
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 #include "cache/store/bundle/bundle.hpp"
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 #include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/import_table.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/transfer_table.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/search/recording_file.hpp"
@@ -55,10 +55,10 @@ Table conflict_table(const std::vector<Conflict>& conflicts) {
 }
 
 /// What came of several files, an op and a device a line.
-void add_up(std::vector<Transferred>& sum, const std::vector<Transferred>& more) {
-  for (const Transferred& line : more) {
+void add_up(std::vector<OpCounts>& sum, const std::vector<OpCounts>& more) {
+  for (const OpCounts& line : more) {
     const auto known = std::ranges::find_if(
-        sum, [&](const Transferred& each) { return each.op == line.op && each.device == line.device; });
+        sum, [&](const OpCounts& each) { return each.op == line.op && each.device == line.device; });
     if (known == sum.end()) {
       sum.push_back(line);
       continue;
@@ -72,9 +72,9 @@ void add_up(std::vector<Transferred>& sum, const std::vector<Transferred>& more)
   }
 }
 
-std::size_t sum_of(const std::vector<Transferred>& lines, std::size_t Transferred::*count) {
+std::size_t sum_of(const std::vector<OpCounts>& lines, std::size_t OpCounts::*count) {
   std::size_t sum = 0;
-  for (const Transferred& line : lines) sum += line.*count;
+  for (const OpCounts& line : lines) sum += line.*count;
   return sum;
 }
 
@@ -112,15 +112,15 @@ ExitCode run(const Arguments& arguments, Console& console) {
   for (const std::string& file : files) sources.push_back(open_source(file, console));
   Store to(cache_path(arguments));
   const Store::Counts before = to.counts();
-  std::vector<Transferred> done;
+  std::vector<OpCounts> done;
   std::vector<Conflict> conflicts;
-  for (const Store& from : sources) add_up(done, transfer_winners(from, to, {}, &conflicts));
+  for (const Store& from : sources) add_up(done, import_winners(from, to, {}, &conflicts));
   const Store::Counts after = to.counts();
   const std::string from = fmt::format("{}", fmt::join(files, ", "));
   if (arguments.has("conflicts")) {
     console.print(conflict_table(conflicts), format);
   } else {
-    Table table = transfer_table(fmt::format("Imported from {}", from), done, TransferColumns::imported);
+    Table table = import_table(fmt::format("Imported from {}", from), done, ImportColumns::imported);
     if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
     if (done.empty() && std::any_of(sources.begin(), sources.end(), is_recording)) {
       table.notes.emplace_back(
@@ -130,8 +130,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
     }
     table.notes.push_back(fmt::format("{} gained {} trials, {} binaries and {} learned models.", to.path().string(),
                                       after.trials - before.trials, after.binaries - before.binaries,
-                                      sum_of(done, &Transferred::models)));
-    if (const std::size_t newer = sum_of(done, &Transferred::newer_models); newer > 0) {
+                                      sum_of(done, &OpCounts::models)));
+    if (const std::size_t newer = sum_of(done, &OpCounts::newer_models); newer > 0) {
       table.notes.push_back(
           fmt::format("{} learned models were not taken: what a newer Tilewright has learned stays.", newer));
     }

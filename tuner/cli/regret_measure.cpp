@@ -47,7 +47,7 @@ RegretMeasure::RegretMeasure(const Arguments& arguments, Console& console, const
   }
   const std::filesystem::path into = arguments.text("into");
   if (!into.empty()) OutputFile::refuse_cache(into, cache.path());
-  bench_ = Workbench::open(arguments, console, catalogue_, into);
+  bench_ = DeviceSession::open(arguments, console, catalogue_, into);
   if (bench_) bench_->look_in(cache);
 }
 
@@ -149,7 +149,7 @@ void RegretMeasure::time(std::vector<Regret>& regrets, MeasureMode mode) {
 }
 
 std::string RegretMeasure::try_out(const Problem& problem, const Candidate& candidate, Trials& trials,
-                                   std::optional<Workbench::Ready>& ready) {
+                                   std::optional<DeviceSession::Ready>& ready) {
   try {
     ready = bench_->ready(definition_, problem, candidate);
     if (!ready) return "";
@@ -174,8 +174,8 @@ void RegretMeasure::time(Regret& regret, const Candidate& served, const Candidat
     return leave(error.what());
   }
   if (trials == nullptr) return;
-  std::optional<Workbench::Ready> own;
-  std::optional<Workbench::Ready> best;
+  std::optional<DeviceSession::Ready> own;
+  std::optional<DeviceSession::Ready> best;
   regret.failure = try_out(regret.problem, served, *trials, own);
   if (!regret.failure.empty() || interrupted()) return;
   const std::string lost = try_out(regret.problem, winner, *trials, best);

@@ -11,8 +11,8 @@
 #include "cache/store/store.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/device_session.hpp"
 #include "tuner/cli/regret_shapes.hpp"
-#include "tuner/cli/workbench.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/learn/regret.hpp"
 
@@ -59,13 +59,13 @@ class RegretMeasure {
   void time(Regret& regret, const Candidate& served, const Candidate& winner, MeasureMode mode);
   /// A config made ready and found right; else why not, and nothing when interrupted.
   [[nodiscard]] std::string try_out(const Problem& problem, const Candidate& candidate, Trials& trials,
-                                    std::optional<Workbench::Ready>& ready);
+                                    std::optional<DeviceSession::Ready>& ready);
 
   const Arguments& arguments_;
   Console& console_;
   Catalogue catalogue_;
   const OpDefinition& definition_;
-  std::unique_ptr<Workbench> bench_;
+  std::unique_ptr<DeviceSession> bench_;
   StopRule rule_;
   std::vector<std::string> notes_;
 };

@@ -19,7 +19,7 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/sweep_setup.hpp"
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/cli/trial_devices.hpp"
 #include "tuner/process/temporary_folder.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/forecast.hpp"
@@ -88,10 +88,10 @@ std::vector<Place> places_of(const Arguments& arguments, const Store& store, Con
   }
   const std::vector<std::string> names = device_names(arguments);
   if (names.front() == "cpu") return {{emulator_facts(), 0, names.size()}};
-  const auto devices = open_workplaces(arguments, [&](const std::string& line) { console.say(line); });
+  const auto devices = open_trial_devices(arguments, [&](const std::string& line) { console.say(line); });
   if (!devices) return places;
   devices->wait_for_all();
-  for (const Workplace* each : devices->standing().open) {
+  for (const TrialDevice* each : devices->state().open) {
     const auto told = std::find_if(places.begin(), places.end(), [&](const Place& place) {
       return place.facts.fingerprint() == each->facts().fingerprint();
     });

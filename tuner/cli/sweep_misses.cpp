@@ -15,7 +15,7 @@
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/cli/trial_devices.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright::cli {

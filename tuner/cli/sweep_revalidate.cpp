@@ -20,7 +20,8 @@
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/cli/trial_devices.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/revalidate.hpp"
 

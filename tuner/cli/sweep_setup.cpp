@@ -111,7 +111,7 @@ void check_sizes(const OpDefinition& definition, const std::vector<Problem>& pro
 std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& request, Progress& progress,
                                      Console& console) {
   SweepPlace place;
-  place.devices = open_workplaces(arguments, [&](const std::string& line) { progress.note(line); });
+  place.devices = open_trial_devices(arguments, [&](const std::string& line) { progress.note(line); });
   if (!place.devices) {
     console.say("Interrupted before anything was measured.");
     return std::nullopt;

@@ -11,7 +11,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/progress.hpp"
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/cli/trial_devices.hpp"
 #include "tuner/compile/compiler.hpp"
 #include "tuner/report/table.hpp"
 #include "tuner/sweep/sweep.hpp"

@@ -20,8 +20,8 @@
 #include "tuner/cli/sweep_misses.hpp"
 #include "tuner/cli/sweep_revalidate.hpp"
 #include "tuner/cli/sweep_setup.hpp"
+#include "tuner/cli/trial_devices.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/cli/workplaces.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/definition/space.hpp"
 #include "tuner/report/winner_lines.hpp"
@@ -237,7 +237,7 @@ Verb sweep_verb() {
                "finalists the fastest after a second of load. Both are stored.",
        .words = {"burst", "sustained"}},
       {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
-      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      {"compile-timeout", "SECONDS", "Step a compile that takes longer: compile_failed. Default: 120."},
       {.name = "strategy",
        .value = "NAME",
        .help =
@@ -282,7 +282,7 @@ Verb sweep_verb() {
        .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
        .list = true},
       {"timeout", "SECONDS",
-       "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
+       "Step a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
        "much "
        "faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},

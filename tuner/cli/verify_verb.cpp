@@ -10,11 +10,11 @@
 #include "tuner/cli/chosen_problems.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/device_session.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/cli/workbench.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
@@ -100,7 +100,7 @@ Line failure(const ChosenProblem& chosen, const Candidate& candidate, TrialStatu
 }
 
 /// The lines of one config; nothing when interrupted.
-std::vector<Line> check(Workbench& bench, const ChosenProblem& chosen, const Candidate& candidate) {
+std::vector<Line> check(DeviceSession& bench, const ChosenProblem& chosen, const Candidate& candidate) {
   const auto ready = bench.ready(*chosen.definition, chosen.problem, candidate);
   if (!ready) return {};
   if (!ready->build.ok) {
@@ -137,7 +137,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   watch_interrupts();
   Catalogue catalogue = open_catalogue(arguments);
   const std::optional<Store> cache = open_if_there(arguments);
-  const auto bench = Workbench::open(arguments, console, catalogue);
+  const auto bench = DeviceSession::open(arguments, console, catalogue);
   if (!bench) return ExitCode::partly;
   if (cache) bench->look_in(*cache);
   const DeviceFacts& device = bench->device().facts();

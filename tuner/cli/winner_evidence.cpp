@@ -11,6 +11,7 @@
 #include "tuner/analysis/units.hpp"
 #include "tuner/measure/watch.hpp"
 #include "tuner/report/evidence_table.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/winners_table.hpp"
 
 namespace tilewright::cli {

@@ -91,7 +91,7 @@ class Device {
   [[nodiscard]] virtual const std::string& gpu_uuid() const noexcept = 0;
   /// As in Versions::driver.
   [[nodiscard]] virtual int driver_version() const noexcept = 0;
-  /// Clock, power, temperature and tenants now; empty where there are none.
+  /// Clock, power, temperature and other processes now; empty where there are none.
   [[nodiscard]] virtual DeviceReadings readings() = 0;
   /// Why a GPU has no readings; empty when it has them, and on the emulator.
   [[nodiscard]] virtual std::string unwatched() const { return ""; }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "kernels/utility/elements.cuh"
 #include "tuner/device/device.hpp"
 

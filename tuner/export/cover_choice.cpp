@@ -228,7 +228,7 @@ class Choosing {
 
 }  // namespace
 
-std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const TransferFilter& filter,
+std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const WinnerSelection& filter,
                                       bool need_binaries) {
   if (!(ratio >= 1) || !std::isfinite(ratio)) {
     throw UsageError(
@@ -242,7 +242,7 @@ std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const Tr
   for (const Store::Tried& each : store.tried()) tried[tried_key(each.key, each.mode)] = each.implementation_hashes;
   Choosing choosing(store, ratio, need_binaries);
   std::map<SpecKey, std::vector<Shape>> specs;
-  for (WinnerRow& row : winners_to_take(store, filter)) {
+  for (WinnerRow& row : selected_winners(store, filter)) {
     const std::string device = row.device.fingerprint();
     std::vector<Shape>& shapes = specs[{row.problem.spec.op, row.problem.spec.text(), device, row.mode}];
     if (shapes.empty() || shapes.back().key.problem != row.problem) {

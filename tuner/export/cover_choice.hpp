@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
-#include "cache/store/transfer.hpp"
 
 /// From all that was tried to few configs: the smallest set that serves every tuned shape nearly as well as its winner. A config
 /// counts once for all shapes that one binary of it serves, so a config with specialised dims counts once for each value
@@ -36,7 +36,7 @@ struct CoverChoice {
 /// every other shape is served by it. With `need_binaries`, only configs whose binaries are stored are
 /// chosen. Of several smallest choices it is one that no exchange of two configs makes faster. Throws UsageError for a ratio
 /// below 1.
-[[nodiscard]] std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const TransferFilter& filter,
+[[nodiscard]] std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const WinnerSelection& filter,
                                                     bool need_binaries);
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/render.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright {

@@ -76,12 +76,12 @@ Watch::Seen Watch::over(const std::function<void()>& measure) {
     seen.disturbed = disturbance(before, seen.readings);
     if (before.throttle_reasons) seen.readings.throttle_reasons = reasons_of(before, seen.readings);
     if (seen.disturbed.empty()) {
-      hopeful_ = true;
+      may_wait_ = true;
       return seen;
     }
-    if (!hopeful_ || seen.retakes == kMostRetakes || !wait(seen.retakes)) break;
+    if (!may_wait_ || seen.retakes == kMostRetakes || !wait(seen.retakes)) break;
   }
-  hopeful_ = false;
+  may_wait_ = false;
   seen.disturbed = fmt::format("disturbed by {}{}", seen.disturbed,
                                seen.retakes > 0 ? fmt::format(", and so {} times before", seen.retakes) : "");
   return seen;

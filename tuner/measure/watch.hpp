@@ -44,7 +44,7 @@ class Watch {
     int retakes = 0;
   };
   /// Calls `measure`, and again while it is disturbed: three times at most, after waits that grow. Once that was in vain, later
-  /// calls measure once, until one is clean: a tenant who stays must not make a sweep four times as long.
+  /// calls measure once, until one is clean: a process that stays must not make a sweep four times as long.
   [[nodiscard]] Seen over(const std::function<void()>& measure);
 
  private:
@@ -53,7 +53,7 @@ class Watch {
 
   std::function<DeviceReadings()> read_;
   std::function<bool()> interrupted_;
-  bool hopeful_ = true;
+  bool may_wait_ = true;
 };
 
 }  // namespace tilewright

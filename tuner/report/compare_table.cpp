@@ -9,9 +9,9 @@
 
 #include "tuner/analysis/units.hpp"
 #include "tuner/report/problem_sources.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/winners_table.hpp"
-#include "tuner/search/leaders.hpp"
 
 namespace tilewright {
 namespace {
@@ -115,12 +115,6 @@ std::optional<SideBest> best_of(const TriedProblem& problem) {
   }
   if (best == nullptr) return std::nullopt;
   return SideBest{*best, problem.device.fingerprint()};
-}
-
-SpeedUp speed_up(const Trial& a, const Trial& b) {
-  const Likely of_a = likely(a);
-  const Likely of_b = likely(b);
-  return {a.timing->median_ns / b.timing->median_ns, of_a.low_ns / of_b.high_ns, of_a.high_ns / of_b.low_ns};
 }
 
 Table compare_table(std::string title, const std::string& name_a, const std::string& name_b,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/analysis/intervals.hpp"
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
@@ -27,18 +28,6 @@ struct CompareLine {
 
 /// The winner that the cache names where it is among the trials, else the fastest; nothing when none was timed.
 [[nodiscard]] std::optional<SideBest> best_of(const TriedProblem& problem);
-
-/// a's time over b's, with the bounds that their intervals allow.
-struct SpeedUp {
-  double ratio = 0;
-  double low = 0;
-  double high = 0;
-  /// The bounds do not hold 1.
-  [[nodiscard]] bool significant() const noexcept { return low > 1 || high < 1; }
-};
-/// From the 95 % intervals, widened by what looks at different moments differ by (search/leaders.hpp): the two sides were
-/// never timed in turns.
-[[nodiscard]] SpeedUp speed_up(const Trial& a, const Trial& b);
 
 /// Rows where both sides have a time; below them how many are faster, how many cannot be told apart, and what only one has.
 /// `name_a` and `name_b` are what people call the sides.

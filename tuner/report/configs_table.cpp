@@ -10,6 +10,7 @@
 #include "cache/plan/plan.hpp"
 #include "tuner/analysis/occupancy.hpp"
 #include "tuner/report/problem_sources.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/winners_table.hpp"
 
 namespace tilewright {

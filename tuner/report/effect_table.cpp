@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "tuner/analysis/intervals.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/winners_table.hpp"
-#include "tuner/search/leaders.hpp"
 
 namespace tilewright {
 namespace {

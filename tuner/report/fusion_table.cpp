@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/report/fusion_table.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,8 +8,8 @@
 #include <functional>
 #include <utility>
 
-#include "tuner/analysis/fusion.hpp"
 #include "tuner/analysis/units.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/winners_table.hpp"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <variant>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/model/formula/lexer.hpp"
 #include "cache/model/formula/parser.hpp"
 #include "tuner/report/table_query.hpp"

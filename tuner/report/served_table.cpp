@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tuner/analysis/units.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/winners_table.hpp"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tuner/report/problem_sources.hpp"
+#include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright {

@@ -8,10 +8,6 @@
 namespace tilewright {
 namespace {
 
-// Half widths, as shares of the median: rounds of one look differ by 0.1 to 0.5 %, looks at different moments by the clock.
-constexpr double kBriefDoubt = 0.01;
-constexpr double kWholeDoubt = 0.004;
-
 double median(const std::optional<Trial>& trial) { return trial->timing->median_ns; }
 
 /// Of `group`, who may be the fastest.
@@ -33,16 +29,6 @@ bool decided(const std::vector<std::optional<Trial>>& trials, const std::vector<
 }
 
 }  // namespace
-
-bool timed(const Trial& trial) noexcept {
-  return trial.status == TrialStatus::ok && trial.timing.has_value() && trial.timing->median_ns > 0;
-}
-
-Likely likely(const Trial& trial) noexcept {
-  const double doubt = trial.look == LookLength::brief ? kBriefDoubt : kWholeDoubt;
-  return {std::min(trial.timing->low_ns, (1 - doubt) * trial.timing->median_ns),
-          std::max(trial.timing->high_ns, (1 + doubt) * trial.timing->median_ns)};
-}
 
 Leaders leaders(const std::vector<std::optional<Trial>>& trials) {
   std::vector<std::size_t> all;

@@ -6,23 +6,13 @@
 #include <vector>
 
 #include "cache/model/records.hpp"
+#include "tuner/analysis/intervals.hpp"
 
 /// Who may still be the fastest, judged by intervals; what a race goes on with, and who meets in the final. Pure.
 namespace tilewright {
 
 /// As many are timed in turns at the end, for each role: the best of all, and the best without specialised dims.
 inline constexpr std::size_t kMostFinalists = 6;
-
-/// A trial with a time.
-[[nodiscard]] bool timed(const Trial& trial) noexcept;
-
-/// The interval in which a config's time is taken to lie: its 95 % interval, widened by what such intervals do not hold: two
-/// rounds have none, and looks at different moments differ by the clock's drift.
-struct Likely {
-  double low_ns = 0;
-  double high_ns = 0;
-};
-[[nodiscard]] Likely likely(const Trial& trial) noexcept;
 
 /// The indices of those whose likely time does not lie above that of the fastest of their role, fastest first.
 struct Leaders {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cache/base/content_hash.hpp"
-#include "tuner/sweep/turn.hpp"
+#include "tuner/sweep/sweep_lock.hpp"
 
 namespace tilewright {
 namespace {
@@ -89,9 +89,9 @@ std::string reference_hash(const OpDefinition& definition) {
 }
 
 Builder::Builder(Store& store, Compiler& compiler, std::filesystem::path builtin_dir, int jobs,
-                 std::function<bool()> interrupted, Turn* turn)
+                 std::function<bool()> interrupted, SweepLock* lock)
     : store_(store),
-      turn_(turn),
+      lock_(lock),
       builtin_dir_(std::move(builtin_dir)),
       compiler_version_(compiler.version()),
       interrupted_(std::move(interrupted)),
@@ -147,14 +147,14 @@ bool Builder::ready(const std::string& key) {
 }
 
 std::optional<CompilePool::Finished> Builder::next(std::chrono::milliseconds patience) {
-  if (turn_ == nullptr) return pool_.next(patience);
-  const Turn::Away away(*turn_);
+  if (lock_ == nullptr) return pool_.next(patience);
+  const SweepLock::Released away(*lock_);
   return pool_.next(patience);
 }
 
 void Builder::rest(std::chrono::milliseconds time) {
-  std::optional<Turn::Away> away;
-  if (turn_ != nullptr) away.emplace(*turn_);
+  std::optional<SweepLock::Released> away;
+  if (lock_ != nullptr) away.emplace(*lock_);
   std::this_thread::sleep_for(time);
 }
 

@@ -15,10 +15,10 @@
 #include "tuner/compile/request.hpp"
 
 /// Binaries for a sweep: each compiled once, whatever asks for it, on threads that run ahead of the measuring; what the
-/// cache has already is not compiled again, failures included. Belongs to whoever has the turn, as does the store.
+/// cache has already is not compiled again, failures included. Guarded by the sweep lock, as the store is.
 namespace tilewright {
 
-class Turn;
+class SweepLock;
 
 /// The identity of a binary: source key, architecture, compiler and options. 32 hexadecimal digits.
 [[nodiscard]] std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
@@ -35,9 +35,9 @@ class Turn;
 
 class Builder {
  public:
-  /// All must outlive the builder. `turn`: given away while a compiler is waited for; null where one thread does all.
+  /// All must outlive the builder. `lock` is released while a compiler is waited for; null where one thread does all.
   Builder(Store& store, Compiler& compiler, std::filesystem::path builtin_dir, int jobs,
-          std::function<bool()> interrupted, Turn* turn = nullptr);
+          std::function<bool()> interrupted, SweepLock* lock = nullptr);
 
   /// From now on builds that the cache has as failed are compiled again.
   void retry_failed(bool retry) noexcept { retry_failed_ = retry; }
@@ -87,7 +87,7 @@ class Builder {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Gives the turn away, if there is one, while it waits so long for a finished compile.
+  /// Waits so long for a finished compile, with the sweep lock released.
   [[nodiscard]] std::optional<CompilePool::Finished> next(std::chrono::milliseconds patience);
   void rest(std::chrono::milliseconds time);
   /// Takes what the cache has of it; false: nothing that counts.
@@ -100,7 +100,7 @@ class Builder {
   void keep_finished();
 
   Store& store_;
-  Turn* turn_;
+  SweepLock* lock_;
   std::filesystem::path builtin_dir_;
   std::string compiler_version_;
   std::function<bool()> interrupted_;

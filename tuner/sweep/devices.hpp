@@ -20,9 +20,9 @@ class Devices {
     std::string fingerprint;
     std::string uuid;
   };
-  struct Standing {
+  struct State {
     /// In the order in which they came; they stay where they are.
-    std::vector<Workplace*> open;
+    std::vector<TrialDevice*> open;
     std::vector<Awaited> awaited;
   };
 
@@ -32,17 +32,17 @@ class Devices {
   virtual ~Devices() = default;
 
   /// Asked by one thread, often while anything is awaited. One that cannot be opened is awaited no more.
-  [[nodiscard]] virtual Standing standing() = 0;
+  [[nodiscard]] virtual State state() = 0;
 };
 
 /// Those that are all open.
 class OpenDevices : public Devices {
  public:
-  explicit OpenDevices(std::span<Workplace* const> open) : open_(open.begin(), open.end()) {}
-  [[nodiscard]] Standing standing() override { return {open_, {}}; }
+  explicit OpenDevices(std::span<TrialDevice* const> open) : open_(open.begin(), open.end()) {}
+  [[nodiscard]] State state() override { return {open_, {}}; }
 
  private:
-  std::vector<Workplace*> open_;
+  std::vector<TrialDevice*> open_;
 };
 
 }  // namespace tilewright

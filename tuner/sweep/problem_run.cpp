@@ -137,8 +137,8 @@ void ProblemRun::make_search(Knowledge known) {
   }
 }
 
-void ProblemRun::begin(Workplace& workplace, std::chrono::steady_clock::time_point deadline) {
-  workplace_ = &workplace;
+void ProblemRun::begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline) {
+  trial_device_ = &trial_device;
   deadline_ = deadline;
   bool changed = false;
   if (has_work() || !search_->finalists().empty()) {
@@ -157,7 +157,7 @@ void ProblemRun::begin(Workplace& workplace, std::chrono::steady_clock::time_poi
 }
 
 bool ProblemRun::is_foreign(const Trial& trial) const {
-  return timed(trial) && trial.gpu_uuid != workplace_->gpu_uuid();
+  return timed(trial) && trial.gpu_uuid != trial_device_->gpu_uuid();
 }
 
 std::string ProblemRun::home() const {
@@ -270,7 +270,7 @@ bool ProblemRun::set_up() {
   }
   const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
   const std::int64_t began = moment_us();
-  runner_ = workplace_->set_up(definition_, problem_, reference, setting_.trial);
+  runner_ = trial_device_->set_up(definition_, problem_, reference, setting_.trial);
   set_up_us_ = moment_us() - began;
   return runner_ != nullptr;
 }
@@ -282,11 +282,11 @@ Phases ProblemRun::after_set_up(Phases phases) {
 }
 
 void ProblemRun::require_alive(const Trial& failed) const {
-  if (workplace_->answers()) return;
+  if (trial_device_->answers()) return;
   throw DeviceLost(
       fmt::format("{} on {} crashed and took the context of {} with it: {}\nThe trial is stored and will "
                   "not be tried again: run the same command once more, and it goes on after it",
-                  failed.config.text(), problem_.key(), workplace_->name(), failed.reason));
+                  failed.config.text(), problem_.key(), trial_device_->name(), failed.reason));
 }
 
 void ProblemRun::store_trial(Trial& trial, const std::string& implementation_hash) {

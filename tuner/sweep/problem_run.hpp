@@ -71,9 +71,9 @@ class ProblemRun {
   bool compile_ahead(std::size_t most);
 
   /// Before the first look: says where, and learns what the cache knows of neighbouring shapes by now. After `deadline`, and
-  /// one config timed, nothing more is looked at. Where something is left to measure, all is measured at `workplace`: times
+  /// one config timed, nothing more is looked at. Where something is left to measure, all is measured at `trial_device`: times
   /// of other GPUs, of the same model even, are not known then.
-  void begin(Workplace& workplace, std::chrono::steady_clock::time_point deadline);
+  void begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline);
 
   /// The look can be made without waiting for a compiler.
   [[nodiscard]] bool ready(const Look& look);
@@ -185,7 +185,7 @@ class ProblemRun {
   const OpDefinition& definition_;
   Problem problem_;
   ProblemKey key_;
-  Workplace* workplace_ = nullptr;
+  TrialDevice* trial_device_ = nullptr;
   std::vector<Candidate> candidates_;
   /// What of the space is none, by the rule that forbids it.
   std::map<std::string, std::int64_t> forbidden_;

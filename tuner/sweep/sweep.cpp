@@ -13,10 +13,10 @@
 #include <thread>
 #include <utility>
 
+#include "tuner/sweep/device_group.hpp"
+#include "tuner/sweep/device_runner.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/party.hpp"
 #include "tuner/sweep/trial_runner.hpp"
-#include "tuner/sweep/visitor.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,53 +26,53 @@ using Clock = std::chrono::steady_clock;
 // How often devices are asked for that are still being opened.
 constexpr std::chrono::milliseconds kPoll{20};
 
-class Walk {
+class SweepRun {
  public:
-  Walk(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store, SweepListener& listener,
-       const std::function<bool()>& interrupted)
+  SweepRun(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store, SweepListener& listener,
+           const std::function<bool()>& interrupted)
       : interrupted_(interrupted),
         devices_(devices),
-        journey_(request, catalogue, store, listener, [this] { return broken_ || (interrupted_ && interrupted_()); }) {
-    journey_.builder.retry_failed(request.retry.count(TrialStatus::compile_failed) != 0);
+        context_(request, catalogue, store, listener, [this] { return broken_ || (interrupted_ && interrupted_()); }) {
+    context_.builder.retry_failed(request.retry.count(TrialStatus::compile_failed) != 0);
   }
 
   SweepSummary run() {
     const auto start = Clock::now();
     work_all();
     if (failure_) std::rethrow_exception(failure_);
-    if (lost_ && journey_.summary.lost.size() == visitors_.size()) std::rethrow_exception(lost_);
-    SweepSummary& summary = journey_.summary;
-    for (const auto& [fingerprint, party] : parties_) {
-      const std::size_t left = summary.interrupted ? 0 : party->problems_left();
+    if (lost_ && context_.summary.lost.size() == runners_.size()) std::rethrow_exception(lost_);
+    SweepSummary& summary = context_.summary;
+    for (const auto& [fingerprint, group] : groups_) {
+      const std::size_t left = summary.interrupted ? 0 : group->problems_left();
       summary.left += left;
-      party->set_outcome(summary.interrupted ? "interrupted" : summary.without_winner + left > 0 ? "partly" : "done");
+      group->set_outcome(summary.interrupted ? "interrupted" : summary.without_winner + left > 0 ? "partly" : "done");
     }
-    summary.compiled = journey_.builder.compiled();
-    summary.compile_seconds = std::chrono::duration<double, std::milli>(journey_.builder.compile_ms());
-    summary.waited_seconds = journey_.builder.waited();
+    summary.compiled = context_.builder.compiled();
+    summary.compile_seconds = std::chrono::duration<double, std::milli>(context_.builder.compile_ms());
+    summary.waited_seconds = context_.builder.waited();
     summary.wall_seconds = Clock::now() - start;
     return summary;
   }
 
  private:
   void work_all() {
-    Devices::Standing now = devices_.standing();
+    Devices::State now = devices_.state();
     if (now.open.empty()) throw std::invalid_argument("run_sweep: there is no device");
     alone_ = now.open.size() + now.awaited.size() == 1;
-    welcome(now);
-    if (alone_) return work(*visitors_.front());
+    add_devices(now);
+    if (alone_) return work(*runners_.front());
     std::vector<std::jthread> threads;
     for (;;) {
-      while (threads.size() < visitors_.size()) {
-        threads.emplace_back([this, visitor = visitors_[threads.size()].get()] { work(*visitor); });
+      while (threads.size() < runners_.size()) {
+        threads.emplace_back([this, runner = runners_[threads.size()].get()] { work(*runner); });
       }
       if (now.awaited.empty()) return;
       std::this_thread::sleep_for(kPoll);
-      now = devices_.standing();
-      const Turn::Mine mine(journey_.turn);
-      if (is_over(now)) return;
+      now = devices_.state();
+      const SweepLock::Held held(context_.lock);
+      if (needs_no_more(now)) return;
       try {
-        welcome(now);
+        add_devices(now);
       } catch (...) {  // NOLINT: carried to whoever called, once the others have ended
         break_off();
         return;
@@ -80,70 +80,70 @@ class Walk {
     }
   }
 
-  /// A visitor for each device that is new. With the turn, once there is anybody else.
-  void welcome(const Devices::Standing& now) {
-    for (std::size_t i = visitors_.size(); i < now.open.size(); ++i) {
-      Workplace& device = *now.open[i];
-      auto& party = parties_[device.facts().fingerprint()];
-      if (!party) party = std::make_unique<Party>(journey_, device);
-      party->join(device.gpu_uuid());
+  /// Makes a runner for each new device. Needs the sweep lock as soon as another runner works.
+  void add_devices(const Devices::State& now) {
+    for (std::size_t i = runners_.size(); i < now.open.size(); ++i) {
+      TrialDevice& device = *now.open[i];
+      auto& group = groups_[device.facts().fingerprint()];
+      if (!group) group = std::make_unique<DeviceGroup>(context_, device);
+      group->join(device.gpu_uuid());
       const int number = ++names_[device.name()];
       SweepListener& told =
-          alone_ ? journey_.listener
-                 : journey_.listener.on(number == 1 ? device.name() : fmt::format("{} ({})", device.name(), number));
-      visitors_.push_back(std::make_unique<Visitor>(journey_, *party, device, told, alone_));
+          alone_ ? context_.listener
+                 : context_.listener.on(number == 1 ? device.name() : fmt::format("{} ({})", device.name(), number));
+      runners_.push_back(std::make_unique<DeviceRunner>(context_, *group, device, told, alone_));
     }
     for (const Devices::Awaited& each : now.awaited) {
-      const auto party = parties_.find(each.fingerprint);
-      if (party != parties_.end()) party->second->expect(each.uuid);
+      const auto group = groups_.find(each.fingerprint);
+      if (group != groups_.end()) group->second->expect(each.uuid);
     }
   }
 
-  /// Nobody needs to be waited for.
-  bool is_over(const Devices::Standing& now) {
-    if (journey_.stopped()) return true;
-    if (now.awaited.empty() && now.open.size() == visitors_.size()) return true;
+  /// No device that is still being opened needs to be waited for.
+  bool needs_no_more(const Devices::State& now) {
+    if (context_.stopped()) return true;
+    if (now.awaited.empty() && now.open.size() == runners_.size()) return true;
     const auto served = [this](const std::string& fingerprint) {
-      const auto party = parties_.find(fingerprint);
-      return party != parties_.end() && party->second->over();
+      const auto group = groups_.find(fingerprint);
+      return group != groups_.end() && group->second->over();
     };
     const auto needless = [&](const Devices::Awaited& each) { return served(each.fingerprint); };
-    for (std::size_t i = visitors_.size(); i < now.open.size(); ++i) {
+    for (std::size_t i = runners_.size(); i < now.open.size(); ++i) {
       if (!served(now.open[i]->facts().fingerprint())) return false;
     }
     if (!std::ranges::all_of(now.awaited, needless)) return false;
     for (const Devices::Awaited& each : now.awaited) {
-      journey_.listener.note(fmt::format("{} was not open yet when nothing was left for it", each.name));
+      context_.listener.note(fmt::format("{} was not open yet when nothing was left for it", each.name));
     }
     return true;
   }
 
-  void work(Visitor& visitor) {
-    const Turn::Mine mine(journey_.turn);
+  void work(DeviceRunner& runner) {
+    const SweepLock::Held held(context_.lock);
     try {
-      visitor.work();
+      runner.work();
     } catch (const DeviceLost& error) {
-      lose(visitor, error);
+      lose(runner, error);
     } catch (...) {  // NOLINT: carried to whoever called
       break_off();
     }
   }
 
-  /// What is being thrown ends the sweep.
+  /// Ends the sweep by the exception in flight.
   void break_off() {
     if (!failure_) failure_ = std::current_exception();
     broken_ = true;
   }
 
-  /// The others go on.
-  void lose(Visitor& visitor, const DeviceLost& error) {
+  /// Ends one device; the others go on.
+  void lose(DeviceRunner& runner, const DeviceLost& error) {
     if (!lost_) lost_ = std::current_exception();
     const std::string text = error.what();
-    journey_.summary.lost.push_back(
-        fmt::format("{} ({}) was lost: {}", visitor.workplace().name(),
-                    visitor.workplace().gpu_uuid().empty() ? "the emulator" : visitor.workplace().gpu_uuid(),
+    context_.summary.lost.push_back(
+        fmt::format("{} ({}) was lost: {}", runner.device().name(),
+                    runner.device().gpu_uuid().empty() ? "the emulator" : runner.device().gpu_uuid(),
                     text.substr(0, text.find('\n'))));
-    if (!alone_) journey_.listener.note(journey_.summary.lost.back());
+    if (!alone_) context_.listener.note(context_.summary.lost.back());
   }
 
   const std::function<bool()>& interrupted_;
@@ -151,10 +151,10 @@ class Walk {
   std::atomic<bool> broken_ = false;
   /// One device, and none to come: all is done by the caller's thread.
   bool alone_ = true;
-  Journey journey_;
-  std::map<std::string, std::unique_ptr<Party>> parties_;
+  SweepContext context_;
+  std::map<std::string, std::unique_ptr<DeviceGroup>> groups_;
   /// In the order in which the devices came.
-  std::vector<std::unique_ptr<Visitor>> visitors_;
+  std::vector<std::unique_ptr<DeviceRunner>> runners_;
   std::map<std::string, int> names_;
   std::exception_ptr failure_;
   std::exception_ptr lost_;
@@ -165,26 +165,26 @@ class Walk {
 SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store,
                        SweepListener& listener, const std::function<bool()>& interrupted) {
   if (request.compiler == nullptr) throw std::invalid_argument("run_sweep: there is no compiler");
-  return Walk(request, catalogue, devices, store, listener, interrupted).run();
+  return SweepRun(request, catalogue, devices, store, listener, interrupted).run();
 }
 
-SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, std::span<Workplace* const> workplaces,
+SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, std::span<TrialDevice* const> trial_devices,
                        Store& store, SweepListener& listener, const std::function<bool()>& interrupted) {
-  OpenDevices devices(workplaces);
+  OpenDevices devices(trial_devices);
   return run_sweep(request, catalogue, devices, store, listener, interrupted);
 }
 
-SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace, Store& store,
+SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, TrialDevice& trial_device, Store& store,
                        SweepListener& listener, const std::function<bool()>& interrupted) {
-  Workplace* const one = &workplace;
-  return run_sweep(request, catalogue, std::span<Workplace* const>(&one, 1), store, listener, interrupted);
+  TrialDevice* const one = &trial_device;
+  return run_sweep(request, catalogue, std::span<TrialDevice* const>(&one, 1), store, listener, interrupted);
 }
 
 SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,
                        SweepListener& listener, const std::function<bool()>& interrupted) {
   if (request.compiler == nullptr) request.compiler = &device.compiler();
-  LocalWorkplace workplace(device);
-  return run_sweep(request, catalogue, workplace, store, listener, interrupted);
+  LocalTrialDevice trial_device(device);
+  return run_sweep(request, catalogue, trial_device, store, listener, interrupted);
 }
 
 }  // namespace tilewright

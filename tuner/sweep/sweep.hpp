@@ -129,9 +129,9 @@ struct SweepSummary {
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue,
-                                     std::span<Workplace* const> workplaces, Store& store, SweepListener& listener,
+                                     std::span<TrialDevice* const> trial_devices, Store& store, SweepListener& listener,
                                      const std::function<bool()>& interrupted);
-[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Workplace& workplace,
+[[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, TrialDevice& trial_device,
                                      Store& store, SweepListener& listener, const std::function<bool()>& interrupted);
 /// On a device of this process, which ends with a kernel that brings it down.
 [[nodiscard]] SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,

@@ -53,10 +53,10 @@ bool may_be_in_place(const std::vector<PlannedArg>& args) {
 
 }  // namespace
 
-TrialRunner::TrialRunner(Device& device, Room& room, Floors& floors, const OpDefinition& definition,
+TrialRunner::TrialRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition,
                          const Problem& problem, const CompileResult& reference, TrialSetting setting)
     : device_(device),
-      room_(room),
+      pool_(pool),
       floors_(floors),
       definition_(definition),
       problem_(problem),
@@ -64,11 +64,11 @@ TrialRunner::TrialRunner(Device& device, Room& room, Floors& floors, const OpDef
       setting_(std::move(setting)),
       rest_(rest_for(device.facts(), definition.flops_of(problem), definition.bytes_of(problem))),
       watch_([&device] { return device.readings(); }, setting_.interrupted) {
-  in_room([this] { make_verifier(); });
-  room_.enter(*this);
+  in_pool([this] { make_verifier(); });
+  pool_.add(*this);
 }
 
-TrialRunner::~TrialRunner() { room_.leave(*this); }
+TrialRunner::~TrialRunner() { pool_.remove(*this); }
 
 void TrialRunner::count_held(std::size_t free_before) {
   held_ += free_before - std::min(free_before, device_.free_bytes());
@@ -81,7 +81,7 @@ void TrialRunner::make_verifier() {
   count_held(free_before);
 }
 
-void TrialRunner::shed() {
+void TrialRunner::evict() {
   sets_.clear();
   pristine_.clear();
   other_verifier_.reset();
@@ -91,7 +91,7 @@ void TrialRunner::shed() {
 
 void TrialRunner::renew() {
   // All memory goes before any is taken: there may be none for two of each.
-  shed();
+  evict();
   make_verifier();
   spoilt_ = false;
 }
@@ -231,7 +231,7 @@ std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalis
   std::vector<Rounds*> rounds;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     try {
-      in_room([&] {
+      in_pool([&] {
         loaded[i] = {};
         loaded[i] = load(finalists[i]);
         make_rounds(loaded[i]);
@@ -306,7 +306,7 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
   Phases& phases = trial.phases.emplace();
   phases.began_us = moment_us();
   try {
-    in_room([&] { try_config({&implementation, config, &build, binary}, rule, trial); });
+    in_pool([&] { try_config({&implementation, config, &build, binary}, rule, trial); });
   } catch (const DeviceError& error) {
     trial.status = status_of(error);
     trial.reason = error.what();
@@ -329,7 +329,7 @@ Verdict TrialRunner::verify(const Finalist& config) {
 std::string TrialRunner::check_again(const Finalist& config) {
   const ProfilerRange range = range_of("verify", problem_, config.config);
   Verdict verdict;
-  in_room([&] {
+  in_pool([&] {
     const Loaded loaded = load(config);
     if (!other_verifier_) {
       const ArgumentSet::Options options{.seed = kOtherSeed,
@@ -343,16 +343,16 @@ std::string TrialRunner::check_again(const Finalist& config) {
   return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
 }
 
-std::unique_ptr<Trials> LocalWorkplace::set_up(const OpDefinition& definition, const Problem& problem,
-                                               const CompileResult& reference, const TrialSetting& setting) {
-  return std::make_unique<TrialRunner>(device_, room_, floors_, definition, problem, reference, setting);
+std::unique_ptr<Trials> LocalTrialDevice::set_up(const OpDefinition& definition, const Problem& problem,
+                                                 const CompileResult& reference, const TrialSetting& setting) {
+  return std::make_unique<TrialRunner>(device_, pool_, floors_, definition, problem, reference, setting);
 }
 
-double LocalWorkplace::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
-                                 const std::function<bool()>& interrupted) {
+double LocalTrialDevice::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
+                                   const std::function<bool()>& interrupted) {
   return tilewright::memcpy_ns(device_, bytes, mode, rule, interrupted);
 }
 
-bool LocalWorkplace::answers() { return still_answers(device_); }
+bool LocalTrialDevice::answers() { return still_answers(device_); }
 
 }  // namespace tilewright

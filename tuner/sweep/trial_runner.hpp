@@ -10,7 +10,7 @@
 #include "tuner/device/device.hpp"
 #include "tuner/measure/watch.hpp"
 #include "tuner/sweep/floors.hpp"
-#include "tuner/sweep/room.hpp"
+#include "tuner/sweep/memory_pool.hpp"
 #include "tuner/sweep/trials.hpp"
 #include "tuner/verify/verify.hpp"
 
@@ -22,11 +22,11 @@ namespace tilewright {
 [[nodiscard]] Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config,
                                 const Build& build);
 
-class TrialRunner : public Trials, private Room::Tenant {
+class TrialRunner : public Trials, private MemoryPool::User {
  public:
-  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its room, its
+  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its memory pool, its
   /// floors and `definition` must outlive it.
-  TrialRunner(Device& device, Room& room, Floors& floors, const OpDefinition& definition, const Problem& problem,
+  TrialRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition, const Problem& problem,
               const CompileResult& reference, TrialSetting setting);
   ~TrialRunner() override;
 
@@ -53,10 +53,10 @@ class TrialRunner : public Trials, private Room::Tenant {
     int launches = 1;
   };
 
-  void shed() override;
+  void evict() override;
   [[nodiscard]] std::size_t held() const override { return held_; }
   /// Calls it with as much memory as can be had.
-  void in_room(const std::function<void()>& work) { room_.use(*this, work, setting_.interrupted); }
+  void in_pool(const std::function<void()>& work) { pool_.use(*this, work, setting_.interrupted); }
   /// What it has taken since there were `free_before` bytes.
   void count_held(std::size_t free_before);
   void make_verifier();
@@ -80,7 +80,7 @@ class TrialRunner : public Trials, private Room::Tenant {
   void try_config(const Finalist& config, const StopRule& rule, Trial& trial);
 
   Device& device_;
-  Room& room_;
+  MemoryPool& pool_;
   Floors& floors_;
   const OpDefinition& definition_;
   Problem problem_;
@@ -97,10 +97,10 @@ class TrialRunner : public Trials, private Room::Tenant {
 };
 
 /// A device of this process as a sweep sees it.
-class LocalWorkplace : public Workplace {
+class LocalTrialDevice : public TrialDevice {
  public:
   /// `device` must outlive it.
-  explicit LocalWorkplace(Device& device) : device_(device), room_(device), floors_(device), name_(device.name()) {}
+  explicit LocalTrialDevice(Device& device) : device_(device), pool_(device), floors_(device), name_(device.name()) {}
 
   [[nodiscard]] const DeviceFacts& facts() const noexcept override { return device_.facts(); }
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
@@ -114,7 +114,7 @@ class LocalWorkplace : public Workplace {
 
  private:
   Device& device_;
-  Room room_;
+  MemoryPool pool_;
   Floors floors_;
   std::string name_;
 };

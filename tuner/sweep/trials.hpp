@@ -66,12 +66,12 @@ class Trials {
 };
 
 /// A device, wherever it is opened.
-class Workplace {
+class TrialDevice {
  public:
-  Workplace() = default;
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  virtual ~Workplace() = default;
+  TrialDevice() = default;
+  TrialDevice(const TrialDevice&) = delete;
+  TrialDevice& operator=(const TrialDevice&) = delete;
+  virtual ~TrialDevice() = default;
 
   [[nodiscard]] virtual const DeviceFacts& facts() const noexcept = 0;
   /// "cuda:0" or "cpu".

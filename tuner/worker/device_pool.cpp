@@ -76,9 +76,9 @@ void DevicePool::fail(Door& door, const std::string& why) {
   if (!open_.empty() && settings_.note) settings_.note(lost_.back());
 }
 
-Devices::Standing DevicePool::standing() {
+Devices::State DevicePool::state() {
   const std::lock_guard lock(mutex_);
-  Standing now;
+  State now;
   now.open.assign(open_.begin(), open_.end());
   for (const Door& door : doors_) {
     if (door.process || door.failed) continue;

@@ -28,7 +28,7 @@ class DevicePool : public Devices {
   /// What is still being opened is given up. The processes end at the same time, which takes one of them a moment.
   ~DevicePool() override;
 
-  [[nodiscard]] Standing standing() override;
+  [[nodiscard]] State state() override;
   /// The one that came first.
   [[nodiscard]] DeviceProcess& first();
   /// Waits until every device is open or could not be opened.

@@ -17,7 +17,7 @@
 /// waits for it: either costs that process and one trial, not the sweep. This process never opens the device.
 namespace tilewright {
 
-class DeviceProcess : public Workplace {
+class DeviceProcess : public TrialDevice {
  public:
   struct Settings {
     /// The worker, by path, and its arguments; the device's name is appended. It calls serve_device with its standard

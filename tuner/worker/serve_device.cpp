@@ -48,7 +48,7 @@ class Server {
       }
       std::string said;
       device_ = open_(&said);
-      workplace_.emplace(*device_);
+      trial_device_.emplace(*device_);
       return parent_.send({{"facts", to_json(device_->facts())},
                            {"name", std::string(device_->name())},
                            {"uuid", device_->gpu_uuid()},
@@ -93,8 +93,8 @@ class Server {
       return Message::object();
     }
     if (what == "memcpy") {
-      return {{"ns", workplace_->memcpy_ns(message.at("bytes"), mode_from(message), rule_from(message.at("rule")),
-                                           [this] { return beat(); })}};
+      return {{"ns", trial_device_->memcpy_ns(message.at("bytes"), mode_from(message), rule_from(message.at("rule")),
+                                              [this] { return beat(); })}};
     }
     Place& place = places_.at(id);
     const StopRule rule = rule_from(message.at("rule"));
@@ -120,7 +120,7 @@ class Server {
       TrialSetting setting;
       setting.mode = mode_from(message);
       setting.interrupted = [this] { return beat(); };
-      place.runner = workplace_->set_up(place.definition, problem, reference_from(message.at("reference")), setting);
+      place.runner = trial_device_->set_up(place.definition, problem, reference_from(message.at("reference")), setting);
     } catch (...) {
       places_.erase(id);
       throw;
@@ -158,7 +158,7 @@ class Server {
   const OpenDevice& open_;
   const SeeDevice& see_;
   std::unique_ptr<Device> device_;
-  std::optional<LocalWorkplace> workplace_;
+  std::optional<LocalTrialDevice> trial_device_;
   std::map<std::int64_t, Place> places_;
   Channel::Clock::time_point last_beat_;
 };

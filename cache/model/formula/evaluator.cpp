@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/model/formula/arithmetic.hpp"
 
 namespace tilewright {

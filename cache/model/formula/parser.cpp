@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 
 namespace tilewright {
 namespace {

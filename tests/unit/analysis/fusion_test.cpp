@@ -12,6 +12,7 @@
 #include "tests/unit/store/fixture.hpp"
 #include "tuner/analysis/units.hpp"
 #include "tuner/definition/catalogue.hpp"
+#include "tuner/report/fusion_table.hpp"
 #include "tuner/report/render.hpp"
 
 namespace tilewright::testing {

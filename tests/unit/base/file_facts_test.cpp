@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -12,7 +12,7 @@
 #include "cache/serve/match.hpp"
 #include "cache/store/bundle/bundle_keys.hpp"
 #include "cache/store/bundle/container.hpp"
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
@@ -32,7 +32,7 @@ class BundleTest : public testing::Test {
     put(other_, {onchip_config(16), onchip_config(8, 0), onchip_config(1, 0)});
     // A winner of the other shape, tried on this one too.
     store_.put_trial(key_, "impl-1", full_trial(onchip_config(16), 1500));
-    counts_ = write_bundle(store_, winners_to_take(store_, {}), path_);
+    counts_ = write_bundle(store_, selected_winners(store_, {}), path_);
   }
 
   void put(const ProblemKey& key, const std::vector<Config>& configs) {
@@ -165,7 +165,7 @@ TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
   const ProblemKey third = softmax_key(32, 300);
   store_.put_winners(third, MeasureMode::cold,
                      {winner_of(store_.put_trial(third, "impl-1", full_trial(onchip_config(2))))});
-  const BundleCounts counts = write_bundle(store_, winners_to_take(store_, {}), path_);
+  const BundleCounts counts = write_bundle(store_, selected_winners(store_, {}), path_);
   EXPECT_EQ(counts.winners, 7U);
   EXPECT_EQ(counts.without_binary, 1U);
 }
@@ -177,7 +177,7 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   spare.timing.reset();
   store_.put_trial(other_, "impl-1", spare_mark(spare));
   const std::filesystem::path path = folder_ / "spares.bundle";
-  write_bundle(store_, winners_to_take(store_, {}), path);
+  write_bundle(store_, selected_winners(store_, {}), path);
   const Bundle bundle(path);
   bool found = false;
   for (const KnownShape& shape : bundle.known_shapes(key_, MeasureMode::cold, {{8, 100}, {16, 200}})) {
@@ -218,8 +218,8 @@ class LearnedBundleTest : public BundleTest {
     store_.put_trial(key_, "impl-2", full_trial(onchip_config(64, 0), 1800));
     store_.put_loss_model(key_, MeasureMode::cold, model_);
   }
-  [[nodiscard]] Bundle bundle(const TransferFilter& filter = {}) {
-    write_bundle(store_, winners_to_take(store_, filter), path_);
+  [[nodiscard]] Bundle bundle(const WinnerSelection& filter = {}) {
+    write_bundle(store_, selected_winners(store_, filter), path_);
     return Bundle(path_);
   }
   /// For a shape that nobody tuned.

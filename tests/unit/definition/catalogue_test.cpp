@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "cache/base/error.hpp"
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 #include "tuner/definition/reading/device_code.hpp"
 
 namespace tilewright::test {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "cache/base/error.hpp"
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::reading {
 namespace {

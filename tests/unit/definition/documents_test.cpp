@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "cache/plan/plan_scope.hpp"
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/reading/device_code.hpp"
 #include "tuner/definition/space.hpp"

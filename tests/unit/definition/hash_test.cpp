@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 #include "tuner/definition/catalogue.hpp"
 
 namespace tilewright::test {

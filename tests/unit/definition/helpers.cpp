@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "helpers.hpp"
-#include "spoiled.hpp"
+#include "tests/unit/definition/helpers.hpp"
+#include "tests/unit/definition/spoiled.hpp"
 #include "tuner/definition/reading/device_code.hpp"
 
 namespace tilewright::test {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "helpers.hpp"
-#include "spoiled.hpp"
+#include "tests/unit/definition/helpers.hpp"
+#include "tests/unit/definition/spoiled.hpp"
 
 namespace tilewright::test {
 namespace {

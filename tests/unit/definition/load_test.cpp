@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "cache/base/error.hpp"
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/definition/reading/rehearsal.hpp"
 
-#include "spoiled.hpp"
+#include "tests/unit/definition/spoiled.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::reading {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "cache/base/error.hpp"
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 #include "tuner/definition/catalogue.hpp"
 
 namespace tilewright::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spoiled.hpp"
+#include "tests/unit/definition/spoiled.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::test {
 

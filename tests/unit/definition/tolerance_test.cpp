@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "helpers.hpp"
+#include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "helpers.hpp"
-#include "spoiled.hpp"
+#include "tests/unit/definition/helpers.hpp"
+#include "tests/unit/definition/spoiled.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 #include "tests/launch/recording_driver/recording.hpp"
 #include "tests/launch/sample_cache.hpp"
 
@@ -99,8 +99,8 @@ class Header : public ::testing::Test {
     cache_.add_strided();
     cache_.add_reduce();
   }
-  [[nodiscard]] std::string made(const TransferFilter& filter = {}) {
-    return header_text(cache_.store(), winners_to_take(cache_.store(), filter), counts_);
+  [[nodiscard]] std::string made(const WinnerSelection& filter = {}) {
+    return header_text(cache_.store(), selected_winners(cache_.store(), filter), counts_);
   }
 
   TemporaryFolder folder_;
@@ -138,7 +138,7 @@ TEST_F(Header, counts_its_shapes_and_binaries) {
 }
 
 TEST_F(Header, leaves_spares_behind_and_counts_them) {
-  const WinnerRow row = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}}).front();
+  const WinnerRow row = selected_winners(cache_.store(), {.ops = {"scale"}, .devices = {}}).front();
   Trial spare = row.winner.trial;
   spare.config = Config::parse("wide{num_warps=8,vec=2,static_dims=0}");
   cache_.store().put_trial({row.problem, row.interface_hash, row.device.fingerprint()}, row.implementation_hash,
@@ -156,7 +156,7 @@ TEST_F(Header, is_for_one_device) {
 }
 
 TEST_F(Header, takes_another_winner_where_the_best_has_no_binary) {
-  std::vector<WinnerRow> rows = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}});
+  std::vector<WinnerRow> rows = selected_winners(cache_.store(), {.ops = {"scale"}, .devices = {}});
   rows[0].winner.trial.build_key.clear();
   const std::string text = header_text(cache_.store(), rows, counts_);
   EXPECT_THAT(text, HasSubstr("wide{num_warps=4,vec=4,static_dims=0}"));
@@ -176,7 +176,7 @@ TEST_F(Header, says_how_a_grid_depends_on_what_fits_on_the_device) {
     recipe.kernels[0].grid = {Formula::parse(grid)};
     cache_.add_op(op, recipe, scale_kernels(), scale_binary());
     cache_.add_winner(op, "scale[dtype=f16]{rows=100000,cols=64}", name + "{num_warps=8}");
-    std::vector<WinnerRow> rows = winners_to_take(cache_.store(), {.ops = {"scale"}, .devices = {}});
+    std::vector<WinnerRow> rows = selected_winners(cache_.store(), {.ops = {"scale"}, .devices = {}});
     std::erase_if(rows, [&](const WinnerRow& row) { return row.winner.trial.config.implementation != name; });
     counts_ = {};
     return header_text(cache_.store(), rows, counts_);

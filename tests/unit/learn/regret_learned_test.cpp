@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "regret_fixture.hpp"
+#include "tests/unit/learn/regret_fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "regret_fixture.hpp"
+#include "tests/unit/learn/regret_fixture.hpp"
 
 namespace tilewright {
 namespace {

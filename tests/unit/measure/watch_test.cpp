@@ -23,9 +23,9 @@ DeviceReadings reasons(std::uint64_t bits) {
   readings.throttle_reasons = bits;
   return readings;
 }
-DeviceReadings tenants(int others) {
+DeviceReadings others(int count) {
   DeviceReadings readings;
-  readings.other_processes = others;
+  readings.other_processes = count;
   return readings;
 }
 
@@ -35,8 +35,8 @@ TEST(Disturbance, is_a_slowdown_or_another_process_at_either_end) {
   EXPECT_EQ(disturbance(reasons(0x20), {}), "software thermal slowdown");
   EXPECT_EQ(disturbance({}, reasons(0x48)), "hardware thermal slowdown, hardware slowdown");
   EXPECT_EQ(disturbance(reasons(0x80), reasons(0)), "hardware power brake");
-  EXPECT_EQ(disturbance(tenants(0), tenants(2)), "2 other processes on the GPU");
-  EXPECT_EQ(disturbance(tenants(1), reasons(0x20)), "software thermal slowdown, 1 other process on the GPU");
+  EXPECT_EQ(disturbance(others(0), others(2)), "2 other processes on the GPU");
+  EXPECT_EQ(disturbance(others(1), reasons(0x20)), "software thermal slowdown, 1 other process on the GPU");
 }
 
 TEST(Disturbance, is_not_the_software_power_cap) { EXPECT_EQ(disturbance(reasons(0x4), reasons(0x4)), ""); }
@@ -69,7 +69,7 @@ TEST(Watch, has_nothing_to_say_where_there_are_no_readings) {
 }
 
 TEST(Watch, takes_again_what_was_disturbed_until_it_is_clean) {
-  Watch watch(Script{{tenants(1), tenants(1), tenants(1), tenants(0), tenants(0)}}, {});
+  Watch watch(Script{{others(1), others(1), others(1), others(0), others(0)}}, {});
   int measured = 0;
   const Watch::Seen seen = watch.over([&] { ++measured; });
   EXPECT_EQ(measured, 3);
@@ -93,7 +93,7 @@ TEST(Watch, gives_up_within_a_bound_and_tries_no_harder_until_it_is_calm_again) 
 }
 
 TEST(Watch, waits_no_longer_than_it_is_wanted) {
-  Watch watch([] { return tenants(1); }, [] { return true; });
+  Watch watch([] { return others(1); }, [] { return true; });
   int measured = 0;
   EXPECT_EQ(watch.over([&] { ++measured; }).retakes, 0);
   EXPECT_EQ(measured, 1);

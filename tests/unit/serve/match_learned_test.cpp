@@ -6,7 +6,7 @@
 
 #include "cache/serve/choose.hpp"
 #include "cache/serve/match.hpp"
-#include "learned_fixture.hpp"
+#include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
 namespace {

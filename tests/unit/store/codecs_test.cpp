@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

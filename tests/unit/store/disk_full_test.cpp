@@ -11,7 +11,7 @@
 
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/sqlite/faults.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <thread>
 
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

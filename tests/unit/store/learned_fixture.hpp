@@ -15,8 +15,8 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/store/binaries.hpp"
-#include "fixture.hpp"
 #include "tests/unit/predict/hand_made_model.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 /// What tests of learned models share: who has a binary and may serve, and models of onchip that ask for its warps alone.
 namespace tilewright::store_tests {

@@ -9,7 +9,7 @@
 
 #include "cache/store/codecs.hpp"
 #include "cache/store/sqlite/database.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "cache/serve/match.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "cache/store/store.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

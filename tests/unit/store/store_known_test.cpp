@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
-#include "cache/store/transfer.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {
@@ -77,7 +77,7 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   EXPECT_TRUE(spare.is_spare && spare.has_binary && spare.was_timed());
 
   Store to(folder / "copy.db");
-  (void)transfer_winners(store, to);
+  (void)import_winners(store, to);
   const Trial copied = to.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial;
   EXPECT_EQ(copied.timing.value_or(Timing{}).median_ns, 1500);
   EXPECT_EQ(copied.build_key, build);

@@ -12,7 +12,7 @@
 #include "cache/store/binaries.hpp"
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/sqlite/migrations.hpp"
-#include "learned_fixture.hpp"
+#include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "cache/store/binaries.hpp"
+#include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
-#include "cache/store/transfer.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {
@@ -112,7 +112,7 @@ TEST_F(StoreRepack, makes_no_difference_to_what_an_import_keeps) {
   std::vector<std::int64_t> bytes;
   for (const char* name : {"of_fast.db", "of_plain.db"}) {
     Store to(folder / name);
-    transfer_winners(store, to);
+    import_winners(store, to);
     EXPECT_EQ(to.binary(to.build(key_of(3)).value().binary_hash), binary_of(3));
     bytes.push_back(to.counts().binary_bytes);
     store.repack(Packing::plain);

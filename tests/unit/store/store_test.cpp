@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "cache/base/content_hash.hpp"
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fixture.hpp"
+#include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
 namespace {

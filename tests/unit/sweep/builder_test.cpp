@@ -7,7 +7,7 @@
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/process/moment.hpp"
-#include "tuner/sweep/turn.hpp"
+#include "tuner/sweep/sweep_lock.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -130,23 +130,23 @@ TEST_F(BuilderTest, compiles_nothing_while_any_final_is_held) {
 
 TEST_F(BuilderTest, gives_the_compilers_their_share_where_finals_follow_each_other) {
   Store store = open();
-  Turn turn;
+  SweepLock lock;
   Builder builder(
-      store, compiler, TILEWRIGHT_TEST_KERNELS, 2, [] { return false; }, &turn);
+      store, compiler, TILEWRIGHT_TEST_KERNELS, 2, [] { return false; }, &lock);
   // Devices that hold one final after the other, always one of them, as long as a third one waits for a binary.
   std::atomic<bool> compiled = false;
   const auto finals = [&] {
-    const Turn::Mine mine(turn);
+    const SweepLock::Held held(lock);
     while (!compiled) {
       const Builder::Quiet quiet(builder);
-      const Turn::Away away(turn);
+      const SweepLock::Released released(lock);
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   };
   const std::jthread first(finals);
   std::this_thread::sleep_for(std::chrono::milliseconds(15));
   const std::jthread second(finals);
-  const Turn::Mine mine(turn);
+  const SweepLock::Held held(lock);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_TRUE(builder.wait(builder.request(source("a"), "cpu", "hash"))->ok);
   compiled = true;

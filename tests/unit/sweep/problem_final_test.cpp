@@ -48,7 +48,7 @@ class HookedTrials : public Trials {
   const Hooks& hooks_;
 };
 
-class HookedWorkplace : public Workplace {
+class HookedWorkplace : public TrialDevice {
  public:
   HookedWorkplace(Device& device, const Hooks& hooks) : place_(device), hooks_(hooks) {}
 
@@ -68,7 +68,7 @@ class HookedWorkplace : public Workplace {
   [[nodiscard]] bool answers() override { return true; }
 
  private:
-  LocalWorkplace place_;
+  LocalTrialDevice place_;
   const Hooks& hooks_;
 };
 

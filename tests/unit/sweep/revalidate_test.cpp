@@ -78,13 +78,13 @@ class Revalidate : public SweepFixture {
     std::vector<StaleWinner*> each;
     for (StaleWinner& one : stale) each.push_back(&one);
     recheck(request, each);
-    std::vector<std::unique_ptr<LocalWorkplace>> owned;
-    std::vector<Workplace*> workplaces;
+    std::vector<std::unique_ptr<LocalTrialDevice>> owned;
+    std::vector<TrialDevice*> trial_devices;
     for (Device* device : devices) {
-      workplaces.push_back(owned.emplace_back(std::make_unique<LocalWorkplace>(*device)).get());
+      trial_devices.push_back(owned.emplace_back(std::make_unique<LocalTrialDevice>(*device)).get());
     }
     Store store = open();
-    return run_sweep(request, catalogue, workplaces, store, listener, interrupted);
+    return run_sweep(request, catalogue, trial_devices, store, listener, interrupted);
   }
 
   FakeCompiler compiler;

@@ -24,13 +24,13 @@ class SweepDevices : public SweepFixture {
   }
 
   SweepSummary sweep_on(const std::vector<FakeDevice*>& devices, const std::function<bool()>& interrupted = {}) {
-    std::vector<std::unique_ptr<LocalWorkplace>> owned;
-    std::vector<Workplace*> workplaces;
+    std::vector<std::unique_ptr<LocalTrialDevice>> owned;
+    std::vector<TrialDevice*> trial_devices;
     for (FakeDevice* device : devices) {
-      workplaces.push_back(owned.emplace_back(std::make_unique<LocalWorkplace>(*device)).get());
+      trial_devices.push_back(owned.emplace_back(std::make_unique<LocalTrialDevice>(*device)).get());
     }
     Store store = open();
-    return run_sweep(request, catalogue, workplaces, store, listener, interrupted);
+    return run_sweep(request, catalogue, trial_devices, store, listener, interrupted);
   }
 
   /// The GPUs of a problem's times.
@@ -58,13 +58,13 @@ class SweepDevices : public SweepFixture {
   class Late : public Devices {
    public:
     Late(const std::vector<FakeDevice*>& devices, std::size_t late) : there_(devices.size() - late) {
-      for (FakeDevice* device : devices) owned_.push_back(std::make_unique<LocalWorkplace>(*device));
+      for (FakeDevice* device : devices) owned_.push_back(std::make_unique<LocalTrialDevice>(*device));
     }
-    Standing standing() override {
-      Standing now;
+    State state() override {
+      State now;
       if (come && come()) there_ = owned_.size();
       for (std::size_t i = 0; i < owned_.size(); ++i) {
-        LocalWorkplace& each = *owned_[i];
+        LocalTrialDevice& each = *owned_[i];
         if (i < there_) {
           now.open.push_back(&each);
         } else if (!fail || !fail()) {
@@ -80,7 +80,7 @@ class SweepDevices : public SweepFixture {
 
    private:
     std::size_t there_;
-    std::vector<std::unique_ptr<LocalWorkplace>> owned_;
+    std::vector<std::unique_ptr<LocalTrialDevice>> owned_;
   };
 
   SweepSummary sweep_on(Devices& devices) {

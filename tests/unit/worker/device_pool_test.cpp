@@ -50,7 +50,7 @@ TEST_F(DevicePools, begin_with_the_first_that_is_open_and_know_what_is_to_come) 
   DevicePool pool({"cuda:0", "cuda:1"}, settings("cuda:0=gpu,cuda:1=slow"));
   EXPECT_EQ(pool.first().name(), "cuda:0");
   EXPECT_EQ(pool.fingerprints(), Names{same.facts().fingerprint()});
-  const Devices::Standing before = pool.standing();
+  const Devices::State before = pool.state();
   EXPECT_EQ(before.open.size(), 1U);
   ASSERT_EQ(before.awaited.size(), 1U);
   EXPECT_EQ(before.awaited[0].name, "cuda:1");
@@ -58,7 +58,7 @@ TEST_F(DevicePools, begin_with_the_first_that_is_open_and_know_what_is_to_come) 
   EXPECT_EQ(before.awaited[0].fingerprint, same.facts().fingerprint());
   open_the_slow();
   pool.wait_for_all();
-  const Devices::Standing after = pool.standing();
+  const Devices::State after = pool.state();
   ASSERT_EQ(after.open.size(), 2U);
   EXPECT_EQ(after.open[1]->gpu_uuid(), "GPU-0001");
   EXPECT_TRUE(after.awaited.empty());
@@ -78,7 +78,7 @@ TEST_F(DevicePools, sweep_on_those_that_are_open_and_give_up_what_is_not_when_al
 TEST_F(DevicePools, tell_once_of_one_that_cannot_be_opened) {
   DevicePool pool({"cuda:0", "cuda:1", "cuda:2"}, settings("cuda:0=closed,cuda:1=gpu,cuda:2=gpu"));
   pool.wait_for_all();
-  EXPECT_EQ(pool.standing().open.size(), 2U);
+  EXPECT_EQ(pool.state().open.size(), 2U);
   const Names told{"cuda:0 could not be opened: there is no such GPU"};
   EXPECT_EQ(pool.lost(), told);
   EXPECT_EQ(notes, told);
@@ -101,7 +101,7 @@ TEST_F(DevicePools, of_all_gpus_need_not_the_first_one) {
   DevicePool pool({"all"}, settings("cuda:0=closed,cuda:1=gpu,cuda:2=gpu"));
   pool.wait_for_all();
   std::set<std::string> names;
-  for (const Workplace* each : pool.standing().open) names.insert(each->name());
+  for (const TrialDevice* each : pool.state().open) names.insert(each->name());
   EXPECT_EQ(names, (std::set<std::string>{"cuda:1", "cuda:2"}));
   EXPECT_EQ(pool.lost(), Names{"cuda:0 could not be opened: there is no such GPU"});
 }

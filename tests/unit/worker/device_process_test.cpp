@@ -161,7 +161,7 @@ TEST_F(DeviceProcesses, of_which_one_is_lost_for_good_leave_its_problem_to_the_o
   DeviceProcess sound(settings("gpu"));
   DeviceProcess doomed(settings("doomed"));
   ASSERT_EQ(doomed.gpu_uuid(), "GPU-0001");
-  const std::vector<Workplace*> both{&doomed, &sound};
+  const std::vector<TrialDevice*> both{&doomed, &sound};
   Store store = open();
   const SweepSummary summary = run_sweep(request, catalogue, both, store, listener, {});
   EXPECT_EQ(summary.problems, 3U);

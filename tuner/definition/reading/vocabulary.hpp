@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/model/formula/formula.hpp"
 #include "cache/model/interface.hpp"
 #include "tuner/definition/reading/section.hpp"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is ready to serve though it won nowhere, from cache to cache; winners: transfer_test.cpp.
+// What is ready to serve though it won nowhere, from cache to cache; winners: import_test.cpp.
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "cache/store/transfer.hpp"
-#include "transfer_fixture.hpp"
+#include "cache/store/import.hpp"
+#include "tests/unit/store/import_fixture.hpp"
 
 namespace tilewright {
 namespace {
 
 using namespace store_tests;
 
-using TransferSpares = TransferWinners;
+using ImportedSpares = ImportedWinners;
 
-TEST_F(TransferSpares, travel_with_their_binaries_and_times) {
+TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
   put_best(from, key, evidence(from, onchip_config(4)));
   const ProblemKey other = softmax_key(16, 200);
   put_best(from, other, evidence(from, onchip_config(8)));
@@ -28,7 +28,7 @@ TEST_F(TransferSpares, travel_with_their_binaries_and_times) {
   from.put_trial(key, "impl-1", spare_mark(timed));
   // No winner and no spare.
   from.put_trial(key, "impl-1", evidence(from, onchip_config(16, 0)));
-  transfer_winners(from, to);
+  import_winners(from, to);
   to.check();
   const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
   ASSERT_EQ(known.size(), 2U);
@@ -50,9 +50,9 @@ TEST_F(TransferSpares, travel_with_their_binaries_and_times) {
   EXPECT_TRUE(to.timed(key, MeasureMode::cold, "impl-1", onchip_config(2, 0))->winner.trial.timing.has_value());
 }
 
-TEST_F(TransferSpares, come_to_winners_that_are_there) {
+TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   put_best(from, key, evidence(from, onchip_config(4)));
-  transfer_winners(from, to);
+  import_winners(from, to);
   // Prepared since then; of one the time is known where it goes to.
   const Trial timed = evidence(from, onchip_config(2, 0));
   from.put_trial(key, "impl-1", timed);
@@ -65,7 +65,7 @@ TEST_F(TransferSpares, come_to_winners_that_are_there) {
   elsewhere.timing->median_ns = 77;
   elsewhere.build_key.clear();
   to.put_trial(key, "impl-1", elsewhere);
-  EXPECT_EQ(transfer_winners(from, to).at(0).same, 1U);
+  EXPECT_EQ(import_winners(from, to).at(0).same, 1U);
   std::map<std::string, KnownConfig> here;
   const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
   for (const KnownConfig& each : known.at(0).configs) here[each.config.text()] = each;
@@ -76,7 +76,7 @@ TEST_F(TransferSpares, come_to_winners_that_are_there) {
   EXPECT_TRUE(spare.is_spare && spare.has_binary && !spare.was_timed());
   EXPECT_EQ(to.winners(key, MeasureMode::cold).at(0).trial.config, onchip_config(4));
   const auto trials = to.counts().trials;
-  transfer_winners(from, to);
+  import_winners(from, to);
   EXPECT_EQ(to.counts().trials, trials) << "once";
   to.check();
 }

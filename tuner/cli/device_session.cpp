@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/cli/workbench.hpp"
+#include "tuner/cli/device_session.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -42,19 +42,19 @@ GeneratedSource source_of(const OpDefinition& definition, const Problem& problem
 
 }  // namespace
 
-std::unique_ptr<Workbench> Workbench::open(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-                                           const fs::path& file) {
-  auto devices = open_workplaces(arguments, [&console](const std::string& line) { console.say(line); });
+std::unique_ptr<DeviceSession> DeviceSession::open(const Arguments& arguments, Console& console,
+                                                   const Catalogue& catalogue, const fs::path& file) {
+  auto devices = open_trial_devices(arguments, [&console](const std::string& line) { console.say(line); });
   if (!devices) {
     console.say("Interrupted before anything was run.");
     return nullptr;
   }
   if (!devices->first().said().empty()) console.say(devices->first().said());
-  return std::unique_ptr<Workbench>(new Workbench(arguments, console, catalogue, std::move(devices), file));
+  return std::unique_ptr<DeviceSession>(new DeviceSession(arguments, console, catalogue, std::move(devices), file));
 }
 
-Workbench::Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-                     std::unique_ptr<DevicePool> devices, const fs::path& file)
+DeviceSession::DeviceSession(const Arguments& arguments, Console& console, const Catalogue& catalogue,
+                             std::unique_ptr<DevicePool> devices, const fs::path& file)
     : console_(console),
       devices_(std::move(devices)),
       compiler_(open_compiler(arguments, devices_->first().facts().is_cpu())),
@@ -64,14 +64,14 @@ Workbench::Workbench(const Arguments& arguments, Console& console, const Catalog
           *own_, *compiler_, catalogue.builtin_dir(),
           static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted)) {}
 
-Workbench::~Workbench() {
+DeviceSession::~DeviceSession() {
   builder_.reset();
   own_.reset();
   std::error_code ignored;
   if (!scratch_folder_.empty()) fs::remove_all(scratch_folder_, ignored);
 }
 
-std::string Workbench::request(const GeneratedSource& source, const std::string& hash) {
+std::string DeviceSession::request(const GeneratedSource& source, const std::string& hash) {
   const std::string arch = device().facts().arch();
   const std::string key = builder_->key_of(source, arch, hash);
   if (cache_ != nullptr && !own_->build(key)) {
@@ -90,13 +90,13 @@ std::string Workbench::request(const GeneratedSource& source, const std::string&
   return builder_->request(source, arch, hash);
 }
 
-void Workbench::request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate) {
+void DeviceSession::request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate) {
   (void)request(generate_reference(definition, problem), reference_hash(definition));
   (void)request(source_of(definition, problem, candidate, device().facts()), candidate.implementation->hash);
 }
 
-std::optional<Workbench::Ready> Workbench::ready(const OpDefinition& definition, const Problem& problem,
-                                                 const Candidate& candidate) {
+std::optional<DeviceSession::Ready> DeviceSession::ready(const OpDefinition& definition, const Problem& problem,
+                                                         const Candidate& candidate) {
   const std::string key =
       request(source_of(definition, problem, candidate, device().facts()), candidate.implementation->hash);
   const auto build = builder_->wait(key);
@@ -104,7 +104,7 @@ std::optional<Workbench::Ready> Workbench::ready(const OpDefinition& definition,
   return Ready{candidate, *build, build->ok ? own_->binary(build->binary_hash) : std::vector<std::byte>()};
 }
 
-Trials* Workbench::set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode) {
+Trials* DeviceSession::set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode) {
   const std::string wanted = fmt::format("{} {}", problem.key(), name(mode));
   if (trials_ && wanted == problem_) return trials_.get();
   trials_.reset();
@@ -124,7 +124,7 @@ Trials* Workbench::set_up(const OpDefinition& definition, const Problem& problem
   return trials_.get();
 }
 
-void Workbench::lock() {
+void DeviceSession::lock() {
   if (lock_) return;
   lock_.emplace(device().gpu_uuid(), kLockFolder, interrupted, [this](const std::string& line) { console_.say(line); });
 }

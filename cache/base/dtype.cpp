@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/model/dtype.hpp"
+#include "cache/base/dtype.hpp"
 
 #include <array>
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "cache/store/transfer.hpp"
-#include "learned_fixture.hpp"
+#include "cache/store/import.hpp"
+#include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 using namespace store_tests;
 
 /// What the marks of spares that are brought do to what is known where they go.
-class TransferMarks : public testing::Test {
+class ImportedMarks : public testing::Test {
  protected:
-  TransferMarks() : from(prepared_store(folder / "from.db")), to(prepared_store(folder / "to.db")) {
+  ImportedMarks() : from(prepared_store(folder / "from.db")), to(prepared_store(folder / "to.db")) {
     put_server(from, key, onchip_config(4));
     // One that was timed and is a spare, and one that is a spare alone.
     const Trial trial = built_trial(from, timed);
@@ -52,13 +52,13 @@ class TransferMarks : public testing::Test {
   const Config timed = onchip_config(2, 0), untimed = onchip_config(1, 0);
 };
 
-TEST_F(TransferMarks, leave_a_time_of_other_versions_what_speaks_for_its_config) {
+TEST_F(ImportedMarks, leave_a_time_of_other_versions_what_speaks_for_its_config) {
   for (const Config& config : {timed, untimed}) {
     Trial own = full_trial(config, 77);
     own.versions.driver = 12080;
     to.put_trial(key, "impl-1", own);
   }
-  transfer_winners(from, to);
+  import_winners(from, to);
   for (const Config& config : {timed, untimed}) {
     const Trial trial = newest(to, key, config);
     EXPECT_EQ(trial.status, TrialStatus::ok) << "no sweep need measure it again: " << config.text();
@@ -71,41 +71,41 @@ TEST_F(TransferMarks, leave_a_time_of_other_versions_what_speaks_for_its_config)
   }
 }
 
-TEST_F(TransferMarks, leave_a_failure_what_it_is_however_often_they_come) {
+TEST_F(ImportedMarks, leave_a_failure_what_it_is_however_often_they_come) {
   Trial failed = wrong_trial(timed);
   failed.versions.driver = 12080;
   to.put_trial(key, "impl-1", failed);
-  transfer_winners(from, to);
+  import_winners(from, to);
   const auto trials = to.counts().trials;
-  transfer_winners(from, to);
+  import_winners(from, to);
   EXPECT_EQ(to.counts().trials, trials) << "no mark more each time";
   EXPECT_EQ(newest(to, key, timed).status, TrialStatus::wrong_result);
   EXPECT_TRUE(known(to, key, timed).has_failed);
   EXPECT_TRUE(known(to, key, untimed).is_spare);
 }
 
-TEST_F(TransferMarks, are_not_of_what_failed_in_another_spec_where_they_come_from) {
+TEST_F(ImportedMarks, are_not_of_what_failed_in_another_spec_where_they_come_from) {
   from.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", wrong_trial(untimed));
-  transfer_winners(from, to);
+  import_winners(from, to);
   EXPECT_TRUE(known(to, key, timed).is_spare);
   EXPECT_FALSE(knows(to, key, untimed));
 }
 
-TEST_F(TransferMarks, are_not_of_what_failed_in_another_spec_where_they_go_and_times_come_without_their_binaries) {
+TEST_F(ImportedMarks, are_not_of_what_failed_in_another_spec_where_they_go_and_times_come_without_their_binaries) {
   for (const Config& config : {timed, untimed}) {
     to.put_trial(softmax_key(8, 100, h200(), DType::f32), "impl-1", wrong_trial(config));
   }
-  transfer_winners(from, to);
+  import_winners(from, to);
   EXPECT_FALSE(known(to, key, timed).is_spare);
   EXPECT_FALSE(known(to, key, timed).has_binary);
   EXPECT_EQ(known(to, key, timed).median_ns, 1000);
   const auto trials = to.counts().trials;
-  transfer_winners(from, to);
+  import_winners(from, to);
   EXPECT_EQ(to.counts().trials, trials) << "no mark more each time";
   EXPECT_FALSE(knows(to, key, untimed));
 }
 
-TEST_F(TransferMarks, are_not_of_what_failed_where_they_come_from) {
+TEST_F(ImportedMarks, are_not_of_what_failed_where_they_come_from) {
   const ProblemKey other = softmax_key(16, 200);
   put_server(from, other, onchip_config(8));
   Trial failed = wrong_trial(untimed);
@@ -113,7 +113,7 @@ TEST_F(TransferMarks, are_not_of_what_failed_where_they_come_from) {
   failed.config = timed;
   failed.versions.driver = 12080;
   from.put_trial(key, "impl-1", failed);
-  transfer_winners(from, to);
+  import_winners(from, to);
   const auto shapes = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
   for (const KnownShape& shape : shapes) {
     for (const KnownConfig& each : shape.configs) EXPECT_FALSE(each.is_spare) << each.config.text();

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 #include "tuner/report/table.hpp"
 
 /// What export and import did, a line an op and device.
 namespace tilewright::cli {
 
-enum class TransferColumns { exported, imported };
+enum class ImportColumns { exported, imported };
 
-[[nodiscard]] Table transfer_table(std::string title, const std::vector<Transferred>& done, TransferColumns columns);
+[[nodiscard]] Table import_table(std::string title, const std::vector<OpCounts>& done, ImportColumns columns);
 
 }  // namespace tilewright::cli

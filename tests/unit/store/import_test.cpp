@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What won, from cache to cache; spares: transfer_spares_test.cpp, what was learned: transfer_models_test.cpp.
+// What won, from cache to cache; spares: import_spares_test.cpp, what was learned: import_models_test.cpp.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cache/store/export.hpp"
+#include "cache/store/import.hpp"
 #include "cache/store/sqlite/database.hpp"
-#include "cache/store/transfer.hpp"
-#include "transfer_fixture.hpp"
+#include "tests/unit/store/import_fixture.hpp"
 
 namespace tilewright {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using namespace store_tests;
 using testing::HasSubstr;
 
-TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
+TEST_F(ImportedWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   put_best(from, key, evidence(from, onchip_config(4)));
   from.put_ceiling(key.device_fingerprint, {1024, 2, MeasureMode::cold, std::nullopt, 40, "GPU-1", 7});
   from.put_compute_rate(key.device_fingerprint, {6e13, "chains{}", "GPU-1", 7});
@@ -22,7 +23,7 @@ TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   from.put_compute_rate(key.device_fingerprint, {9e14, "warpgroup{}", "GPU-1", 7, "tensor_bf16"});
   to.put_device(h200());
   to.put_compute_rate(key.device_fingerprint, {7e14, "warp{}", "GPU-2", 6, "tensor_f16"});
-  const auto done = transfer_winners(from, to);
+  const auto done = import_winners(from, to);
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].op, "softmax");
   EXPECT_EQ(done[0].device, key.device_fingerprint);
@@ -45,44 +46,44 @@ TEST_F(TransferWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   EXPECT_EQ(to.compute_rate(key.device_fingerprint, "tensor_f16")->flops_per_second, 7e14) << "its own";
 }
 
-TEST_F(TransferWinners, leave_behind_what_the_compiler_said_of_a_binary) {
+TEST_F(ImportedWinners, leave_behind_what_the_compiler_said_of_a_binary) {
   put_best(from, key, evidence(from, onchip_config(4)));
   const std::string build = winner(from).build_key;
   EXPECT_NE(from.build(build)->log, "");
-  transfer_winners(from, to);
+  import_winners(from, to);
   EXPECT_EQ(to.build(build)->log, "");
   EXPECT_TRUE(to.build(build)->ok);
 }
 
-TEST_F(TransferWinners, a_second_time_changes_nothing) {
+TEST_F(ImportedWinners, a_second_time_changes_nothing) {
   put_best(from, key, evidence(from, onchip_config(4)));
-  (void)transfer_winners(from, to);
+  (void)import_winners(from, to);
   const Store::Counts before = to.counts();
-  const auto done = transfer_winners(from, to);
+  const auto done = import_winners(from, to);
   EXPECT_EQ(done[0].same, 1U);
   EXPECT_EQ(done[0].added + done[0].replaced + done[0].kept, 0U);
   EXPECT_EQ(to.counts().trials, before.trials);
   EXPECT_EQ(to.counts().binaries, before.binaries);
 }
 
-TEST_F(TransferWinners, the_better_evidence_stays_whichever_cache_has_it) {
+TEST_F(ImportedWinners, the_better_evidence_stays_whichever_cache_has_it) {
   put_best(from, key, evidence(from, onchip_config(4), 0.02));
   Store other = prepared_store(folder / "other.db");
   put_best(other, key, evidence(other, onchip_config(8), 0.01));
-  EXPECT_EQ(transfer_winners(from, other)[0].kept, 1U);
+  EXPECT_EQ(import_winners(from, other)[0].kept, 1U);
   EXPECT_EQ(winner(other).config, onchip_config(8));
   EXPECT_EQ(other.counts().trials, 1) << "what did not win leaves no trace";
-  EXPECT_EQ(transfer_winners(other, from)[0].replaced, 1U);
+  EXPECT_EQ(import_winners(other, from)[0].replaced, 1U);
   EXPECT_EQ(winner(from).config, onchip_config(8));
   EXPECT_EQ(from.counts().trials, 2) << "and what lost its place stays as a trial";
 }
 
-TEST_F(TransferWinners, that_differ_are_told_with_the_evidence_of_both) {
+TEST_F(ImportedWinners, that_differ_are_told_with_the_evidence_of_both) {
   put_best(from, key, evidence(from, onchip_config(4), 0.02));
   Store other = prepared_store(folder / "other.db");
   put_best(other, key, evidence(other, onchip_config(8), 0.01));
   std::vector<Conflict> conflicts;
-  (void)transfer_winners(from, other, {}, &conflicts);
+  (void)import_winners(from, other, {}, &conflicts);
   ASSERT_EQ(conflicts.size(), 1U);
   EXPECT_EQ(conflicts[0].problem, key.problem.key());
   EXPECT_EQ(conflicts[0].device, key.device_fingerprint);
@@ -91,75 +92,75 @@ TEST_F(TransferWinners, that_differ_are_told_with_the_evidence_of_both) {
   EXPECT_EQ(conflicts[0].there.timing->rounds_ns.size(), 20U);
   EXPECT_FALSE(conflicts[0].replaced);
   conflicts.clear();
-  (void)transfer_winners(other, from, {}, &conflicts);
+  (void)import_winners(other, from, {}, &conflicts);
   ASSERT_EQ(conflicts.size(), 1U);
   EXPECT_TRUE(conflicts[0].replaced);
   conflicts.clear();
-  (void)transfer_winners(other, from, {}, &conflicts);
+  (void)import_winners(other, from, {}, &conflicts);
   EXPECT_TRUE(conflicts.empty()) << "now they are the same";
 }
 
-TEST_F(TransferWinners, of_one_config_are_no_conflict) {
+TEST_F(ImportedWinners, of_one_config_are_no_conflict) {
   put_best(from, key, evidence(from, onchip_config(4), 0.02));
   Store other = prepared_store(folder / "other.db");
   Trial later = evidence(other, onchip_config(4), 0.01);
   later.measured_at += 60;
   put_best(other, key, later);
   std::vector<Conflict> conflicts;
-  EXPECT_EQ(transfer_winners(other, from, {}, &conflicts)[0].replaced, 1U);
+  EXPECT_EQ(import_winners(other, from, {}, &conflicts)[0].replaced, 1U);
   EXPECT_TRUE(conflicts.empty());
 }
 
-TEST_F(TransferWinners, of_different_devices_never_mix) {
+TEST_F(ImportedWinners, of_different_devices_never_mix) {
   const ProblemKey elsewhere = softmax_key(8, 100, a100());
   put_best(from, key, evidence(from, onchip_config(4), 0.001));
   Store other = prepared_store(folder / "other.db");
   put_best(other, elsewhere, evidence(other, onchip_config(8), 0.5, 3));
-  EXPECT_EQ(transfer_winners(from, other)[0].added, 1U);
+  EXPECT_EQ(import_winners(from, other)[0].added, 1U);
   EXPECT_EQ(other.winners(elsewhere, MeasureMode::cold).at(0).trial.config, onchip_config(8));
   EXPECT_EQ(winner(other).config, onchip_config(4));
 }
 
-TEST_F(TransferWinners, reuses_a_trial_that_came_from_here) {
+TEST_F(ImportedWinners, reuses_a_trial_that_came_from_here) {
   put_best(from, key, evidence(from, onchip_config(4)));
-  (void)transfer_winners(from, to);
+  (void)import_winners(from, to);
   const std::int64_t first = winner(to).id;
   to.put_winners(key, MeasureMode::cold, {});
-  EXPECT_EQ(transfer_winners(from, to)[0].added, 1U);
+  EXPECT_EQ(import_winners(from, to)[0].added, 1U);
   EXPECT_EQ(winner(to).id, first);
   EXPECT_EQ(to.counts().trials, 1);
 }
 
-TEST_F(TransferWinners, leave_the_interface_in_use_what_it_was) {
+TEST_F(ImportedWinners, leave_the_interface_in_use_what_it_was) {
   put_best(from, key, evidence(from, onchip_config(4)));
   OpInterface newer = softmax_interface();
   newer.dims = {"n", "cols"};
   newer.args.clear();
   to.put_interface(newer);
-  EXPECT_EQ(transfer_winners(from, to)[0].added, 1U);
+  EXPECT_EQ(import_winners(from, to)[0].added, 1U);
   EXPECT_EQ(to.interface_of("softmax")->hash(), newer.hash());
   EXPECT_TRUE(to.interface_by_hash(key.interface_hash).has_value());
 }
 
-TEST_F(TransferWinners, of_interfaces_no_longer_in_use_stay_behind) {
+TEST_F(ImportedWinners, of_interfaces_no_longer_in_use_stay_behind) {
   put_best(from, key, evidence(from, onchip_config(4)));
   OpInterface newer = softmax_interface();
   newer.args.clear();
   from.put_interface(newer);
-  EXPECT_TRUE(transfer_winners(from, to).empty());
+  EXPECT_TRUE(import_winners(from, to).empty());
 }
 
-TEST_F(TransferWinners, takes_the_ops_and_devices_asked_for) {
+TEST_F(ImportedWinners, takes_the_ops_and_devices_asked_for) {
   put_best(from, key, evidence(from, onchip_config(4)));
   put_best(from, softmax_key(8, 100, a100()), evidence(from, onchip_config(8)));
-  EXPECT_TRUE(transfer_winners(from, to, {.ops = {"gemm"}}).empty());
-  const auto done = transfer_winners(from, to, {.devices = {a100().fingerprint()}});
+  EXPECT_TRUE(import_winners(from, to, {.ops = {"gemm"}}).empty());
+  const auto done = import_winners(from, to, {.devices = {a100().fingerprint()}});
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].device, a100().fingerprint());
   EXPECT_EQ(to.counts().winners, 2);
 }
 
-TEST_F(TransferWinners, are_all_there_or_none_is) {
+TEST_F(ImportedWinners, are_all_there_or_none_is) {
   put_best(from, key, evidence(from, onchip_config(4)));
   put_best(from, softmax_key(9, 100), evidence(from, onchip_config(8)));
   {
@@ -168,7 +169,7 @@ TEST_F(TransferWinners, are_all_there_or_none_is) {
         "PRAGMA foreign_keys = OFF; UPDATE trials SET build = NULL; UPDATE rounds SET nanoseconds = x'00' "
         "WHERE trial = 2");
   }
-  EXPECT_THAT(refusal([&] { (void)transfer_winners(from, to); }), HasSubstr("rounds"));
+  EXPECT_THAT(refusal([&] { (void)import_winners(from, to); }), HasSubstr("rounds"));
   EXPECT_EQ(to.counts().winners, 0);
   EXPECT_EQ(to.counts().trials, 0);
   EXPECT_EQ(to.counts().interfaces, 0);
@@ -256,7 +257,7 @@ TEST(ExportTrials, is_a_recording_with_every_round_and_nothing_to_serve) {
   pruned.status = TrialStatus::pruned;
   pruned.config = onchip_config(16);
   from.put_trial(softmax_key(8, 64), "impl-1", pruned);
-  const std::vector<Transferred> done = export_trials(from, folder / "rec.db");
+  const std::vector<OpCounts> done = export_trials(from, folder / "rec.db");
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].added, 1U);
   const Store made(folder / "rec.db", {.access = StoreAccess::read});

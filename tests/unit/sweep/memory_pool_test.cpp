@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/sweep/room.hpp"
+#include "tuner/sweep/memory_pool.hpp"
 
 #include <utility>
 
@@ -9,9 +9,9 @@
 namespace tilewright::testing {
 namespace {
 
-class Holder : public Room::Tenant {
+class Holder : public MemoryPool::User {
  public:
-  void shed() override { bytes = 0; }
+  void evict() override { bytes = 0; }
   [[nodiscard]] std::size_t held() const override { return bytes; }
   std::size_t bytes = 0;
 };
@@ -19,15 +19,15 @@ class Holder : public Room::Tenant {
 constexpr const char* kShort = "allocating failed: out of memory";
 [[noreturn]] void run_short() { throw DeviceError(kShort, kOutOfMemory); }
 
-TEST(Room, takes_what_other_problems_hold_before_it_gives_up) {
+TEST(MemoryPool, takes_what_other_problems_hold_before_it_gives_up) {
   FakeDevice device({.gpu = true});
-  Room room(device);
+  MemoryPool pool(device);
   Holder one, other;
   other.bytes = 100;
-  room.enter(one);
-  room.enter(other);
+  pool.add(one);
+  pool.add(other);
   int calls = 0;
-  room.use(one,
+  pool.use(one,
            [&] {
              if (++calls == 1) run_short();
            },
@@ -36,18 +36,18 @@ TEST(Room, takes_what_other_problems_hold_before_it_gives_up) {
   EXPECT_EQ(other.bytes, 0U);
 }
 
-TEST(Room, tries_no_second_time_where_nobody_else_has_the_memory) {
+TEST(MemoryPool, tries_no_second_time_where_nobody_else_has_the_memory) {
   FakeDevice device({.gpu = true});
-  Room room(device);
+  MemoryPool pool(device);
   Holder one;
-  room.enter(one);
+  pool.add(one);
   int calls = 0;
   const auto work = [&] {
     ++calls;
     run_short();
   };
   try {
-    room.use(one, work, {});
+    pool.use(one, work, {});
     FAIL();
   } catch (const DeviceError& error) {
     EXPECT_STREQ(error.what(), kShort);
@@ -55,17 +55,17 @@ TEST(Room, tries_no_second_time_where_nobody_else_has_the_memory) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Room, leaves_other_failures_alone) {
+TEST(MemoryPool, leaves_other_failures_alone) {
   FakeDevice device({.gpu = true});
   device.read = [] {
     DeviceReadings readings;
     readings.other_processes = 1;
     return readings;
   };
-  Room room(device);
+  MemoryPool pool(device);
   Holder one;
   int calls = 0;
-  EXPECT_THROW(room.use(one,
+  EXPECT_THROW(pool.use(one,
                         [&] {
                           ++calls;
                           throw DeviceError("illegal address", 700);
@@ -75,14 +75,14 @@ TEST(Room, leaves_other_failures_alone) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Room, waits_for_another_process_within_a_bound_and_then_no_more) {
+TEST(MemoryPool, waits_for_another_process_within_a_bound_and_then_no_more) {
   FakeDevice device({.gpu = true});
   device.read = [] {
     DeviceReadings readings;
     readings.other_processes = 1;
     return readings;
   };
-  Room room(device);
+  MemoryPool pool(device);
   Holder one;
   int calls = 0;
   const auto fail = [&] {
@@ -90,28 +90,28 @@ TEST(Room, waits_for_another_process_within_a_bound_and_then_no_more) {
     run_short();
   };
   try {
-    room.use(one, fail, {});
+    pool.use(one, fail, {});
     FAIL();
   } catch (const DeviceError& error) {
     EXPECT_EQ(std::string(error.what()), kBesideOthers + std::string(kShort));
     EXPECT_EQ(status_of(error), TrialStatus::exceeds_limits);
   }
   EXPECT_EQ(calls, 4);
-  EXPECT_THROW(room.use(one, fail, {}), DeviceError);
+  EXPECT_THROW(pool.use(one, fail, {}), DeviceError);
   EXPECT_EQ(calls, 5) << "each is not waited for";
-  room.use(one, [] {}, {});
-  EXPECT_THROW(room.use(one, fail, {}), DeviceError);
+  pool.use(one, [] {}, {});
+  EXPECT_THROW(pool.use(one, fail, {}), DeviceError);
   EXPECT_EQ(calls, 9);
 }
 
-TEST(Room, notices_by_the_memory_a_process_that_nobody_tells_of) {
+TEST(MemoryPool, notices_by_the_memory_a_process_that_nobody_tells_of) {
   FakeDevice device({.gpu = true, .memory = std::size_t{64} << 30});
-  Room room(device);
+  MemoryPool pool(device);
   Holder one;
-  room.enter(one);
+  pool.add(one);
   const auto message = [&] {
     try {
-      room.use(
+      pool.use(
           one, [] { run_short(); }, [] { return true; });
     } catch (const DeviceError& error) {
       return std::string(error.what());

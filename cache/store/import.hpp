@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@
 namespace tilewright {
 
 /// What became of the problems of one op on one device.
-struct Transferred {
+struct OpCounts {
   std::string op;
   std::string device;
   /// Problems (each in each mode) that had no winner before; whose winners were replaced; whose own winners have the better
@@ -33,7 +32,7 @@ struct Transferred {
 [[nodiscard]] bool better_evidence(const Trial& a, const Trial& b);
 
 /// Which winners are taken; empty: all.
-struct TransferFilter {
+struct WinnerSelection {
   std::vector<std::string> ops{};
   std::vector<std::string> devices{};  ///< fingerprints
   std::function<bool(const Problem&)> wanted{};
@@ -42,7 +41,7 @@ struct TransferFilter {
 };
 
 /// The winners under the newest interface of their op that the filter takes, as Store::list_winners orders them.
-[[nodiscard]] std::vector<WinnerRow> winners_to_take(const Store& store, const TransferFilter& filter);
+[[nodiscard]] std::vector<WinnerRow> selected_winners(const Store& store, const WinnerSelection& filter);
 
 /// A problem that both caches have another best config for, and which of the two is served now.
 struct Conflict {
@@ -59,18 +58,7 @@ struct Conflict {
 /// otherwise. Only winners under the newest interface of their op are taken; where `to` has another one, it stays the one
 /// in use. Ceilings and rates are added where `to` has none. By op, then device.
 /// `conflicts`, where given, gets one for each problem of which the caches serve different configs.
-std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter = {},
-                                          std::vector<Conflict>* conflicts = nullptr);
-
-/// Writes the winners of `from` as a cache of its own: one file in journal mode DELETE, checked, and put in its place only
-/// when it is whole. What stands there is replaced. Without a winner to take nothing is written. Throws CacheError.
-std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
-                                        const TransferFilter& filter = {});
-
-/// Writes the trials of `from` as a recording: for each config of a problem the newest, with its rounds; no winners, builds,
-/// logs or accuracies. For replays and studies; nothing can be served from it. Like export_winners in all else; `added` are
-/// problems.
-std::vector<Transferred> export_trials(const Store& from, const std::filesystem::path& file,
-                                       const TransferFilter& filter = {});
+std::vector<OpCounts> import_winners(const Store& from, Store& to, const WinnerSelection& filter = {},
+                                     std::vector<Conflict>* conflicts = nullptr);
 
 }  // namespace tilewright

@@ -17,7 +17,7 @@ namespace tilewright::cli {
 [[nodiscard]] std::vector<std::string> device_names(const Arguments& arguments);
 
 /// As the options say; null when interrupted meanwhile.
-[[nodiscard]] std::unique_ptr<DevicePool> open_workplaces(const Arguments& arguments,
-                                                          std::function<void(const std::string&)> note);
+[[nodiscard]] std::unique_ptr<DevicePool> open_trial_devices(const Arguments& arguments,
+                                                             std::function<void(const std::string&)> note);
 
 }  // namespace tilewright::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/store/transfer.hpp"
+#include "cache/store/import.hpp"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,9 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
-#include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright {
@@ -66,12 +64,12 @@ class TimedAt {
   std::map<std::string, std::map<std::string, Trial>> timed_;
 };
 
-class Transfer {
+class Import {
  public:
-  Transfer(const Store& from, Store& to, std::vector<Conflict>* conflicts)
+  Import(const Store& from, Store& to, std::vector<Conflict>* conflicts)
       : from_(from), to_(to), conflicts_(conflicts) {}
 
-  std::vector<Transferred> run(const TransferFilter& filter) {
+  std::vector<OpCounts> run(const WinnerSelection& filter) {
     const std::vector<Group> all_groups = groups(filter);
     for (const Group& group : all_groups) move(group);
     put_models();
@@ -83,16 +81,16 @@ class Transfer {
         if (!to_.compute_rate(device, rate.unit)) to_.put_compute_rate(device, rate);
       }
     }
-    std::vector<Transferred> all;
+    std::vector<OpCounts> all;
     for (auto& [key, counts] : counts_) all.push_back(std::move(counts));
     return all;
   }
 
  private:
-  std::vector<Group> groups(const TransferFilter& filter) {
+  std::vector<Group> groups(const WinnerSelection& filter) {
     std::map<std::tuple<std::string, std::string, MeasureMode>, std::size_t> places;
     std::vector<Group> groups;
-    for (WinnerRow& row : winners_to_take(from_, filter)) {
+    for (WinnerRow& row : selected_winners(from_, filter)) {
       const auto [place, is_new] =
           places.try_emplace({row.problem.key(), row.device.fingerprint(), row.mode}, groups.size());
       if (is_new) groups.emplace_back();
@@ -105,7 +103,7 @@ class Transfer {
     const Store::WinnerRow& first = group.front();  // the best: rows are ordered by role
     const std::string device = first.device.fingerprint();
     specs_.try_emplace({first.problem.spec.text(), first.interface_hash, device, first.mode}, &group);
-    Transferred& counts = counts_[{first.problem.spec.op, device}];
+    OpCounts& counts = counts_[{first.problem.spec.op, device}];
     counts.op = first.problem.spec.op;
     counts.device = device;
     devices_.insert(device);
@@ -145,7 +143,7 @@ class Transfer {
         if (auto stored = from_.implementation_by_hash(hash)) to_.add_implementation(key.interface_hash, *stored);
       }
       const bool is_put = to_.put_loss_model(key, any.mode, *theirs->model, theirs->learned_at);
-      Transferred& counts = counts_[{any.problem.spec.op, key.device_fingerprint}];
+      OpCounts& counts = counts_[{any.problem.spec.op, key.device_fingerprint}];
       ++(is_put ? counts.models : counts.newer_models);
     }
   }
@@ -266,7 +264,7 @@ class Transfer {
   const Store& from_;
   Store& to_;
   std::vector<Conflict>* conflicts_;
-  std::map<std::pair<std::string, std::string>, Transferred> counts_;
+  std::map<std::pair<std::string, std::string>, OpCounts> counts_;
   std::set<std::string> devices_;
   std::set<std::string> interfaces_;
   std::set<std::string> builds_;
@@ -278,22 +276,6 @@ class Transfer {
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.
-void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
-  for (const std::string& hash : tried.implementation_hashes) {
-    to.put_implementation(tried.key.interface_hash, from.implementation_by_hash(hash).value());
-    for (const Trial& listed : from.trials(tried.key, {hash}, tried.mode)) {
-      if (listed.status == TrialStatus::pruned) continue;
-      Trial trial = from.trial(listed.id).value();
-      trial.sweep = 0;
-      trial.phases.reset();
-      trial.build_key.clear();
-      trial.accuracy.reset();
-      trial.readings = {};
-      to.put_trial(tried.key, hash, trial);
-    }
-  }
-}
-
 }  // namespace
 
 bool better_evidence(const Trial& a, const Trial& b) {
@@ -307,11 +289,11 @@ bool better_evidence(const Trial& a, const Trial& b) {
   return a.measured_at > b.measured_at;
 }
 
-bool TransferFilter::takes(const Problem& problem, const std::string& device) const {
+bool WinnerSelection::takes(const Problem& problem, const std::string& device) const {
   return listed(ops, problem.spec.op) && listed(devices, device) && (!wanted || wanted(problem));
 }
 
-std::vector<WinnerRow> winners_to_take(const Store& store, const TransferFilter& filter) {
+std::vector<WinnerRow> selected_winners(const Store& store, const WinnerSelection& filter) {
   std::map<std::string, std::string> newest;
   std::vector<WinnerRow> taken;
   for (WinnerRow& row : store.list_winners({})) {
@@ -323,66 +305,12 @@ std::vector<WinnerRow> winners_to_take(const Store& store, const TransferFilter&
   return taken;
 }
 
-std::vector<Transferred> transfer_winners(const Store& from, Store& to, const TransferFilter& filter,
-                                          std::vector<Conflict>* conflicts) {
+std::vector<OpCounts> import_winners(const Store& from, Store& to, const WinnerSelection& filter,
+                                     std::vector<Conflict>* conflicts) {
   Store::Batch batch(to);
-  std::vector<Transferred> done = Transfer(from, to, conflicts).run(filter);
+  std::vector<OpCounts> done = Import(from, to, conflicts).run(filter);
   batch.commit();
   return done;
-}
-
-namespace {
-
-/// Writes what `fill` puts, and puts the file in its place when it is whole.
-template <class Fill>
-std::vector<Transferred> export_as(const std::filesystem::path& file, Fill fill) {
-  Draft draft(file);
-  std::vector<Transferred> done;
-  {
-    Store to(draft.path());
-    done = fill(to);
-    if (done.empty()) return done;
-    to.seal();
-  }
-  Store(draft.path(), {.access = StoreAccess::read}).check();
-  if (const std::error_code error = draft.put_in_place()) {
-    throw CacheError(
-        fmt::format("cannot write {}: {} Nothing was written.", file.string(), why_not_written(file, error)));
-  }
-  return done;
-}
-
-}  // namespace
-
-std::vector<Transferred> export_winners(const Store& from, const std::filesystem::path& file,
-                                        const TransferFilter& filter) {
-  return export_as(file, [&](Store& to) { return transfer_winners(from, to, filter); });
-}
-
-std::vector<Transferred> export_trials(const Store& from, const std::filesystem::path& file,
-                                       const TransferFilter& filter) {
-  return export_as(file, [&](Store& to) {
-    std::map<std::string, DeviceFacts> devices;
-    for (DeviceFacts& device : from.devices()) devices.emplace(device.fingerprint(), std::move(device));
-    std::map<std::pair<std::string, std::string>, Transferred> counts;
-    Store::Batch batch(to);
-    for (const Store::Tried& tried : from.tried()) {
-      const std::string& op = tried.key.problem.spec.op;
-      const std::string& device = tried.key.device_fingerprint;
-      if (!filter.takes(tried.key.problem, device)) continue;
-      to.add_older_interface(from.interface_by_hash(tried.key.interface_hash).value());
-      to.put_device(devices.at(device));
-      put_recording(from, to, tried);
-      Transferred& count = counts[{op, device}];
-      count.op = op;
-      count.device = device;
-      ++count.added;
-    }
-    batch.commit();
-    std::vector<Transferred> all;
-    for (auto& [key, count] : counts) all.push_back(std::move(count));
-    return all;
-  });
 }
 
 }  // namespace tilewright

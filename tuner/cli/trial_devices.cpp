@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/cli/trial_devices.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +51,8 @@ std::vector<std::string> device_names(const Arguments& arguments) {
   return names;
 }
 
-std::unique_ptr<DevicePool> open_workplaces(const Arguments& arguments, std::function<void(const std::string&)> note) {
+std::unique_ptr<DevicePool> open_trial_devices(const Arguments& arguments,
+                                               std::function<void(const std::string&)> note) {
   const std::vector<std::string> names = device_names(arguments);
   DeviceProcess::Settings settings;
   settings.command = device_worker_command();
@@ -59,8 +60,8 @@ std::unique_ptr<DevicePool> open_workplaces(const Arguments& arguments, std::fun
   settings.interrupted = interrupted;
   settings.note = std::move(note);
   try {
-    auto workplaces = std::make_unique<DevicePool>(names, settings);
-    if (!interrupted()) return workplaces;
+    auto trial_devices = std::make_unique<DevicePool>(names, settings);
+    if (!interrupted()) return trial_devices;
   } catch (const DeviceError&) {
     if (!interrupted()) throw;
   }

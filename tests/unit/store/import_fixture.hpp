@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "cache/store/transfer.hpp"
-#include "fixture.hpp"
+#include "cache/store/import.hpp"
+#include "tests/unit/store/fixture.hpp"
 
-/// What tests of transfers share: two caches, and trials with all that travels with a winner.
+/// What tests of imports share: two caches, and trials with all that travels with a winner.
 namespace tilewright::store_tests {
 
 inline const std::vector<std::byte> kBinary(5000, std::byte{42});
@@ -36,9 +36,9 @@ inline void put_best(Store& store, const ProblemKey& key, const Trial& trial) {
   store.put_winners(key, MeasureMode::cold, {winner_of(id), winner_of(id, WinnerRole::dynamic)});
 }
 
-class TransferWinners : public testing::Test {
+class ImportedWinners : public testing::Test {
  protected:
-  TransferWinners() : from(prepared_store(folder / "from.db")), to(folder / "to.db") {}
+  ImportedWinners() : from(prepared_store(folder / "from.db")), to(folder / "to.db") {}
 
   Trial winner(const Store& store) { return store.winners(key, MeasureMode::cold).at(0).trial; }
 

@@ -9,7 +9,7 @@
 #include "cache/store/store.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"
-#include "tuner/cli/workplaces.hpp"
+#include "tuner/cli/trial_devices.hpp"
 #include "tuner/compile/compiler.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
@@ -21,16 +21,16 @@
 /// cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
 namespace tilewright::cli {
 
-class Workbench {
+class DeviceSession {
  public:
   /// Opens the device of --device in a process of its own. Null when interrupted, which is told. All must
   /// outlive it. What is made here is kept in the cache `file`; where that is empty, in one that is gone at the end.
-  [[nodiscard]] static std::unique_ptr<Workbench> open(const Arguments& arguments, Console& console,
-                                                       const Catalogue& catalogue,
-                                                       const std::filesystem::path& file = {});
-  ~Workbench();
-  Workbench(const Workbench&) = delete;
-  Workbench& operator=(const Workbench&) = delete;
+  [[nodiscard]] static std::unique_ptr<DeviceSession> open(const Arguments& arguments, Console& console,
+                                                           const Catalogue& catalogue,
+                                                           const std::filesystem::path& file = {});
+  ~DeviceSession();
+  DeviceSession(const DeviceSession&) = delete;
+  DeviceSession& operator=(const DeviceSession&) = delete;
 
   [[nodiscard]] const DeviceProcess& device() const noexcept { return devices_->first(); }
   [[nodiscard]] std::string compiler_version() const { return compiler_->version(); }
@@ -67,8 +67,8 @@ class Workbench {
   void lock();
 
  private:
-  Workbench(const Arguments& arguments, Console& console, const Catalogue& catalogue,
-            std::unique_ptr<DevicePool> devices, const std::filesystem::path& file);
+  DeviceSession(const Arguments& arguments, Console& console, const Catalogue& catalogue,
+                std::unique_ptr<DevicePool> devices, const std::filesystem::path& file);
   std::string request(const GeneratedSource& source, const std::string& hash);
 
   Console& console_;
