@@ -3,9 +3,11 @@
 import contextlib
 import hashlib
 import json
+import pathlib
 import re
 import shutil
 import sqlite3
+import tempfile
 import unittest
 import urllib.parse
 
@@ -17,10 +19,25 @@ LIBRARY_HASH = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf
 
 
 class Library(unittest.TestCase):
-    def test_the_charting_library_is_the_published_file(self):
-        file = ROOT / "tuner/report/page/library/echarts.min.js"
-        self.assertEqual(hashlib.sha256(file.read_bytes()).hexdigest(), LIBRARY_HASH)
-        self.assertIn(LIBRARY_HASH, (file.parent / "README.md").read_text())
+    @classmethod
+    def setUpClass(cls):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tilewright-library-"))
+        cls.addClassCleanup(shutil.rmtree, folder)
+        write_real_cache(folder / "cache.db")
+        program("report", "--cache", folder / "cache.db", "-o", folder / "report.html")
+        cls.page = (folder / "report.html").read_text(encoding="utf-8")
+
+    def test_the_charting_library_in_the_page_is_the_published_file(self):
+        library = self.page.split("<script>\n", 1)[1].split("\n</script>", 1)[0]
+        self.assertEqual(hashlib.sha256(library.encode()).hexdigest(), LIBRARY_HASH)
+        self.assertIn(LIBRARY_HASH, (ROOT / "tuner/report/CMakeLists.txt").read_text(encoding="utf-8"))
+
+    def test_its_notice_and_licences_are_in_the_page(self):
+        before = self.page.split("<script>\n", 1)[0]
+        for file in (ROOT / "tuner/report/page/library/NOTICE", ROOT / "LICENSE"):
+            self.assertIn(file.read_text(encoding="utf-8"), before)
+        for holder in ("The Apache Software Foundation", "Baidu Inc.", "Mike Bostock"):
+            self.assertIn(holder, before)
 
 
 class Page(BrowserTest):
