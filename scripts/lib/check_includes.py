@@ -192,7 +192,7 @@ def mistakes_of(root):
                 yield f"{TABLE}:{row.line}: nothing in `{row.folder}` includes `{there}`; take it out of the row"
     for cycle in cycles_of(arrows):
         yield f"a cycle of folders: {' -> '.join([*cycle, cycle[0]])}"
-        for here, there in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        for here, there in zip(cycle, [*cycle[1:], cycle[0]]):
             yield f"    {arrows[here, there][0]}"
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what no compiler sees: licence lines, the length of files, left-over marks, paths of one machine, dead links."""
+"""Checks what no compiler sees: licence lines, the length of files, left-over marks, paths of one machine, dead
+links."""
 import pathlib
 import re
 import subprocess
