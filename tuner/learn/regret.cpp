@@ -32,7 +32,8 @@ class Without final : public WinnerSource {
   using LeavesOut = std::function<bool(const ShapeDims& shape)>;
   Without(const Store& store, LeavesOut leaves_out) : store_(store), leaves_out_(std::move(leaves_out)) {}
 
-  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which must stay.
+  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which
+  /// must stay.
   void teach(std::shared_ptr<const LossModel> model, const std::vector<KnownShape>& serving) {
     model_ = std::move(model);
     serving_ = &serving;
@@ -163,8 +164,8 @@ struct Nearly {
   bool is_all_kept;
 };
 
-/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is kept since it
-/// was nearly the best of a left-out shape, or its winner, only at another where it was.
+/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is
+/// kept since it was nearly the best of a left-out shape, or its winner, only at another where it was.
 std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Nearly& nearly,
                                     const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
   std::vector<Spare> stay;

@@ -8,7 +8,8 @@
 namespace tilewright {
 namespace {
 
-// Half widths, as shares of the median: rounds of one look differ by 0.1 to 0.5 %, looks at different moments by the clock.
+// Half widths, as shares of the median: rounds of one look differ by 0.1 to 0.5 %, looks at different moments by the
+// clock.
 constexpr double kBriefDoubt = 0.01;
 constexpr double kWholeDoubt = 0.004;
 
@@ -24,8 +25,8 @@ std::vector<std::size_t> leading(const std::vector<std::optional<Trial>>& trials
   return group;
 }
 
-/// Nothing more is needed of these to name the fastest of them. One that leads alone needs a final as well: its looks were
-/// made while compilers ran.
+/// Nothing more is needed of these to name the fastest of them. One that leads alone needs a final as well: its looks
+/// were made while compilers ran.
 bool decided(const std::vector<std::optional<Trial>>& trials, const std::vector<std::size_t>& group) {
   return std::all_of(group.begin(), group.end(), [&](std::size_t i) {
     return trials[i]->look == LookLength::final && trials[i]->sweep == trials[group.front()]->sweep;

@@ -16,8 +16,8 @@ inline constexpr std::size_t kMostFinalists = 6;
 /// A trial with a time.
 [[nodiscard]] bool timed(const Trial& trial) noexcept;
 
-/// The interval in which a config's time is taken to lie: its 95 % interval, widened by what such intervals do not hold: two
-/// rounds have none, and looks at different moments differ by the clock's drift.
+/// The interval in which a config's time is taken to lie: its 95 % interval, widened by what such intervals do not
+/// hold: two rounds have none, and looks at different moments differ by the clock's drift.
 struct Likely {
   double low_ns = 0;
   double high_ns = 0;
@@ -31,8 +31,8 @@ struct Leaders {
 };
 [[nodiscard]] Leaders leaders(const std::vector<std::optional<Trial>>& trials);
 
-/// Who must be timed in turns, or alone, with no compiler running, to name the winners: all leaders; empty when those of each role
-/// met in one final already.
+/// Who must be timed in turns, or alone, with no compiler running, to name the winners: all leaders; empty when those
+/// of each role met in one final already.
 [[nodiscard]] std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials);
 
 }  // namespace tilewright
