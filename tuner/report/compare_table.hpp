@@ -36,12 +36,12 @@ struct SpeedUp {
   /// The bounds do not hold 1.
   [[nodiscard]] bool significant() const noexcept { return low > 1 || high < 1; }
 };
-/// From the 95 % intervals, widened by what looks at different moments differ by (search/leaders.hpp): the two sides were
-/// never timed in turns.
+/// From the 95 % intervals, widened by what looks at different moments differ by (search/leaders.hpp): the two sides
+/// were never timed in turns.
 [[nodiscard]] SpeedUp speed_up(const Trial& a, const Trial& b);
 
-/// Rows where both sides have a time; below them how many are faster, how many cannot be told apart, and what only one has.
-/// `name_a` and `name_b` are what people call the sides.
+/// Rows where both sides have a time; below them how many are faster, how many cannot be told apart, and what only one
+/// has. `name_a` and `name_b` are what people call the sides.
 [[nodiscard]] Table compare_table(std::string title, const std::string& name_a, const std::string& name_b,
                                   const std::vector<CompareLine>& lines);
 

@@ -17,8 +17,8 @@
 #include "tuner/sweep/sweep.hpp"
 #include "tuner/sweep/turn.hpp"
 
-/// The devices of one fingerprint in a sweep, and what they share: the sweep's row, its settings, and the stops, which are
-/// handed out as errands. Whatever is here is of whoever has the turn.
+/// The devices of one fingerprint in a sweep, and what they share: the sweep's row, its settings, and the stops, which
+/// are handed out as errands. Whatever is here is of whoever has the turn.
 namespace tilewright {
 
 /// What all devices of a sweep share. `stopped`: interrupted, or something is broken for all. It is asked from the
@@ -75,15 +75,16 @@ class Party {
     /// Devices that were lost over it.
     int losses = 0;
   };
-  /// The next one for the GPU of this UUID: rather one that was begun there once, or nowhere. Nothing when there is none, which
-  /// may change as long as it is not over().
+  /// The next one for the GPU of this UUID: rather one that was begun there once, or nowhere. Nothing when there is
+  /// none, which may change as long as it is not over().
   [[nodiscard]] std::optional<Errand> take(const std::string& uuid);
-  /// One of the next few to be begun beside `open` ones that the GPU is at already: the first whose first stop, prepared, `suits`.
-  /// Nothing where the other devices may need what is left: this one may be the slowest.
+  /// One of the next few to be begun beside `open` ones that the GPU is at already: the first whose first stop,
+  /// prepared, `suits`. Nothing where the other devices may need what is left: this one may be the slowest.
   [[nodiscard]] std::optional<Errand> take_beside(const std::string& uuid, std::size_t open,
                                                   const std::function<bool(Stop&)>& suits);
   void done() noexcept { --under_way_; }
-  /// From a GPU that was lost, at stop `at`. `guilty`: over it; false when it is not handed out again, since it was the second time.
+  /// From a GPU that was lost, at stop `at`. `guilty`: over it; false when it is not handed out again, since it was the
+  /// second time.
   bool give_back(Errand errand, std::size_t at, bool guilty);
   /// A GPU that may come: what was begun there is left to it as long as there is other work.
   void expect(const std::string& uuid);
@@ -103,12 +104,12 @@ class Party {
   void prepare(Stop& stop);
   /// True when a ceiling must be measured: there is none, or what it is compared with is measured in this sweep.
   [[nodiscard]] bool needs_ceiling(const Stop& stop);
-  /// Has compiled ahead, over the ends of problems, so that compiling never waits for measuring: first what is left of errands
-  /// under way, each from a stop on, then what will be handed out next.
+  /// Has compiled ahead, over the ends of problems, so that compiling never waits for measuring: first what is left of
+  /// errands under way, each from a stop on, then what will be handed out next.
   void compile_ahead(const std::vector<std::pair<Errand, std::size_t>>& under_way);
 
-  /// Counts a problem that is begun, and says when it must be done with looking: at its share of what is left of the budget,
-  /// less what its final takes.
+  /// Counts a problem that is begun, and says when it must be done with looking: at its share of what is left of the
+  /// budget, less what its final takes.
   [[nodiscard]] std::chrono::steady_clock::time_point begin(Stop& stop);
   [[nodiscard]] std::size_t problems() const noexcept { return problems_; }
   [[nodiscard]] std::size_t problems_left() const;

@@ -7,8 +7,8 @@
 
 #include "tuner/device/device.hpp"
 
-/// A device's memory, which the problems set up on it share with each other and, on a GPU, with other processes. A config that
-/// finds too little of it is not to blame where others hold it. Belongs to the device's thread.
+/// A device's memory, which the problems set up on it share with each other and, on a GPU, with other processes. A
+/// config that finds too little of it is not to blame where others hold it. Belongs to the device's thread.
 namespace tilewright {
 
 class Room {
@@ -30,10 +30,10 @@ class Room {
   void enter(Tenant& tenant) { tenants_.insert(&tenant); }
   void leave(Tenant& tenant) { tenants_.erase(&tenant); }
 
-  /// Calls `work` for a tenant; again, where memory runs out: without what the other tenants hold, and, while other processes have
-  /// some of it, after waits that grow, three times at most. Once that was in vain, later calls wait no more until one is
-  /// successful. Throws what `work` throws last; where others have the memory, its text says so (failure.hpp).
-  /// `interrupted` (may be empty) ends a wait.
+  /// Calls `work` for a tenant; again, where memory runs out: without what the other tenants hold, and, while other
+  /// processes have some of it, after waits that grow, three times at most. Once that was in vain, later calls wait no
+  /// more until one is successful. Throws what `work` throws last; where others have the memory, its text says so
+  /// (failure.hpp). `interrupted` (may be empty) ends a wait.
   void use(Tenant& tenant, const std::function<void()>& work, const std::function<bool()>& interrupted);
 
  private:

@@ -12,8 +12,8 @@
 #include "tuner/sweep/problem_run.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// Where a sweep goes, in order: each problem, after the first of so much traffic its ceiling, and at the end rates of the
-/// device's units. Values, made before anything is measured.
+/// Where a sweep goes, in order: each problem, after the first of so much traffic its ceiling, and at the end rates of
+/// the device's units. Values, made before anything is measured.
 namespace tilewright {
 
 struct Stop {

@@ -10,8 +10,8 @@
 #include "tuner/sweep/trials.hpp"
 
 /// How a sweep has one thread a device and still is one sweep: whoever works with the store, the builds, the summary or
-/// the listener has the turn, and gives it away only while it waits, for its device or for a compiler. So all of that is
-/// written from one place at a time, as if there were one thread; devices work at the same time all the same.
+/// the listener has the turn, and gives it away only while it waits, for its device or for a compiler. So all of that
+/// is written from one place at a time, as if there were one thread; devices work at the same time all the same.
 namespace tilewright {
 
 class Turn {

@@ -21,8 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 // How often a device that has nothing to do asks whether another one has left it something.
 constexpr std::chrono::milliseconds kPoll{20};
-// Errands under way at once, and how much of the device's memory one call of each may touch together: inputs, results, reference and
-// input sets of a problem are several times that. The larger ones go one after the other.
+// Errands under way at once, and how much of the device's memory one call of each may touch together: inputs, results,
+// reference and input sets of a problem are several times that. The larger ones go one after the other.
 constexpr std::size_t kMostLanes = 8;
 constexpr std::int64_t kShareOfMemory = 64;
 // Of the emulator, which says nothing of the host's.

@@ -6,9 +6,10 @@
 
 #include "tuner/sweep/party.hpp"
 
-/// One device's way through a sweep: it takes errands of its party and carries them out, until none is left. One after the other,
-/// but for looks: while the compilers make what the first one needs, those are made whose binaries are there, of other problems
-/// too, so that measuring waits only when no binary is ready. Problems are finished in their order.
+/// One device's way through a sweep: it takes errands of its party and carries them out, until none is left. One after
+/// the other, but for looks: while the compilers make what the first one needs, those are made whose binaries are
+/// there, of other problems too, so that measuring waits only when no binary is ready. Problems are finished in their
+/// order.
 namespace tilewright {
 
 class Visitor {
@@ -22,8 +23,8 @@ class Visitor {
         listener_(listener),
         alone_(alone) {}
 
-  /// Whoever calls has the turn. Waits for the device's lock first. Throws DeviceLost when the device answers no more; then what
-  /// it was at is its party's again.
+  /// Whoever calls has the turn. Waits for the device's lock first. Throws DeviceLost when the device answers no more;
+  /// then what it was at is its party's again.
   void work();
 
   [[nodiscard]] Workplace& workplace() noexcept { return plain_; }
