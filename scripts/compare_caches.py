@@ -5,9 +5,9 @@
     scripts/compare_caches.py first.db second.db
     scripts/compare_caches.py first.db second.db --only '^softmax' --out differences.json
 
-Every problem that both have a winner for, of those that scripts/compare_peers.py lists and of --shapes, is launched from each cache
-alternately, on the same random tensors, with cold caches, products in bursts. Where both have the same config there is nothing to time.
-It needs a GPU and torch.
+Every problem that both have a winner for, of those that scripts/compare_peers.py lists and of --shapes, is launched
+from each cache alternately, on the same random tensors, with cold caches, products in bursts. Where both have the same
+config there is nothing to time. It needs a GPU and torch.
 """
 import argparse
 import json
@@ -26,13 +26,16 @@ def parse(words):
     parser.add_argument("second", help="another")
     parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
     parser.add_argument("--only", help="only problems whose name this expression matches somewhere")
-    parser.add_argument("--shapes", type=lambda text: text.split(","), help="of row ops, instead of the built-in list: 8192x4096,256x1000")
+    parser.add_argument("--shapes", type=lambda text: text.split(","),
+                        help="of row ops, instead of the built-in list: 8192x4096,256x1000")
     parser.add_argument("--rounds", type=int, default=41, help="of each (default: 41)")
-    parser.add_argument("--within", type=float, default=1.0, help="per cent within which two times count as equal (default: 1)")
+    parser.add_argument("--within", type=float, default=1.0,
+                        help="per cent within which two times count as equal (default: 1)")
     parser.add_argument("--out", help="write each problem's figures as JSON")
     options = parser.parse_args(words)
     try:
-        options.cells = cells_of.make_cells(ALL_TYPES, options.shapes, options.only) + gemm_cells.make_cells(only=options.only)
+        options.cells = cells_of.make_cells(ALL_TYPES, options.shapes,
+                                            options.only) + gemm_cells.make_cells(only=options.only)
     except Exception as error:  # of a shape or the expression
         parser.error(str(error))
     for cache in (options.first, options.second):
@@ -76,7 +79,8 @@ def time_pair(launchers, cell, rounds):
 def main(words):
     options = parse(words)
     file = library.find_library(options.library)
-    launchers = {name: library.Launcher(file, cache) for name, cache in (("first", options.first), ("second", options.second))}
+    launchers = {name: library.Launcher(file, cache) for name,
+                 cache in (("first", options.first), ("second", options.second))}
     found = []
     for cell in options.cells:
         served = {name: exact(launcher, cell) for name, launcher in launchers.items()}
@@ -90,11 +94,12 @@ def main(words):
         ratio = result["second_over_first"]["median"]
         print(f"{ratio:.4f}  {cell.name}  {configs[0] if result['same'] else ' | '.join(configs)}", flush=True)
     if not found:
-        print("compare_caches: no problem has a winner in both caches; `tilewright list --cache FILE` tells what one has", file=sys.stderr)
+        print("compare_caches: no problem has a winner in both caches; "
+              "`tilewright list --cache FILE` tells what one has", file=sys.stderr)
         return 1
     near = sum(abs(result["second_over_first"]["median"] - 1) < options.within / 100 for result in found)
-    print(f"{len(found)} problems: {sum(result['same'] for result in found)} have the same winner, {near} have winners within "
-          f"{options.within:g} % of each other")
+    print(f"{len(found)} problems: {sum(result['same'] for result in found)} have the same winner, {near} have winners "
+          f"within {options.within:g} % of each other")
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton and, where it is installed, Liger:
-alternately in one process, on the same random tensors, with cold caches. Checks the results against float64. With --op gemm
-matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile and Triton.
+"""Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton and, where it is installed,
+Liger: alternately in one process, on the same random tensors, with cold caches. Checks the results against float64.
+With --op gemm matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile and Triton.
 
     scripts/compare_peers.py --cache winners.db --out comparison       measure what is not there yet, with --resume
     scripts/compare_peers.py --report comparison --format markdown      print the tables
     scripts/compare_peers.py --op gemm --sets plain,epilogue --out products
-    scripts/compare_peers.py --op gemm --only '^gemm-layout=nt-bf16' --shapes 8192x8192x8192 --regime sustained --out products
+    scripts/compare_peers.py --op gemm --only '^gemm-layout=nt-bf16' --shapes 8192x8192x8192 --regime sustained \\
+        --out products
 
-Products are timed in one of two regimes. In burst the GPU rests after each round twice as long as the round took, so that it
-stays below its power limit; in sustained it has worked for a second before, and never rests. A result of each may be in
-one folder.
+Products are timed in one of two regimes. In burst the GPU rests after each round twice as long as the round took, so
+that it stays below its power limit; in sustained it has worked for a second before, and never rests. A result of each
+may be in one folder.
 
-It needs a GPU, torch and Triton for measuring, and none of them for --report and --list. One JSON file a cell is written; each
-has the commit, the GPU and every round in it.
+It needs a GPU, torch and Triton for measuring, and none of them for --report and --list. One JSON file a cell is
+written; each has the commit, the GPU and every round in it.
 """
 import argparse
 import json

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long Tilewright and Triton's autotuner take to a winner, on the same GPU, with equal numbers of configs and nothing compiled before.
+"""How long Tilewright and Triton's autotuner take to a winner, on the same GPU, with equal numbers of configs and
+nothing compiled before.
 
-    scripts/compare_tuners.py                         softmax with 6 configs, gemm with 12; three turns of each, alternating
+    scripts/compare_tuners.py             softmax with 6 configs, gemm with 12; three turns of each, alternating
     scripts/compare_tuners.py --turns 5 --program build/dev/bin/tilewright
 
-Triton's clock runs in a process that has a CUDA context and its tensors, from the first call of the autotuned kernel to its end; its
-cache folder is new. Tilewright's cache is new, too; its clock runs from the moment when `tilewright sweep` has opened the GPU to
-that when it says that the winner is committed. `whole process` is all of `tilewright sweep`, with the start of its processes, the making of
-a context, and their end. It needs a GPU, torch and Triton.
+Triton's clock runs in a process that has a CUDA context and its tensors, from the first call of the autotuned kernel to
+its end; its cache folder is new. Tilewright's cache is new, too; its clock runs from the moment when `tilewright sweep`
+has opened the GPU to that when it says that the winner is committed. `whole process` is all of `tilewright sweep`, with
+the start of its processes, the making of a context, and their end. It needs a GPU, torch and Triton.
 """
 import argparse
 import json
@@ -31,6 +32,7 @@ def tune_softmax():
     """A function that calls the autotuned kernel, and the autotuner."""
     import torch
     import triton
+
     from peers.triton_rows import softmax_block
     rows, cols = 8192, 4096
     x = torch.randn(rows, cols, device="cuda", dtype=torch.bfloat16)
@@ -43,6 +45,7 @@ def tune_softmax():
 def tune_gemm():
     import torch
     import triton
+
     from peers.triton_gemm import GROUP_M, TILES, matmul
     size = 4096
     a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -50,7 +53,10 @@ def tune_gemm():
     configs = [triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k}, num_stages=stages, num_warps=warps)
                for m, n, k, stages, warps in TILES]
     tuner = triton.autotune(configs=configs, key=["m", "n", "k"])(matmul)
-    grid = lambda meta: (triton.cdiv(size, meta["BLOCK_M"]) * triton.cdiv(size, meta["BLOCK_N"]),)
+
+    def grid(meta):
+        return (triton.cdiv(size, meta["BLOCK_M"]) * triton.cdiv(size, meta["BLOCK_N"]),)
+
     return lambda: tuner[grid](a, b, c, c, c, size, size, size, size, 1, 1, size, BIAS=False, ACT="none",
                                RESIDUAL=False, PRECISION="ieee", GROUP_M=GROUP_M), tuner
 
@@ -67,11 +73,13 @@ def triton_turn(case):
     torch.cuda.synchronize()
     seconds = time.perf_counter() - start
     kernel_us = triton.testing.do_bench(call, return_mode="median") * 1e3
-    print(json.dumps({"seconds": seconds, "configs": len(tuner.configs), "winner": str(tuner.best_config), "kernel_us": kernel_us}))
+    print(json.dumps({"seconds": seconds, "configs": len(tuner.configs), "winner": str(tuner.best_config),
+                      "kernel_us": kernel_us}))
 
 
 def child(*words, **environment):
-    done = subprocess.run([sys.executable, __file__, *words], env=os.environ | environment, stdout=subprocess.PIPE, check=False)
+    done = subprocess.run([sys.executable, __file__, *words], env=os.environ | environment, stdout=subprocess.PIPE,
+                          check=False)
     if done.returncode:
         sys.exit(f"compare_tuners: the process of Triton ended with {done.returncode}; it says why above")
     return json.loads(done.stdout.splitlines()[-1])
@@ -96,7 +104,8 @@ def tilewright_turn(program, case, folder, extra):
 
 def main(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(HERE.parent / "bin/tilewright"), help="default: that of the bundle with this script")
+    parser.add_argument("--program", default=str(HERE.parent / "bin/tilewright"),
+                        help="default: that of the bundle with this script")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", choices=list(CASES))
     parser.add_argument("--whole", action="store_true", help="time Tilewright with its whole space, too")
@@ -119,11 +128,13 @@ def main(words):
                 with tempfile.TemporaryDirectory() as folder:
                     turns["whole"].append(tilewright_turn(options.program, case, folder, []))
         median = {arm: statistics.median(turn["seconds"] for turn in made) for arm, made in turns.items() if made}
-        print(f"{case}, {CASES[case]['configs']} configs: Triton {median['triton']:.2f} s, Tilewright {median['tilewright']:.2f} s: "
+        print(f"{case}, {CASES[case]['configs']} configs: "
+              f"Triton {median['triton']:.2f} s, Tilewright {median['tilewright']:.2f} s: "
               f"{median['triton'] / median['tilewright']:.1f} times as fast; whole process "
               f"{statistics.median(turn['whole_process_s'] for turn in turns['tilewright']):.2f} s" +
               (f"; all of its configs {median['whole']:.2f} s" if options.whole else ""))
-        print(f"  Triton's winner {turns['triton'][-1]['winner']}, {turns['triton'][-1]['kernel_us']:.1f} us by do_bench\n"
+        print(f"  Triton's winner {turns['triton'][-1]['winner']}, "
+              f"{turns['triton'][-1]['kernel_us']:.1f} us by do_bench\n"
               f"  Tilewright: {turns['tilewright'][-1]['winner']}\n  {turns['tilewright'][-1]['summary']}")
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(results, indent=1))

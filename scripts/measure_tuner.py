@@ -8,10 +8,10 @@
     scripts/measure_tuner.py grid       20 shapes of softmax, cold
     scripts/measure_tuner.py all --out tuner.json
 
-Each runs `tilewright`, prints a table at its end, and with --out writes all figures as JSON. Caches are new, in a folder that is gone
-afterwards, unless --keep names one. --sweep says what is swept in place of the built-in problems: the words behind `tilewright sweep`, as
-often as needed. The exit code is 0 where everything ran, whatever the figures are; what is asked of them stands beside them. It needs Python
-alone, and a GPU, or --device cpu with something small.
+Each runs `tilewright`, prints a table at its end, and with --out writes all figures as JSON. Caches are new, in a
+folder that is gone afterwards, unless --keep names one. --sweep says what is swept in place of the built-in problems:
+the words behind `tilewright sweep`, as often as needed. The exit code is 0 where everything ran, whatever the figures
+are; what is asked of them stands beside them. It needs Python alone, and a GPU, or --device cpu with something small.
 """
 import argparse
 import contextlib
@@ -57,7 +57,7 @@ class Program:
 
     def run(self, *words):
         command = [self.path, *words]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip())[-2000:]
             raise Failed(f"`{shlex.join(command)}` ended with {done.returncode}:\n{said}")
@@ -69,7 +69,8 @@ class Program:
     def sweep(self, text, cache, *more):
         """One sweep; the summary and the winners of its JSON."""
         where = [] if any(word.startswith("--device") for word in more) else self.device()
-        words = [*shlex.split(text), "--cache", str(cache), "--no-ceilings", "--quiet", "--format", "json", *self.ops(), *where, *more]
+        words = [*shlex.split(text), "--cache", str(cache), "--no-ceilings", "--quiet", "--format", "json", *self.ops(),
+                 *where, *more]
         if self.options.strategy:
             words += ["--strategy", self.options.strategy]
         if self.options.budget_ms:
@@ -144,8 +145,10 @@ def problem_words(op, row):
 def side_by_side(program, cache, words, against, repetitions):
     """The median of what `against` takes over what the cache's winner takes, in a drawn order, by Google Benchmark."""
     report = json.loads(program.run(
-        "bench", *words, "--against", against, "--cache", str(cache), "--benchmark_format=json", "--benchmark_filter=/(winner|against)/",
-        f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.05", *program.ops(),
+        "bench", *words, "--against", against, "--cache", str(cache), "--benchmark_format=json",
+        "--benchmark_filter=/(winner|against)/",
+        f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true",
+        "--benchmark_min_time=0.05", *program.ops(),
         *program.device()))
     times = {"winner": [], "against": []}
     for run in report["benchmarks"]:
@@ -168,12 +171,15 @@ def repeat(program, folder, options):
     for key in sorted(set(winners[0]) & set(winners[1])):
         (op, first), (_, second) = winners[0][key], winners[1][key]
         same = first["winner"] == second["winner"]
-        ratio = 1.0 if same else side_by_side(program, folder / "first.db", problem_words(op, first), second["winner"], options.repetitions)
-        problems.append({"problem": key, "first": first["winner"], "second": second["winner"], "same": same, "second_over_first": ratio})
+        ratio = 1.0 if same else side_by_side(program, folder / "first.db", problem_words(op, first), second["winner"],
+                                              options.repetitions)
+        problems.append({"problem": key, "first": first["winner"], "second": second["winner"], "same": same,
+                         "second_over_first": ratio})
     near = sum(abs(each["second_over_first"] - 1) < WITHIN for each in problems)
     table = [("problems", len(problems), ""), ("the same winner", sum(each["same"] for each in problems), ""),
              ("within 1 %", near, "asked: all but one of 30")]
-    table += [(each["problem"], f"{each['second_over_first']:.4f}", "second over first") for each in problems if not each["same"]]
+    table += [(each["problem"], f"{each['second_over_first']:.4f}", "second over first")
+              for each in problems if not each["same"]]
     return {"problems": problems, "sweeps": sums}, table
 
 
@@ -186,10 +192,12 @@ def rate(program, folder, options):
     with Utilisation(index) as watched:
         warm, _ = program.sweeps(texts, cache, "--again")
     seconds = warm["wall_ms"] / 1e3
-    figures = {"cold": cold, "warm": warm, "per_second": warm["measured"] / seconds, "at_work": warm["measure_ms"] / warm["wall_ms"],
+    figures = {"cold": cold, "warm": warm, "per_second": warm["measured"] / seconds,
+               "at_work": warm["measure_ms"] / warm["wall_ms"],
                "busy": watched.seconds() / seconds if options.device != "cpu" and watched.samples else None}
     busy = "-" if figures["busy"] is None else f"{figures['busy']:.0%}"
-    return figures, [("configs measured", warm["measured"], f"in {seconds:.1f} s, {warm['compiled']} binaries compiled"),
+    return figures, [("configs measured", warm["measured"],
+                      f"in {seconds:.1f} s, {warm['compiled']} binaries compiled"),
                      ("configs a second", f"{figures['per_second']:.1f}", f"asked: {RATE}"),
                      ("GPU busy", busy, f"of the sweep, asked: {BUSY:.0%}; by NVML"),
                      ("device at work", f"{figures['at_work']:.0%}", "of the sweep, by its own count")]
@@ -202,14 +210,16 @@ def devices(program, folder, options):
     made = {}
     for name, where in (("one", ["--device", one]), ("many", ["--devices", many])):
         cache = folder / f"{name}.db"
-        made[name] = {"cold": program.sweeps(texts, cache, *where)[0], "warm": program.sweeps(texts, cache, "--again", *where)[0]}
+        made[name] = {"cold": program.sweeps(texts, cache, *where)[0],
+                      "warm": program.sweeps(texts, cache, "--again", *where)[0]}
     count = options.count or (many.count(",") + 1 if "," in many else count_gpus())
     table, shares = [], {}
     for kind in ("cold", "warm"):
         alone, together = (made[name][kind]["wall_ms"] for name in ("one", "many"))
         shares[kind] = alone / together / count
         table.append((f"{kind}, {count} devices", f"{shares[kind]:.2f}",
-                      f"of linear, asked: {LINEAR}; {alone / 1e3:.1f} s with {one}, {together / 1e3:.1f} s with {many}"))
+                      f"of linear, asked: {LINEAR}; {alone / 1e3:.1f} s with {one}, "
+                      f"{together / 1e3:.1f} s with {many}"))
     return {"devices": count, "of_linear": shares, **made}, table
 
 
@@ -237,7 +247,8 @@ EXPERIMENTS = {"repeat": repeat, "rate": rate, "devices": devices, "grid": grid}
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiment", choices=[*EXPERIMENTS, "all"])
-    parser.add_argument("--program", default=str(HERE.parent / "bin/tilewright"), help="default: that of the bundle with this script")
+    parser.add_argument("--program", default=str(HERE.parent / "bin/tilewright"),
+                        help="default: that of the bundle with this script")
     parser.add_argument("--device", default="", help="auto (default), cuda:N, or cpu")
     parser.add_argument("--devices", help="of the experiment devices: as of `tilewright sweep` (default: all)")
     parser.add_argument("--count", type=int, help="how many devices those are; default: as NVML counts")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/pictures.py PROGRAM [NAME...]: makes docs/images anew, or those named alone, from the records of an H200 that are in this
-repository. PROGRAM is a built tilewright. Needs what scripts/setup brings for the tests of the page; with Pillow the files get smaller."""
+"""scripts/pictures.py PROGRAM [NAME...]: makes docs/images anew, or those named alone, from the records of an H200 that
+are in this repository. PROGRAM is a built tilewright. Needs what scripts/setup brings for the tests of the page; with
+Pillow the files get smaller."""
 import os
 import pathlib
 import shutil
@@ -12,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / ".browser"), str(ROOT / "tests")]
 
 from playwright.sync_api import sync_playwright  # noqa: E402
+
 from real_records import program, write_real_cache, write_real_sweep  # noqa: E402
 
 GEMM = "op=gemm&dtype=bf16"
@@ -41,11 +43,13 @@ def make_smaller(file):
     except ImportError:
         return
     with Image.open(file) as image:
-        image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
+        small = image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        small.save(file, optimize=True)
 
 
 def take(browser, report, address, width, height, dark, file):
-    context = browser.new_context(viewport={"width": width, "height": height or 400}, color_scheme="dark" if dark else "light")
+    context = browser.new_context(viewport={"width": width, "height": height or 400},
+                                  color_scheme="dark" if dark else "light")
     page = context.new_page()
     page.goto(f"file://{report}#{address}")
     page.wait_for_selector("main[data-ready]")

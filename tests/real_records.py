@@ -36,5 +36,6 @@ def write_real_cache(path):
 
 
 def write_real_sweep(path):
-    """One cold sweep of softmax on an H200 (20 shapes, commit d830139), with what each compiler and the device did when."""
+    """One cold sweep of softmax on an H200 (20 shapes, commit d830139), with what each compiler and the device did
+    when."""
     path.write_bytes(lzma.decompress(RECORDED_SWEEP.read_bytes()))

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// Identity by content: XXH3-128 as 32 lower-case hexadecimal digits. Binaries, interfaces, implementations and generated
-/// sources are all known by it. It finds damage and tells versions apart; it is no defence against tampering.
+/// Identity by content: XXH3-128 as 32 lower-case hexadecimal digits. Binaries, interfaces, implementations and
+/// generated sources are all known by it. It finds damage and tells versions apart; it is no defence against tampering.
 /// Pure functions, free to be called by any thread. The digits of given bytes are the same on every machine, for ever.
 namespace tilewright {
 

@@ -6,14 +6,14 @@
 #include <system_error>
 
 /// A file that is made beside its place and put there when it is whole, so that what stands there stays until then. One
-/// mechanism for all that Tilewright writes whole: caches, bundles, pages, texts. A draft is its maker's alone, and is used
-/// by one thread.
+/// mechanism for all that Tilewright writes whole: caches, bundles, pages, texts. A draft is its maker's alone, and is
+/// used by one thread.
 namespace tilewright {
 
 class Draft {
  public:
-  /// Of what is to stand at `place`. Links are followed: what they lead to is replaced, not the link. The draft's name is of
-  /// this process alone, so that no other file is taken for it.
+  /// Of what is to stand at `place`. Links are followed: what they lead to is replaced, not the link. The draft's name
+  /// is of this process alone, so that no other file is taken for it.
   explicit Draft(const std::filesystem::path& place);
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
@@ -32,8 +32,8 @@ class Draft {
   std::filesystem::path path_;
 };
 
-/// Why `file` could not be written, and what to do: "its folder x does not exist. Make it (mkdir -p x), or …". For the end
-/// of an error text; ends with a full stop. `error` is of the failed call.
+/// Why `file` could not be written, and what to do: "its folder x does not exist. Make it (mkdir -p x), or …". For the
+/// end of an error text; ends with a full stop. `error` is of the failed call.
 [[nodiscard]] std::string why_not_written(const std::filesystem::path& file, std::error_code error);
 
 }  // namespace tilewright

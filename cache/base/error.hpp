@@ -40,7 +40,8 @@ enum class CacheFault : std::uint8_t {
   no_file,      ///< a folder, a pipe, a device
 };
 
-/// The cache file cannot be opened, read or written. Never thrown after a partial write: every write is one transaction.
+/// The cache file cannot be opened, read or written. Never thrown after a partial write: every write is one
+/// transaction.
 class CacheError : public Error {
  public:
   /// `code` is SQLite's extended result code, or 0 when SQLite was not the one to refuse.

@@ -24,8 +24,8 @@ namespace tilewright {
 /// True when this process may read the file.
 [[nodiscard]] bool can_read(const std::filesystem::path& path) noexcept;
 
-/// True when users other than the owner may change what `path` holds: the file, its -wal, or its folder (by replacing the
-/// file; a sticky folder such as /tmp is safe) is writable by all or by a group other than the owner's private one.
+/// True when users other than the owner may change what `path` holds: the file, its -wal, or its folder (by replacing
+/// the file; a sticky folder such as /tmp is safe) is writable by all or by a group other than the owner's private one.
 /// False when there is no such file. A cache holds code, so the launch library asks before it loads from it.
 [[nodiscard]] bool writable_by_others(const std::filesystem::path& path) noexcept;
 

@@ -7,14 +7,15 @@
 #include <string_view>
 #include <vector>
 
-/// Strict reading of one stored JSON object. A field that is missing, of another kind or unknown is an error, since what
-/// is read here decides what gets launched: better no launch than one that ignores a field of a newer version.
+/// Strict reading of one stored JSON object. A field that is missing, of another kind or unknown is an error, since
+/// what is read here decides what gets launched: better no launch than one that ignores a field of a newer version.
 /// Short-lived, on one thread; keeps references to its arguments.
 namespace tilewright {
 
 class JsonObject {
  public:
-  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws CacheError unless `json` is an object.
+  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws CacheError unless `json` is an
+  /// object.
   JsonObject(const nlohmann::json& json, std::string what);
 
   [[nodiscard]] const std::string& what() const noexcept { return what_; }

@@ -133,12 +133,12 @@ class Buffer {
 /// driver loads it into each context that asks for a function.
 class Module {
  public:
-  /// `what` is the binary in words, for error texts. Throws DeviceError when the driver rejects it; most drivers look at a
-  /// binary only when a function is asked for.
+  /// `what` is the binary in words, for error texts. Throws DeviceError when the driver rejects it; most drivers look
+  /// at a binary only when a function is asked for.
   Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what);
-  /// The function of the current context for a kernel's symbol; `shared_bytes` beyond 48 KiB and clusters of more than 8
-  /// blocks are enabled here. Throws DeviceError for a binary that the driver rejects, and when there is no such symbol,
-  /// with those there are.
+  /// The function of the current context for a kernel's symbol; `shared_bytes` beyond 48 KiB and clusters of more than
+  /// 8 blocks are enabled here. Throws DeviceError for a binary that the driver rejects, and when there is no such
+  /// symbol, with those there are.
   [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes,
                                   bool nonportable_cluster) const;
 

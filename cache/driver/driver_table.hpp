@@ -8,8 +8,8 @@
 #include "cache/driver/shared_library.hpp"
 
 /// The driver entry points that Tilewright uses, one line each, with the few types and numbers of the driver's ABI that
-/// they need. Declared here so that nothing needs cuda.h to build; tests/unit/driver compares them with NVIDIA's header.
-/// A table is filled once and then read by any thread.
+/// they need. Declared here so that nothing needs cuda.h to build; tests/unit/driver compares them with NVIDIA's
+/// header. A table is filled once and then read by any thread.
 namespace tilewright::cuda {
 
 using Result = int;

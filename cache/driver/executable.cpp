@@ -181,8 +181,8 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
       }
     }
   }
-  // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them. Where
-  // they are found is looked up, since a branch for each would be guessed wrong after all that the driver did.
+  // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
+  // Where they are found is looked up, since a branch for each would be guessed wrong after all that the driver did.
   std::array<void*, kMostDims + kMostValues> numbers;
   for (std::size_t i = 0; i < numbers_.size(); ++i) numbers[i] = const_cast<std::int64_t*>(&numbers_[i]);
   std::array<TensorMap, kMostMaps> made_maps;

@@ -21,8 +21,9 @@ class TensorMaps;
 
 class Executable {
  public:
-  /// Loads the binary's kernels into the current context, answers the plan's residency formulas, and makes the final plan.
-  /// `kernels` maps entries to symbols. Throws DeviceError, or Error with the reason when the config turns out illegal.
+  /// Loads the binary's kernels into the current context, answers the plan's residency formulas, and makes the final
+  /// plan. `kernels` maps entries to symbols. Throws DeviceError, or Error with the reason when the config turns out
+  /// illegal.
   Executable(const Driver& driver, std::shared_ptr<const Module> module, const std::vector<KernelFacts>& kernels,
              const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
              const Problem& problem, const DeviceFacts& device);

@@ -113,7 +113,8 @@ DeviceReadings Nvml::read() const noexcept {
     impl_->processes = compute_processes();
     impl_->counted = now;
   }
-  // In a container a process may not know itself by the number that the driver gives it: one of those listed is this one.
+  // In a container a process may not know itself by the number that the driver gives it: one of those listed is this
+  // one.
   if (impl_->processes >= 0) readings.other_processes = std::max(impl_->processes - 1, 0);
   return readings;
 }

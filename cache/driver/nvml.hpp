@@ -18,8 +18,8 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  /// Readings now; throttle reasons are those active now. Processes are those of the last tenth of a second: to list them
-  /// takes the driver a while.
+  /// Readings now; throttle reasons are those active now. Processes are those of the last tenth of a second: to list
+  /// them takes the driver a while.
   [[nodiscard]] DeviceReadings read() const noexcept;
   /// Processes with a compute context on the GPU, this one included; -1 when unknown.
   [[nodiscard]] int compute_processes() const noexcept;

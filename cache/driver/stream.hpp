@@ -8,8 +8,8 @@
 
 #include "cache/driver/cuda.hpp"
 
-/// Owners of a stream, an event and a captured graph, for the context current when they are made; all of them are destroyed
-/// with that context current. Movable, not copyable; each belongs to one thread at a time. Failed calls throw
+/// Owners of a stream, an event and a captured graph, for the context current when they are made; all of them are
+/// destroyed with that context current. Movable, not copyable; each belongs to one thread at a time. Failed calls throw
 /// DeviceError; what the driver answers as an expected "not yet" is a value.
 namespace tilewright::cuda {
 
@@ -32,8 +32,8 @@ class OwnedStream {
   std::unique_ptr<CUstream_st, Destroy> stream_;
 };
 
-/// While it lives, the calling thread may load kernels and allocate memory although a stream is capturing a graph, which
-/// the driver forbids otherwise: neither becomes part of the graph. Stays on its thread.
+/// While it lives, the calling thread may load kernels and allocate memory although a stream is capturing a graph,
+/// which the driver forbids otherwise: neither becomes part of the graph. Stays on its thread.
 class CaptureRelaxed {
  public:
   explicit CaptureRelaxed(const Driver& driver);
@@ -87,8 +87,8 @@ class CapturedGraph {
 /// True once a graph is gone, with all that was instantiated or copied of it, and what these launched is done.
 using GraphGone = std::shared_ptr<const std::atomic<bool>>;
 
-/// Of a graph that may still be being captured. Null where the driver cannot tell. The driver keeps a share of it, and sets it by
-/// a thread of its own, however late: the code that does so must stay loaded.
+/// Of a graph that may still be being captured. Null where the driver cannot tell. The driver keeps a share of it, and
+/// sets it by a thread of its own, however late: the code that does so must stay loaded.
 [[nodiscard]] GraphGone watch_graph(const Driver& driver, Graph graph);
 
 }  // namespace tilewright::cuda

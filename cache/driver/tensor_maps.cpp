@@ -39,8 +39,8 @@ TensorMaps::TensorMaps(const Driver& driver, const PlannedMap& map) : table_(&dr
               kPromoteTo128Bytes, kFillZeros);
 }
 
-// Words are read with acquire, so that the second look at the version comes after them; what is read while another thread
-// writes is thrown away, so it may be torn.
+// Words are read with acquire, so that the second look at the version comes after them; what is read while another
+// thread writes is thrown away, so it may be torn.
 bool TensorMaps::Entry::read(Address wanted, TensorMap& out) const noexcept {
   const std::uint64_t before = version.load(std::memory_order_acquire);
   if (before == 0 || before % 2 != 0 || address.load(std::memory_order_acquire) != wanted) return false;

@@ -8,10 +8,10 @@
 #include "cache/driver/driver_table.hpp"
 #include "cache/plan/plan.hpp"
 
-/// The tensor map of one argument or workspace of a plan, for whatever address a launch brings. It is encoded once, when the
-/// plan is made ready; a new address is put into a copy of that, and the copy is kept for the next launch with the address. At
-/// most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits: a launch that finds a place being written by
-/// another takes no notice of it and makes its own copy. Any number of threads at once.
+/// The tensor map of one argument or workspace of a plan, for whatever address a launch brings. It is encoded once,
+/// when the plan is made ready; a new address is put into a copy of that, and the copy is kept for the next launch with
+/// the address. At most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits: a launch that
+/// finds a place being written by another takes no notice of it and makes its own copy. Any number of threads at once.
 namespace tilewright::cuda {
 
 class TensorMaps {
@@ -20,11 +20,12 @@ class TensorMaps {
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kMost = kSets * kWays;
 
-  /// Encodes the map for a made-up address. `driver` must outlive it. Throws DeviceError when the driver refuses the plan's map.
+  /// Encodes the map for a made-up address. `driver` must outlive it. Throws DeviceError when the driver refuses the
+  /// plan's map.
   TensorMaps(const Driver& driver, const PlannedMap& map);
 
-  /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need it is
-  /// the driver's to refuse.
+  /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need
+  /// it is the driver's to refuse.
   [[nodiscard, gnu::hot]] Result get(Address address, TensorMap& out) noexcept;
 
  private:
@@ -39,7 +40,8 @@ class TensorMaps {
     [[nodiscard, gnu::hot]] bool read(Address wanted, TensorMap& out) const noexcept;
     void write(Address of, const TensorMap& map) noexcept;
   };
-  /// The maps of addresses that have one hash. Cache lines of its own, so that launches of other maps do not disturb it.
+  /// The maps of addresses that have one hash. Cache lines of its own, so that launches of other maps do not disturb
+  /// it.
   struct alignas(64) Set {
     std::array<Entry, kWays> entries;
     std::atomic<std::uint32_t> next = 0;

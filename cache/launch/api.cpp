@@ -104,8 +104,8 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
-/// The options of a program that was built with an earlier header, whose later fields are then zero, or with a later one, as
-/// long as it asks for nothing that is not known here.
+/// The options of a program that was built with an earlier header, whose later fields are then zero, or with a later
+/// one, as long as it asks for nothing that is not known here.
 tw_options known_options(const tw_options* given) {
   // Fields are only ever added; those of the first version end here.
   constexpr std::size_t kLeast = offsetof(tw_options, allow_shared_cache) + sizeof(int);

@@ -3,9 +3,9 @@
 
 #include <atomic>
 
-/// Tells a process from its children by fork, which inherit a launcher that they cannot use: CUDA does not outlive a fork,
-/// a lock may be held by a thread that the child does not have, and an open database must not be touched. Asking costs one
-/// read of memory that never changes otherwise. For any number of threads.
+/// Tells a process from its children by fork, which inherit a launcher that they cannot use: CUDA does not outlive a
+/// fork, a lock may be held by a thread that the child does not have, and an open database must not be touched. Asking
+/// costs one read of memory that never changes otherwise. For any number of threads.
 namespace tilewright::launch {
 
 class ForkGuard {

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-/// What libtilewright.so asks of libtilewright-jit.so, which it opens only for launchers that compile at run time. Both come
-/// from one build: the version is compared, so the structs never need to be compatible. Texts are UTF-8, ended by 0, and the
-/// caller's; nothing is kept after the call.
+/// What libtilewright.so asks of libtilewright-jit.so, which it opens only for launchers that compile at run time. Both
+/// come from one build: the version is compared, so the structs never need to be compatible. Texts are UTF-8, ended by
+/// 0, and the caller's; nothing is kept after the call.
 namespace tilewright::jit {
 
 /// One config to be compiled for one problem.

@@ -201,8 +201,8 @@ void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std
     for (const Place& place : waiting) {
       const std::unique_lock lock = lock_after_others();
       if (is_ending_) return;
-      // One that a refresh left without a plan looks for what was compiled when it is launched; the others go on as before where
-      // this cannot be loaded.
+      // One that a refresh left without a plan looks for what was compiled when it is launched; the others go on as
+      // before where this cannot be loaded.
       if (place.op->table().find(place.key) != nullptr) static_cast<void>(plan_again(place));
     }
   } catch (const std::exception&) {

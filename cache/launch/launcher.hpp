@@ -18,8 +18,8 @@
 #include "cache/launch/watch.hpp"
 #include "cache/launch/workspaces.hpp"
 
-/// A cache opened for launching, and the ops that were asked of it: what a tw_launcher is. Everything that reads the cache
-/// is behind one lock, which launches of known shapes never take.
+/// A cache opened for launching, and the ops that were asked of it: what a tw_launcher is. Everything that reads the
+/// cache is behind one lock, which launches of known shapes never take.
 namespace tilewright::launch {
 
 struct LauncherOptions {
@@ -33,7 +33,8 @@ struct LauncherOptions {
   std::chrono::milliseconds watch{0};
   /// Where shapes without an exact winner are recorded; nothing: nowhere.
   std::optional<std::filesystem::path> misses = std::nullopt;
-  /// Compile configs for shapes that were never tuned, with the ops of these folders (parted by ':') and the built-in ones.
+  /// Compile configs for shapes that were never tuned, with the ops of these folders (parted by ':') and the built-in
+  /// ones.
   bool jit = false;
   std::string ops = {};
 };
@@ -47,7 +48,8 @@ class Launcher {
 
   /// The op of a spec, the same for equal specs; it lives as long as the launcher. Throws as Resolver::identify.
   Op& op(const std::string& spec);
-  /// As tw_refresh: looks up again who serves what was launched, one after the other, while launches go on with what they have.
+  /// As tw_refresh: looks up again who serves what was launched, one after the other, while launches go on with what
+  /// they have.
   void refresh();
   void set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes);
 
@@ -57,8 +59,8 @@ class Launcher {
 
   // For ops.
   [[nodiscard]] Workspaces& workspaces() noexcept { return workspaces_; }
-  /// Finds or makes the plan of a shape in the current context and puts it into the op's table, which is `table` unless a
-  /// refresh has come between. Throws NoMatchError when there is none.
+  /// Finds or makes the plan of a shape in the current context and puts it into the op's table, which is `table` unless
+  /// a refresh has come between. Throws NoMatchError when there is none.
   const ReadyPlan& resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments);
   /// What would be served on the device of queries.
   struct Answer {
@@ -95,7 +97,8 @@ class Launcher {
   void compile(const Serving& wanted, const Problem& problem, const Place& place);
   /// On the compiling thread: keeps what came of it, and gives the shapes that wait for it their plans.
   void compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept;
-  /// On any thread: looks up again who serves. False, and the plan as it was, where nobody does, or where the context has ended.
+  /// On any thread: looks up again who serves. False, and the plan as it was, where nobody does, or where the context
+  /// has ended.
   bool plan_again(const Place& place) noexcept;
   [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text);
   [[nodiscard]] std::string stored_devices_text();

@@ -11,9 +11,10 @@
 
 #include "cache/store/miss_file.hpp"
 
-/// Tells the file of misses what was asked for and not served exactly, from the slow road of a launch. Never fails a launch
-/// and never waits: while another process has the file locked, misses stay in memory, a bounded number of them, until the
-/// next one or the end. A file that cannot be used is tried no further; problem() says why. For any number of threads.
+/// Tells the file of misses what was asked for and not served exactly, from the slow road of a launch. Never fails a
+/// launch and never waits: while another process has the file locked, misses stay in memory, a bounded number of them,
+/// until the next one or the end. A file that cannot be used is tried no further; problem() says why. For any number of
+/// threads.
 namespace tilewright::launch {
 
 class MissRecorder {

@@ -13,8 +13,8 @@
 #include "cache/launch/plan_table.hpp"
 #include "cache/launch/resolver.hpp"
 
-/// An op with its dtype and attributes fixed, and the plans of the shapes that it was launched with: what a tw_op is. Any
-/// number of threads may use it. Belongs to its launcher.
+/// An op with its dtype and attributes fixed, and the plans of the shapes that it was launched with: what a tw_op is.
+/// Any number of threads may use it. Belongs to its launcher.
 namespace tilewright::launch {
 
 class Launcher;

@@ -10,10 +10,10 @@
 
 #include "cache/base/limits.hpp"
 
-/// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in which a
-/// better one may take a plan's place. Any number of threads may look up while one changes it (the callers see to it that it
-/// is one); neither waits for the other, and nothing that a reader may hold is freed before the table. A plan that is put again
-/// costs no memory; only another plan is kept beside it.
+/// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in
+/// which a better one may take a plan's place. Any number of threads may look up while one changes it (the callers see
+/// to it that it is one); neither waits for the other, and nothing that a reader may hold is freed before the table. A
+/// plan that is put again costs no memory; only another plan is kept beside it.
 namespace tilewright::launch {
 
 struct ReadyPlan;

@@ -41,7 +41,8 @@ std::string sweep_command(const Problem& problem) {
   return text + fmt::format("\" --dtype {}", name(problem.spec.dtype));
 }
 
-/// CUresults that say that this binary is no good here, and nothing about the driver or the context; 0: we ourselves said so.
+/// CUresults that say that this binary is no good here, and nothing about the driver or the context; 0: we ourselves
+/// said so.
 bool is_of_the_binary(int status) {
   constexpr std::array kStatuses{0,     // empty, or more workspaces than can be launched
                                  200,   // invalid image
@@ -118,8 +119,8 @@ std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen*
   return fmt::format("{}; it would serve {} ({})", why, other, match.text());
 }
 
-/// What the cache gives, or the fallback where that fits better, which is told why; where neither serves, what the cache gave or
-/// threw.
+/// What the cache gives, or the fallback where that fits better, which is told why; where neither serves, what the
+/// cache gave or threw.
 template <class Ask>
 auto best_of(Sources& sources, const Ask& ask) {
   const WinnerSource* cache = sources.cache();

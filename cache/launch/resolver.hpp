@@ -14,9 +14,9 @@
 #include "cache/launch/sources.hpp"
 #include "cache/serve/choose.hpp"
 
-/// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot serve, or all
-/// where it cannot be used, the fallback may, and where the cache was not tuned for the shape, what fits better in the fallback
-/// (decision 232). The slow road, taken once a shape; belongs to one thread at a time.
+/// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot
+/// serve, or all where it cannot be used, the fallback may, and where the cache was not tuned for the shape, what fits
+/// better in the fallback (decision 232). The slow road, taken once a shape; belongs to one thread at a time.
 namespace tilewright::launch {
 
 /// What an op is asked for: its interface, by content and by hash.
@@ -43,8 +43,8 @@ class Resolver {
  public:
   explicit Resolver(Sources sources) : sources_(std::move(sources)) {}
 
-  /// Throws UsageError for an unknown op or a spec that does not fit it, and InterfaceError when `spec` names an interface
-  /// ("softmax@0f…[dtype=bf16]") that the cache does not have.
+  /// Throws UsageError for an unknown op or a spec that does not fit it, and InterfaceError when `spec` names an
+  /// interface ("softmax@0f…[dtype=bf16]") that the cache does not have.
   [[nodiscard]] OpIdentity identify(const std::string& spec);
 
   /// Who serves, of which file; where that is the fallback, why the cache does not.
@@ -63,10 +63,10 @@ class Resolver {
     Chosen chosen;
     std::shared_ptr<const ReadyPlan> plan;
   };
-  /// As choose(), and loads it. What cannot be loaded (its binary is missing or damaged, the driver rejects it, it turns out
-  /// illegal only then) gives way to the next, as what is illegal does; where nothing is left, the first such error is
-  /// thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same served before in
-  /// this context, if it would be the same again.
+  /// As choose(), and loads it. What cannot be loaded (its binary is missing or damaged, the driver rejects it, it
+  /// turns out illegal only then) gives way to the next, as what is illegal does; where nothing is left, the first such
+  /// error is thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same
+  /// served before in this context, if it would be the same again.
   [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const Asked& asked,
                                  const std::shared_ptr<const ReadyPlan>& last);
 

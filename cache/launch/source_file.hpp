@@ -9,8 +9,8 @@
 
 namespace tilewright::launch {
 
-/// A cache or a bundle by its path: opened when it is first needed, and opened again when it has changed. Belongs to one thread
-/// at a time, but for reopen().
+/// A cache or a bundle by its path: opened when it is first needed, and opened again when it has changed. Belongs to
+/// one thread at a time, but for reopen().
 class SourceFile {
  public:
   /// `allow_shared`: also where other users can write it.
@@ -29,8 +29,8 @@ class SourceFile {
   };
   /// From any thread, at any time: reads the winners of a large cache for milliseconds. Throws as get().
   [[nodiscard]] Reopened reopen() const;
-  /// Takes in what was reopened, and gives what was open. True if what is served may be other: a tuner writes all the time,
-  /// and winners seldom.
+  /// Takes in what was reopened, and gives what was open. True if what is served may be other: a tuner writes all the
+  /// time, and winners seldom.
   bool exchange(Reopened& reopened);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace tilewright::launch {
 
-/// The cache that a launcher reads and the fallback, which may serve what the cache cannot: one of them at least can be used.
-/// Belongs to one thread at a time, but for reopen().
+/// The cache that a launcher reads and the fallback, which may serve what the cache cannot: one of them at least can be
+/// used. Belongs to one thread at a time, but for reopen().
 class Sources {
  public:
   /// Throws CacheError when neither can be used.
@@ -19,8 +19,8 @@ class Sources {
 
   /// Null: it cannot be used, as cache_error() says.
   [[nodiscard]] const WinnerSource* cache() { return cache_.is_open() ? &cache_.get() : nullptr; }
-  /// Opened when it is first needed. Null: there is none, or it cannot be used, as fallback_error() says. Never null where
-  /// cache() is.
+  /// Opened when it is first needed. Null: there is none, or it cannot be used, as fallback_error() says. Never null
+  /// where cache() is.
   [[nodiscard]] const WinnerSource* fallback();
   [[nodiscard]] const std::string& cache_error() const noexcept { return cache_error_; }
   /// Empty where there is none.
@@ -41,8 +41,8 @@ class Sources {
   struct Reopened {
     std::optional<SourceFile::Reopened> cache, fallback;
   };
-  /// From any thread, at any time. Throws CacheError for a file that can no longer be used; one that never could may still not,
-  /// and a fallback that cannot be used keeps nobody from a new cache.
+  /// From any thread, at any time. Throws CacheError for a file that can no longer be used; one that never could may
+  /// still not, and a fallback that cannot be used keeps nobody from a new cache.
   [[nodiscard]] Reopened reopen(const Changes& changes) const;
   /// True if what is served may be other. Gives what was open, which is not to be closed while others wait.
   [[nodiscard]] bool exchange(Reopened& reopened);

@@ -27,8 +27,8 @@ struct Extent {
   std::int64_t value;
 };
 
-/// The names of a problem whose dims are partly known: those that are not have the value of a guess, and are noted when a
-/// formula reads them (of `select(layout == 'tn', k, m)` one).
+/// The names of a problem whose dims are partly known: those that are not have the value of a guess, and are noted when
+/// a formula reads them (of `select(layout == 'tn', k, m)` one).
 class GuessScope : public Scope {
  public:
   GuessScope(const OpSpec& spec, const OpInterface& interface, const std::vector<KnownDim>& dims, std::int64_t guess)

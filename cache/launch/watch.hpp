@@ -9,8 +9,8 @@
 
 namespace tilewright::launch {
 
-/// Does something again and again on a thread of its own, until it is destroyed; what it does must not throw. Destroying it
-/// waits for what is being done.
+/// Does something again and again on a thread of its own, until it is destroyed; what it does must not throw.
+/// Destroying it waits for what is being done.
 class Watch {
  public:
   /// An interval of 0: never, and there is no thread.

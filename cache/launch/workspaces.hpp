@@ -15,13 +15,12 @@
 #include "cache/driver/stream.hpp"
 #include "cache/launch/ready_plan.hpp"
 
-/// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a captured
-/// graph may hold its address; a graph being captured has memory of its own, so that two of them may be launched at once, and
-/// once the graph is gone, the next one has that.
-/// Memory that kernels find and leave zero is shared by all plans of a stream. A launch takes a lock to find its stream's
-/// memory, and the memory's own while it enqueues.
-/// Any thread may launch at any time; launches on one stream are enqueued one after the other, so that what one of them
-/// keeps in its workspace between its kernels is not overwritten by another.
+/// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a
+/// captured graph may hold its address; a graph being captured has memory of its own, so that two of them may be
+/// launched at once, and once the graph is gone, the next one has that. Memory that kernels find and leave zero is
+/// shared by all plans of a stream. A launch takes a lock to find its stream's memory, and the memory's own while it
+/// enqueues. Any thread may launch at any time; launches on one stream are enqueued one after the other, so that what
+/// one of them keeps in its workspace between its kernels is not overwritten by another.
 namespace tilewright::launch {
 
 class Workspaces {
@@ -29,12 +28,12 @@ class Workspaces {
   Workspaces() = default;
   Workspaces(const Workspaces&) = delete;
   Workspaces& operator=(const Workspaces&) = delete;
-  /// Frees the memory of the current context. That of others ends with them, or has: a context may be gone, and its addresses
-  /// be another's.
+  /// Frees the memory of the current context. That of others ends with them, or has: a context may be gone, and its
+  /// addresses be another's.
   ~Workspaces();
 
-  /// Enqueues a plan that has workspaces. Returns a CUresult of the launch; throws DeviceError when memory cannot be had, and
-  /// UsageError when the caller's own is too small. `context` is the id of the current one.
+  /// Enqueues a plan that has workspaces. Returns a CUresult of the launch; throws DeviceError when memory cannot be
+  /// had, and UsageError when the caller's own is too small. `context` is the id of the current one.
   [[gnu::hot]] int launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
                           std::span<void* const> args);
 

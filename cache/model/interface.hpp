@@ -34,10 +34,11 @@ struct Argument {
   std::int64_t align = 1;
   /// Inputs that this output may be (the same address and extents).
   std::vector<std::string> alias;
-  /// Of a tensor: the scalar argument, an i64, that is its row pitch: elements from the start of a row (the last extent) to
-  /// the next row's. Empty, and where that scalar is absent: rows follow one another without gaps.
+  /// Of a tensor: the scalar argument, an i64, that is its row pitch: elements from the start of a row (the last
+  /// extent) to the next row's. Empty, and where that scalar is absent: rows follow one another without gaps.
   std::string pitch;
-  /// The argument exists only where this is true (a formula over attributes and dtype); absent ones are left out of calls.
+  /// The argument exists only where this is true (a formula over attributes and dtype); absent ones are left out of
+  /// calls.
   std::optional<Formula> when;
 
   [[nodiscard]] DType type_for(DType op_dtype) const noexcept { return type.value_or(op_dtype); }

@@ -12,8 +12,8 @@
 #include "cache/model/interface.hpp"
 
 /// What is asked for: op + dtype + attributes + dims. The shape key is its one canonical text,
-/// `gemm[dtype=bf16,layout=nt]{m=64,n=4096,k=4096}`: dtype first, then every attribute and every dim in the definition's
-/// order, nothing left out. The part before `{` is the op's spec.
+/// `gemm[dtype=bf16,layout=nt]{m=64,n=4096,k=4096}`: dtype first, then every attribute and every dim in the
+/// definition's order, nothing left out. The part before `{` is the op's spec.
 namespace tilewright {
 
 /// An op with its dtype and attributes fixed: what an application opens.
@@ -58,8 +58,8 @@ struct Problem {
 /// unknown, not whole numbers, < 1 or beyond 2^63-1.
 [[nodiscard]] Problem parse_problem(std::string_view text, const OpInterface& interface);
 
-/// From values in the op's order; `spec` must be one of the interface's op. Throws UsageError when their number is wrong
-/// or one is < 1.
+/// From values in the op's order; `spec` must be one of the interface's op. Throws UsageError when their number is
+/// wrong or one is < 1.
 [[nodiscard]] Problem make_problem(const OpSpec& spec, const OpInterface& interface,
                                    std::span<const std::int64_t> dims);
 

@@ -30,8 +30,8 @@ struct KernelParam {
 [[nodiscard]] std::string text(const KernelParam& param);
 [[nodiscard]] std::optional<KernelParam> kernel_param_from(std::string_view text);
 
-/// A TMA tensor map over an argument, or over a workspace that an earlier kernel of the config has filled; extents, box and
-/// strides fastest dimension first, as cuTensorMapEncodeTiled has it.
+/// A TMA tensor map over an argument, or over a workspace that an earlier kernel of the config has filled; extents, box
+/// and strides fastest dimension first, as cuTensorMapEncodeTiled has it.
 struct TensorMapRecipe {
   std::string name;
   /// Empty: over the workspace.
@@ -100,7 +100,8 @@ struct ImplementationRecipe {
   std::vector<Formula> constraints;
   /// Dims that are compile-time constants of a config with static_dims = 1.
   std::vector<std::string> specialize;
-  /// By dim, how many of its elements a block works on, lanes with nothing to do included; what is not named is not padded.
+  /// By dim, how many of its elements a block works on, lanes with nothing to do included; what is not named is not
+  /// padded.
   std::map<std::string, Formula> covers;
   /// Bytes of alignment that an argument's address must have; arguments not named need their element's size.
   std::map<std::string, Formula> align;

@@ -18,8 +18,8 @@
 /// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
 namespace tilewright {
 
-/// What became of one config on one problem. Failures are kept, so that nothing is tried twice; so is, with the reason, that
-/// a config was not tried at all.
+/// What became of one config on one problem. Failures are kept, so that nothing is tried twice; so is, with the reason,
+/// that a config was not tried at all.
 enum class TrialStatus : std::uint8_t {
   ok,
   compile_failed,
@@ -87,8 +87,8 @@ struct Build {
   std::string compiler;
   std::string arch;
   double milliseconds = 0;
-  // For a timeline of the sweep that compiled it, where that is known: the compiler of that sweep, from 0, and when it began,
-  // in microseconds since 1970.
+  // For a timeline of the sweep that compiled it, where that is known: the compiler of that sweep, from 0, and when it
+  // began, in microseconds since 1970.
   std::int64_t sweep = 0;
   std::optional<int> worker{};
   std::optional<std::int64_t> began_us{};
@@ -120,7 +120,8 @@ struct Timing {
   int input_sets = 0;
   /// The same graph of empty kernels: the device's floor.
   double floor_ns = 0;
-  // Of the device, while it was taken, and what disturbed it in words (empty: nothing). Stored with the trial that it is of.
+  // Of the device, while it was taken, and what disturbed it in words (empty: nothing). Stored with the trial that it
+  // is of.
   DeviceReadings readings{};
   std::string disturbed{};
   /// Within 2× of the floor: the time is the launch's, not the kernel's.
@@ -152,8 +153,8 @@ struct Phases {
 struct Trial {
   std::int64_t id = 0;
   TrialStatus status = TrialStatus::ok;
-  /// Why, in words; of one that was pruned with the figures. Of one that is ok: what disturbed its measurement and could not
-  /// be kept away; empty when nothing did.
+  /// Why, in words; of one that was pruned with the figures. Of one that is ok: what disturbed its measurement and
+  /// could not be kept away; empty when nothing did.
   std::string reason;
   Config config;
   MeasureMode mode = MeasureMode::cold;
@@ -219,13 +220,13 @@ struct Choice {
   std::string tie_broken_by;
   /// Configs that were not looked at, or not to the end, by reason.
   std::map<std::string, int> pruned;
-  /// What of the space is no config for the problem on the device, and none of those considered, by the rule that forbids it: a
-  /// constraint of the definition, or a limit of the device.
+  /// What of the space is no config for the problem on the device, and none of those considered, by the rule that
+  /// forbids it: a constraint of the definition, or a limit of the device.
   std::map<std::string, std::int64_t> forbidden{};
   /// Seconds since 1970; 0: before this was recorded.
   std::int64_t at = 0;
-  /// Something had changed since, and those that led were timed again, no others: it is the fastest of them. All that is not of
-  /// the final is the search's before.
+  /// Something had changed since, and those that led were timed again, no others: it is the fastest of them. All that
+  /// is not of the final is the search's before.
   struct Recheck {
     std::int64_t at = 0;
     int leaders = 0;
@@ -286,12 +287,12 @@ struct KnownConfig {
   [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
 };
 
-/// The reason of a trial of the status `pruned` that keeps a spare: a config without specialised dims, compiled for shapes
-/// around that were not tuned.
+/// The reason of a trial of the status `pruned` that keeps a spare: a config without specialised dims, compiled for
+/// shapes around that were not tuned.
 inline constexpr std::string_view kSpare = "compiled for shapes around that were not tuned";
 [[nodiscard]] bool is_spare(const Trial& trial) noexcept;
-/// Such a trial of a config. Where the config was timed at this shape, of the versions of that: it does not count as newer.
-/// Where it was not, of none, so that no sweep takes it for something tried.
+/// Such a trial of a config. Where the config was timed at this shape, of the versions of that: it does not count as
+/// newer. Where it was not, of none, so that no sweep takes it for something tried.
 [[nodiscard]] Trial spare_mark(const Trial& of);
 
 /// What is known of a tuned shape, for those near it.

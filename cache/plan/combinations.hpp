@@ -11,8 +11,8 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// The configs of one implementation, made of the values that each of its parameters may have: those of its definition, or, for
-/// who knows no more of a space than a cache does, those that some config has. Pure.
+/// The configs of one implementation, made of the values that each of its parameters may have: those of its definition,
+/// or, for who knows no more of a space than a cache does, those that some config has. Pure.
 namespace tilewright {
 
 /// Values by parameter, in the recipe's order.
@@ -21,8 +21,8 @@ using SeenValues = std::vector<std::vector<std::int64_t>>;
 /// Adds a config's values to those that were seen. Of another implementation's config nothing is added.
 void see(const ImplementationRecipe& recipe, const Config& config, SeenValues& seen);
 
-/// Whether no constraint forbids a config for the problem on the device: make_plan's first question, without its answer in
-/// words.
+/// Whether no constraint forbids a config for the problem on the device: make_plan's first question, without its answer
+/// in words.
 [[nodiscard]] bool allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                            const DeviceFacts& device);
 
@@ -33,10 +33,10 @@ struct SpaceVisitor {
   std::function<void(const Formula& constraint, std::size_t count)> forbidden{};
 };
 
-/// Every config whose constraints hold for the problem on the device, the last parameter varying fastest; whether it can be
-/// launched is make_plan's to judge. A constraint is judged as soon as its parameters have values, so that one that is false
-/// cuts off all that begins alike; one that cannot be evaluated then may rely on another that is judged later, and forbids
-/// nothing. `values`: in the order of the recipe's parameters.
+/// Every config whose constraints hold for the problem on the device, the last parameter varying fastest; whether it
+/// can be launched is make_plan's to judge. A constraint is judged as soon as its parameters have values, so that one
+/// that is false cuts off all that begins alike; one that cannot be evaluated then may rely on another that is judged
+/// later, and forbids nothing. `values`: in the order of the recipe's parameters.
 void walk_space(const ImplementationRecipe& recipe, const SeenValues& values, const Problem& problem,
                 const DeviceFacts& device, const SpaceVisitor& visitor);
 

@@ -11,12 +11,13 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// How much of a config's blocks has nothing to do, as its recipe's `covers` says: what makes a config that is good at 4096
-/// columns bad at 4100, and no dim or parameter tells. Pure.
+/// How much of a config's blocks has nothing to do, as its recipe's `covers` says: what makes a config that is good at
+/// 4096 columns bad at 4100, and no dim or parameter tells. Pure.
 namespace tilewright {
 
-/// What blocks work on over what is asked, a product over the dims that the recipe says a cover of: 8 where 128 rows are
-/// covered for 16; 1 where it says nothing. Throws DefinitionError for a cover that cannot be evaluated or is not positive.
+/// What blocks work on over what is asked, a product over the dims that the recipe says a cover of: 8 where 128 rows
+/// are covered for 16; 1 where it says nothing. Throws DefinitionError for a cover that cannot be evaluated or is not
+/// positive.
 [[nodiscard]] double padding_of(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                                 const DeviceFacts& device);
 
@@ -31,8 +32,8 @@ using RecipeOf = std::function<const ImplementationRecipe&(const std::string& ha
 using LogPadding = std::function<double(const std::string& implementation_hash, const Config& config,
                                         std::span<const std::int64_t> dims)>;
 
-/// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through, and a
-/// cover that has no value at some shape pads nothing there. Keeps a reference to `device`.
+/// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through,
+/// and a cover that has no value at some shape pads nothing there. Keeps a reference to `device`.
 [[nodiscard]] LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device);
 
 }  // namespace tilewright

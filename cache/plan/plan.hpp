@@ -20,8 +20,8 @@
 /// for the tuner and for the launch library. Pure: touches no device, and may be called by any thread.
 ///
 /// Formulas see the problem (dims, `dtype`, attributes), the config's parameters and the device's facts; grid formulas
-/// also `resident_blocks` and `max_active_clusters`, since a kernel's block, cluster and shared memory are known by then.
-/// An argument's `shape` and `when` see the problem alone.
+/// also `resident_blocks` and `max_active_clusters`, since a kernel's block, cluster and shared memory are known by
+/// then. An argument's `shape` and `when` see the problem alone.
 namespace tilewright {
 
 using Extent = std::array<std::uint32_t, 3>;
@@ -131,24 +131,24 @@ struct Residency {
   std::function<std::int64_t(const PlannedKernel&)> max_active_clusters;
 };
 
-/// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent may
-/// be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch is no i64 scalar,
-/// and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
+/// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent
+/// may be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch is no i64
+/// scalar, and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
 [[nodiscard]] std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem);
 
 /// Bytes of all arguments together; `args` must be from plan_args or make_plan.
 [[nodiscard]] std::size_t total_bytes(std::span<const PlannedArg> args) noexcept;
 
-/// Judges the config, then evaluates its launch. Illegal, with the first reason in this order, are: an architecture that
-/// the device does not have; a constraint that is false; then kernel by kernel a block, shared memory, cluster (sm_90; at
-/// most 8 blocks, 16 where nonportable) or grid beyond the limits of CUDA or of the device, a grid that its cluster does
-/// not divide, a tensor map that the hardware does not take or whose workspace is too small for it, and a workspace of
-/// negative size; no kernel at all; and an
-/// alignment that is not a power of two. An argument with a tensor map needs 16 bytes of alignment at least.
-/// Without a `residency`, formulas that ask for one see 1 block an SM and 1 cluster: good enough to judge legality, never
-/// to launch. Throws DefinitionError for formulas that cannot be evaluated (overflow, unknown name) and for a recipe that
-/// names what does not exist, since those are the definition's mistakes and not the config's; UsageError as plan_args,
-/// and for a config that is not of this recipe (its parameters must all be there, in the recipe's order).
+/// Judges the config, then evaluates its launch. Illegal, with the first reason in this order, are: an architecture
+/// that the device does not have; a constraint that is false; then kernel by kernel a block, shared memory, cluster
+/// (sm_90; at most 8 blocks, 16 where nonportable) or grid beyond the limits of CUDA or of the device, a grid that its
+/// cluster does not divide, a tensor map that the hardware does not take or whose workspace is too small for it, and a
+/// workspace of negative size; no kernel at all; and an alignment that is not a power of two. An argument with a tensor
+/// map needs 16 bytes of alignment at least. Without a `residency`, formulas that ask for one see 1 block an SM and 1
+/// cluster: good enough to judge legality, never to launch. Throws DefinitionError for formulas that cannot be
+/// evaluated (overflow, unknown name) and for a recipe that names what does not exist, since those are the definition's
+/// mistakes and not the config's; UsageError as plan_args, and for a config that is not of this recipe (its parameters
+/// must all be there, in the recipe's order).
 [[nodiscard]] std::variant<LaunchPlan, Illegal> make_plan(const OpInterface& interface,
                                                           const ImplementationRecipe& recipe, const Config& config,
                                                           const Problem& problem, const DeviceFacts& device,

@@ -6,16 +6,16 @@
 
 #include "cache/plan/plan.hpp"
 
-/// One tensor map of a plan, judged by what cuTensorMapEncodeTiled takes, so that a config that it would refuse is known
-/// to be illegal where there is no GPU.
+/// One tensor map of a plan, judged by what cuTensorMapEncodeTiled takes, so that a config that it would refuse is
+/// known to be illegal where there is no GPU.
 namespace tilewright {
 
 /// What a TMA address must be a multiple of.
 inline constexpr std::size_t kTensorMapAlignment = 16;
 
-/// `index` is that of the mapped argument, or of the workspace, whose elements are of `type`. Gives the map, or in words why
-/// the hardware does not take it or what it is over does not hold it. Throws DefinitionError for a formula that cannot be
-/// evaluated, and for counts of formulas that do not fit.
+/// `index` is that of the mapped argument, or of the workspace, whose elements are of `type`. Gives the map, or in
+/// words why the hardware does not take it or what it is over does not hold it. Throws DefinitionError for a formula
+/// that cannot be evaluated, and for counts of formulas that do not fit.
 [[nodiscard]] std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index,
                                                              const PlannedArg& arg, const Scope& scope);
 [[nodiscard]] std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index,

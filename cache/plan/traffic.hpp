@@ -19,8 +19,8 @@ struct Traffic {
 
 /// The most inputs that the `copy` op sums.
 inline constexpr int kMostReads = 3;
-/// How many bytes a ceiling should read for each one that it writes: the whole number from 1 to kMostReads that is nearest
-/// to the traffic's ratio, the smaller of two that are.
+/// How many bytes a ceiling should read for each one that it writes: the whole number from 1 to kMostReads that is
+/// nearest to the traffic's ratio, the smaller of two that are.
 [[nodiscard]] int nearest_reads(const Traffic& traffic) noexcept;
 
 }  // namespace tilewright

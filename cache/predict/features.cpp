@@ -14,8 +14,9 @@
 namespace tilewright {
 namespace {
 
-/// Of the launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is idle in them, the
-/// same with the padding, elements and bytes of a block, elements of a thread, and threads that a multiprocessor has in all.
+/// Of the launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is idle in
+/// them, the same with the padding, elements and bytes of a block, elements of a thread, and threads that a
+/// multiprocessor has in all.
 constexpr std::size_t kOfLaunch = 13;
 /// Of a dim: its length, and what power of two divides it.
 constexpr std::size_t kOfDim = 2;

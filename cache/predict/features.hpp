@@ -12,8 +12,9 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// A config at a shape in numbers, for a model that knows nothing of the op: what it is, what the shape is, and what its launch
-/// would be there: how many blocks of how much work, how many of them a device holds at a time, and how full the last wave is.
+/// A config at a shape in numbers, for a model that knows nothing of the op: what it is, what the shape is, and what
+/// its launch would be there: how many blocks of how much work, how many of them a device holds at a time, and how full
+/// the last wave is.
 namespace tilewright {
 
 /// Which numbers there are, and in which order.
@@ -28,8 +29,8 @@ struct FeatureSpace {
   std::vector<std::string> attributes = {};
 
   [[nodiscard]] std::size_t count() const noexcept;
-  /// The numbers of a config of a known implementation for a problem of the op; nothing where it cannot be launched there, or
-  /// the implementation is not known. Throws what make_plan throws of a definition's mistakes.
+  /// The numbers of a config of a known implementation for a problem of the op; nothing where it cannot be launched
+  /// there, or the implementation is not known. Throws what make_plan throws of a definition's mistakes.
   [[nodiscard]] std::optional<std::vector<float>> of(const OpInterface& interface, const std::string& hash,
                                                      const ImplementationRecipe& recipe, const Config& config,
                                                      const Problem& problem, const DeviceFacts& device) const;

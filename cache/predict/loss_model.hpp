@@ -12,14 +12,14 @@
 #include "cache/predict/features.hpp"
 
 /// What to expect of configs at shapes that nobody tuned, learned from all trials of an op on a device
-/// (tuner/learn/learn.hpp): boosted regression trees over the features of a config at a shape, and the configs that it was
-/// learned of. Values; any thread may ask.
+/// (tuner/learn/learn.hpp): boosted regression trees over the features of a config at a shape, and the configs that it
+/// was learned of. Values; any thread may ask.
 namespace tilewright {
 
 class LossModel {
  public:
-  /// A node of a tree, in preorder: a feature below its `cut`-th cut goes to the next node, another to the one `right` further.
-  /// A leaf has kLeaf for a feature, and its value in the other two bytes.
+  /// A node of a tree, in preorder: a feature below its `cut`-th cut goes to the next node, another to the one `right`
+  /// further. A leaf has kLeaf for a feature, and its value in the other two bytes.
   struct Node {
     std::uint8_t feature = 0;
     std::uint8_t cut = 0;
@@ -61,15 +61,16 @@ class LossModel {
   [[nodiscard]] const std::vector<Known>& configs() const noexcept { return parts_.configs; }
   [[nodiscard]] std::size_t shapes() const noexcept { return parts_.shapes; }
 
-  /// By how much a config of these features is slower than the best there is, a natural logarithm. As many as the space has.
+  /// By how much a config of these features is slower than the best there is, a natural logarithm. As many as the space
+  /// has.
   [[nodiscard]] double loss(std::span<const float> features) const;
   /// The same of any number, whose features lie one after the other. Throws UsageError where the last lacks some.
   [[nodiscard]] std::vector<double> losses(std::span<const float> features) const;
 
   /// For caches and bundles, which compress it and keep its hash.
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// Reading what was written gives an equal one; nothing for one of a program that knows other features, which is to be learned
-  /// anew. Throws UsageError for what is none.
+  /// Reading what was written gives an equal one; nothing for one of a program that knows other features, which is to
+  /// be learned anew. Throws UsageError for what is none.
   [[nodiscard]] static std::optional<LossModel> decode(std::span<const std::byte> bytes);
   /// True of one that a newer program has learned. Throws as decode().
   [[nodiscard]] static bool is_newer(std::span<const std::byte> bytes);

@@ -9,8 +9,8 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
 
-/// What the trials of some shapes lost to the best of each, and what that teaches of the op: which dims matter, and what
-/// padding costs. Pure.
+/// What the trials of some shapes lost to the best of each, and what that teaches of the op: which dims matter, and
+/// what padding costs. Pure.
 namespace tilewright {
 
 /// A config by what it is, for looking it up where thousands are; it must live elsewhere.
@@ -39,20 +39,22 @@ constexpr double kMostLoss = 1;
 /// The powers of 2 between two lengths.
 [[nodiscard]] double doublings(std::int64_t a, std::int64_t b);
 
-/// For each dim the cost, as a natural logarithm of time, of a doubling: least squares over the pairs of shapes where it is
-/// known how the winner of one does at the other, near pairs counting more, with a pull towards kUsualWeight. Never below 0.2 %.
+/// For each dim the cost, as a natural logarithm of time, of a doubling: least squares over the pairs of shapes where
+/// it is known how the winner of one does at the other, near pairs counting more, with a pull towards kUsualWeight.
+/// Never below 0.2 %.
 [[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known);
 [[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known, const std::vector<Losses>& losses);
 constexpr double kUsualWeight = 0.05;
 
-/// The logarithm of the padding of each config that was timed at each shape, 0 left out; nothing where `padding` is empty.
+/// The logarithm of the padding of each config that was timed at each shape, 0 left out; nothing where `padding` is
+/// empty.
 [[nodiscard]] std::vector<ByConfig<double>> paddings_of(const std::vector<KnownShape>& known,
                                                         const std::vector<Losses>& losses, const LogPadding& padding);
 /// 0 where it is not there.
 [[nodiscard]] double value_at(const ByConfig<double>& values, const Identity& config);
 
-/// The power of the padding that times of a config go with, 0 to 1: least squares over how both differ from shape to shape, with
-/// a pull towards 0. About 1 where computing bounds, less where a lane that has nothing to do costs little.
+/// The power of the padding that times of a config go with, 0 to 1: least squares over how both differ from shape to
+/// shape, with a pull towards 0. About 1 where computing bounds, less where a lane that has nothing to do costs little.
 [[nodiscard]] double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding);
 [[nodiscard]] double cost_of_padding(const std::vector<Losses>& losses, const std::vector<ByConfig<double>>& paddings);
 

@@ -17,15 +17,16 @@ const double kUnknownLoss = std::log(2.0);
 /// Doublings of a parameter, plus one, that are one step of distance.
 constexpr float kParameterStep = 0.5F;
 constexpr float kStepsToAnotherImplementation = 1;
-/// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is like
-/// nobody is not trusted.
+/// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is
+/// like nobody is not trusted.
 constexpr double kDoubt = 0.03;
 /// So many shapes are left out, one after the other, to see what promises are worth.
 constexpr std::size_t kLeftOut = 6;
 /// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
 constexpr double kFar = 40;
 
-/// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs less.
+/// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs
+/// less.
 std::vector<double> steps_of(const std::vector<double>& weights) {
   std::vector<double> steps;
   for (const double weight : weights) steps.push_back(std::clamp(std::pow(kUsualWeight / weight, 1.0 / 6), 1.0, 2.0));
@@ -161,7 +162,8 @@ double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padd
     }
     const Expectation expectation(rest, at.dims, padding);
     const Losses losses = losses_at(at);
-    // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it lost.
+    // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it
+    // lost.
     struct Pick {
       double promised = std::numeric_limits<double>::infinity();
       double lost = 0;

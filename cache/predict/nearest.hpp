@@ -12,9 +12,9 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
 
-/// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like shapes.
-/// "Like" is measured in doublings, of the lengths of dims and of the values of parameters, so it needs to know nothing of
-/// the op; and a config that was never timed has an expectation too. Pure.
+/// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like
+/// shapes. "Like" is measured in doublings, of the lengths of dims and of the values of parameters, so it needs to know
+/// nothing of the op; and a config that was never timed has an expectation too. Pure.
 namespace tilewright {
 
 using ShapeDims = std::vector<std::int64_t>;
@@ -30,8 +30,8 @@ struct FlatShapes {
 constexpr std::size_t kNeighbours = 16;
 constexpr std::size_t kMostNeighbours = 128;
 
-/// The `most` of `shapes` that are nearest to `shape` while nothing is known of the dims, nearest first. Of equals the one
-/// that comes first.
+/// The `most` of `shapes` that are nearest to `shape` while nothing is known of the dims, nearest first. Of equals the
+/// one that comes first.
 [[nodiscard]] std::vector<ShapeDims> nearest_of(const FlatShapes& shapes, std::span<const std::int64_t> shape,
                                                 std::size_t most);
 [[nodiscard]] std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes,
@@ -40,9 +40,10 @@ constexpr std::size_t kMostNeighbours = 128;
 
 /// What to expect of any config at one shape: the mean of what all configs that were timed around lost to the best of
 /// theirs, each weighted by the normal curve of its distance. A step of the distance is half a doubling of a parameter
-/// (plus one), or one to two doublings of a dim, the more the less that dim matters (cache/predict/losses.hpp); another implementation
-/// is one step away. Where nothing alike was timed, a factor of two is expected. What a config loses to its padding is taken out
-/// of the losses first and put in again for the shape: how much a doubling of the padding costs, is learned, too.
+/// (plus one), or one to two doublings of a dim, the more the less that dim matters (cache/predict/losses.hpp); another
+/// implementation is one step away. Where nothing alike was timed, a factor of two is expected. What a config loses to
+/// its padding is taken out of the losses first and put in again for the shape: how much a doubling of the padding
+/// costs, is learned, too.
 class Expectation {
  public:
   /// `padding` may be empty: nothing is known of it.
@@ -53,8 +54,8 @@ class Expectation {
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;
 
  private:
-  /// A config that was timed: the weights of the shapes where it was, by their distance, and what it lost there beside its
-  /// padding times these.
+  /// A config that was timed: the weights of the shapes where it was, by their distance, and what it lost there beside
+  /// its padding times these.
   struct Point {
     std::vector<float> place;
     double weight = 0;
@@ -75,9 +76,9 @@ class Expectation {
 /// What a config that nobody timed must promise more than one that was.
 constexpr double kLeastRisk = 0.05;
 
-/// What such a config must promise more where that is known of the op: the nearest shapes are left out one after the other,
-/// and what the most promising of the configs lost that were timed at this shape alone is compared with what it promised,
-/// and with the most promising of those that were timed elsewhere, too. At least kLeastRisk.
+/// What such a config must promise more where that is known of the op: the nearest shapes are left out one after the
+/// other, and what the most promising of the configs lost that were timed at this shape alone is compared with what it
+/// promised, and with the most promising of those that were timed elsewhere, too. At least kLeastRisk.
 [[nodiscard]] double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padding = {});
 
 /// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
@@ -98,11 +99,10 @@ struct NearConfig {
 /// Whether a config may be thought of at all.
 using Usable = std::function<bool(const KnownConfig& config, const ShapeDims& tuned_for)>;
 
-/// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to judge.
-/// Bases are left out, what was timed nowhere and failed somewhere, and what `usable` refuses: a config, and the shape where it
-/// was timed. Of `untimed`, which nothing is
-/// stored of, those that are not in `known` are among them, as if of the first shape. What was timed nowhere must promise
-/// `risk` more.
+/// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to
+/// judge. Bases are left out, what was timed nowhere and failed somewhere, and what `usable` refuses: a config, and the
+/// shape where it was timed. Of `untimed`, which nothing is stored of, those that are not in `known` are among them, as
+/// if of the first shape. What was timed nowhere must promise `risk` more.
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known,
                                                    std::span<const std::int64_t> shape, const Usable& usable,
                                                    const std::vector<KnownConfig>& untimed = {},

@@ -9,12 +9,12 @@
 #include "cache/plan/plan.hpp"
 #include "cache/serve/match.hpp"
 
-/// What a source serves for a launch: the first candidate (cache/serve/match.hpp) that is legal for the problem and for the
-/// addresses at hand. The one rule for the launch library and for what the command line says of it.
+/// What a source serves for a launch: the first candidate (cache/serve/match.hpp) that is legal for the problem and for
+/// the addresses at hand. The one rule for the launch library and for what the command line says of it.
 namespace tilewright {
 
-/// Alignment of an argument's address, and of its pitch where it has one, as a power of two (3: 8 bytes), for each argument
-/// in call order; those that are not given are aligned to anything.
+/// Alignment of an argument's address, and of its pitch where it has one, as a power of two (3: 8 bytes), for each
+/// argument in call order; those that are not given are aligned to anything.
 using Alignments = std::vector<unsigned>;
 
 /// A winner that can serve, with the plan that proves it.
@@ -38,13 +38,14 @@ struct Chosen {
 /// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
 using Obstacle = std::function<std::string(const Serving&)>;
 
-/// Of those that compile at run time: the key of the build of a config whose dims are specialised for the problem; nothing
-/// while there is none, empty where it does not compile.
+/// Of those that compile at run time: the key of the build of a config whose dims are specialised for the problem;
+/// nothing while there is none, empty where it does not compile.
 using CompiledHere = std::function<std::optional<std::string>(const Serving&)>;
 
-/// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is beyond
-/// 2^63 bytes; CacheError where nothing serves and something could not be read, a winner's implementation for one. Of a device that is known by its architecture
-/// alone ("sm_90") nothing can be judged: the winner's own stands for it. Given `better_than`, only what fits better serves.
+/// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is
+/// beyond 2^63 bytes; CacheError where nothing serves and something could not be read, a winner's implementation for
+/// one. Of a device that is known by its architecture alone ("sm_90") nothing can be judged: the winner's own stands
+/// for it. Given `better_than`, only what fits better serves.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
                             const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {},
                             const Obstacle& obstacle = {}, const CompiledHere& compiled = {},

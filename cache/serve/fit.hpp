@@ -26,7 +26,8 @@ struct Match {
   bool is_learned = false;
   [[nodiscard]] std::string text() const;
 };
-/// Whether of what two files serve for a problem `one` is to be preferred: the device decides, then the fit, then what was learned.
+/// Whether of what two files serve for a problem `one` is to be preferred: the device decides, then the fit, then what
+/// was learned.
 [[nodiscard]] bool fits_better(const Match& one, const Match& other) noexcept;
 [[nodiscard]] std::string_view name(Fit fit) noexcept;
 [[nodiscard]] std::string_view name(Freshness freshness) noexcept;

@@ -23,7 +23,8 @@ namespace {
 /// Times of different modes are never compared, so one mode decides: the first in which there is a winner.
 constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::events};
 
-/// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many shapes.
+/// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many
+/// shapes.
 constexpr double kLeastGain = 0.005;
 
 /// What a caller does not know (no driver on this machine, no compiler) it cannot judge.
@@ -56,7 +57,8 @@ class Offer {
   Offer(const Offer&) = delete;
   Offer& operator=(const Offer&) = delete;
 
-  /// What cannot be read is no reason that what can be does not serve: then nothing was read, and the first error is kept.
+  /// What cannot be read is no reason that what can be does not serve: then nothing was read, and the first error is
+  /// kept.
   template <class Read>
   auto readable(const Read& read) -> decltype(read()) {
     try {
@@ -101,7 +103,8 @@ class Offer {
         if (with_compiles_ && !ranked.empty() && failures_ == failed) continue;
       }
       if (!is_wanted(by_shapes)) continue;
-      // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are asked.
+      // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones
+      // are asked.
       const auto farther = shapes.begin() + static_cast<std::ptrdiff_t>(std::min(shapes.size(), kNeighbours));
       return nearest(key, by_shapes, mode, {shapes.begin(), farther}) ||
              (farther != shapes.end() && nearest(key, by_shapes, mode, {farther, shapes.end()}));
@@ -154,8 +157,9 @@ class Offer {
                         mode);
   }
 
-  /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may be
-  /// compiled, all that it was learned of; the nearest of the tuned shapes that can be read stands for where these are from.
+  /// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may
+  /// be compiled, all that it was learned of; the nearest of the tuned shapes that can be read stands for where these
+  /// are from.
   std::vector<NearConfig> rank_by_model(const Learned& learned, const ProblemKey& key, MeasureMode mode,
                                         const std::vector<ShapeDims>& tuned) {
     std::vector<NearConfig> ranked;

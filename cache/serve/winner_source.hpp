@@ -14,11 +14,11 @@
 #include "cache/plan/padding.hpp"
 #include "cache/predict/loss_model.hpp"
 
-/// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other file
-/// that holds the same. Matching (cache/serve/match.hpp) and the launch library know nothing nearer of it.
+/// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other
+/// file that holds the same. Matching (cache/serve/match.hpp) and the launch library know nothing nearer of it.
 ///
-/// Every method reads, may throw CacheError for a file that is damaged or cannot be read, and belongs to one thread at a
-/// time.
+/// Every method reads, may throw CacheError for a file that is damaged or cannot be read, and belongs to one thread at
+/// a time.
 namespace tilewright {
 
 /// A config with a binary that may serve other shapes than its own: a winner, but no base, or a spare.
@@ -30,8 +30,8 @@ struct Server {
   Config config;
 };
 
-/// What was learned of an op on a device, and who is there to serve an op, dtype and attributes: a config without specialised
-/// dims once, others once for each shape.
+/// What was learned of an op on a device, and who is there to serve an op, dtype and attributes: a config without
+/// specialised dims once, others once for each shape.
 struct Learned {
   std::shared_ptr<const LossModel> model;
   /// Seconds since 1970.
@@ -56,8 +56,8 @@ class WinnerSource {
   /// True when what is read may no longer be what was there when this was opened, or when only opening the path again
   /// shows what is there.
   [[nodiscard]] virtual bool changed() const = 0;
-  /// A number that stays while the same file has the same winners, whatever a tuner writes to it meanwhile: another makes it
-  /// worth while to look up again what is served. 0: changed() says all that is known.
+  /// A number that stays while the same file has the same winners, whatever a tuner writes to it meanwhile: another
+  /// makes it worth while to look up again what is served. 0: changed() says all that is known.
   [[nodiscard]] virtual std::uint64_t winners_state() const { return 0; }
 
   // What there is.
@@ -82,18 +82,19 @@ class WinnerSource {
   /// read.
   [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                                           std::size_t most) const;
-  /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other config,
-  /// where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever attributes, is no spare.
+  /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other
+  /// config, where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever
+  /// attributes, is no spare.
   [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
-  /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or since then
-  /// something won that is of an implementation it does not know.
+  /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or
+  /// since then something won that is of an implementation it does not know.
   [[nodiscard]] virtual std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const = 0;
 
-  /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest trial:
-  /// for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a spare that
-  /// nobody timed here has no timing.
+  /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest
+  /// trial: for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a
+  /// spare that nobody timed here has no timing.
   [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                        const std::string& implementation_hash,
                                                        const Config& config) const = 0;

@@ -21,7 +21,8 @@ enum class Packing : std::uint8_t {
 /// One zstd frame that carries its content's size.
 [[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing packing = Packing::fast);
 
-/// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything differs.
+/// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything
+/// differs.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::int64_t size,
                                                        const std::string& hash);
 /// The same, where the size stands in the frame alone.

@@ -167,7 +167,8 @@ class Import {
     put_spares(key, group.front().mode);
   }
 
-  /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to expect of them.
+  /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to
+  /// expect of them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
     const ConfigNames& spares = spares_of(key, mode);
     if (spares.empty()) return;

@@ -8,17 +8,17 @@
 
 #include "cache/store/store.hpp"
 
-/// Winners from one cache into another, with all that serving and judging them needs: interfaces, implementations, their
-/// trials with every round, builds and binaries, and the devices' ceilings and rates. What the compiler said of a binary
-/// stays behind: the registers and spills that it told of are the build's. Free functions over Stores.
+/// Winners from one cache into another, with all that serving and judging them needs: interfaces, implementations,
+/// their trials with every round, builds and binaries, and the devices' ceilings and rates. What the compiler said of a
+/// binary stays behind: the registers and spills that it told of are the build's. Free functions over Stores.
 namespace tilewright {
 
 /// What became of the problems of one op on one device.
 struct OpCounts {
   std::string op;
   std::string device;
-  /// Problems (each in each mode) that had no winner before; whose winners were replaced; whose own winners have the better
-  /// evidence and stayed; and that had these very winners.
+  /// Problems (each in each mode) that had no winner before; whose winners were replaced; whose own winners have the
+  /// better evidence and stayed; and that had these very winners.
   std::size_t added = 0, replaced = 0, kept = 0, same = 0;
   /// Learned models that were taken: there was none, or one that is worth less.
   std::size_t models = 0;
@@ -54,10 +54,10 @@ struct Conflict {
 };
 
 /// Puts the winners of `from` into `to`, in one transaction: all or, when something throws, nothing. The winners of a
-/// problem on a device go together: they replace those of `to` where their best has the better evidence, and are left out
-/// otherwise. Only winners under the newest interface of their op are taken; where `to` has another one, it stays the one
-/// in use. Ceilings and rates are added where `to` has none. By op, then device.
-/// `conflicts`, where given, gets one for each problem of which the caches serve different configs.
+/// problem on a device go together: they replace those of `to` where their best has the better evidence, and are left
+/// out otherwise. Only winners under the newest interface of their op are taken; where `to` has another one, it stays
+/// the one in use. Ceilings and rates are added where `to` has none. By op, then device. `conflicts`, where given, gets
+/// one for each problem of which the caches serve different configs.
 std::vector<OpCounts> import_winners(const Store& from, Store& to, const WinnerSelection& filter = {},
                                      std::vector<Conflict>* conflicts = nullptr);
 

@@ -10,13 +10,13 @@
 
 #include "cache/model/records.hpp"
 
-/// The file of misses: shapes that applications asked for and for which there was no exact winner, to be tuned by `tilewright
-/// sweep --misses`. A text file apart from the cache, which applications never write (docs/cache.md has its format). Any
-/// number of processes and threads append to one file; each call locks it, works and closes it, so that nothing is open
-/// between calls and a fork is harmless.
+/// The file of misses: shapes that applications asked for and for which there was no exact winner, to be tuned by
+/// `tilewright sweep --misses`. A text file apart from the cache, which applications never write (docs/cache.md has its
+/// format). Any number of processes and threads append to one file; each call locks it, works and closes it, so that
+/// nothing is open between calls and a fork is harmless.
 ///
-/// The file never grows beyond a bound: when it is full, lines of one shape become one, and if that is not enough those asked
-/// least are forgotten. A file that cannot be understood is told (CacheError) and left as it is, byte for byte.
+/// The file never grows beyond a bound: when it is full, lines of one shape become one, and if that is not enough those
+/// asked least are forgotten. A file that cannot be understood is told (CacheError) and left as it is, byte for byte.
 namespace tilewright {
 
 /// TILEWRIGHT_MISSES, nothing where that is `off`; else `$XDG_CACHE_HOME/tilewright/misses`, else
@@ -35,8 +35,8 @@ class MissFile {
   /// One for each shape and device, the most asked first; none where there is no file. Throws CacheError.
   [[nodiscard]] std::vector<Request> read() const;
 
-  /// Adds lines; makes the file and its folders where there are none. False, with nothing written, while another process
-  /// has the file locked: never waits. Throws CacheError, nothing being added then.
+  /// Adds lines; makes the file and its folders where there are none. False, with nothing written, while another
+  /// process has the file locked: never waits. Throws CacheError, nothing being added then.
   [[nodiscard]] bool append(std::span<const Request> misses) const;
 
   /// Forgets these shapes on these devices (the counts play no part); others stay. Returns how many were there. Throws

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tilewright_repack plain|tight FILE: writes the binaries of a cache anew, each in a frame that does not compress, so that a
-// packer around the file sees what they share, or in a small one. For what is shipped: scripts/pack_winners makes it plain,
-// the build tight. FILE is replaced when all is done, and stays as it is when anything fails.
+// tilewright_repack plain|tight FILE: writes the binaries of a cache anew, each in a frame that does not compress, so
+// that a packer around the file sees what they share, or in a small one. For what is shipped: scripts/pack_winners
+// makes it plain, the build tight. FILE is replaced when all is done, and stays as it is when anything fails.
 #include <fmt/format.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
 

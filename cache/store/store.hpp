@@ -19,9 +19,9 @@
 /// The cache: one SQLite file with everything that tuning has learned (docs/cache.md has the schema).
 ///
 /// Readers never block; several tuners may write one file. Every write method is one transaction: after it returns the
-/// rows outlive this program (a power cut may cost the last few, never the file), when it throws CacheError nothing of it
-/// is kept. A file that is not a cache, is damaged, or is newer than
-/// this program is refused and left as it is. A Store belongs to one thread at a time; open one a thread.
+/// rows outlive this program (a power cut may cost the last few, never the file), when it throws CacheError nothing of
+/// it is kept. A file that is not a cache, is damaged, or is newer than this program is refused and left as it is. A
+/// Store belongs to one thread at a time; open one a thread.
 namespace tilewright {
 
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
@@ -39,8 +39,8 @@ class Store final : public WinnerSource {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
 
-  /// Several writes as one: none of them is kept unless commit() returned. While it lives, other writers of the file wait
-  /// for it, and what this Store reads includes what was written so far.
+  /// Several writes as one: none of them is kept unless commit() returned. While it lives, other writers of the file
+  /// wait for it, and what this Store reads includes what was written so far.
   class Batch {
    public:
     explicit Batch(Store& store);
@@ -53,11 +53,11 @@ class Store final : public WinnerSource {
     struct State;
     std::unique_ptr<State> state_;
   };
-  /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that was
-  /// just made. Nothing may be put afterwards.
+  /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that
+  /// was just made. Nothing may be put afterwards.
   void seal();
-  /// Writes every binary anew in that packing, and then one file as seal() does; everything else stays as it is. Each is
-  /// checked against its hash: where one is damaged, CacheError names it and all are as before. Not in a Batch.
+  /// Writes every binary anew in that packing, and then one file as seal() does; everything else stays as it is. Each
+  /// is checked against its hash: where one is damaged, CacheError names it and all are as before. Not in a Batch.
   void repack(Packing packing);
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
@@ -74,8 +74,8 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const override;
   [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const override;
   [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const override;
-  /// Hashes of the implementations of an interface, of each name the one whose newest trial is the newest: what can still be
-  /// compiled, as far as a cache tells.
+  /// Hashes of the implementations of an interface, of each name the one whose newest trial is the newest: what can
+  /// still be compiled, as far as a cache tells.
   [[nodiscard]] std::set<std::string> implementations_in_use(const std::string& interface_hash) const;
   [[nodiscard]] std::vector<DeviceFacts> devices() const override;
   [[nodiscard]] std::vector<std::string> ops() const override;
@@ -96,11 +96,11 @@ class Store final : public WinnerSource {
 
   // Trials. `implementation_hash` ties a trial to the code it is of.
   /// Stores a trial and returns its id (`trial.id` plays no part; a `measured_at` of 0 is now). The interface,
-  /// implementation, device, and the build and sweep if any, were stored before, else CacheError. A trial of the same problem, config, implementation, mode and versions replaces
-  /// nothing: all are kept, the newest counts.
+  /// implementation, device, and the build and sweep if any, were stored before, else CacheError. A trial of the same
+  /// problem, config, implementation, mode and versions replaces nothing: all are kept, the newest counts.
   std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
-  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. One that was
-  /// pruned counts only where the config was not tried under the same versions, before or after.
+  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. One that
+  /// was pruned counts only where the config was not tried under the same versions, before or after.
   [[nodiscard]] std::vector<Trial> trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
                                           MeasureMode mode) const;
   /// Rounds are left out of listings; this one has them.
@@ -118,8 +118,9 @@ class Store final : public WinnerSource {
   [[nodiscard]] History history(const std::string& op = {}) const;
 
   // Winners.
-  /// Replaces the rows of this problem, device and mode. Each winner rests on its `trial.id`: stored, ok, and of the same
-  /// problem, device and mode, else CacheError; the rest of `trial` plays no part. Several of one role keep their order.
+  /// Replaces the rows of this problem, device and mode. Each winner rests on its `trial.id`: stored, ok, and of the
+  /// same problem, device and mode, else CacheError; the rest of `trial` plays no part. Several of one role keep their
+  /// order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
   /// By role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
@@ -137,7 +138,8 @@ class Store final : public WinnerSource {
   // For matching, by index alone: see WinnerSource.
   [[nodiscard]] std::string title() const override;
   [[nodiscard]] bool changed() const override;
-  /// Other, too, when a sweep has ended, or trials came in another way (an import, spares): they count for shapes around.
+  /// Other, too, when a sweep has ended, or trials came in another way (an import, spares): they count for shapes
+  /// around.
   [[nodiscard]] std::uint64_t winners_state() const override;
   [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
                                                    WinnerRole role) const override;
@@ -157,8 +159,8 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode,
                                            const std::string& implementation_hash, const Config& config) const;
 
-  /// Those of the interface of `key` that went wrong somewhere on its device, in whatever dtype and with whatever attributes, and were not
-  /// right there since: none of them is a spare.
+  /// Those of the interface of `key` that went wrong somewhere on its device, in whatever dtype and with whatever
+  /// attributes, and were not right there since: none of them is a spare.
   [[nodiscard]] ConfigNames failed_configs(const ProblemKey& key, MeasureMode mode) const;
 
   // What was learned; a spec has one on a device and in a mode, the last.
@@ -197,8 +199,8 @@ class Store final : public WinnerSource {
   void check() const;
   /// Counts commits by other connections and other processes: changes exactly when the file's content did.
   [[nodiscard]] std::int64_t data_version() const;
-  /// True when data_version() cannot tell, and only a new Store on path() shows what is there: another file has taken the
-  /// place of the one that is open (an export renamed over it). Ask this before data_version().
+  /// True when data_version() cannot tell, and only a new Store on path() shows what is there: another file has taken
+  /// the place of the one that is open (an export renamed over it). Ask this before data_version().
   [[nodiscard]] bool outdated() const noexcept;
 
  private:

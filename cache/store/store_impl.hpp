@@ -27,8 +27,8 @@ struct Store::Impl {
   Impl(const std::filesystem::path& path, const StoreOptions& options)
       : database(path, options), writable(options.access == StoreAccess::write) {}
 
-  /// Runs `work`; `doing` completes "cannot …". What was read from a file that was opened as unchanging, and has changed,
-  /// is thrown away whether it looks right or not, and read again from the file as it is now.
+  /// Runs `work`; `doing` completes "cannot …". What was read from a file that was opened as unchanging, and has
+  /// changed, is thrown away whether it looks right or not, and read again from the file as it is now.
   template <class Work>
   auto reading(const char* doing, Work work) {
     if constexpr (std::is_void_v<decltype(work())>) {
@@ -88,8 +88,8 @@ struct Store::Impl {
   bool in_batch = false;
   std::int64_t version_at_opening = 0;
 
-  /// The tuned shapes and what was learned, as far as they were asked for, by ids of spec and device and by mode, as of a
-  /// state of the file.
+  /// The tuned shapes and what was learned, as far as they were asked for, by ids of spec and device and by mode, as of
+  /// a state of the file.
   struct Tuned {
     /// Counts of commits of others, of own changes, and of reopenings.
     std::array<std::int64_t, 3> state{};

@@ -17,8 +17,8 @@ namespace {
 /// Configs by row id: few, and decoded once each.
 using Configs = std::map<std::int64_t, KnownConfig>;
 
-/// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares, but those that
-/// failed somewhere: such a mark is as good as none.
+/// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares,
+/// but those that failed somewhere: such a mark is as good as none.
 std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
                                   Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {

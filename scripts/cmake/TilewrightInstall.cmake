@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` writes: the launch library, its headers and its CMake package for
-# find_package(tilewright), and where they are built, the program and the library that compiles at run time. The ops are installed by kernels/.
+# What `cmake --install` writes: the launch library, its headers and its CMake package for find_package(tilewright), and
+# where they are built, the program and the library that compiles at run time. The ops are installed by kernels/.
 include(CMakePackageConfigHelpers)
 
 set(TILEWRIGHT_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tilewright")

@@ -38,7 +38,8 @@ target_compile_options(tilewright_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   $<$<BOOL:${TILEWRIGHT_WARNINGS_AS_ERRORS}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 warns of impossible overlaps and overflows inside std::string and fmt once it has inlined them (GCC bug 105651).
+  # GCC 12 warns of impossible overlaps and overflows inside std::string and fmt once it has inlined them (GCC bug
+  # 105651).
   target_compile_options(tilewright_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 

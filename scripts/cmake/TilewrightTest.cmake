@@ -2,9 +2,9 @@
 # tilewright_test(NAME LABEL unit|cli|launch|gpu|install
 #   SOURCES file...  [LIBS target...]  [DEFINITIONS NAME=value...])
 #
-# Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with
-# the label. The tests are listed when CTest starts and not when the program is built, so that a build for a
-# machine of another kind works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
+# Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with the label. The
+# tests are listed when CTest starts and not when the program is built, so that a build for a machine of another kind
+# works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
 
 # Tests are compiled once and run once: what matters is how long the first takes. The code under test keeps its own flags.
@@ -46,8 +46,8 @@ endfunction()
 
 # tilewright_benchmark(NAME SOURCES file... [LIBS target...])
 #
-# Adds the Google Benchmark program NAME, and a CTest test that runs it briefly, so that it stays alive. Those named *_gpu_*
-# are part of the bundle; the others stand on the recording driver, which stays in the build tree.
+# Adds the Google Benchmark program NAME, and a CTest test that runs it briefly, so that it stays alive. Those named
+# *_gpu_* are part of the bundle; the others stand on the recording driver, which stays in the build tree.
 function(tilewright_benchmark NAME)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_executable(${NAME} ${arg_SOURCES})

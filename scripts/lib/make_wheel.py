@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_wheel.py LIBRARY WINNERS FOLDER: packs the Python package, the launch library LIBRARY and the shipped winners, the file WINNERS
-that the build unpacked, into a wheel in FOLDER, and prints its path. A wheel is a zip file with a list of what is in it: no packaging
-tool is needed. It serves every Python 3 on this architecture with the glibc that the library asks for, which its tag says."""
+"""make_wheel.py LIBRARY WINNERS FOLDER: packs the Python package, the launch library LIBRARY and the shipped winners,
+the file WINNERS that the build unpacked, into a wheel in FOLDER, and prints its path. A wheel is a zip file with a list
+of what is in it: no packaging tool is needed. It serves every Python 3 on this architecture with the glibc that the
+library asks for, which its tag says."""
 import base64
 import ctypes
 import hashlib
@@ -24,7 +25,8 @@ def version_of(functions):
 
 
 def require_opens(functions, winners):
-    """Ends the program where the library does not open the winners: those of an older schema must be brought forward first."""
+    """Ends the program where the library does not open the winners: those of an older schema must be brought forward
+    first."""
     functions.tw_last_error.restype = ctypes.c_char_p
     functions.tw_close.argtypes = [ctypes.c_void_p]
     # Whoever may write in the build tree; nobody may in the wheel.
@@ -51,13 +53,15 @@ def files_of(library, winners, version, tag):
     info = f"tilewright-{version}.dist-info"
     readme = (PACKAGE / "README.md").read_text(encoding="utf-8")
     files[f"{info}/METADATA"] = (
-        f"Metadata-Version: 2.1\nName: tilewright\nVersion: {version}\nSummary: Launches the fastest known CUDA kernel for a shape\n"
-        "License: Apache-2.0\nRequires-Python: >=3.9\nClassifier: Operating System :: POSIX :: Linux\nClassifier: Typing :: Typed\n"
+        f"Metadata-Version: 2.1\nName: tilewright\nVersion: {version}\n"
+        "Summary: Launches the fastest known CUDA kernel for a shape\nLicense: Apache-2.0\nRequires-Python: >=3.9\n"
+        "Classifier: Operating System :: POSIX :: Linux\nClassifier: Typing :: Typed\n"
         f"Description-Content-Type: text/markdown\n\n{readme}").encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: tilewright\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    lines = [f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
-             for name, data in files.items()]
+    hashes = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+              for name, data in files.items()}
+    lines = [f"{name},sha256={hashes[name]},{len(data)}" for name, data in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
     return files
 

@@ -68,8 +68,8 @@ def _sliced(cell, inputs, first, last):
 
 
 def compare(cell, inputs, ours, theirs):
-    """Errors of our outputs and of torch's eager ones, by output. Dropout draws other masks in torch: ours is held to its
-    definition, theirs to its own zeros."""
+    """Errors of our outputs and of torch's eager ones, by output. Dropout draws other masks in torch: ours is held to
+    its definition, theirs to its own zeros."""
     names = [argument.name for argument in cell.arguments() if argument.role == "out"]
     drops = cell.op in ("dropout", "bias_act_dropout")
     errors = {who: {name: Errors(cell.dtype) for name in names} for who in ("ours", "eager")}
@@ -128,9 +128,9 @@ def plant_extremes(cell, inputs):
 
 
 def compare_extremes(cell, inputs, ours, theirs, count):
-    """How many elements of the planted rows are wrong in ours that eager has right: more than 4 ulp and four times eager's
-    own error from the truth, NaN and infinity included. Dropout draws other masks in torch, so that eager is held to what it
-    would have kept."""
+    """How many elements of the planted rows are wrong in ours that eager has right: more than 4 ulp and four times
+    eager's own error from the truth, NaN and infinity included. Dropout draws other masks in torch, so that eager is
+    held to what it would have kept."""
     drops = cell.op in ("dropout", "bias_act_dropout")
     parts = _sliced(cell, inputs, 0, count)
     if drops:

@@ -77,8 +77,9 @@ def cublaslt(cell, sets):
 
 
 def _choice_is_made_here(cell):
-    """A compiled graph has in it which product was the fastest when it was compiled, among other processes: for products it
-    is not taken from the cache, but compiled again, of kernels that are there, and chosen by this process."""
+    """A compiled graph has in it which product was the fastest when it was compiled, among other processes: for
+    products it is not taken from the cache, but compiled again, of kernels that are there, and chosen by this
+    process."""
     return torch._inductor.config.patch(fx_graph_cache=False) if cell.op == "gemm" else contextlib.nullcontext()
 
 
@@ -123,8 +124,8 @@ def liger(cell, sets):
 
 
 class Ceiling:
-    """Copies of the cell's bytes in its ratio: our tuned `copy`, and torch's where as much is read as written. `scale` turns
-    the time of our copy into that of the cell's bytes, of which the tuned one has up to 2 % more or fewer."""
+    """Copies of the cell's bytes in its ratio: our tuned `copy`, and torch's where as much is read as written. `scale`
+    turns the time of our copy into that of the cell's bytes, of which the tuned one has up to 2 % more or fewer."""
 
     def __init__(self, launcher, cell, count, tuned):
         element = torch_ops.DTYPES[cell.dtype]

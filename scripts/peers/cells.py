@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared: ops with their arguments as definitions list them, shapes, and the cells that they make together."""
+"""What is compared: ops with their arguments as definitions list them, shapes, and the cells that they make
+together."""
 import dataclasses
 import math
 import re
@@ -162,7 +163,8 @@ def parse_shape(text):
 
 
 def make_cells(dtypes, shapes=None, only=None, ops=None):
-    """All cells, or those of `shapes` (texts, for every op) and of `ops`, whose name holds a match of the expression `only`."""
+    """All cells, or those of `shapes` (texts, for every op) and of `ops`, whose name holds a match of the expression
+    `only`."""
     for dtype in dtypes:
         if dtype not in ELEMENT_BYTES:
             raise ValueError(f"'{dtype}' is no dtype; there are {', '.join(ELEMENT_BYTES)}")

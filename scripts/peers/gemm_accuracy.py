@@ -13,8 +13,8 @@ FAR = 4
 
 
 def compare(cell, inputs, results):
-    """Errors by who made a result of these inputs: `ours`, `eager` and others. Of all of c, how many elements of ours are no
-    finite numbers or far from eager's."""
+    """Errors by who made a result of these inputs: `ours`, `eager` and others. Of all of c, how many elements of ours
+    are no finite numbers or far from eager's."""
     ours, eager = results["ours"], results["eager"]
     rows = torch.tensor(sampled_rows(cell.m), device=ours.device)
     errors = {who: Errors(cell.dtype) for who in results}

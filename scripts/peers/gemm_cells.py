@@ -13,8 +13,8 @@ SAMPLED_ROWS = 64
 
 WEIGHTS = [(4096, 4096), (28672, 8192), (8192, 28672)]
 CUBES = [(side, side, side) for side in (1024, 2048, 4096, 8192, 16384)]
-# Neither m nor n is a multiple of a tile. The first two have rows of 16-byte vectors everywhere; then rows of b that are 8-byte
-# vectors and an odd n, an odd n, and an odd k.
+# Neither m nor n is a multiple of a tile. The first two have rows of 16-byte vectors everywhere; then rows of b that
+# are 8-byte vectors and an odd n, an odd n, and an odd k.
 RAGGED = [(1000, 4104, 520), (3000, 5000, 2008), (333, 7001, 1028), (2047, 4095, 4096), (4001, 4104, 4095)]
 PLAIN = list(dict.fromkeys([(m, n, k) for n, k in WEIGHTS for m in (1, 16, 64, 256, 1024, 4096)] + CUBES + RAGGED))
 WIDE_GELU = [(64, 16384, 4096), (1024, 16384, 4096), (4096, 16384, 4096), (8192, 4096, 4096)]
@@ -118,7 +118,8 @@ def set_of(attributes, dtype):
 
 
 def sampled_rows(m):
-    """The rows that are compared with float64: the first, the last, and between them 62 at most, in all places of a tile."""
+    """The rows that are compared with float64: the first, the last, and between them 62 at most, in all places of a
+    tile."""
     if m <= SAMPLED_ROWS:
         return list(range(m))
     return [round(i * (m - 1) / (SAMPLED_ROWS - 1)) for i in range(SAMPLED_ROWS)]
@@ -147,8 +148,8 @@ def parse_shape(text):
 
 
 def make_cells(dtypes=None, shapes=None, only=None, sets=None):
-    """All cells, or those of `dtypes`, of `shapes` (texts, for every variant) and of `sets`, whose name holds a match of the
-    expression `only`."""
+    """All cells, or those of `dtypes`, of `shapes` (texts, for every variant) and of `sets`, whose name holds a match
+    of the expression `only`."""
     for dtype in dtypes or []:
         if dtype not in ELEMENT_BYTES:
             raise ValueError(f"'{dtype}' is no dtype; there are {', '.join(ELEMENT_BYTES)}")

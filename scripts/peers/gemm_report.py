@@ -2,8 +2,19 @@
 """The part of a report that is about gemm, a regime at a time: goals, sets, a line a cell with the rate of each arm."""
 from .gemm_cells import FEW_ROWS, SETS
 from .statistics import geometric_mean
-from .verdicts import (GOAL_HEADINGS, accuracy_faults, all_faults, common_lists, fastest_peer, goal_rows, judged, lists,
-                       not_exact, ratios_by_cell, table_of)
+from .verdicts import (
+    GOAL_HEADINGS,
+    accuracy_faults,
+    all_faults,
+    common_lists,
+    fastest_peer,
+    goal_rows,
+    judged,
+    lists,
+    not_exact,
+    ratios_by_cell,
+    table_of,
+)
 
 REGIMES = {"burst": "the GPU rests after each round, so that no power limit is reached",
            "sustained": "no rest, under load for a second or more"}
@@ -124,15 +135,18 @@ def _row(result):
     own = result["arms"]["tilewright"]["median"]
     return [variant(result), result["dtype"], "x".join(str(dim) for dim in dims_of(result)), f"{own / 1e3:.2f}",
             *(_rate(result, arm) for arm in ARMS),
-            f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-", fastest[0] if fastest else "-",
+            f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-",
+            fastest[0] if fastest else "-",
             f"{result['bytes'] / own:.0f}" if result["m"] <= FEW_ROWS else "-", *_device(result), _config(result),
             _errors(result, "rms"), _errors(result, "largest"), "bad" if accuracy_faults(result) else "good"]
 
 
-HEADINGS = ["gemm", "dtype", "m x n x k", "µs", "tilewright", "eager", "cuBLASLt", "compile", "Triton", "fastest peer / ours",
-            "it is", "GB/s", "MHz", "W", "served", "rms ours / eager / cuBLASLt", "largest ours / eager / cuBLASLt", "accuracy"]
-NOTE = ("µs is Tilewright's time; the arms are in TFLOP/s. Medians of rounds in which all of a row were timed alternately; ratios "
-        "are medians of per-round ratios. MHz and W are the SM clock and the power while they were timed.")
+HEADINGS = ["gemm", "dtype", "m x n x k", "µs", "tilewright", "eager", "cuBLASLt", "compile", "Triton",
+            "fastest peer / ours", "it is", "GB/s", "MHz", "W", "served", "rms ours / eager / cuBLASLt",
+            "largest ours / eager / cuBLASLt", "accuracy"]
+NOTE = ("µs is Tilewright's time; the arms are in TFLOP/s. Medians of rounds in which all of a row were timed "
+        "alternately; ratios are medians of per-round ratios. MHz and W are the SM clock and the power while they were "
+        "timed.")
 
 
 def text(regime, results, form):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gemm` in torch: eager as a user writes it, through cuBLASLt's epilogues where it has the one asked for, and in float64."""
+"""`gemm` in torch: eager as a user writes it, through cuBLASLt's epilogues where it has the one asked for, and in
+float64."""
 import torch
 import torch.nn.functional as F
 

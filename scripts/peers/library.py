@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch library through its Python package, and what a measurement needs besides: calls that are laid out beforehand."""
+"""The launch library through its Python package, and what a measurement needs besides: calls that are laid out
+beforehand."""
 import ctypes
 import os
 import pathlib
@@ -71,8 +72,8 @@ def scalar(kind, value):
 
 
 def tuned_copies(cache, dtype, reads):
-    """Every n for which the cache has a winner of copy[dtype,reads], in order. An op of the cache that was never tuned has
-    none; nor has a cache that another program holds in a form that cannot be read beside it."""
+    """Every n for which the cache has a winner of copy[dtype,reads], in order. An op of the cache that was never tuned
+    has none; nor has a cache that another program holds in a form that cannot be read beside it."""
     text = f"copy[dtype={dtype},reads={reads}]"
     with sqlite3.connect(f"file:{pathlib.Path(cache).resolve()}?mode=ro", uri=True) as database:
         rows = database.execute(

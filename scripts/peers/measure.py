@@ -40,7 +40,8 @@ class Measurer:
         generator.manual_seed(cell.seed)
         count = timing.sets_for(cell, self.l2_bytes)
         sets = arms.Sets(cell, count, generator)
-        result = {"cell": cell.name, "op": cell.op, "attributes": dict(cell.attributes), "dtype": cell.dtype, **cell.facts(),
+        result = {"cell": cell.name, "op": cell.op, "attributes": dict(cell.attributes), "dtype": cell.dtype,
+                  **cell.facts(),
                   "sets": count, "arms": {}, "skipped": {}}
         launches = self._launches(cell, sets, result)
         self._check(cell, sets, launches, result)

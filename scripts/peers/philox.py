@@ -23,8 +23,8 @@ def philox4x32_10(counter, key):
 
 
 def keep_mask(row, column, p, seed, offset, where):
-    """Where dropout keeps an element. `row` and `column` are int64 arrays that broadcast to one shape; `p` is a float32's
-    value; `where` is numpy or torch, for its function of that name."""
+    """Where dropout keeps an element. `row` and `column` are int64 arrays that broadcast to one shape; `p` is a
+    float32's value; `where` is numpy or torch, for its function of that name."""
     zero = row * 0 + column * 0
     words = philox4x32_10(
         (zero + ((column // 4) & WORD), zero + (row & WORD), zero + (offset & WORD), zero + (offset >> 32)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SM clock and power of a GPU while something runs on it, read through NVML, of which no Python package is needed. Without
-NVML there are no readings."""
+"""SM clock and power of a GPU while something runs on it, read through NVML, of which no Python package is needed.
+Without NVML there are no readings."""
 import ctypes
 
 from .statistics import summary
@@ -51,8 +51,8 @@ class Probe:
             self._readings.append(self._nvml.read())
 
     def result(self):
-        """Medians with intervals, and in how many of the readings the power limit was active. NVML's power is an average of
-        up to a second."""
+        """Medians with intervals, and in how many of the readings the power limit was active. NVML's power is an
+        average of up to a second."""
         clocks, powers, caps = ([value for value in column if value is not None] for column in zip(*self._readings)) \
             if self._readings else ([], [], [])
         return {"samples": len(self._readings), "sm_mhz": summary(clocks) if clocks else None,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How kernels that compute without a pause are timed alternately. At its power limit a GPU lowers its clock: in `burst` it
-rests after each round, so that the limit is not reached; in `sustained` it has been busy for a second before the first round
-that counts, and is never idle."""
+"""How kernels that compute without a pause are timed alternately. At its power limit a GPU lowers its clock: in `burst`
+it rests after each round, so that the limit is not reached; in `sustained` it has been busy for a second before the
+first round that counts, and is never idle."""
 import collections
 import time
 
@@ -45,19 +45,22 @@ class NoProbe:
         pass
 
 
-def burst(graphs, rounds, stream, probe=NoProbe()):
+NO_PROBE = NoProbe()
+
+
+def burst(graphs, rounds, stream, probe=NO_PROBE):
     """By name, nanoseconds a launch, one value a round. The first time of each is not counted."""
     names = list(graphs)
     times = {name: [] for name in names}
     for name in names:
-        _one_round(graphs[name], stream, NoProbe())
+        _one_round(graphs[name], stream, NO_PROBE)
     for turn in range(rounds):
         for name in timing.order_of(names, turn):
             times[name].append(_one_round(graphs[name], stream, probe) / graphs[name].count)
     return times
 
 
-def sustained(graphs, rounds, stream, probe=NoProbe()):
+def sustained(graphs, rounds, stream, probe=NO_PROBE):
     """As above; at least `rounds` rounds and a second of them, after a second of the same load."""
     names = list(graphs)
     counted = {name: [] for name in names}

@@ -8,8 +8,20 @@ import pathlib
 from . import gemm_report
 from .cells import NORMS
 from .statistics import geometric_mean
-from .verdicts import (GOAL_HEADINGS, accuracy_faults, all_faults, common_lists, fastest_peer, goal_rows, judged, label, lists,
-                       not_exact, ratios_by_cell, table_of)
+from .verdicts import (
+    GOAL_HEADINGS,
+    accuracy_faults,
+    all_faults,
+    common_lists,
+    fastest_peer,
+    goal_rows,
+    judged,
+    label,
+    lists,
+    not_exact,
+    ratios_by_cell,
+    table_of,
+)
 
 PEERS = ["eager", "compile", "triton", "liger"]
 LARGE_BYTES = 128 << 20
@@ -37,7 +49,8 @@ def load(folder):
             if missing or "tilewright" not in result["arms"]:
                 raise ValueError(f"it has no {', '.join(sorted(missing) or ['time of ours'])}")
         except (AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"{path} is no result of a cell ({error}); move it away or measure the cell again") from error
+            raise ValueError(
+                f"{path} is no result of a cell ({error}); move it away or measure the cell again") from error
         results.append(result)
     return sorted(results, key=_order)
 
@@ -107,16 +120,19 @@ def _row(result):
     theirs = result.get("accuracy", {}).get("eager", {}).get("y", {})
     return [label(result), f"{result['rows']}x{result['cols']}", result["dtype"], _time(result, "tilewright"),
             *(_time(result, peer) for peer in PEERS), _time(result, "ceiling"),
-            f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-", fastest[0] if fastest else "-",
+            f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-",
+            fastest[0] if fastest else "-",
             f"{100 * share:.1f} %" if share else "-", f"{result['bytes'] / own:.0f}",
             f"{errors['rms']:.3g} / {theirs['rms']:.3g}" if errors else "-",
             f"{errors['largest']:.3g} / {theirs['largest']:.3g}" if errors else "-",
             "bad" if accuracy_faults(result) else "good"]
 
 
-HEADINGS = ["op", "shape", "dtype", "tilewright", "eager", "compile", "Triton", "Liger", "ceiling", "fastest peer / ours",
+HEADINGS = ["op", "shape", "dtype", "tilewright", "eager", "compile", "Triton", "Liger", "ceiling",
+            "fastest peer / ours",
             "it is", "of ceiling", "GB/s", "rms ours / eager", "largest ours / eager", "accuracy"]
-NOTE = "Times in µs. Medians of rounds in which all of a row were timed alternately; ratios are medians of per-round ratios."
+NOTE = ("Times in µs. Medians of rounds in which all of a row were timed alternately; ratios are medians of per-round "
+        "ratios.")
 
 
 def _text(results, form):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times as docs/measuring.md makes them: a CUDA graph of launches that rotate over so many input sets that each is out of
-L2 when its turn comes again, replayed without gaps. Different functions are timed alternately, so that a clock that drifts
-is the same for all."""
+"""Times as docs/measuring.md makes them: a CUDA graph of launches that rotate over so many input sets that each is out
+of L2 when its turn comes again, replayed without gaps. Different functions are timed alternately, so that a clock that
+drifts is the same for all."""
 import math
 
 import torch
@@ -83,8 +83,8 @@ def prepare(launch, sets, stream, round_ms):
 
 
 def fastest(launches, sets, stream, rounds=_rounds):
-    """The name of the fastest launch, by short looks at each: `rounds` of graphs by name, how many, on a stream. One that
-    fails is passed over."""
+    """The name of the fastest launch, by short looks at each: `rounds` of graphs by name, how many, on a stream. One
+    that fails is passed over."""
     best, best_ns = None, math.inf
     for name, launch in launches.items():
         try:

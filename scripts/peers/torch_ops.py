@@ -49,8 +49,8 @@ def activation(act):
 
 
 def eager(cell, drops=True):
-    """The op as a function of its input tensors, in the order of the arguments; it returns the outputs in theirs. Without
-    `drops`, a dropout keeps all elements, and divides them by 1 - p as it does those that it keeps."""
+    """The op as a function of its input tensors, in the order of the arguments; it returns the outputs in theirs.
+    Without `drops`, a dropout keeps all elements, and divides them by 1 - p as it does those that it keeps."""
     attributes = dict(cell.attributes)
     act = activation(attributes.get("act", "none"))
     cols, eps, scale, p = cell.cols, SCALARS["eps"], SCALARS["scale"], SCALARS["p"]
@@ -102,8 +102,8 @@ def _rounded(value):
 
 
 def exact(cell, inputs, first_row, mask=None):
-    """The outputs in float64 for rows (elements, of flat ops) from `first_row` on. `inputs` are slices, in the order of the
-    arguments. The norms see the unrounded sum. With `mask` what it drops is 0, whoever drew it; without, nothing is
+    """The outputs in float64 for rows (elements, of flat ops) from `first_row` on. `inputs` are slices, in the order of
+    the arguments. The norms see the unrounded sum. With `mask` what it drops is 0, whoever drew it; without, nothing is
     dropped, and kept values are divided by 1 - p all the same."""
     tensors = [tensor.double() for tensor in inputs]
     attributes = dict(cell.attributes)

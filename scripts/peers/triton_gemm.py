@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix product in Triton, as its tutorial writes it: a tile of c a program, in groups of tile rows so that operands stay in
-L2, and the epilogue on the sums; with the sizes of tiles that are tried."""
+"""Matrix product in Triton, as its tutorial writes it: a tile of c a program, in groups of tile rows so that operands
+stay in L2, and the epilogue on the sums; with the sizes of tiles that are tried."""
 import triton
 import triton.language as tl
 
@@ -35,7 +35,8 @@ def strides_of(cell):
 
 @triton.jit
 def matmul(a, b, bias, residual, c, m, n, k, stride_am, stride_ak, stride_bk, stride_bn, BIAS: tl.constexpr,
-           ACT: tl.constexpr, RESIDUAL: tl.constexpr, PRECISION: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+           ACT: tl.constexpr, RESIDUAL: tl.constexpr, PRECISION: tl.constexpr, BLOCK_M: tl.constexpr,
+           BLOCK_N: tl.constexpr,
            BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
     program = tl.program_id(0)
     tiles_m = tl.cdiv(m, BLOCK_M)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Triton peer of a cell: its candidates, each a kernel with a block size and a number of warps. The fastest of them,
-found by the method by which it is timed afterwards, is the peer."""
+"""The Triton peer of a cell: its candidates, each a kernel with a block size and a number of warps. The fastest of
+them, found by the method by which it is timed afterwards, is the peer."""
 import dataclasses
 import typing
 
-from .cells import NORMS, SCALARS
 from . import triton_flat as flat
 from . import triton_gemm as gemm
 from . import triton_rows as rows
+from .cells import NORMS, SCALARS
 
 # A row in one block beyond this many elements a thread takes minutes to compile and spills anyway.
 MOST_IN_A_THREAD = 256
@@ -128,7 +128,8 @@ def _gemm_candidates(cell):
 
     for block_m, block_n, block_k, stages, warps in gemm.tiles_of(cell):
         grid = (-(-cell.m // block_m) * -(-cell.n // block_n), 1, 1)
-        meta = (("BLOCK_M", block_m), ("BLOCK_N", block_n), ("BLOCK_K", block_k), ("num_stages", stages), ("num_warps", warps))
+        meta = (("BLOCK_M", block_m), ("BLOCK_N", block_n), ("BLOCK_K", block_k), ("num_stages", stages),
+                ("num_warps", warps))
         yield Candidate(gemm.matmul, grid, constants + meta, arguments)
 
 

@@ -35,7 +35,8 @@ def accuracy_faults(result):
         rms, largest = best_errors(accuracy, name)
         if ours["wrong"]:
             faults.append(f"{name}: {ours['wrong']} elements are no numbers")
-        # Two results that round everything rightly differ by nothing; where torch is exact there is nothing to divide by.
+        # Two results that round everything rightly differ by nothing; where torch is exact there is nothing to divide
+        # by.
         if ours["rms"] > 1.05 * rms and ours["rms"] > 1e-12:
             faults.append(f"{name}: rms {ours['rms']:.3g}, eager {rms:.3g}")
         if ours["largest"] > largest + ours["ulp_there"]:
@@ -97,7 +98,8 @@ def table_of(form):
 
 def lists(titled):
     """Of (title, lines): those that have lines, each line cut at its first."""
-    return ["\n".join([f"{title}:", *("- " + line.splitlines()[0] for line in lines)]) for title, lines in titled if lines]
+    return ["\n".join([f"{title}:", *("- " + line.splitlines()[0] for line in lines)])
+            for title, lines in titled if lines]
 
 
 def common_lists(summary):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow first compiles of torch.compile and Triton, by several processes before anything is timed. What they compile stays
-in the disk caches of both, which the measuring process shares; a stamp a compile says what is there. What did not end in
-time is not compared, and the cell says so."""
+"""Slow first compiles of torch.compile and Triton, by several processes before anything is timed. What they compile
+stays in the disk caches of both, which the measuring process shares; a stamp a compile says what is there. What did not
+end in time is not compared, and the cell says so."""
 import hashlib
 import os
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tuner itself spends on a config, beside compiling and measuring it: a plan, a bound, a source, a place in the search,
-// rows in the cache for its binary and its trial. All candidates of a gemm problem; the time is of one config considered, and of
-// one trial, to which what is learned from neighbouring shapes is added up.
+// What the tuner itself spends on a config, beside compiling and measuring it: a plan, a bound, a source, a place in
+// the search, rows in the cache for its binary and its trial. All candidates of a gemm problem; the time is of one
+// config considered, and of one trial, to which what is learned from neighbouring shapes is added up.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host time of a launch on a real GPU: through the launch library, and by the bare driver call that it makes. Launches are
-// made in bursts that the driver's queue holds, so that none waits for the GPU. And what an application waits for at its start.
+// Host time of a launch on a real GPU: through the launch library, and by the bare driver call that it makes. Launches
+// are made in bursts that the driver's queue holds, so that none waits for the GPU. And what an application waits for
+// at its start.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -118,7 +119,8 @@ void context_id(benchmark::State& state) {
 }
 BENCHMARK(context_id);
 
-/// The tensor map of an argument, of range(0) addresses in turn: as many as are kept, or so many that each is new again.
+/// The tensor map of an argument, of range(0) addresses in turn: as many as are kept, or so many that each is new
+/// again.
 void tensor_map(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   PlannedMap planned;
@@ -161,8 +163,9 @@ std::vector<std::byte> cubin_of(const std::vector<std::byte>& ptx) {
   return cubin;
 }
 
-/// Opening a cache of 10,000 winners and planning its first launch, the binary loaded; without closing it again. The first time
-/// of a process counts apart: then the file's pages and the driver's loader are as an application finds them.
+/// Opening a cache of 10,000 winners and planning its first launch, the binary loaded; without closing it again. The
+/// first time of a process counts apart: then the file's pages and the driver's loader are as an application finds
+/// them.
 void open_and_first_plan_of_10000(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   const std::vector<std::byte> cubin = cubin_of(testing::scale_ptx());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of any of a sweep's processes at any moment, many times over: what was stored stays, nothing is stored twice, and
-// what one run of it left is what the next one goes on with.
+// kill -9 of any of a sweep's processes at any moment, many times over: what was stored stays, nothing is stored twice,
+// and what one run of it left is what the next one goes on with.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -126,7 +126,8 @@ class Kills : public CliTest {
                              "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%began_us%'");
     tables.executeStep();
     if (tables.getColumn(0).getInt() == 0) return;
-    // Who met in a final may meet again in a later one, where its times have made others lead: those began at other moments.
+    // Who met in a final may meet again in a later one, where its times have made others lead: those began at other
+    // moments.
     SQLite::Statement twice(
         database,
         "SELECT group_concat(id || ' ' || look || ' ' || status || ' of sweep ' || sweep, '; ') FROM "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live block and nothing else, for tests in a real terminal: its lines tell the size that they were drawn for, until Ctrl-C.
+// A live block and nothing else, for tests in a real terminal: its lines tell the size that they were drawn for, until
+// Ctrl-C.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -71,7 +71,8 @@ TEST(LiveBlock, counts_the_rows_that_a_narrower_terminal_has_made_of_its_lines) 
 TEST(LiveBlock, erases_what_was_out_of_sight_when_a_larger_terminal_brings_it_back) {
   LiveBlock block;
   (void)block.draw({std::string(60, 'x'), std::string(70, 'y'), "short"}, kSize);
-  // In 20 columns 3 + 4 + 1 rows, of which a terminal of 5 rows hides 4: all of the first line, and 20 columns of the second.
+  // In 20 columns 3 + 4 + 1 rows, of which a terminal of 5 rows hides 4: all of the first line, and 20 columns of the
+  // second.
   const std::string narrow = block.draw({"one", "two"}, {20, 5});
   EXPECT_TRUE(contains(narrow, "\r\x1b[8A\x1b[K\x1b[B\x1b[J\x1b[A\n")) << narrow;
   // These two lines, the row left free at the top, one more above the block, and the block.

@@ -34,8 +34,8 @@ class Prepare : public CliTest {
     store.put_winners(key, MeasureMode::cold, {best});
     batch.commit();
   }
-  /// Times what a sweep of gemm timed anew, in nanoseconds that tell kernels apart and no machine's load: the spares that
-  /// are chosen by them are the same each time.
+  /// Times what a sweep of gemm timed anew, in nanoseconds that tell kernels apart and no machine's load: the spares
+  /// that are chosen by them are the same each time.
   void replace_times_of_gemm() const {
     Store store{std::filesystem::path(cache())};
     Store::Batch batch(store);
@@ -66,8 +66,8 @@ class Prepare : public CliTest {
     }
     batch.commit();
   }
-  /// Times of what a sweep of shift timed that are the same on every machine: the base is the best, and what nobody keeps
-  /// nearly as good.
+  /// Times of what a sweep of shift timed that are the same on every machine: the base is the best, and what nobody
+  /// keeps nearly as good.
   void make_the_base_of_shift_the_best() const {
     Store store{std::filesystem::path(cache())};
     Store::Batch batch(store);

@@ -71,8 +71,8 @@ inline const std::vector<std::string> kSweep{"sweep", "shift", "--device", "cpu"
 
 /// All its bytes; of a pipe, until its writer closes it.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
-/// What a promise in seconds means on a machine with other work: so much where it is idle, and as many times more as there are
-/// processes for each of its cores.
+/// What a promise in seconds means on a machine with other work: so much where it is idle, and as many times more as
+/// there are processes for each of its cores.
 [[nodiscard]] std::chrono::duration<double> under_load(std::chrono::duration<double> idle);
 
 [[nodiscard]] bool contains(const std::string& text, const std::string& part);

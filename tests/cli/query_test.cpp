@@ -203,8 +203,8 @@ TEST_F(QueryVerb, needs_neither_ops_nor_compilers_nor_a_driver) {
   EXPECT_EQ(run({"query", "demo", "rows=2", "cols=64", "--cache", cache()}, bare).code, 0);
 }
 
-// The figure that is promised, as a whole process. Where others use the machine, too, the clock on the wall says how busy
-// they are: then the time of the processor counts.
+// The figure that is promised, as a whole process. Where others use the machine, too, the clock on the wall says how
+// busy they are: then the time of the processor counts.
 TEST_F(QueryVerb, answers_from_ten_thousand_winners_within_twenty_milliseconds) {
 #if defined(TILEWRIGHT_SANITIZE)
   GTEST_SKIP() << "a sanitizer makes the program several times slower";

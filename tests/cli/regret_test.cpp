@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `regret --measure`, on the emulator: what is not known of a loss is found out, and the cache that is judged stays as it is.
+// `regret --measure`, on the emulator: what is not known of a loss is found out, and the cache that is judged stays as
+// it is.
 #include <algorithm>
 
 #include "cache/store/store.hpp"

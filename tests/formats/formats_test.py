@@ -86,7 +86,8 @@ class Formats(unittest.TestCase):
 
     def compare(self, *arguments):
         self.need("numpy", "scipy", files=[COMPARE])
-        done = subprocess.run([sys.executable, COMPARE, *map(str, arguments)], capture_output=True, text=True, timeout=100)
+        done = subprocess.run([sys.executable, COMPARE, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -111,7 +112,8 @@ class Formats(unittest.TestCase):
     def test_compare_reads_a_run_of_bench(self):
         files = [self.folder / "first.json", self.folder / "second.json"]
         for file in files:
-            program("bench", "shift", "rows=2", "cols=33", "--ops", OPS, "--device", "cpu", "--cache", self.folder / "none.db",
+            program("bench", "shift", "rows=2", "cols=33", "--ops", OPS, "--device", "cpu", "--cache",
+                    self.folder / "none.db",
                     "--benchmark_min_time=0.002", "--benchmark_repetitions=3", f"--benchmark_out={file}")
         out = self.compare("--no-color", "benchmarks", *files)
         self.assertIn("shift/f32/act:none/rows:2/cols:33/cold/base/manual_time_pvalue", out)
@@ -119,7 +121,8 @@ class Formats(unittest.TestCase):
     def test_compare_sets_a_run_of_bench_against_an_export(self):
         cache, before, after = (self.folder / name for name in ("swept.db", "exported.json", "run.json"))
         on_ops = ["--ops", OPS, "--cache", cache]
-        program("sweep", "shift", "rows=2", "cols=33", "--device", "cpu", "--config", "rowwise{variant=0,width=32}", "--budget-ms", "5",
+        program("sweep", "shift", "rows=2", "cols=33", "--device", "cpu", "--config", "rowwise{variant=0,width=32}",
+                "--budget-ms", "5",
                 "--no-ceilings", *on_ops)
         program("export", "--google-benchmark", before, "shift", *on_ops)
         program("bench", "shift", "--device", "cpu", "--benchmark_min_time=0.002", f"--benchmark_out={after}", *on_ops)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device headers on a GPU and on the emulator: the same source with the same input must give the same bits. What the
-// two may differ in (the last bits of approximations, the order of sums) is kept out by exact values, or rounded away.
+// The device headers on a GPU and on the emulator: the same source with the same input must give the same bits. What
+// the two may differ in (the last bits of approximations, the order of sums) is kept out by exact values, or rounded
+// away.
 #include "tests/gpu/device_functions.hpp"
 
 namespace tilewright::test {

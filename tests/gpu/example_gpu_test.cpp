@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/examples/center on a GPU: what a user's op may be made of, tensor map, cluster, counter and dependent kernel, computes
-// what is right when it is tuned and when it is served.
+// docs/examples/center on a GPU: what a user's op may be made of, tensor map, cluster, counter and dependent kernel,
+// computes what is right when it is tuned and when it is served.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,8 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
     const cuda::Address x = memory.address() + shift;
     driver.call("copying", driver.table().memcpy_htod, x, static_cast<const void*>(values.data()),
                 count * sizeof(float));
-    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null stream.
+    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null
+    // stream.
     driver.call("waiting for the copy", driver.table().ctx_synchronize);
     launch(reinterpret_cast<float*>(x));
     stream.synchronize("a test");

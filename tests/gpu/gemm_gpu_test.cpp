@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm's wgmma kernels on a GPU, by the launch library: parts of k and padded operands in workspaces of streams and graphs,
-// tensor maps, c in place.
+// gemm's wgmma kernels on a GPU, by the launch library: parts of k and padded operands in workspaces of streams and
+// graphs, tensor maps, c in place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,8 @@ class Matrix {
       narrow.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
     driver.call("copying", driver.table().memcpy_htod, buffer_.address(), static_cast<const void*>(narrow.data()),
                 buffer_.bytes());
-    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null stream.
+    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null
+    // stream.
     driver.call("waiting for the copy", driver.table().ctx_synchronize);
   }
   [[nodiscard]] void* get() const { return reinterpret_cast<void*>(buffer_.address()); }

@@ -52,7 +52,8 @@ class LaunchGpuTest : public ::testing::Test {
     cuda::Buffer buffer(*driver_, values.size() * sizeof(float), "a test");
     driver_->call("copying", driver_->table().memcpy_htod, buffer.address(), static_cast<const void*>(values.data()),
                   buffer.bytes());
-    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null stream.
+    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null
+    // stream.
     driver_->call("waiting for the copy", driver_->table().ctx_synchronize);
     return buffer;
   }

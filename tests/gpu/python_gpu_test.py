@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package with torch on a GPU: python3 python/python_gpu_test.py in a bundle. The cache is $TILEWRIGHT_CACHE, else the
-shipped winners, imported by the bundle's program. Without torch or a GPU every test is skipped, and says so. Of each op
-$TILEWRIGHT_DRAWN_SHAPES (40) drawn shapes are launched."""
+"""The Python package with torch on a GPU: python3 python/python_gpu_test.py in a bundle. The cache is
+$TILEWRIGHT_CACHE, else the shipped winners, imported by the bundle's program. Without torch or a GPU every test is
+skipped, and says so. Of each op $TILEWRIGHT_DRAWN_SHAPES (40) drawn shapes are launched."""
 import collections
 import dataclasses
 import functools
@@ -29,20 +29,23 @@ import tilewright
 EPS = 1e-6
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cache():
     if os.environ.get("TILEWRIGHT_CACHE"):
         return os.environ["TILEWRIGHT_CACHE"]
     bundle = pathlib.Path(tilewright.__file__).resolve().parents[2]
     program = os.environ.get("TILEWRIGHT_PROGRAM", bundle / "bin" / "tilewright")
-    winners = os.environ.get("TILEWRIGHT_WINNERS", bundle / "share" / "tilewright" / "kernels" / "winners" / "nvidia-h200.db")
+    winners = os.environ.get("TILEWRIGHT_WINNERS",
+                             bundle / "share" / "tilewright" / "kernels" / "winners" / "nvidia-h200.db")
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
     path = pathlib.Path(folder.name) / "cache.db"
     subprocess.run([program, "import", winners, "--cache", path], check=True, capture_output=True)
-    # Of strided rows none are shipped, of gemm no such product. Without NVRTC this fails, and the tests of them are skipped.
+    # Of strided rows none are shipped, of gemm no such product. Without NVRTC this fails, and the tests of them are
+    # skipped.
     for problem in (["softmax", "rows=256", "cols=1024", "pitch=strided"], ["gemm", "m=512", "n=512", "k=512"]):
-        subprocess.run([program, "sweep", *problem, "dtype=bf16", "--max-configs", "4", "--budget-ms", "5", "--no-ceilings",
+        subprocess.run([program, "sweep", *problem, "dtype=bf16", "--max-configs", "4", "--budget-ms", "5",
+                        "--no-ceilings",
                         "--quiet", "--cache", path], check=False, capture_output=True)
     return path
 
@@ -174,7 +177,8 @@ class Protocols(GpuTest):
     def test_array_interface_and_dlpack(self):
         class Interface:
             def __init__(self, tensor):
-                self.__cuda_array_interface__ = {"shape": tuple(tensor.shape), "typestr": "<V2", "strides": None, "version": 3,
+                self.__cuda_array_interface__ = {"shape": tuple(tensor.shape), "typestr": "<V2", "strides": None,
+                                                 "version": 3,
                                                  "data": (tensor.data_ptr(), False)}
 
         class Capsule:
@@ -222,13 +226,13 @@ class Cost(GpuTest):
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """An op as it is called at drawn shapes, and what it computes of its inputs in float64. The shortest and the longest that a
-    dim may be."""
+    """An op as it is called at drawn shapes, and what it computes of its inputs in float64. The shortest and the
+    longest that a dim may be."""
 
-    bounds: typing.Tuple[typing.Tuple[int, int], ...]
+    bounds: tuple[tuple[int, int], ...]
     inputs: typing.Callable
     expected: typing.Callable
-    scalars: typing.Tuple[float, ...] = ()
+    scalars: tuple[float, ...] = ()
     attributes: typing.Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -241,7 +245,8 @@ DRAWN = {
     "layernorm": Drawn(ROWS, lambda rows, cols: [(rows, cols), (cols,), (cols,)],
                        lambda x, weight, bias: functional.layer_norm(x, weight.shape, weight, bias, EPS), (EPS,)),
     "add_rmsnorm": Drawn(ROWS, lambda rows, cols: [(rows, cols), (rows, cols), (cols,)],
-                         lambda x, residual, weight: functional.rms_norm(x + residual, weight.shape, weight, EPS), (EPS,),
+                         lambda x, residual, weight: functional.rms_norm(x + residual, weight.shape, weight, EPS),
+                         (EPS,),
                          {"store": "no"}),
     "swiglu": Drawn(ROWS, lambda rows, cols: [(rows, cols), (rows, cols)], lambda gate, up: functional.silu(gate) * up,
                     attributes={"layout": "split"}),
@@ -345,7 +350,8 @@ class DrawnShapesCompiled(DrawnShapes):
         print(f"(compiled: {len(compiled)})", end=" ")
 
     def wait_for_compiler(self, op, shapes):
-        """Those that a config serves which was compiled for them, once nothing is wanted any more or the time is over."""
+        """Those that a config serves which was compiled for them, once nothing is wanted any more or the time is
+        over."""
         deadline = time.monotonic() + self.SECONDS
         while True:
             found = {shape: op.match(*shape).json for shape in shapes}

@@ -35,8 +35,8 @@ struct Box {
     map.swizzle = swizzle;
     return {tensor, map};
   }
-  /// Where shared memory has the word of a box's row and column: its 16-byte units are exchanged within 8 rows of 128 bytes,
-  /// or within 8 of 64.
+  /// Where shared memory has the word of a box's row and column: its 16-byte units are exchanged within 8 rows of 128
+  /// bytes, or within 8 of 64.
   [[nodiscard]] std::size_t place(unsigned row, unsigned column) const {
     const unsigned exchange = swizzle == 128 ? row % 8 : swizzle == 64 ? row / 2 % 4 : 0;
     return row * columns + ((column / 4) ^ exchange) * 4 + column % 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/device/ptx/wgmma.cuh on a GPU: tiles that ordinary stores lay out as it says, against sums in fp64. The elements are
-// small integers, so that there is one right answer.
+// kernels/device/ptx/wgmma.cuh on a GPU: tiles that ordinary stores lay out as it says, against sums in fp64. The
+// elements are small integers, so that there is one right answer.
 #include <bit>
 
 #include "tests/gpu/device_functions.hpp"
@@ -13,8 +13,9 @@ constexpr std::size_t kSteps = 6;   // one part and a half of 128 bytes
 constexpr std::size_t kWidths[] = {32, 64, 96, 128, 160, 192, 224, 256};
 constexpr std::size_t kWidest = 256;
 
-/// D = A B, then once more and added, so that twice the product is left, for each N of `widths`: a block each. `in` is A (kRows × k)
-/// and B (kWidest × k) as floats with k in their rows; the block's rows of `out` follow those of the blocks before.
+/// D = A B, then once more and added, so that twice the product is left, for each N of `widths`: a block each. `in` is
+/// A (kRows × k) and B (kWidest × k) as floats with k in their rows; the block's rows of `out` follow those of the
+/// blocks before.
 std::string products(const std::string& type, bool transposed_a, bool transposed_b,
                      const std::vector<std::size_t>& widths) {
   std::string calls;
@@ -35,8 +36,8 @@ constexpr int kStep = 32 / sizeof(T), kDepth = kSteps * kStep, kRowBytes = 128, 
 __device__ void put(float* to, float value) { *to = value; }
 __device__ void put(__half* to, float value) { *to = __float2half(value); }
 __device__ void put(__nv_bfloat16* to, float value) { *to = __float2bfloat16(value); }
-// Rows of 128 bytes, of k for one m (or n), or of m (or n) for one k; their 16-byte units are swizzled. Parts of them follow
-// each other.
+// Rows of 128 bytes, of k for one m (or n), or of m (or n) for one k; their 16-byte units are swizzled. Parts of them
+// follow each other.
 template <bool kTransposed> __device__ void fill(u8* tile, const float* values, int extent) {
   for (int i = threadIdx.x; i < extent * kDepth; i += blockDim.x) {
     const int outer = i / kDepth, k = i % kDepth;

@@ -26,14 +26,17 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def make(cls, name):
-        answer = subprocess.run([sys.executable, "-B", str(MAKE), LIBRARY, WINNERS, f"{cls.folder.name}/{name}"], capture_output=True,
+        answer = subprocess.run([sys.executable, "-B", str(MAKE), LIBRARY, WINNERS, f"{cls.folder.name}/{name}"],
+                                capture_output=True,
                                 text=True, check=True)
         return pathlib.Path(answer.stdout.strip())
 
     def run_python(self, site, code, *arguments):
         """Prints of a Python that sees no other packages and no variables of ours."""
-        return subprocess.run([sys.executable, "-B", "-I", "-c", f"import sys; sys.path.insert(0, {str(site)!r}); {code}", *arguments],
-                              env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True).stdout
+        return subprocess.run([sys.executable, "-B", "-I", "-c",
+                               f"import sys; sys.path.insert(0, {str(site)!r}); {code}", *arguments],
+                              env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+                              check=True).stdout
 
     def test_its_name_says_for_whom_it_is(self):
         self.assertRegex(self.path.name, r"\Atilewright-\d+\.\d+\.\d+-py3-none-manylinux_2_\d+_(x86_64|aarch64)\.whl\Z")
@@ -61,7 +64,8 @@ class Wheel(unittest.TestCase):
     def test_unpacked_it_serves_a_cache_and_opens_the_shipped_winners(self):
         site = pathlib.Path(self.folder.name) / "site"
         try:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--target",
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+                            "--no-compile", "--target",
                             str(site), str(self.path)], capture_output=True, check=True)
         except subprocess.CalledProcessError:  # there is no pip, or none for this target
             with zipfile.ZipFile(self.path) as wheel:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example applications as they are built and installed: programs of their own that link libtilewright.so, run with the
-// recording driver against a cache of the real softmax definition. On a GPU, tests/gpu checks what they compute.
+// The example applications as they are built and installed: programs of their own that link libtilewright.so, run with
+// the recording driver against a cache of the real softmax definition. On a GPU, tests/gpu checks what they compute.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

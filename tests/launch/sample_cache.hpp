@@ -49,8 +49,8 @@ class SampleCache {
   /// `reduce`, with a base that serves every shape.
   void add_reduce();
 
-  /// `scale` with `count` winners of as many shapes (rows 8·i, cols 64), a base, and for every hundredth shape a binary of
-  /// `bytes`: `read`, which a driver reads, and other bytes behind it.
+  /// `scale` with `count` winners of as many shapes (rows 8·i, cols 64), a base, and for every hundredth shape a binary
+  /// of `bytes`: `read`, which a driver reads, and other bytes behind it.
   void add_many(int count, std::size_t bytes, const std::vector<std::byte>& read = scale_binary(),
                 const DeviceFacts& device = recording_device());
 

@@ -23,7 +23,8 @@ namespace tilewright::testing {
 [[nodiscard]] std::vector<std::byte> scale_binary();
 [[nodiscard]] std::vector<KernelFacts> scale_kernels();
 
-/// `strided`: scale with an attribute for rows that lie apart; its kernels take (x, y, factor, rows, cols, x_pitch, y_pitch).
+/// `strided`: scale with an attribute for rows that lie apart; its kernels take (x, y, factor, rows, cols, x_pitch,
+/// y_pitch).
 [[nodiscard]] OpInterface strided_interface();
 [[nodiscard]] ImplementationRecipe strided_wide();
 [[nodiscard]] ImplementationRecipe strided_plain();

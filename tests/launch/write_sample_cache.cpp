@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // write_sample_cache FILE: a new cache with `scale`, `strided` and `reduce`, for tests that are no C++.
-// write_sample_cache FILE COUNT: a new cache with that many winners of `scale`, for tests that look at their own memory.
-// write_sample_cache FILE PROBLEM CONFIG: adds a winner of `scale` to such a cache, as a tuner in another process does.
+// write_sample_cache FILE COUNT: a new cache with that many winners of `scale`, for tests that look at their own
+// memory. write_sample_cache FILE PROBLEM CONFIG: adds a winner of `scale` to such a cache, as a tuner in another
+// process does.
 #include <filesystem>
 #include <iostream>
 #include <string>

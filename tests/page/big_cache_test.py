@@ -7,8 +7,8 @@ import make_big_cache
 from browser import BrowserTest
 from real_records import WINNERS, program
 
-# Of the processor, for all threads of the page's process: what depends little on what else runs. The view that a report opens
-# with has less than the others, which may be linked to.
+# Of the processor, for all threads of the page's process: what depends little on what else runs. The view that a report
+# opens with has less than the others, which may be linked to.
 MOST_SECONDS = 5
 MOST_SECONDS_OF_THE_FIRST = 3
 VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]
@@ -30,7 +30,8 @@ class BigCache(BrowserTest):
         """What the page's process took so far."""
         metrics = page.context.new_cdp_session(page)
         metrics.send("Performance.enable")
-        return next(one["value"] for one in metrics.send("Performance.getMetrics")["metrics"] if one["name"] == "ProcessTime")
+        return next(one["value"] for one in metrics.send("Performance.getMetrics")["metrics"]
+                    if one["name"] == "ProcessTime")
 
     def test_every_view_opens_in_time(self):
         print(f"\nwritten in {self.wrote_in:.2f} s: {self.told.strip()}")

@@ -51,7 +51,8 @@ class BrowserTest(unittest.TestCase):
         self.errors = []
         page.on("console", lambda message: message.type in ("error", "warning") and self.errors.append(message.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: request.url.startswith(("file:", "data:", "blob:")) or self.errors.append(request.url))
+        page.on("request", lambda request: request.url.startswith(("file:", "data:", "blob:"))
+                or self.errors.append(request.url))
         page.goto(f"file://{file}#{address}")
         page.wait_for_selector("main[data-ready]")
         return page

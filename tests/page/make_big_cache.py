@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a big cache: `make_big_cache.py SMALL BIG [WINNERS TRIALS]`.
 
-SMALL is a cache of this schema with softmax winners of a GPU (an import of tests/page/assets/h200_winners.db.zst). BIG is its copy with
-WINNERS (10000) problems of softmax in bf16 over a grid of rows and cols, and TRIALS (200000) trials of them: real configs,
-drawn times, one in forty failed, with rounds, a sweep that tells when it did what, and winners with evidence. The same each time.
+SMALL is a cache of this schema with softmax winners of a GPU (an import of tests/page/assets/h200_winners.db.zst). BIG
+is its copy with WINNERS (10000) problems of softmax in bf16 over a grid of rows and cols, and TRIALS (200000) trials of
+them: real configs, drawn times, one in forty failed, with rounds, a sweep that tells when it did what, and winners with
+evidence. The same each time.
 """
 import array
 import math
@@ -40,12 +41,15 @@ def fill(database, winners, trials):
     spec, = database.execute("SELECT min(id) FROM specs WHERE op = 'softmax' AND dtype = 'bf16'").fetchone()
     sample = dict(zip(columns(database, "trials"), database.execute(
         "SELECT t.* FROM trials t JOIN problems p ON p.id = t.problem WHERE p.spec = ? LIMIT 1", (spec,)).fetchone()))
-    configs = database.execute("SELECT c.id, max(t.build) FROM configs c JOIN trials t ON t.config = c.id JOIN problems p "
-                               "ON p.id = t.problem WHERE p.spec IN (SELECT id FROM specs WHERE op = 'softmax') GROUP BY c.id").fetchall()
-    sweep = database.execute("INSERT INTO sweeps (command, device, started_at, ended_at, outcome) VALUES (?, ?, ?, ?, 'done')",
+    configs = database.execute(
+        "SELECT c.id, max(t.build) FROM configs c JOIN trials t ON t.config = c.id JOIN problems p ON p.id = t.problem "
+        "WHERE p.spec IN (SELECT id FROM specs WHERE op = 'softmax') GROUP BY c.id").fetchall()
+    sweep = database.execute("INSERT INTO sweeps (command, device, started_at, ended_at, outcome) "
+                             "VALUES (?, ?, ?, ?, 'done')",
                              ("tilewright sweep softmax", sample["device"], STARTED, STARTED + 7200)).lastrowid
     taken = {row[0] for row in database.execute("SELECT dims FROM problems WHERE spec = ?", (spec,))}
-    shapes = [(rows, cols) for rows, cols in grid(winners + len(taken)) if f"rows={rows},cols={cols}" not in taken][:winners]
+    shapes = [(rows, cols) for rows,
+              cols in grid(winners + len(taken)) if f"rows={rows},cols={cols}" not in taken][:winners]
     problem = database.execute("SELECT max(id) FROM problems").fetchone()[0]
     trial = database.execute("SELECT max(id) FROM trials").fetchone()[0]
     began = STARTED * 1_000_000
@@ -63,10 +67,14 @@ def fill(database, winners, trials):
             median = None if failed else floor * (1 + draw.expovariate(3))
             status, reason = draw.choice(FAILURES) if failed else ("ok", "")
             began += 36_000 * 200_000 // trials
-            tables["trials"].append({**sample, "id": trial, "problem": problem, "config": config, "build": build, "sweep": sweep,
-                                     "status": status, "reason": reason, "measured_at": STARTED + 7200 * place // winners,
-                                     "median_ns": median, "low_ns": median and median * 0.997, "high_ns": median and median * 1.003,
-                                     "min_ns": median and median * 0.99, "look": "whole", "began_us": began, "set_up_us": 0,
+            tables["trials"].append({**sample, "id": trial, "problem": problem, "config": config, "build": build,
+                                     "sweep": sweep,
+                                     "status": status, "reason": reason,
+                                     "measured_at": STARTED + 7200 * place // winners,
+                                     "median_ns": median, "low_ns": median and median * 0.997,
+                                     "high_ns": median and median * 1.003,
+                                     "min_ns": median and median * 0.99, "look": "whole", "began_us": began,
+                                     "set_up_us": 0,
                                      "verify_us": 900, "measure_us": 0 if failed else 12_000})
             if failed:
                 continue
@@ -74,9 +82,12 @@ def fill(database, winners, trials):
             if best is None or median < best[1]:
                 best = (trial, median)
         for role in ("best", "base"):
-            tables["winners"].append({"problem": problem, "device": sample["device"], "mode": sample["mode"], "role": role,
-                                      "position": 0, "spec": spec, "trial": best[0], "runner_up": None, "runner_up_ratio": None,
-                                      "base_ns": best[1] * 2, "configs_considered": count, "configs_failed": 0, "strategy": "race"})
+            tables["winners"].append({"problem": problem, "device": sample["device"], "mode": sample["mode"],
+                                      "role": role,
+                                      "position": 0, "spec": spec, "trial": best[0], "runner_up": None,
+                                      "runner_up_ratio": None,
+                                      "base_ns": best[1] * 2, "configs_considered": count, "configs_failed": 0,
+                                      "strategy": "race"})
     for table, rows in tables.items():
         insert(database, table, rows)
 

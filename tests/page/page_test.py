@@ -3,9 +3,11 @@
 import contextlib
 import hashlib
 import json
+import pathlib
 import re
 import shutil
 import sqlite3
+import tempfile
 import unittest
 import urllib.parse
 
@@ -17,10 +19,25 @@ LIBRARY_HASH = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf
 
 
 class Library(unittest.TestCase):
-    def test_the_charting_library_is_the_published_file(self):
-        file = ROOT / "tuner/report/page/library/echarts.min.js"
-        self.assertEqual(hashlib.sha256(file.read_bytes()).hexdigest(), LIBRARY_HASH)
-        self.assertIn(LIBRARY_HASH, (file.parent / "README.md").read_text())
+    @classmethod
+    def setUpClass(cls):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tilewright-library-"))
+        cls.addClassCleanup(shutil.rmtree, folder)
+        write_real_cache(folder / "cache.db")
+        program("report", "--cache", folder / "cache.db", "-o", folder / "report.html")
+        cls.page = (folder / "report.html").read_text(encoding="utf-8")
+
+    def test_the_charting_library_in_the_page_is_the_published_file(self):
+        library = self.page.split("<script>\n", 1)[1].split("\n</script>", 1)[0]
+        self.assertEqual(hashlib.sha256(library.encode()).hexdigest(), LIBRARY_HASH)
+        self.assertIn(LIBRARY_HASH, (ROOT / "tuner/report/CMakeLists.txt").read_text(encoding="utf-8"))
+
+    def test_its_notice_and_licences_are_in_the_page(self):
+        before = self.page.split("<script>\n", 1)[0]
+        for file in (ROOT / "tuner/report/page/library/NOTICE", ROOT / "LICENSE"):
+            self.assertIn(file.read_text(encoding="utf-8"), before)
+        for holder in ("The Apache Software Foundation", "Baidu Inc.", "Mike Bostock"):
+            self.assertIn(holder, before)
 
 
 class Page(BrowserTest):
@@ -92,7 +109,8 @@ class Page(BrowserTest):
         page = self.open(self.report, "view=heat&op=softmax&dtype=bf16")
         page.select_option("select[name=figure]", "parameter.num_warps")
         page.wait_for_function("location.hash.includes('parameter.num_warps')")
-        pieces = page.evaluate("document.querySelector('.chart').chart.getOption().visualMap[0].pieces.map((p) => p.label)")
+        pieces = page.evaluate(
+            "document.querySelector('.chart').chart.getOption().visualMap[0].pieces.map((p) => p.label)")
         self.assertGreater(len(pieces), 1)
         self.assertTrue(all(re.fullmatch(r"\d+", piece) for piece in pieces), pieces)
 
@@ -105,11 +123,13 @@ class Page(BrowserTest):
             shown = page.evaluate("""() => { const state = stateFor(effectsView);
                 const {best, byImplementation} = timesByImplementation(state);
                 return effectLines(byImplementation.get(state.implementation), best)
-                    .filter((line) => line.parameter === 'stages').map((line) => [line.value, line.count, line.problems, line.cost]); }""")
+                    .filter((line) => line.parameter === 'stages')
+                    .map((line) => [line.value, line.count, line.problems, line.cost]); }""")
             expected = [row for row in rows if row["implementation"] == implementation]
             if len(expected) < 2:
                 continue  # The page has no line of a parameter with one value.
-            self.assertEqual([line[:3] for line in shown], [[row["value"], row["configs"], row["problems"]] for row in expected])
+            self.assertEqual([line[:3] for line in shown],
+                             [[row["value"], row["configs"], row["problems"]] for row in expected])
             for line, row in zip(shown, expected):
                 self.assertAlmostEqual(line[3], row["best_ratio"], places=5)
 
@@ -212,7 +232,8 @@ class Page(BrowserTest):
         with contextlib.closing(sqlite3.connect(cache)) as database, database:
             database.execute("UPDATE trials SET reason = ? || reason WHERE reason <> ''", (mark,))
             database.execute("UPDATE sweeps SET command = ? || command", (mark,))
-            database.execute("UPDATE devices SET facts = json_set(facts, '$.name', ? || json_extract(facts, '$.name'))", (mark,))
+            database.execute("UPDATE devices SET facts = json_set(facts, '$.name', ? || json_extract(facts, '$.name'))",
+                             (mark,))
         program("report", "--cache", cache, "-o", report)
         shown = {}
         for view in VIEWS:
@@ -240,7 +261,8 @@ class RealTimeline(BrowserTest):
         page = self.open(report, "view=timeline")
         names = page.evaluate("() => lanesOf(0).map((lane) => lane.name)")
         self.assertIn("H200", names[0])
-        self.assertEqual(sorted(names[1:], key=lambda name: int(name.split()[1])), [f"compiler {n}" for n in range(1, 17)])
+        self.assertEqual(sorted(names[1:], key=lambda name: int(name.split()[1])),
+                         [f"compiler {n}" for n in range(1, 17)])
         page.locator("summary").first.click()
         busy = page.locator("table", has_text="pieces of work").locator("tbody tr").first.inner_text()
         share = float(re.search(r"([\d.]+) %", busy).group(1))
@@ -255,8 +277,10 @@ class Timeline(BrowserTest):
     def setUpClass(cls):
         super().setUpClass()
         cache = cls.folder / "cache.db"
-        program("sweep", "softmax", "--dtype", "f32", "--shapes", "rows=2,3 cols=64", "--device", "cpu", "--strategy", "exhaustive",
-                "--max-configs", "4", "--budget-ms", "1", "--jobs", "2", "--no-ceilings", "--no-prune", "--cache", cache)
+        program("sweep", "softmax", "--dtype", "f32", "--shapes", "rows=2,3 cols=64", "--device", "cpu", "--strategy",
+                "exhaustive",
+                "--max-configs", "4", "--budget-ms", "1", "--jobs", "2", "--no-ceilings", "--no-prune", "--cache",
+                cache)
         cls.report = cls.folder / "report.html"
         program("report", "--cache", cache, "-o", cls.report)
 
@@ -301,7 +325,8 @@ class Timeline(BrowserTest):
         holder.scroll_into_view_if_needed()
         place = holder.evaluate("""(holder) => {
             const bars = holder.chart.getOption().series.find((series) => series.id === 'measure').data;
-            const [lane, from, to] = bars.reduce((a, b) => (b.value[2] - b.value[1] > a.value[2] - a.value[1] ? b : a)).value;
+            const span = (bar) => bar.value[2] - bar.value[1];
+            const [lane, from, to] = bars.reduce((a, b) => (span(b) > span(a) ? b : a)).value;
             return holder.chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [(from + to) / 2, lane]); }""")
         tip = self.tip(page, holder, place)
         self.assertRegex(tip, r"measure, [\d.]+ [µm]?s")
@@ -313,7 +338,9 @@ class Timeline(BrowserTest):
         page.select_option("select[name=stretch]", index=2)
         page.wait_for_function("location.hash.includes('stretch=')")
         page.wait_for_selector("main[data-ready=timeline]")
-        zoom = page.evaluate("(() => { const zoom = document.querySelector('.chart').chart.getOption().dataZoom[0]; return [zoom.startValue, zoom.endValue]; })()")
+        zoom = page.evaluate("""(() => {
+            const zoom = document.querySelector('.chart').chart.getOption().dataZoom[0];
+            return [zoom.startValue, zoom.endValue]; })()""")
         whole = page.evaluate("workEnd(lanesOf(0))")
         self.assertGreater(zoom[0], 0)
         self.assertLessEqual(zoom[1], whole)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products under the roof of tensor cores: real records of an H200 with the ceilings that they lack, without a rate of tensor cores and
-with one."""
+"""Products under the roof of tensor cores: real records of an H200 with the ceilings that they lack, without a rate of
+tensor cores and with one."""
 import json
 import sqlite3
 import unittest
@@ -33,7 +33,8 @@ def put_rate(cache):
     with database:
         database.execute(
             "INSERT INTO compute_rates (device, unit, flops_per_second, config, gpu_uuid, measured_at) "
-            "SELECT device, 'tensor_bf16', ?, 'warpgroup{warpgroups=1,block_n=256}', gpu_uuid, measured_at FROM compute_rates",
+            "SELECT device, 'tensor_bf16', ?, 'warpgroup{warpgroups=1,block_n=256}', gpu_uuid, measured_at "
+            "FROM compute_rates",
             (RATE,))
     database.close()
 
@@ -54,7 +55,8 @@ class Roofline(BrowserTest):
             program("report", "--cache", cache, "-o", cls.pages[name])
 
     def legend(self, page):
-        return page.evaluate("() => document.querySelector('.chart').chart.getOption().legend[0].data.map((item) => item.name)")
+        return page.evaluate(
+            "() => document.querySelector('.chart').chart.getOption().legend[0].data.map((item) => item.name)")
 
     def test_a_product_has_its_share_of_the_rate_of_tensor_cores_and_none_where_that_is_not_known(self):
         by_key = {row["shape_key"]: row for row in self.rows["old"]}
@@ -83,7 +85,8 @@ class Roofline(BrowserTest):
         page = self.open(self.pages["new"], "view=roofline&dtype=bf16")
         self.assertEqual(sum("compute: " in name for name in self.legend(page)), 2)
         memory, fp32, tensor = page.evaluate(
-            "() => document.querySelector('.chart').chart.getOption().series.filter((one) => one.type === 'line').map((one) => one.data)")
+            """() => document.querySelector('.chart').chart.getOption().series
+                .filter((one) => one.type === 'line').map((one) => one.data)""")
         self.assertAlmostEqual(tensor[0][1], RATE / 1e9)
         self.assertAlmostEqual(memory[1][0], tensor[0][0])
         self.assertAlmostEqual(memory[1][1] / tensor[0][1], 1)

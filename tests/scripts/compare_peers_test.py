@@ -10,7 +10,6 @@ import tempfile
 import unittest
 
 import compare_peers
-
 from peers import warm
 
 SCRIPTS = pathlib.Path(compare_peers.__file__).parent
@@ -39,8 +38,10 @@ class CommandLine(unittest.TestCase):
     def test_names_mistakes(self):
         for words, expected in ((["--dtype", "f8"], "f8"), (["--shapes", "7"], "ROWSxCOLS"), (["--only", "("], "error"),
                                 (["--rounds", "0"], "1 or more"), (["--warm-worker", "4/4"], "N-1"),
-                                (["--share", "x"], "I/N"), (["--op", "gem"], "and gemm"), (["--peers", "cudnn"], "cublaslt"),
-                                (["--sets", "plain"], "--op gemm"), (["--op", "softmax", "--regime", "burst"], "--op gemm"),
+                                (["--share", "x"], "I/N"), (["--op", "gem"], "and gemm"),
+                                (["--peers", "cudnn"], "cublaslt"),
+                                (["--sets", "plain"], "--op gemm"),
+                                (["--op", "softmax", "--regime", "burst"], "--op gemm"),
                                 (["--op", "gemm", "--sets", "all"], "layouts"),
                                 (["--op", "gemm", "--shapes", "7x5"], "MxNxK")):
             code, text = refusal(*words)
@@ -110,7 +111,8 @@ class Sources(unittest.TestCase):
             compile(path.read_text(encoding="utf-8"), str(path), "exec")
 
     def test_help_needs_nothing_installed(self):
-        done = subprocess.run([sys.executable, "-E", "-S", str(SCRIPTS / "compare_peers.py"), "--help"], capture_output=True,
+        done = subprocess.run([sys.executable, "-E", "-S", str(SCRIPTS / "compare_peers.py"), "--help"],
+                              capture_output=True,
                               text=True, env={})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("--resume", done.stdout)

@@ -21,8 +21,10 @@ def program(folder, text):
 class TilewrightTurn(unittest.TestCase):
     def test_counts_from_the_open_device_to_the_committed_winner(self):
         with tempfile.TemporaryDirectory() as folder:
-            file = program(folder, "echo device: cuda:0 >&2; echo '[ 0.1 s] 1/1 softmax: 6 configs, 0 known' >&2; sleep 0.2\n"
-                                   "echo '[ 0.3 s] 1/1 softmax: 9 us onchip{}' >&2; sleep 0.2; echo 1 problem in 0.3 s >&2\n")
+            file = program(folder,
+                           "echo device: cuda:0 >&2; echo '[ 0.1 s] 1/1 softmax: 6 configs, 0 known' >&2; sleep 0.2\n"
+                           "echo '[ 0.3 s] 1/1 softmax: 9 us onchip{}' >&2; sleep 0.2\n"
+                           "echo 1 problem in 0.3 s >&2\n")
             turn = compare_tuners.tilewright_turn(file, "softmax", folder, [])
         self.assertGreater(turn["seconds"], 0.19)
         self.assertGreater(turn["whole_process_s"], turn["seconds"] + 0.19)

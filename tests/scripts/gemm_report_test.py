@@ -18,7 +18,8 @@ def result(dims=(4096, 4096, 4096), ratios=None, dtype="bf16", regime="burst", c
     arms = {name: arm(2000 * ratio, ratio) for name, ratio in ratios.items()}
     arms["tilewright"] = arm(2000, 1.0)
     errors = {"rms": 1e-3, "largest": 0.01, "largest_ulp": 0.6, "ulp_there": 0.004, "wrong": 0}
-    base = {"cell": cell.name, "op": "gemm", "attributes": dict(cell.attributes), "dtype": dtype, **cell.facts(), "regime": regime,
+    base = {"cell": cell.name, "op": "gemm", "attributes": dict(cell.attributes), "dtype": dtype, **cell.facts(),
+            "regime": regime,
             "commit": "abc", "gpu": "H999", "arms": arms, "skipped": {},
             "served": {"fit": "exact", "config": "wgmma{block_m=128}"},
             "device": {"sm_mhz": {"median": 1755.0}, "watts": {"median": 612.4}},
@@ -80,7 +81,8 @@ class Rendering(unittest.TestCase):
             self.assertIn("68719.5", text)
             self.assertNotIn("ceiling", text)
         parsed = json.loads(report.render(results, "json"))
-        self.assertEqual({regime: part["cells"] for regime, part in parsed["gemm"].items()}, {"burst": 2, "sustained": 1})
+        self.assertEqual({regime: part["cells"] for regime, part in parsed["gemm"].items()},
+                         {"burst": 2, "sustained": 1})
         self.assertNotIn("summary", parsed)
 
     def test_says_bandwidth_of_few_rows_alone(self):

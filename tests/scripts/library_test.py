@@ -15,8 +15,10 @@ class Library(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.cache = pathlib.Path(cls.folder.name) / "cache.db"
-        subprocess.run([os.environ["TILEWRIGHT_TEST_PROGRAM"], "sweep", "copy", "n=1000,2000", "reads=2", "--device", "cpu",
-                        "--max-configs", "1", "--budget-ms", "1", "--no-ceilings", "--quiet", "--cache", str(cls.cache)],
+        subprocess.run([os.environ["TILEWRIGHT_TEST_PROGRAM"], "sweep", "copy", "n=1000,2000", "reads=2", "--device",
+                        "cpu",
+                        "--max-configs", "1", "--budget-ms", "1", "--no-ceilings", "--quiet", "--cache",
+                        str(cls.cache)],
                        check=True, capture_output=True)
         cls.launcher = library.Launcher(os.environ["TILEWRIGHT_TEST_LIBRARY"], cls.cache, "cpu")
 

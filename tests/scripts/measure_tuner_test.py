@@ -29,7 +29,8 @@ class Experiments(unittest.TestCase):
     def test_run_by_one_command_and_write_their_figures(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "figures.json"
-            code, table, said = run("all", "--program", PROGRAM, *TINY, "--repetitions", "2", "--keep", f"{folder}/caches", "--out", str(out))
+            code, table, said = run("all", "--program", PROGRAM, *TINY, "--repetitions", "2", "--keep",
+                                    f"{folder}/caches", "--out", str(out))
             self.assertEqual(code, 0, said)
             figures = json.loads(out.read_text(encoding="utf-8"))
             self.assertTrue((pathlib.Path(folder) / "caches/first.db").exists())
@@ -89,7 +90,8 @@ class Failures(unittest.TestCase):
 class ProblemWords(unittest.TestCase):
     def test_are_those_that_the_program_takes(self):
         row = {"shape_key": "gemm[dtype=bf16,layout=nt,pitch=dense]{m=1,n=2,k=3}"}
-        self.assertEqual(measure_tuner.problem_words("gemm", row), ["gemm", "dtype=bf16", "layout=nt", "m=1", "n=2", "k=3"])
+        self.assertEqual(measure_tuner.problem_words("gemm", row),
+                         ["gemm", "dtype=bf16", "layout=nt", "m=1", "n=2", "k=3"])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ class Readings:
 
 class Probe(unittest.TestCase):
     def test_says_medians_and_how_often_the_power_limit_was_active(self):
-        sampled = probe.Probe(Readings((1980, 500.0, False), (1755, 690.0, True), (1800, 600.0, True), (None, None, None)))
+        sampled = probe.Probe(Readings((1980, 500.0, False), (1755, 690.0, True), (1800, 600.0, True),
+                                       (None, None, None)))
         for _ in range(4):
             sampled.sample()
         result = sampled.result()

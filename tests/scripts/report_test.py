@@ -50,7 +50,8 @@ class AccuracyFaults(unittest.TestCase):
         self.assertEqual(report.accuracy_faults(result()), [])
 
     def test_name_what_is_worse(self):
-        for change, words in (({"rms": 1.06e-3}, "rms"), ({"largest": 0.0141}, "largest"), ({"wrong": 2}, "no numbers")):
+        for change, words in (({"rms": 1.06e-3}, "rms"), ({"largest": 0.0141}, "largest"),
+                              ({"wrong": 2}, "no numbers")):
             worse = result()
             worse["accuracy"]["ours"]["y"].update(change)
             self.assertIn(words, report.accuracy_faults(worse)[0])

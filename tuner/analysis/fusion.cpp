@@ -27,8 +27,8 @@ struct Ceilings {
   /// In fp32.
   std::optional<ComputeRate> rate;
 
-  /// Moving the bytes of a line, by the measured copy of the nearest size among those that read and write in its ratio, or
-  /// among all where none does.
+  /// Moving the bytes of a line, by the measured copy of the nearest size among those that read and write in its ratio,
+  /// or among all where none does.
   [[nodiscard]] std::optional<double> moving_ns(const FusionLine& line) const {
     const Ceiling* nearest = nullptr;
     const std::int64_t bytes = line.bytes;
@@ -72,8 +72,8 @@ void look_up(FusionLine& line, const Store& store, const OpDefinition& definitio
   if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
 }
 
-/// What computing takes at least, by the rate; what a step that is faster than fp32 was measured to take where tensor cores'
-/// rate is not known.
+/// What computing takes at least, by the rate; what a step that is faster than fp32 was measured to take where tensor
+/// cores' rate is not known.
 std::optional<double> computing_of(const FusionLine& line, const Ceilings& ceilings) {
   const auto by_rate = ceilings.computing_ns(line);
   const Timing* timing = timing_of(line);

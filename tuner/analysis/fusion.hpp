@@ -9,8 +9,8 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/definition/catalogue.hpp"
 
-/// The accounting behind a fused op: what its unfused chain would move and take, what it does itself, and whether fusing
-/// pays, with reasons (docs/fusion.md). Reads the cache; measures nothing.
+/// The accounting behind a fused op: what its unfused chain would move and take, what it does itself, and whether
+/// fusing pays, with reasons (docs/fusion.md). Reads the cache; measures nothing.
 namespace tilewright {
 
 /// Fused it should move this much less before it is worth the work.
@@ -72,8 +72,8 @@ struct FusionAccount {
   [[nodiscard]] bool worth_it() const;
 };
 
-/// The account of a problem on a device. Throws UsageError when the definition has no [fusion], or no two steps for this
-/// problem; DefinitionError as unfused_steps.
+/// The account of a problem on a device. Throws UsageError when the definition has no [fusion], or no two steps for
+/// this problem; DefinitionError as unfused_steps.
 [[nodiscard]] FusionAccount fusion_account(const Store* store, Catalogue& catalogue, const OpDefinition& fused,
                                            const Problem& problem, const std::optional<DeviceFacts>& device,
                                            MeasureMode mode);

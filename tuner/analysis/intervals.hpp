@@ -9,8 +9,8 @@ namespace tilewright {
 /// A trial with a time.
 [[nodiscard]] bool timed(const Trial& trial) noexcept;
 
-/// The interval in which a config's time is taken to lie: its 95 % interval, widened by what such intervals do not hold: two
-/// rounds have none, and looks at different moments differ by the clock's drift.
+/// The interval in which a config's time is taken to lie: its 95 % interval, widened by what such intervals do not
+/// hold: two rounds have none, and looks at different moments differ by the clock's drift.
 struct Likely {
   double low_ns = 0;
   double high_ns = 0;

@@ -11,8 +11,9 @@
 #include "cache/store/store.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// Where a time stands under what was measured of the device: how much is moved and computed, what that is bound by, and
-/// which share of the ceiling it reaches (docs/measuring.md). Values; pure but for `roofline_of`, which reads the cache.
+/// Where a time stands under what was measured of the device: how much is moved and computed, what that is bound by,
+/// and which share of the ceiling it reaches (docs/measuring.md). Values; pure but for `roofline_of`, which reads the
+/// cache.
 namespace tilewright {
 
 /// Of a problem on a device; nothing where it is not known.

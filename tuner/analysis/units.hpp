@@ -28,7 +28,8 @@ namespace tilewright {
 /// "1 step", "5 steps".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 
-/// Columns of a terminal that UTF-8 text takes: two for each East Asian wide character and pictograph, none for combining marks.
+/// Columns of a terminal that UTF-8 text takes: two for each East Asian wide character and pictograph, none for
+/// combining marks.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
 
 }  // namespace tilewright

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Google Benchmark in front of `tilewright bench`, which starts this program and answers its questions: it names benchmarks and
-// times them, this one chooses how often, and reports. Started by hand it has nothing to ask.
+// Google Benchmark in front of `tilewright bench`, which starts this program and answers its questions: it names
+// benchmarks and times them, this one chooses how often, and reports. Started by hand it has nothing to ask.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -37,7 +37,8 @@ std::string flag(const std::vector<std::string>& words, const std::string& name)
   return value != nullptr ? value : "";
 }
 
-/// Asks for as many rounds as make the iterations, and tells their times. `launches` of a round are kept from call to call.
+/// Asks for as many rounds as make the iterations, and tells their times. `launches` of a round are kept from call to
+/// call.
 void run(benchmark::State& state, const Channel& parent, std::size_t index, const std::string& label,
          benchmark::IterationCount& launches) {
   state.SetLabel(label);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-/// Google Benchmark's reporters, told what is true of times that were measured elsewhere. The processor's time is that of the
-/// program which only reports: in its place stands the device's, as in an export, so that compare.py sets like against like. And
-/// how Google Benchmark was built, which it warns of, plays no part in them.
+/// Google Benchmark's reporters, told what is true of times that were measured elsewhere. The processor's time is that
+/// of the program which only reports: in its place stands the device's, as in an export, so that compare.py sets like
+/// against like. And how Google Benchmark was built, which it warns of, plays no part in them.
 namespace tilewright {
 
 class DeviceTimes : public benchmark::BenchmarkReporter {

@@ -14,8 +14,8 @@ namespace tilewright::cli {
 
 class Arguments {
  public:
-  /// Throws UsageError for an option that the verb does not have, or a word that it does not take (with the nearest right one),
-  /// one without its value, or one given twice that may not be.
+  /// Throws UsageError for an option that the verb does not have, or a word that it does not take (with the nearest
+  /// right one), one without its value, or one given twice that may not be.
   Arguments(const Verb& verb, const std::vector<std::string>& words);
 
   [[nodiscard]] const Verb& verb() const noexcept { return *verb_; }

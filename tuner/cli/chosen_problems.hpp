@@ -10,7 +10,8 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
 
-/// Which problems `verify` and `bench` are about: one that is named whole, tuned or not, or those that a cache has winners of.
+/// Which problems `verify` and `bench` are about: one that is named whole, tuned or not, or those that a cache has
+/// winners of.
 namespace tilewright::cli {
 
 struct ChosenProblem {
@@ -21,10 +22,10 @@ struct ChosenProblem {
   std::optional<WinnerRow> winner;
 };
 
-/// By the words OP [NAME=VALUES...]: where all dims are named, each with one value, that problem; else the problems of the
-/// op's winners of this device and mode that have one of the values of each name. Without words, of all ops. `cache` may be
-/// null: then the problem must be named. What is left out, and why, is added to `notes`. Throws UsageError for what cannot be
-/// read, Error where no winner fits.
+/// By the words OP [NAME=VALUES...]: where all dims are named, each with one value, that problem; else the problems of
+/// the op's winners of this device and mode that have one of the values of each name. Without words, of all ops.
+/// `cache` may be null: then the problem must be named. What is left out, and why, is added to `notes`. Throws
+/// UsageError for what cannot be read, Error where no winner fits.
 [[nodiscard]] std::vector<ChosenProblem> choose_problems(const Arguments& arguments, Catalogue& catalogue,
                                                          const Store* cache, const DeviceFacts& device,
                                                          MeasureMode mode, std::vector<std::string>& notes);

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-/// What may be typed next on a command line, by the verbs' own tables and by what is on the machine: ops, their dims, types
-/// and attributes, devices of the cache. Shells ask for it with each press of Tab (completion_verb.cpp), so nothing here opens
-/// a device, and nothing fails: what cannot be read offers nothing.
+/// What may be typed next on a command line, by the verbs' own tables and by what is on the machine: ops, their dims,
+/// types and attributes, devices of the cache. Shells ask for it with each press of Tab (completion_verb.cpp), so
+/// nothing here opens a device, and nothing fails: what cannot be read offers nothing.
 namespace tilewright::cli {
 
 /// The first word that a shell's script asks with; it is no verb.
@@ -30,8 +30,8 @@ struct Completion {
 /// `words` stand behind the program's name; the last of them is being typed, and may be empty.
 [[nodiscard]] Completion complete(const std::vector<std::string>& words);
 
-/// What a shell's script reads: "files", "folders" or "words", and " unfinished" where it is; then a line for each offer, with a
-/// tab before what it says.
+/// What a shell's script reads: "files", "folders" or "words", and " unfinished" where it is; then a line for each
+/// offer, with a tab before what it says.
 [[nodiscard]] std::string completion_text(const Completion& completion);
 
 }  // namespace tilewright::cli

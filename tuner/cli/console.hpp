@@ -10,8 +10,8 @@
 #include "tuner/cli/live_block.hpp"
 #include "tuner/report/table.hpp"
 
-/// Where a verb prints: results on stdout, progress and everything else on stderr, as text for people or as one JSON object a
-/// line (docs/progress.md). One a process, used by any thread.
+/// Where a verb prints: results on stdout, progress and everything else on stderr, as text for people or as one JSON
+/// object a line (docs/progress.md). One a process, used by any thread.
 namespace tilewright::cli {
 
 class Console {
@@ -31,8 +31,8 @@ class Console {
   /// Where the log is JSON: an object, the "event" of which says what it is; the time is added.
   void log(const nlohmann::ordered_json& event);
 
-  /// Lines below all else on a terminal, which the next take the place of; what is said meanwhile stands above them. Nothing is
-  /// drawn while the program is in the background.
+  /// Lines below all else on a terminal, which the next take the place of; what is said meanwhile stands above them.
+  /// Nothing is drawn while the program is in the background.
   void show_live(const std::vector<std::string>& lines);
   void clear_live();
   [[nodiscard]] bool live_possible() const noexcept;

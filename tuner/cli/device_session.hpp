@@ -17,8 +17,8 @@
 #include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/trials.hpp"
 
-/// A device on which configs are run outside of a sweep: what `verify`, `bench` and `regret --measure` need. Binaries that the
-/// cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
+/// A device on which configs are run outside of a sweep: what `verify`, `bench` and `regret --measure` need. Binaries
+/// that the cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
 namespace tilewright::cli {
 
 class DeviceSession {
@@ -44,8 +44,8 @@ class DeviceSession {
   /// Where binaries are looked for before they are compiled; must outlive this.
   void look_in(const Store& cache) noexcept { cache_ = &cache; }
 
-  /// Has a config compiled, and the reference of its problem, while other work goes on. Throws UsageError for a config that is
-  /// illegal for the problem on this device.
+  /// Has a config compiled, and the reference of its problem, while other work goes on. Throws UsageError for a config
+  /// that is illegal for the problem on this device.
   void request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate);
 
   /// A config with its binary.
@@ -59,8 +59,8 @@ class DeviceSession {
   [[nodiscard]] std::optional<Ready> ready(const OpDefinition& definition, const Problem& problem,
                                            const Candidate& candidate);
 
-  /// The problem, set up; null when interrupted. The one before is let go of. Throws DeviceError when it cannot be set up, Error
-  /// when its reference does not compile.
+  /// The problem, set up; null when interrupted. The one before is let go of. Throws DeviceError when it cannot be set
+  /// up, Error when its reference does not compile.
   [[nodiscard]] Trials* set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode);
 
   /// Keeps other tuners off the device from now on, as a sweep does.

@@ -19,8 +19,8 @@ namespace tilewright::cli {
 /// That the cache has none of `what` ("trial").
 [[nodiscard]] Error nothing_to_export(const Store& store, const char* what);
 
-/// Writes the trials, or of google-benchmark the winners, that `filter`, --dtype and --mode take, in the form of `option`. The
-/// table of what was done goes to standard output, or, where that is the file, a line to standard error.
+/// Writes the trials, or of google-benchmark the winners, that `filter`, --dtype and --mode take, in the form of
+/// `option`. The table of what was done goes to standard output, or, where that is the file, a line to standard error.
 ExitCode export_text(const Arguments& arguments, Console& console, const Store& store, const WinnerSelection& filter,
                      const std::string& option, const std::filesystem::path& file);
 

@@ -34,8 +34,8 @@ struct CacheFindings {
   bool sound = true;
 };
 
-/// The cache: whether it can be read, is whole, is safe to launch from and may be written, and whether it has winners of these
-/// devices that are not stale.
+/// The cache: whether it can be read, is whole, is safe to launch from and may be written, and whether it has winners
+/// of these devices that are not stale.
 [[nodiscard]] CacheFindings look_at_cache(const Arguments& arguments, const std::vector<Tunable>& devices);
 
 }  // namespace tilewright::cli

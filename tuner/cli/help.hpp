@@ -6,8 +6,8 @@
 
 #include "tuner/cli/verb.hpp"
 
-/// Help, made from the table of verbs: for a terminal, and as docs/cli.md, which holds the very same text. Man pages are made from
-/// the same values (man_page.hpp).
+/// Help, made from the table of verbs: for a terminal, and as docs/cli.md, which holds the very same text. Man pages
+/// are made from the same values (man_page.hpp).
 namespace tilewright::cli {
 
 /// `tilewright VERB --help`

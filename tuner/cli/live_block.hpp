@@ -7,14 +7,14 @@
 
 /// Some lines at the bottom of a terminal, rewritten in place. This makes the text to write and writes nothing.
 ///
-/// Each text is one frame: it begins and ends with the cursor in the terminal's last row, in the first column below the block,
-/// visible, and all settings as they were, so whatever ends the program between two frames leaves a terminal that needs no
-/// repair. Where the text above ends is what the terminal was last told to remember. Terminals that know synchronised updates
-/// show a frame at once; only lines that differ are written, so others hardly flicker either.
+/// Each text is one frame: it begins and ends with the cursor in the terminal's last row, in the first column below the
+/// block, visible, and all settings as they were, so whatever ends the program between two frames leaves a terminal
+/// that needs no repair. Where the text above ends is what the terminal was last told to remember. Terminals that know
+/// synchronised updates show a frame at once; only lines that differ are written, so others hardly flicker either.
 ///
-/// A terminal that gets another size breaks lines anew and moves rows out of sight, above its top, before anyone is told. As the
-/// cursor was in the last row, what became of the block is known: it is erased by rows, and what is out of sight is erased when
-/// a larger window brings it back.
+/// A terminal that gets another size breaks lines anew and moves rows out of sight, above its top, before anyone is
+/// told. As the cursor was in the last row, what became of the block is known: it is erased by rows, and what is out of
+/// sight is erased when a larger window brings it back.
 namespace tilewright::cli {
 
 struct TerminalSize {
@@ -26,7 +26,8 @@ struct TerminalSize {
 
 class LiveBlock {
  public:
-  /// The block shows `lines`, each cut to the width, no more than there are rows for. Empty when nothing is to be written.
+  /// The block shows `lines`, each cut to the width, no more than there are rows for. Empty when nothing is to be
+  /// written.
   [[nodiscard]] std::string draw(const std::vector<std::string>& lines, TerminalSize size);
   /// `text` (with its line ends) stands above the block for good.
   [[nodiscard]] std::string write_above(const std::string& text, TerminalSize size);

@@ -24,13 +24,13 @@ struct ProblemWords {
 /// The same of words that are left when a verb took its own; there is one at least.
 [[nodiscard]] ProblemWords read_problem_words(const std::vector<std::string>& words);
 
-/// The words of several ops: those behind the name of an op are of that op. Throws UsageError for what is neither, and for a
-/// NAME=VALUE that no op stands before. An op may stand there more than once.
+/// The words of several ops: those behind the name of an op are of that op. Throws UsageError for what is neither, and
+/// for a NAME=VALUE that no op stands before. An op may stand there more than once.
 [[nodiscard]] std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& words);
 
 /// Problems that agree with all that was said of them; what was not said may be anything. Values may be lists. A
-/// problem of an older interface that lacks a name agrees with nothing that is said of it. Throws UsageError for names and values
-/// that the op does not have, and for a name that is given twice.
+/// problem of an older interface that lacks a name agrees with nothing that is said of it. Throws UsageError for names
+/// and values that the op does not have, and for a name that is given twice.
 using WantedProblems = std::function<bool(const Problem&)>;
 [[nodiscard]] WantedProblems wanted_problems(const ProblemWords& words, const OpInterface& interface);
 
@@ -43,8 +43,8 @@ using WantedSpecs = std::function<bool(const OpSpec&)>;
 /// Adds "name=value,name=value": what --shape takes.
 void add_named(ProblemWords& words, const std::string& text);
 
-/// One problem. Throws UsageError for names that are unknown (with the nearest right one), doubled or missing, and for a
-/// list of values.
+/// One problem. Throws UsageError for names that are unknown (with the nearest right one), doubled or missing, and for
+/// a list of values.
 [[nodiscard]] Problem to_problem(const ProblemWords& words, const OpInterface& interface);
 
 /// What the words fix besides dims; the rest takes its defaults. Throws as to_problem.

@@ -16,23 +16,23 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/learn/regret.hpp"
 
-/// `regret --measure`: what the cache does not know of a loss is found out on the device. Shapes that are not tuned are swept
-/// into a cache of their own, which tells their winners; configs that were never timed where they serve are timed there.
-/// Nothing is written to the cache that is judged.
+/// `regret --measure`: what the cache does not know of a loss is found out on the device. Shapes that are not tuned are
+/// swept into a cache of their own, which tells their winners; configs that were never timed where they serve are timed
+/// there. Nothing is written to the cache that is judged.
 namespace tilewright::cli {
 
 class RegretMeasure {
  public:
-  /// Opens the device of --device. Null when interrupted, which is told. Throws Error where the op's definition is not that of
-  /// `interface`. All must outlive it.
+  /// Opens the device of --device. Null when interrupted, which is told. Throws Error where the op's definition is not
+  /// that of `interface`. All must outlive it.
   [[nodiscard]] static std::unique_ptr<RegretMeasure> open(const Arguments& arguments, Console& console,
                                                            const Store& cache, const OpInterface& interface);
 
   [[nodiscard]] const DeviceFacts& device() const noexcept { return bench_->device().facts(); }
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
 
-  /// Shapes for a spec that are drawn by --seed between those tuned; none moves more bytes than the largest of these, and none
-  /// shares a dim with any that is learned from. Fewer than `count` where there are no more.
+  /// Shapes for a spec that are drawn by --seed between those tuned; none moves more bytes than the largest of these,
+  /// and none shares a dim with any that is learned from. Fewer than `count` where there are no more.
   [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                           const std::vector<ShapeDims>& learned_from, std::size_t count) const;
 
@@ -41,8 +41,9 @@ class RegretMeasure {
   /// Has them.
   [[nodiscard]] const Store& swept() { return bench_->own_cache(); }
 
-  /// Of each that lacks it, the time of what serves it, and the winner's beside it: both in turns. What serves is checked against
-  /// the reference before and, on other data, after; where it is wrong or fails, that is told in `failure`.
+  /// Of each that lacks it, the time of what serves it, and the winner's beside it: both in turns. What serves is
+  /// checked against the reference before and, on other data, after; where it is wrong or fails, that is told in
+  /// `failure`.
   void time(std::vector<Regret>& regrets, MeasureMode mode);
 
   /// For people: what could not be timed, and why.

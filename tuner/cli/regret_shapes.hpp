@@ -23,8 +23,8 @@ struct JudgedShapes {
   std::vector<Problem> untuned{};
 };
 
-/// Of each spec with winners on these devices that the words do not rule out. `measure` draws where `seeded` is not 0. What
-/// is to be told is added to `notes`. Throws UsageError for words that the op does not have.
+/// Of each spec with winners on these devices that the words do not rule out. `measure` draws where `seeded` is not 0.
+/// What is to be told is added to `notes`. Throws UsageError for words that the op does not have.
 [[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
                                                       const OpInterface& interface,
                                                       const std::vector<DeviceFacts>& devices, MeasureMode mode,

@@ -9,8 +9,8 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/cli/arguments.hpp"
 
-/// What a cache serves for a problem, by the launch library's own rule (cache/serve/choose.hpp), for addresses that are aligned to
-/// anything.
+/// What a cache serves for a problem, by the launch library's own rule (cache/serve/choose.hpp), for addresses that are
+/// aligned to anything.
 namespace tilewright::cli {
 
 struct Servable {
@@ -22,16 +22,16 @@ struct Servable {
   std::string unread;
 };
 
-/// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be read.
-/// Throws UsageError for a wrong --ops.
+/// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be
+/// read. Throws UsageError for a wrong --ops.
 [[nodiscard]] std::vector<std::string> current_implementations(const std::string& op, const Arguments& arguments);
 
-/// How the command line judges what it only reads: neither driver nor compiler is opened for it, so Tilewright's version and
-/// the sources decide.
+/// How the command line judges what it only reads: neither driver nor compiler is opened for it, so Tilewright's
+/// version and the sources decide.
 [[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);
 
-/// Where the time of what is served stands, by the op's definition as far as it is on this machine and can be read, and by what
-/// was measured of the winner's device.
+/// Where the time of what is served stands, by the op's definition as far as it is on this machine and can be read, and
+/// by what was measured of the winner's device.
 [[nodiscard]] Roofline roofline_of(const Store& store, const WinnerRow& row, const Arguments& arguments);
 
 /// Throws UsageError when the problem itself is beyond 2^63 bytes.

@@ -112,8 +112,8 @@ Compiled compile(const GeneratedSource& source, const std::string& arch, const C
 
 std::string extent_text(const Extent& extent) { return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]); }
 
-/// What profiles the config's kernels on the problem at hand. Nsight Compute repeats a kernel many times, hence the timeout; the
-/// cache is of its own, since the config is alone there and wins.
+/// What profiles the config's kernels on the problem at hand. Nsight Compute repeats a kernel many times, hence the
+/// timeout; the cache is of its own, since the config is alone there and wins.
 std::string profile_command(const Shown& shown, const Arguments& arguments) {
   std::set<std::string> entries;
   for (const PlannedKernel& kernel : shown.plan.kernels) entries.insert(kernel.entry);

@@ -11,8 +11,8 @@
 /// The winners that a cache has of an op, with what the op's definition adds, for tables and reports.
 namespace tilewright::cli {
 
-/// The op's definition, or null when it is not on this machine: a cache may come from another. Throws UsageError with the
-/// nearest right name for an op that neither knows.
+/// The op's definition, or null when it is not on this machine: a cache may come from another. Throws UsageError with
+/// the nearest right name for an op that neither knows.
 [[nodiscard]] const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, const Store& store);
 
 struct StoredWinners {

@@ -104,8 +104,8 @@ std::vector<Place> places_of(const Arguments& arguments, const Store& store, Con
   return places;
 }
 
-/// Versions of what would be compiled and measured now. A device that is not here is taken to have the driver, and where there
-/// is no compiler here that compiler, which it had at its newest trial.
+/// Versions of what would be compiled and measured now. A device that is not here is taken to have the driver, and
+/// where there is no compiler here that compiler, which it had at its newest trial.
 Versions versions_of(const Arguments& arguments, const Store& store, const Place& place) {
   Versions newest;
   std::int64_t moment = -1;
@@ -181,8 +181,8 @@ Table lines_table(const std::vector<Line>& lines) {
   return table;
 }
 
-/// How long all of it takes: devices of one model share its problems, and the models are at it side by side. Nothing where it
-/// cannot be judged.
+/// How long all of it takes: devices of one model share its problems, and the models are at it side by side. Nothing
+/// where it cannot be judged.
 std::optional<double> seconds_of(const std::vector<Line>& lines, const std::vector<Place>& places) {
   double longest = 0;
   for (const Place& place : places) {

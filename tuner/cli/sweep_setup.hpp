@@ -39,8 +39,8 @@ struct SweepPlace {
 /// What compiles for a device, in processes that end with an interrupt: --compile-timeout.
 [[nodiscard]] std::unique_ptr<Compiler> open_compiler(const Arguments& arguments, bool emulator);
 
-/// Opens it, tells what there is to tell of the devices, and completes the request by what depends on them. It must outlive the
-/// request's use. Nothing when interrupted, which is told.
+/// Opens it, tells what there is to tell of the devices, and completes the request by what depends on them. It must
+/// outlive the request's use. Nothing when interrupted, which is told.
 [[nodiscard]] std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& request,
                                                    Progress& progress, Console& console);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -191,23 +192,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
   return partly ? ExitCode::partly : ExitCode::done;
 }
 
-}  // namespace
-
-Verb sweep_verb() {
-  Verb verb;
-  verb.name = "sweep";
-  verb.summary = "Tune an op: compile, verify and measure its configs, and keep the winners";
-  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
-  verb.description = {
-      "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
-      "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
-      "measured again, so a sweep that was interrupted or killed goes on where it stopped. Ends with the table of "
-      "winners.",
-      "Problems: NAME=VALUES names dims, attributes or dtype, and --shapes says the same in one text. VALUES are lists "
-      "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Where no dims are "
-      "given, the grid of the op's definition is; where no dtype is given, the op's first.",
-  };
-  verb.options = {
+/// What is tuned, where, and how it is measured.
+std::vector<Option> measuring_options() {
+  return {
       {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
       {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
@@ -237,7 +224,13 @@ Verb sweep_verb() {
                "finalists the fastest after a second of load. Both are stored.",
        .words = {"burst", "sustained"}},
       {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
-      {"compile-timeout", "SECONDS", "Step a compile that takes longer: compile_failed. Default: 120."},
+      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+  };
+}
+
+/// How it is searched, what else a sweep may do, and what all verbs have.
+std::vector<Option> searching_options() {
+  return {
       {.name = "strategy",
        .value = "NAME",
        .help =
@@ -282,7 +275,7 @@ Verb sweep_verb() {
        .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
        .list = true},
       {"timeout", "SECONDS",
-       "Step a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
+       "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
        "much "
        "faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
@@ -292,6 +285,26 @@ Verb sweep_verb() {
       kCache,
       kFormat,
   };
+}
+
+}  // namespace
+
+Verb sweep_verb() {
+  Verb verb;
+  verb.name = "sweep";
+  verb.summary = "Tune an op: compile, verify and measure its configs, and keep the winners";
+  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
+  verb.description = {
+      "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
+      "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
+      "measured again, so a sweep that was interrupted or killed goes on where it stopped. Ends with the table of "
+      "winners.",
+      "Problems: NAME=VALUES names dims, attributes or dtype, and --shapes says the same in one text. VALUES are lists "
+      "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Where no dims are "
+      "given, the grid of the op's definition is; where no dtype is given, the op's first.",
+  };
+  verb.options = measuring_options();
+  std::ranges::move(searching_options(), std::back_inserter(verb.options));
   verb.examples = {
       {"tilewright sweep softmax", "The grid of the definition, on the GPU if there is one, else on the emulator."},
       {"tilewright sweep softmax --dtype bf16,f32 --shapes \"rows=256,4096 cols=1024..16384x4\"",

@@ -12,8 +12,8 @@
 /// The devices of a sweep, each in a process of its own: --device and --devices.
 namespace tilewright::cli {
 
-/// The names that these options say: one without --devices; "all" alone is all GPUs. Throws UsageError for what cannot be
-/// swept together: both options, a device twice, the emulator with a GPU.
+/// The names that these options say: one without --devices; "all" alone is all GPUs. Throws UsageError for what cannot
+/// be swept together: both options, a device twice, the emulator with a GPU.
 [[nodiscard]] std::vector<std::string> device_names(const Arguments& arguments);
 
 /// As the options say; null when interrupted meanwhile.

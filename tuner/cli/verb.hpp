@@ -16,8 +16,8 @@ class Console;
 /// How the program ends.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
-/// What a value is where it is none of a few words, for completion: more of it is known on the machine. A value called FILE
-/// or DIR is completed without.
+/// What a value is where it is none of a few words, for completion: more of it is known on the machine. A value called
+/// FILE or DIR is completed without.
 enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch, parameter, columns, config };
 
 struct Option {
@@ -31,7 +31,8 @@ struct Option {
   bool repeated = false;
   /// A short form: 'o' for -o; 0: none.
   char letter = 0;
-  /// All that the value may be; empty: it is judged by the verb. Completion offers them, and any other is answered with the nearest.
+  /// All that the value may be; empty: it is judged by the verb. Completion offers them, and any other is answered with
+  /// the nearest.
   std::vector<std::string> words{};
   /// The value is a list of them, with commas.
   bool list = false;

@@ -107,7 +107,8 @@ std::string time_text(const Winner& winner, const std::optional<Trial>& trial, M
   return text;
 }
 
-/// The columns that a table has for people, as far as they are known: "  GB/s 3951, of ceiling 97.5 %, bound memory, …".
+/// The columns that a table has for people, as far as they are known:
+/// "  GB/s 3951, of ceiling 97.5 %, bound memory, …".
 std::string roofline_text(const ServedLine& line) {
   const auto& timing = line.served.row->winner.trial.timing;
   const Placed placed{&line.roofline, timing ? &*timing : nullptr};

@@ -11,7 +11,8 @@
 /// Why a winner is the winner, in words: `tilewright show` without --config.
 namespace tilewright::cli {
 
-/// Several lines of text about what is served: the choice, the time, how sure it is and where it stands, correctness, the binary, the machine's state.
+/// Several lines of text about what is served: the choice, the time, how sure it is and where it stands, correctness,
+/// the binary, the machine's state.
 [[nodiscard]] std::string evidence_text(const Store& store, const Problem& problem, const ServedLine& line);
 
 /// The same as a record for each device: what served_table() says, and behind it every column of evidence_table().

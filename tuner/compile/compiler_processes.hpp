@@ -13,9 +13,9 @@
 #include "tuner/compile/compiler.hpp"
 #include "tuner/process/worker_process.hpp"
 
-/// A compiler in processes of its own. NVRTC runs its front end under one lock a process, so that threads of one process
-/// compile a fraction of what as many processes do; and a compile that never ends, or that brings its process down, costs
-/// that process and no more.
+/// A compiler in processes of its own. NVRTC runs its front end under one lock a process, so that threads of one
+/// process compile a fraction of what as many processes do; and a compile that never ends, or that brings its process
+/// down, costs that process and no more.
 ///
 /// A request, then its answer (process/worker_process.hpp).
 namespace tilewright {
@@ -46,8 +46,8 @@ class CompilerProcesses : public Compiler {
   ~CompilerProcesses() override;
 
   /// In a worker that is idle, or a new one: so there are as many as threads compile at once. Throws what the worker's
-  /// compiler threw (an Error or a UsageError with its words), and Error where a worker cannot be started. A worker that
-  /// comes to its end twice, or once to the limit, gives `ok` false and says so in the log.
+  /// compiler threw (an Error or a UsageError with its words), and Error where a worker cannot be started. A worker
+  /// that comes to its end twice, or once to the limit, gives `ok` false and says so in the log.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return settings_.version; }
 

@@ -171,7 +171,8 @@ std::vector<std::string> HostCompiler::command_line(const CompileRequest& reques
   // -O1 compiles a third faster than -O2 and runs no slower: the time goes into switching. Warnings are NVRTC's affair.
   add({"-std=c++20", "-O1", "-w", "-pipe", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
        "-fno-math-errno", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-Wl,-Bsymbolic"});
-  // Every access is checked for alignment, every index into an array of known size for range; module.h has the handlers.
+  // Every access is checked for alignment, every index into an array of known size for range; module.h has the
+  // handlers.
   add({"-fsanitize=alignment,bounds", "-fsanitize-recover=alignment,bounds"});
   // Templates' static variables must stay the module's own: every module has the same names.
   if (!is_clang_) add({"-fno-gnu-unique"});

@@ -38,9 +38,9 @@ class HostCompiler : public Compiler {
   /// Throws Error when there is no compiler, or what is named is none.
   explicit HostCompiler(HostCompilerSettings settings = HostCompilerSettings::from_environment());
 
-  /// To a shared object for EmulatorModule::load; `arch` must be "cpu". Where this program runs under AddressSanitizer, so
-  /// does the kernel. Throws Error when the compiler is at fault and not the kernel: an option that it does not know, a
-  /// part of it missing, a full disk.
+  /// To a shared object for EmulatorModule::load; `arch` must be "cpu". Where this program runs under AddressSanitizer,
+  /// so does the kernel. Throws Error when the compiler is at fault and not the kernel: an option that it does not
+  /// know, a part of it missing, a full disk.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return version_; }
 

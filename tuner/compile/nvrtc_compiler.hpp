@@ -18,8 +18,9 @@ class NvrtcCompiler : public Compiler {
   explicit NvrtcCompiler(std::shared_ptr<const NvrtcLibrary> library = NvrtcLibrary::open());
 
   /// To a cubin. A mistake in the source gives `ok` false with NVRTC's log. Throws UsageError for an architecture that
-  /// this NVRTC does not compile for, Error when NVRTC itself is at fault: an option it does not know, CUDA's headers or
-  /// libnvrtc-builtins missing, memory exhausted. Those say nothing of the kernel and must not be kept as its failure.
+  /// this NVRTC does not compile for, Error when NVRTC itself is at fault: an option it does not know, CUDA's headers
+  /// or libnvrtc-builtins missing, memory exhausted. Those say nothing of the kernel and must not be kept as its
+  /// failure.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return library_->report().version(); }
 

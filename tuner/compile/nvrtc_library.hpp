@@ -8,8 +8,8 @@
 
 #include "tuner/compile/nvrtc_search.hpp"
 
-/// NVRTC, opened at run time, so that one binary runs where there is none. What was found and what was tried is kept for
-/// `tilewright doctor`. An opened library stays loaded for the life of the process: NVRTC does not survive dlclose.
+/// NVRTC, opened at run time, so that one binary runs where there is none. What was found and what was tried is kept
+/// for `tilewright doctor`. An opened library stays loaded for the life of the process: NVRTC does not survive dlclose.
 /// Immutable; shared by any number of threads.
 namespace tilewright {
 

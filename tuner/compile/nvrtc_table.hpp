@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-/// The entry points of NVRTC that Tilewright calls, with the types of its C interface: the same from version 12.0 on, so
-/// that no CUDA header is needed to build. Filled by nvrtc_library.cpp.
+/// The entry points of NVRTC that Tilewright calls, with the types of its C interface: the same from version 12.0 on,
+/// so that no CUDA header is needed to build. Filled by nvrtc_library.cpp.
 namespace tilewright {
 
 using NvrtcProgram = struct NvrtcProgramHandle*;

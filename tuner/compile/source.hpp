@@ -17,8 +17,8 @@ struct GeneratedSource {
   std::string name;
   /// Kernel templates to instantiate with `tilewright_generated::Config`, each once.
   std::vector<std::string> entries;
-  /// For a profiler's timeline: problem and config, or "reference". The binary does not depend on it; where several problems
-  /// share that, it is the one that asked first.
+  /// For a profiler's timeline: problem and config, or "reference". The binary does not depend on it; where several
+  /// problems share that, it is the one that asked first.
   std::string label = {};
 };
 

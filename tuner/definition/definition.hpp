@@ -105,9 +105,9 @@ struct OpDefinition {
   [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output) const;
 };
 
-/// The hashes of its implementations and nothing else: what tells whether something was measured with the sources of today, in
-/// a fraction of the time. The rest is not validated; an implementation whose files cannot be read has none. Throws
-/// DefinitionError for what is not TOML.
+/// The hashes of its implementations and nothing else: what tells whether something was measured with the sources of
+/// today, in a fraction of the time. The rest is not validated; an implementation whose files cannot be read has none.
+/// Throws DefinitionError for what is not TOML.
 [[nodiscard]] std::vector<std::string> implementation_hashes(const std::filesystem::path& toml_file,
                                                              const std::vector<std::filesystem::path>& kernel_dirs);
 

@@ -52,8 +52,8 @@ struct UnfusedStep {
   std::int64_t flops = 0;
 };
 
-/// The steps that a problem has, in order; none where the definition names none. Throws DefinitionError, with the step's place,
-/// for an op that the catalogue does not have, and for dims and attributes that are not those of the op.
+/// The steps that a problem has, in order; none where the definition names none. Throws DefinitionError, with the
+/// step's place, for an op that the catalogue does not have, and for dims and attributes that are not those of the op.
 [[nodiscard]] std::vector<UnfusedStep> unfused_steps(const OpDefinition& fused, const Problem& problem,
                                                      Catalogue& catalogue);
 

@@ -20,8 +20,8 @@ using SampleValue = std::variant<std::int64_t, double>;
 [[nodiscard]] SampleValue scalar_sample(const OpDefinition& definition, const std::string& name,
                                         const Problem& problem);
 
-/// The row pitch in elements of each of `args`, which are from plan_args: of a dense tensor its last extent, of a scalar 0.
-/// Throws DefinitionError where a pitch is less than a row.
+/// The row pitch in elements of each of `args`, which are from plan_args: of a dense tensor its last extent, of a
+/// scalar 0. Throws DefinitionError where a pitch is less than a row.
 [[nodiscard]] std::vector<std::int64_t> sample_pitches(const OpDefinition& definition, const Problem& problem,
                                                        std::span<const PlannedArg> args);
 

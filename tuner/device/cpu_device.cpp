@@ -79,7 +79,8 @@ class CpuExecutable : public DeviceExecutable {
 
  private:
   std::vector<void*> params_of(const PlannedKernel& kernel, const LaunchArgs& args) {
-    // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros, whichever the kernel reads.
+    // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros, whichever the kernel
+    // reads.
     alignas(64) static constexpr std::array<std::byte, 128> kAbsent{};
     std::vector<void*> params;
     for (const PlannedParam& param : kernel.params) {

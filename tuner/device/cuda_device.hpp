@@ -10,8 +10,8 @@
 /// `fill` and `copy` return before they are done, everything that gives an answer waits.
 namespace tilewright {
 
-/// Retains the primary context of GPU `index`. Throws DeviceError when there is no driver or no such GPU, with those that
-/// there are.
+/// Retains the primary context of GPU `index`. Throws DeviceError when there is no driver or no such GPU, with those
+/// that there are.
 [[nodiscard]] std::unique_ptr<Device> open_cuda_device(int index);
 
 /// Nothing where there is none of this index. Makes no context.

@@ -15,8 +15,9 @@
 #include "cache/plan/plan.hpp"
 #include "tuner/compile/compiler.hpp"
 
-/// Where configs run: `cuda:N` through the driver, or `cpu`, the emulator. One interface, so that sweep, verify and bench
-/// know no difference. A Device and everything it hands out belong to one thread; a failed call throws DeviceError.
+/// Where configs run: `cuda:N` through the driver, or `cpu`, the emulator. One interface, so that sweep, verify and
+/// bench know no difference. A Device and everything it hands out belong to one thread; a failed call throws
+/// DeviceError.
 namespace tilewright {
 
 using Address = std::uint64_t;
@@ -71,8 +72,9 @@ struct RoundsRequest {
   /// Rotated over, in order.
   std::span<const LaunchArgs> sets;
   std::span<const Restore> restore;
-  /// Launched one by one behind a cleared cache, and no graph is made of them: ready at once, but where a kernel is shorter
-  /// than the host's part of a launch it is the host that is timed. Good enough to tell how long a round should be.
+  /// Launched one by one behind a cleared cache, and no graph is made of them: ready at once, but where a kernel is
+  /// shorter than the host's part of a launch it is the host that is timed. Good enough to tell how long a round should
+  /// be.
   bool loose = false;
 };
 
@@ -122,7 +124,8 @@ class Device {
                                                             std::span<const Address> destinations,
                                                             std::span<const Address> sources, std::size_t bytes) = 0;
 
-  /// Fills, sums and compares tensors where they are (device/tensor_tools.hpp). On the host unless a device knows better.
+  /// Fills, sums and compares tensors where they are (device/tensor_tools.hpp). On the host unless a device knows
+  /// better.
   [[nodiscard]] virtual TensorTools& tools();
 
  private:
@@ -140,8 +143,8 @@ struct DeviceSight {
   int gpus = 0;
 };
 
-/// Of the device that open_device would open by this name, if that is a GPU that is there: it is not opened, so this takes
-/// little time whatever the GPU is at.
+/// Of the device that open_device would open by this name, if that is a GPU that is there: it is not opened, so this
+/// takes little time whatever the GPU is at.
 [[nodiscard]] std::optional<DeviceSight> see_device(std::string_view name);
 
 /// "auto" (the first GPU, else the emulator), "cpu", "cuda" or "cuda:N". Throws UsageError for another word and

@@ -6,7 +6,8 @@
 #include <string>
 
 /// Host memory between two pages without access, its end as near the second one as alignment allows: a kernel on the
-/// emulator that writes far outside is a segmentation fault and not another tensor's corruption. Zero at first; movable.
+/// emulator that writes far outside is a segmentation fault and not another tensor's corruption. Zero at first;
+/// movable.
 namespace tilewright {
 
 class FencedMemory {

@@ -31,8 +31,8 @@ class TensorTools {
   virtual void fill_random(Address to, DType type, std::int64_t count, const RandomFill& fill) = 0;
   /// Writes `count` doubles with the values of the elements at `from`.
   virtual void widen(Address to, Address from, DType type, std::int64_t count) = 0;
-  /// Sets all bits of what lies between `rows` rows of `row` bytes, of which each starts `pitch` ≥ `row` bytes behind the
-  /// one before it.
+  /// Sets all bits of what lies between `rows` rows of `row` bytes, of which each starts `pitch` ≥ `row` bytes behind
+  /// the one before it.
   virtual void poison_gaps(Address to, std::int64_t rows, std::int64_t row, std::int64_t pitch) = 0;
   /// Over `count` 8-byte words.
   [[nodiscard]] virtual utility::WordTally tally_words(Address words, std::int64_t count) = 0;

@@ -11,9 +11,9 @@
 /// What stands beside a time in Google Benchmark's columns. Pure.
 namespace tilewright {
 
-/// By name: "GB/s", "TFLOP/s", "share_of_ceiling" (of the one that bounds the time, as in tables), "registers", "spill_bytes",
-/// "floor_ns", "half_interval_share" (of the median), "sm_clock_mhz", "power_w". Those that are not known are missing. `build`
-/// may be null.
+/// By name: "GB/s", "TFLOP/s", "share_of_ceiling" (of the one that bounds the time, as in tables), "registers",
+/// "spill_bytes", "floor_ns", "half_interval_share" (of the median), "sm_clock_mhz", "power_w". Those that are not
+/// known are missing. `build` may be null.
 [[nodiscard]] std::map<std::string, double> benchmark_counters(const Roofline& roofline, const History::BuildOf* build,
                                                                const Timing& timing);
 

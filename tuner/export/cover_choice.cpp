@@ -108,8 +108,8 @@ class Choosing {
     }
   }
 
-  /// Leaves out what was measured of an implementation before it was edited, and finds the best time of each shape: by the
-  /// same trials as all others, since a winner was timed several times.
+  /// Leaves out what was measured of an implementation before it was edited, and finds the best time of each shape: by
+  /// the same trials as all others, since a winner was timed several times.
   static void settle(std::vector<Shape>& shapes) {
     std::map<std::string, std::pair<std::int64_t, std::string>> newest;
     for (const Shape& shape : shapes) {
@@ -145,7 +145,8 @@ class Choosing {
     return sum;
   }
 
-  /// Puts another in the place of one of the chosen, which serves as well with as many, in less time; false when there is none.
+  /// Puts another in the place of one of the chosen, which serves as well with as many, in less time; false when there
+  /// is none.
   static bool swap_one(const std::vector<Shape>& shapes, const std::vector<Identity>& candidates,
                        const std::set<Identity>& bases, double ratio, std::set<Identity>& chosen) {
     constexpr double kLeast = 1e-9;

@@ -11,8 +11,8 @@
 /// gives the same names to the same things, so that a cache is compared with a run.
 namespace tilewright {
 
-/// "softmax/bf16/pitch:dense/rows:8/cols:100/cold/winner": of a problem in a mode, what `role` says. No character of it means
-/// anything in a regular expression.
+/// "softmax/bf16/pitch:dense/rows:8/cols:100/cold/winner": of a problem in a mode, what `role` says. No character of it
+/// means anything in a regular expression.
 [[nodiscard]] std::string benchmark_name(const Problem& problem, MeasureMode mode, const std::string& role);
 /// "winner", "dynamic" or "base".
 [[nodiscard]] std::string benchmark_role(WinnerRole role);
@@ -24,8 +24,8 @@ struct BenchmarkLine {
   const History::BuildOf* build = nullptr;
 };
 
-/// The whole document. The times are the medians of the trials that the winners rest on, for the processor's time as well, as in
-/// a report of `bench`.
+/// The whole document. The times are the medians of the trials that the winners rest on, for the processor's time as
+/// well, as in a report of `bench`.
 [[nodiscard]] std::string google_benchmark_text(const Store& store, const std::vector<BenchmarkLine>& lines);
 
 }  // namespace tilewright

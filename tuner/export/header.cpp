@@ -37,8 +37,8 @@ struct Binary {
   std::size_t bytes;
 };
 
-/// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim or one of the winner's
-/// values (64-bit integers), a tensor map, a workspace; or absent: 128 zero bytes will do for any.
+/// What a kernel's parameter is, and of what: an argument of the call (a pointer or a scalar), a dim or one of the
+/// winner's values (64-bit integers), a tensor map, a workspace; or absent: 128 zero bytes will do for any.
 struct Param {
   enum class Kind : std::uint8_t { argument, dim, value, map, workspace, absent } kind;
   std::uint8_t index;
@@ -54,7 +54,8 @@ struct Kernel {
   /// Allow a cluster of more than 8 blocks; allow it to start before the kernel in front of it ends.
   bool nonportable_cluster;
   bool pdl;
-  /// Not none: grid[0] is at most this many times what fits on the device at once: blocks (blocks an SM × SMs) or clusters.
+  /// Not none: grid[0] is at most this many times what fits on the device at once: blocks (blocks an SM × SMs) or
+  /// clusters.
   enum class Resident : std::uint8_t { none, blocks, clusters } resident;
   std::uint32_t per_resident;
   const Param* params;

@@ -5,8 +5,8 @@
 
 #include "tuner/export/trial_records.hpp"
 
-/// Trials in T4, the format for results that autotuners share (schema 1.0.0 of results and of metadata, in one file; decision
-/// 169). Times are milliseconds, as its other writers have them.
+/// Trials in T4, the format for results that autotuners share (schema 1.0.0 of results and of metadata, in one file;
+/// decision 169). Times are milliseconds, as its other writers have them.
 namespace tilewright {
 
 struct T4Counts {
@@ -15,8 +15,8 @@ struct T4Counts {
   std::size_t pruned = 0;
 };
 
-/// T4's word for what became of a config that was tried: "correct", "compile", "constraints", "correctness", "timeout" or
-/// "runtime". Null for one that was pruned.
+/// T4's word for what became of a config that was tried: "correct", "compile", "constraints", "correctness", "timeout"
+/// or "runtime". Null for one that was pruned.
 [[nodiscard]] const char* t4_invalidity(TrialStatus status) noexcept;
 
 T4Counts write_t4(const TrialRecords& records, const Write& write);

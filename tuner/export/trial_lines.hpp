@@ -3,8 +3,8 @@
 
 #include "tuner/export/trial_records.hpp"
 
-/// Trials as lines for other programs: full precision, units in the names, failures with their reasons. The two forms have
-/// the same fields in the same words; docs/cache.md lists them.
+/// Trials as lines for other programs: full precision, units in the names, failures with their reasons. The two forms
+/// have the same fields in the same words; docs/cache.md lists them.
 namespace tilewright {
 
 /// CSV with a header line. Attributes, dims and parameters are columns of their own: `attribute_act`, `dim_rows`,

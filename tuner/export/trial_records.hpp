@@ -14,8 +14,8 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// The trials of a cache one after the other, each with all that it is of: what exports to other programs are written from.
-/// However many there are, one at a time is in memory with its rounds.
+/// The trials of a cache one after the other, each with all that it is of: what exports to other programs are written
+/// from. However many there are, one at a time is in memory with its rounds.
 namespace tilewright {
 
 /// Where an export goes, piece by piece.

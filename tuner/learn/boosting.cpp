@@ -261,7 +261,8 @@ class Trees {
   std::vector<std::uint8_t> bins_;
   /// What the trees so far leave of each row's target.
   std::vector<float> rest_;
-  /// Of the groups, the part of each row, and that which the tree does not learn from: what it explains there, the next need not.
+  /// Of the groups, the part of each row, and that which the tree does not learn from: what it explains there, the next
+  /// need not.
   std::vector<std::size_t> part_;
   std::size_t out_ = 0;
   /// All rows, those of a leaf together.

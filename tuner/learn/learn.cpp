@@ -45,8 +45,8 @@ std::vector<std::string> differing(const Specs& known) {
   return names;
 }
 
-/// Of what teaches; but with the implementations of all: the model serves those that do not teach, too, and their winners are to
-/// be weighed with the others.
+/// Of what teaches; but with the implementations of all: the model serves those that do not teach, too, and their
+/// winners are to be weighed with the others.
 FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
@@ -62,8 +62,8 @@ FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
   return space;
 }
 
-/// Those that were timed at a shape, the base among them: it is at each, and may be the best of a small one. Each once, by text
-/// and hash of the implementation.
+/// Those that were timed at a shape, the base among them: it is at each, and may be the best of a small one. Each once,
+/// by text and hash of the implementation.
 std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const KnownShape& shape) {
   std::map<std::pair<std::string, std::string>, const KnownConfig*> timed;
   for (const KnownConfig& each : shape.configs) {

@@ -12,8 +12,8 @@
 
 namespace tilewright {
 
-/// What a cache knows of all shapes of a spec, and what it has learned of the op; and what it would have learned without some of
-/// these. Reads the store when it is made, and never after; all that it is given must outlive it.
+/// What a cache knows of all shapes of a spec, and what it has learned of the op; and what it would have learned
+/// without some of these. Reads the store when it is made, and never after; all that it is given must outlive it.
 class Lessons {
  public:
   /// `tuned`: the shapes of the spec of `key`, of which it takes `known`.
@@ -27,7 +27,8 @@ class Lessons {
   [[nodiscard]] const std::vector<KnownShape>& serving() const noexcept { return serving_; }
   /// All shapes of the op that are learned from, each once, those of the spec first.
   [[nodiscard]] std::vector<ShapeDims> shapes() const;
-  /// What is learned of the op without each of the parts, on all cores; null where too little is left. Throws as learn().
+  /// What is learned of the op without each of the parts, on all cores; null where too little is left. Throws as
+  /// learn().
   [[nodiscard]] std::vector<std::shared_ptr<const LossModel>> without_each(const Parts& parts) const;
 
  private:

@@ -21,7 +21,8 @@ Parts::Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>&
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return own[at].size(); });
   for (const std::size_t at : order) {
-    // By how much it adds to the sum of squares of how many each part leaves out: few more are good, and large parts are bad.
+    // By how much it adds to the sum of squares of how many each part leaves out: few more are good, and large parts
+    // are bad.
     const auto cost = [&](const std::set<ShapeDims>& part) {
       const auto is_new = [&](std::size_t i) { return !part.contains(tuned[i]); };
       const auto more = static_cast<std::size_t>(std::ranges::count_if(own[at], is_new));

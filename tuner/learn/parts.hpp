@@ -10,15 +10,16 @@
 
 namespace tilewright {
 
-/// Shapes to be judged, each by what was learned without the shapes that it leaves out, where learning is too slow to do it for
-/// each: in parts, each without all that its shapes leave out. Shapes that leave out the same go to one part, so that as much as
-/// can be is left to learn from, as far as parts do not grow too large for it; others are spread, neighbours apart.
+/// Shapes to be judged, each by what was learned without the shapes that it leaves out, where learning is too slow to
+/// do it for each: in parts, each without all that its shapes leave out. Shapes that leave out the same go to one part,
+/// so that as much as can be is left to learn from, as far as parts do not grow too large for it; others are spread,
+/// neighbours apart.
 class Parts {
  public:
   using LeavesOut = std::function<bool(const ShapeDims& other)>;
 
-  /// At most `most` parts, and one where nothing is judged. `leaves_out` tells of a judged shape which of `tuned`, all that
-  /// is learned from, it leaves out.
+  /// At most `most` parts, and one where nothing is judged. `leaves_out` tells of a judged shape which of `tuned`, all
+  /// that is learned from, it leaves out.
   Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
         const std::function<LeavesOut(const ShapeDims& shape)>& leaves_out, std::size_t most);
 

@@ -32,7 +32,8 @@ class Without final : public WinnerSource {
   using LeavesOut = std::function<bool(const ShapeDims& shape)>;
   Without(const Store& store, LeavesOut leaves_out) : store_(store), leaves_out_(std::move(leaves_out)) {}
 
-  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which must stay.
+  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which
+  /// must stay.
   void teach(std::shared_ptr<const LossModel> model, const std::vector<KnownShape>& serving) {
     model_ = std::move(model);
     serving_ = &serving;
@@ -163,8 +164,8 @@ struct Nearly {
   bool is_all_kept;
 };
 
-/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is kept since it
-/// was nearly the best of a left-out shape, or its winner, only at another where it was.
+/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is
+/// kept since it was nearly the best of a left-out shape, or its winner, only at another where it was.
 std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Nearly& nearly,
                                     const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
   std::vector<Spare> stay;
@@ -196,6 +197,141 @@ std::optional<double> time_of(const Store& store, const ProblemKey& key, const s
   return row->winner.trial.timing->median_ns;
 }
 
+ProblemKey key_of_ones(const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device) {
+  ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
+  for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
+  return key;
+}
+
+/// Judges shapes of one spec, each by what serves it from the rest of the store. All that it is given must outlive it.
+class Judge {
+ public:
+  Judge(const Store& store, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
+        MeasureMode mode, const RegretSetting& setting)
+      : store_(store),
+        interface_(interface),
+        spec_(spec),
+        device_(device),
+        mode_(mode),
+        setting_(setting),
+        key_(key_of_ones(interface, spec, device)),
+        tuned_(store.tuned_shapes(key_, mode)),
+        judged_(setting.judged.empty() ? tuned_ : setting.judged),
+        lessons_(store, interface, device, key_, mode, tuned_),
+        values_(values_in_use(store, lessons_.known(), key_.interface_hash)),
+        failed_somewhere_(store.failed_configs(key_, mode)),
+        nearly_(lessons_.known(), values_, failed_somewhere_) {}
+
+  /// In the order of the shapes, but for those whose winner nobody knows.
+  std::vector<Regret> all() {
+    std::vector<Regret> found;
+    for (std::size_t at = 0; at < judged_.size(); ++at) {
+      if (setting_.only_from && setting_.only_from(judged_[at])) continue;
+      if (auto regret = judge(at)) found.push_back(*std::move(regret));
+    }
+    return found;
+  }
+
+ private:
+  /// Of judged_[at], whose dims the key then has.
+  std::optional<Regret> judge(std::size_t at) {
+    const ShapeDims& shape = judged_[at];
+    for (std::size_t d = 0; d < shape.size(); ++d) key_.problem.dims[d].second = shape[d];
+    Regret regret;
+    regret.problem = key_.problem;
+    regret.is_tuned = std::ranges::find(tuned_, shape) != tuned_.end();
+    const Store* const truth = regret.is_tuned ? &store_ : setting_.truth;
+    if (truth == nullptr) return std::nullopt;
+    const std::optional<WinnerRow> winner = truth->winner_of(key_, mode_, WinnerRole::best);
+    if (!winner || !winner->winner.trial.timing) return std::nullopt;
+    regret.winner = winner->winner.trial.config;
+    regret.winner_hash = winner->implementation_hash;
+    regret.best_ns = winner->winner.trial.timing->median_ns;
+
+    Without rest(store_, leaves_out(shape, regret.is_tuned));
+    if (lessons_.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons_.all(), lessons_.serving());
+    add_spares(rest, shape, regret.is_tuned);
+    if (setting_.exported) rest.become_export(key_, mode_);
+    serve(rest, regret);
+    return regret;
+  }
+
+  /// What the judged shape is judged without.
+  Without::LeavesOut leaves_out(const ShapeDims& shape, bool is_tuned) const {
+    if (setting_.only_from) return [this](const ShapeDims& other) { return !setting_.only_from(other); };
+    if (!is_tuned) return [](const ShapeDims&) { return false; };
+    if (setting_.left_out == LeftOut::itself) return [&shape](const ShapeDims& other) { return other == shape; };
+    return [&shape](const ShapeDims& other) { return shares_a_dim(other, shape); };
+  }
+
+  /// Learned when it is first asked for.
+  const std::shared_ptr<const LossModel>& model_without_part_of(std::size_t at) {
+    if (!parts_) {
+      const auto left_out_by = [this](const ShapeDims& shape) { return leaves_out(shape, true); };
+      parts_.emplace(judged_, lessons_.shapes(), left_out_by, kLessons);
+      models_ = lessons_.without_each(*parts_);
+    }
+    return models_[parts_->of(at)];
+  }
+
+  /// The spares that the rest would have, and those that are chosen from it.
+  void add_spares(Without& rest, const ShapeDims& shape, bool is_tuned) {
+    if (!setting_.only_from) {
+      rest.keep(
+          spares_that_stay(lessons_.known(), nearly_, leaves_out(shape, is_tuned), rest.tuned_shapes(key_, mode_)));
+    }
+    // The same rest for all of these: the same spares.
+    const bool is_same_rest = setting_.only_from || !is_tuned;
+    std::vector<Spare>& spares = is_same_rest ? shared_ : own_;
+    if (!is_same_rest || shared_.empty()) {
+      spares = choose_spares(rest, interface_, spec_, device_, mode_, values_, failed_somewhere_, setting_.spares);
+    }
+    rest.keep(spares);
+  }
+
+  /// By the rest.
+  void serve(const Without& rest, Regret& regret) const {
+    // Whatever is wanted counts as compiled.
+    const auto compiled = [](const Serving&) -> std::optional<std::string> { return "compiled"; };
+    const Chosen chosen = choose(rest, interface_, key_.problem, device_, {}, {}, {},
+                                 setting_.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
+    // What gives way when it is served would be told of here as a loss.
+    if (!chosen.unread.empty()) {
+      throw CacheError(fmt::format("cannot tell what {} would lose: {}", key_.problem.key(), chosen.unread));
+    }
+    if (!chosen.choice) return;
+    const WinnerRow& row = chosen.choice->row;
+    regret.match = chosen.choice->match;
+    regret.served = row.winner.trial.config;
+    regret.implementation_hash = row.implementation_hash;
+    regret.tuned_for = row.problem;
+    if (*regret.served == regret.winner && row.implementation_hash == regret.winner_hash) {
+      regret.served_ns = regret.best_ns;
+    } else if (regret.is_tuned) {
+      regret.served_ns = time_of(store_, key_, row.implementation_hash, *regret.served, mode_);
+    }
+  }
+
+  const Store& store_;
+  const OpInterface& interface_;
+  const OpSpec& spec_;
+  const DeviceFacts& device_;
+  MeasureMode mode_;
+  const RegretSetting& setting_;
+  /// Of the shape that is judged.
+  ProblemKey key_;
+  std::vector<ShapeDims> tuned_;
+  const std::vector<ShapeDims>& judged_;
+  Lessons lessons_;
+  /// Of the space, not of what was timed: a definition has them all.
+  SpaceValues values_;
+  ConfigNames failed_somewhere_;
+  Nearly nearly_;
+  std::optional<Parts> parts_;
+  std::vector<std::shared_ptr<const LossModel>> models_;
+  std::vector<Spare> shared_, own_;
+};
+
 int region_of(std::int64_t value) { return static_cast<int>(std::log2(static_cast<double>(value)) / 4 + 1e-9); }
 
 /// Half-way by logarithms; a multiple of 8 where both are.
@@ -214,85 +350,7 @@ std::optional<double> Regret::loss() const noexcept {
 
 std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
                             const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting) {
-  std::vector<Regret> found;
-  // Whatever is wanted counts as compiled.
-  const auto compiled = [](const Serving&) -> std::optional<std::string> { return "compiled"; };
-  ProblemKey key{Problem{spec, {}}, interface.hash(), device.fingerprint()};
-  for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-  const std::vector<ShapeDims> tuned = store.tuned_shapes(key, mode);
-  const auto leaves_out = [&](const ShapeDims& shape, bool is_tuned) -> Without::LeavesOut {
-    if (setting.only_from) return [&](const ShapeDims& other) { return !setting.only_from(other); };
-    if (!is_tuned) return [](const ShapeDims&) { return false; };
-    if (setting.left_out == LeftOut::itself) return [&](const ShapeDims& other) { return other == shape; };
-    return [&](const ShapeDims& other) { return shares_a_dim(other, shape); };
-  };
-  const Lessons lessons(store, interface, device, key, mode, tuned);
-  // Of the space, not of what was timed: a definition has them all.
-  const SpaceValues values = values_in_use(store, lessons.known(), key.interface_hash);
-  const ConfigNames failed_somewhere = store.failed_configs(key, mode);
-  const Nearly nearly(lessons.known(), values, failed_somewhere);
-  const std::vector<ShapeDims>& judged = setting.judged.empty() ? tuned : setting.judged;
-  const auto left_out_by = [&](const ShapeDims& shape) { return leaves_out(shape, true); };
-  std::optional<Parts> parts;
-  std::vector<std::shared_ptr<const LossModel>> models;
-  const auto model_without_part_of = [&](std::size_t at) {
-    if (!parts) {
-      parts.emplace(judged, lessons.shapes(), left_out_by, kLessons);
-      models = lessons.without_each(*parts);
-    }
-    return models[parts->of(at)];
-  };
-  std::vector<Spare> shared;
-  std::vector<Spare> own;
-  for (std::size_t at = 0; at < judged.size(); ++at) {
-    const ShapeDims& shape = judged[at];
-    if (setting.only_from && setting.only_from(shape)) continue;
-    for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
-    Regret regret;
-    regret.problem = key.problem;
-    regret.is_tuned = std::ranges::find(tuned, shape) != tuned.end();
-    const Store* const truth = regret.is_tuned ? &store : setting.truth;
-    if (truth == nullptr) continue;
-    const std::optional<WinnerRow> winner = truth->winner_of(key, mode, WinnerRole::best);
-    if (!winner || !winner->winner.trial.timing) continue;
-    regret.winner = winner->winner.trial.config;
-    regret.winner_hash = winner->implementation_hash;
-    regret.best_ns = winner->winner.trial.timing->median_ns;
-    Without rest(store, leaves_out(shape, regret.is_tuned));
-    if (lessons.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons.all(), lessons.serving());
-    if (!setting.only_from) {
-      rest.keep(
-          spares_that_stay(lessons.known(), nearly, leaves_out(shape, regret.is_tuned), rest.tuned_shapes(key, mode)));
-    }
-    // The same rest for all of these: the same spares.
-    const bool is_same_rest = setting.only_from || !regret.is_tuned;
-    std::vector<Spare>& spares = is_same_rest ? shared : own;
-    if (!is_same_rest || shared.empty()) {
-      spares = choose_spares(rest, interface, spec, device, mode, values, failed_somewhere, setting.spares);
-    }
-    rest.keep(spares);
-    if (setting.exported) rest.become_export(key, mode);
-    const Chosen chosen = choose(rest, interface, key.problem, device, {}, {}, {},
-                                 setting.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
-    // What gives way when it is served would be told of here as a loss.
-    if (!chosen.unread.empty()) {
-      throw CacheError(fmt::format("cannot tell what {} would lose: {}", key.problem.key(), chosen.unread));
-    }
-    if (chosen.choice) {
-      const WinnerRow& row = chosen.choice->row;
-      regret.match = chosen.choice->match;
-      regret.served = row.winner.trial.config;
-      regret.implementation_hash = row.implementation_hash;
-      regret.tuned_for = row.problem;
-      const bool is_winner = *regret.served == regret.winner && row.implementation_hash == winner->implementation_hash;
-      if (is_winner) regret.served_ns = regret.best_ns;
-      if (!is_winner && regret.is_tuned) {
-        regret.served_ns = time_of(store, key, row.implementation_hash, *regret.served, mode);
-      }
-    }
-    found.push_back(std::move(regret));
-  }
-  return found;
+  return Judge(store, interface, spec, device, mode, setting).all();
 }
 
 RegretSummary summarise_regrets(const std::vector<Regret>& regrets) {

@@ -11,9 +11,9 @@
 #include "cache/serve/choose.hpp"
 #include "cache/store/store.hpp"
 
-/// What a shape would have lost, had it not been tuned: it is left out, served by match from the rest, and what served it is
-/// compared with its true winner. Says how much an application may lose on shapes between those that were tuned, and
-/// where to tune more. Reads; measures nothing.
+/// What a shape would have lost, had it not been tuned: it is left out, served by match from the rest, and what served
+/// it is compared with its true winner. Says how much an application may lose on shapes between those that were tuned,
+/// and where to tune more. Reads; measures nothing.
 namespace tilewright {
 
 enum class LeftOut : std::uint8_t {
@@ -59,14 +59,15 @@ struct RegretSetting {
   bool exported = false;
   /// Where not empty, only shapes that it takes are served from, and all others are judged; instead of `left_out`.
   std::function<bool(const std::vector<std::int64_t>& shape)> only_from{};
-  /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store has.
+  /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store
+  /// has.
   std::vector<std::vector<std::int64_t>> judged{};
   /// Who knows the winners of shapes that are not tuned; null: such shapes are passed over.
   const Store* truth = nullptr;
 };
 
-/// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names. Throws CacheError
-/// for what of the store cannot be read, which serving would pass over.
+/// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names. Throws
+/// CacheError for what of the store cannot be read, which serving would pass over.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
                                           const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting);
 
@@ -86,16 +87,17 @@ struct RegretSummary {
 };
 [[nodiscard]] RegretSummary summarise_regrets(const std::vector<Regret>& regrets);
 
-/// Shapes of similar size: every dim within the same power of 16, the smallest first. The text names the bounds: "rows 256..4095".
+/// Shapes of similar size: every dim within the same power of 16, the smallest first. The text names the bounds: "rows
+/// 256..4095".
 struct Region {
   std::string text;
   std::vector<Regret> regrets;
 };
 [[nodiscard]] std::vector<Region> by_region(const std::vector<Regret>& regrets);
 
-/// Where a tuned shape more would help most, the greatest loss first: half-way, in every dim, between a shape that lost more
-/// than `tolerated` and the one that served it; where the shape itself is not tuned, that one. Shapes that are tuned already
-/// are left out.
+/// Where a tuned shape more would help most, the greatest loss first: half-way, in every dim, between a shape that lost
+/// more than `tolerated` and the one that served it; where the shape itself is not tuned, that one. Shapes that are
+/// tuned already are left out.
 [[nodiscard]] std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated,
                                                   std::size_t most);
 

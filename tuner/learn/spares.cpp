@@ -25,7 +25,8 @@ constexpr std::size_t kMostShapes = 16384;
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
 constexpr std::uint64_t kSeedAround = 1;
-/// What a shape loses at least that nothing serves but the base: it was not chosen for that shape, however good it is elsewhere.
+/// What a shape loses at least that nothing serves but the base: it was not chosen for that shape, however good it is
+/// elsewhere.
 const double kUnserved = std::log(2.0);
 
 using Identity = ConfigNames::value_type;
@@ -128,8 +129,8 @@ class Choosing {
     if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
   }
 
-  /// What every config that could be launched for a shape is expected to lose there: of what was learned, or else as the
-  /// nearest shapes tell.
+  /// What every config that could be launched for a shape is expected to lose there: of what was learned, or else as
+  /// the nearest shapes tell.
   void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
     expected_.emplace_back();
     loss_.push_back(unserved_);

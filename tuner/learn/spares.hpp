@@ -12,10 +12,11 @@
 #include "cache/predict/nearest.hpp"
 #include "cache/serve/winner_source.hpp"
 
-/// Spares: configs whose binaries are worth having for shapes that nobody tuned. A binary with specialised dims serves one
-/// value of them, and the winners without are few and fit their shapes. So shapes are drawn between and around those that
-/// were tuned, and configs are taken that are expected (cache/predict/nearest.hpp) to serve many of them well; then those that were seen
-/// to be nearly the best at a tuned shape, which may well be the best of its neighbours. Measures nothing.
+/// Spares: configs whose binaries are worth having for shapes that nobody tuned. A binary with specialised dims serves
+/// one value of them, and the winners without are few and fit their shapes. So shapes are drawn between and around
+/// those that were tuned, and configs are taken that are expected (cache/predict/nearest.hpp) to serve many of them
+/// well; then those that were seen to be nearly the best at a tuned shape, which may well be the best of its
+/// neighbours. Measures nothing.
 namespace tilewright {
 
 /// The values of each implementation's parameters, by its hash.
@@ -37,19 +38,19 @@ struct Spare {
 /// Slower than the fastest without specialised dims by no more than this is nearly the best, as a natural logarithm.
 inline constexpr double kNearlyBest = 0.05;
 
-/// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes, the one first
-/// where it lost least.
+/// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes,
+/// the one first where it lost least.
 using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<ShapeDims>>;
-/// Among those of the implementations of `space`, since what older sources were good for nobody can compile any more, that are not
-/// among `failed`.
+/// Among those of the implementations of `space`, since what older sources were good for nobody can compile any more,
+/// that are not among `failed`.
 [[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space,
                                      const ConfigNames& failed);
 /// The rest of them, that nobody keeps: neither winners nor spares.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known);
 
-/// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares that there
-/// are. Then what was nearly the best, those first that were so at most shapes. None of `failed` (Store::failed_configs), and none
-/// where nothing is tuned. Deterministic.
+/// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares
+/// that there are. Then what was nearly the best, those first that were so at most shapes. None of `failed`
+/// (Store::failed_configs), and none where nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
                                                const SpaceValues& space, const ConfigNames& failed, std::size_t most);

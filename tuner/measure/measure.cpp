@@ -21,8 +21,8 @@ bool settled(const std::vector<double>& rounds, const StopRule& rule) {
   return (timing.high_ns - timing.low_ns) / 2 <= rule.relative_interval * timing.median_ns;
 }
 
-// What a GPU computes for a byte before power, and not memory, is its bound: far below the ridge of tensor cores (some 200),
-// far above that of what memory bounds (under 10).
+// What a GPU computes for a byte before power, and not memory, is its bound: far below the ridge of tensor cores (some
+// 200), far above that of what memory bounds (under 10).
 constexpr std::int64_t kComputeBoundFlopsPerByte = 32;
 constexpr int kRestOfComputeBound = 2;
 constexpr std::chrono::nanoseconds kLongestRest = std::chrono::milliseconds(100);

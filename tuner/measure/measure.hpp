@@ -19,17 +19,18 @@ struct StopRule {
   int max_rounds = 200;
   /// Of one measurement, warm-up included.
   std::chrono::nanoseconds budget = std::chrono::milliseconds(60);
-  /// How long the device rests after each round, in lengths of that round, 100 ms at most: what keeps kernels that compute without a pause
-  /// below the power limit. Rests count towards the budget.
+  /// How long the device rests after each round, in lengths of that round, 100 ms at most: what keeps kernels that
+  /// compute without a pause below the power limit. Rests count towards the budget.
   int rest = 0;
   /// Under load: the device has worked for so long before the first round that counts, and never rests. 0: as above.
   std::chrono::nanoseconds load{0};
-  /// A config that is slower than this is looked at no longer: measuring ends with the first round of which that is so, be it
-  /// the warm-up round, which then counts. 0: never.
+  /// A config that is slower than this is looked at no longer: measuring ends with the first round of which that is so,
+  /// be it the warm-up round, which then counts. 0: never.
   double give_up_ns = 0;
 };
 
-/// The rest that a problem needs: none on the emulator, and where memory keeps a GPU from drawing all the power that it may.
+/// The rest that a problem needs: none on the emulator, and where memory keeps a GPU from drawing all the power that it
+/// may.
 [[nodiscard]] int rest_for(const DeviceFacts& device, std::int64_t flops, std::int64_t bytes);
 
 /// Statistics of per-round values: median, and its 95 % interval by order statistics, which assumes no distribution. Of
@@ -37,18 +38,18 @@ struct StopRule {
 /// Throws std::invalid_argument when there is none.
 [[nodiscard]] Timing summarise(std::vector<double> rounds_ns);
 
-/// How a problem's finalists are timed in the regime `sustained`: under a second of load of their own first, each alone, since
-/// how far the clock falls at the power limit depends on what runs.
+/// How a problem's finalists are timed in the regime `sustained`: under a second of load of their own first, each
+/// alone, since how far the clock falls at the power limit depends on what runs.
 [[nodiscard]] StopRule sustained(StopRule rule);
 
-/// Runs one warm-up round, or as many as the rule's load takes, then rounds until the rule says stop: at least 3, whatever the budget, unless it allows fewer or
-/// gives up. `interrupted` (may be
-/// empty) ends it early, then with what there is: a Timing without rounds when there is nothing.
+/// Runs one warm-up round, or as many as the rule's load takes, then rounds until the rule says stop: at least 3,
+/// whatever the budget, unless it allows fewer or gives up. `interrupted` (may be empty) ends it early, then with what
+/// there is: a Timing without rounds when there is nothing.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});
 
-/// Rounds of several in turns (A B C A B C…): as many of each, so that whatever drifts is the same for all. One Timing for
-/// each, in their order, rounds in the order in which they ran. Ends when the rule is kept by every one of them, with a
-/// budget of the rule's for each.
+/// Rounds of several in turns (A B C A B C…): as many of each, so that whatever drifts is the same for all. One Timing
+/// for each, in their order, rounds in the order in which they ran. Ends when the rule is kept by every one of them,
+/// with a budget of the rule's for each.
 [[nodiscard]] std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
                                                    const std::function<bool()>& interrupted = {});
 
@@ -56,8 +57,8 @@ struct StopRule {
 /// whole multiple of `input_sets`, at most 1024 or one turn of the sets.
 [[nodiscard]] int launches_for(double estimate_ns, std::chrono::nanoseconds target, int input_sets);
 
-/// How many input sets rotate so that a set is cold when its turn comes: together more than twice the L2, at least 2, at
-/// most 1024, bounded by the device's free memory (then perhaps 1); 1 in the modes `hot` and `events`, which do not
+/// How many input sets rotate so that a set is cold when its turn comes: together more than twice the L2, at least 2,
+/// at most 1024, bounded by the device's free memory (then perhaps 1); 1 in the modes `hot` and `events`, which do not
 /// rotate, and on the emulator.
 [[nodiscard]] int input_sets_for(const DeviceFacts& device, std::size_t bytes_per_set, std::size_t free_bytes,
                                  MeasureMode mode);

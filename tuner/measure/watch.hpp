@@ -6,9 +6,10 @@
 
 #include "cache/model/records.hpp"
 
-/// Watches over measurements: what comes from outside and spoils a time (another process on the GPU, a slowdown that protects
-/// the hardware) is noticed by readings before and after it, and the measurement is taken again, within a bound
-/// (docs/measuring.md). The software power cap is how a GPU that computes without a pause lives: it is recorded and no more.
+/// Watches over measurements: what comes from outside and spoils a time (another process on the GPU, a slowdown that
+/// protects the hardware) is noticed by readings before and after it, and the measurement is taken again, within a
+/// bound (docs/measuring.md). The software power cap is how a GPU that computes without a pause lives: it is recorded
+/// and no more.
 namespace tilewright {
 
 /// Bits of nvmlClocksEventReasons.
@@ -43,8 +44,8 @@ class Watch {
     std::string disturbed;
     int retakes = 0;
   };
-  /// Calls `measure`, and again while it is disturbed: three times at most, after waits that grow. Once that was in vain, later
-  /// calls measure once, until one is clean: a process that stays must not make a sweep four times as long.
+  /// Calls `measure`, and again while it is disturbed: three times at most, after waits that grow. Once that was in
+  /// vain, later calls measure once, until one is clean: a process that stays must not make a sweep four times as long.
   [[nodiscard]] Seen over(const std::function<void()>& measure);
 
  private:

@@ -34,8 +34,8 @@ class Channel {
     late,         ///< the deadline came first
     interrupted,  ///< so did the interrupt
   };
-  /// Sends to one that may be too busy to listen. A message that did not pass may have done so in part: nothing can be sent
-  /// after it. `interrupted` (may be empty) is asked twenty times a second.
+  /// Sends to one that may be too busy to listen. A message that did not pass may have done so in part: nothing can be
+  /// sent after it. `interrupted` (may be empty) is asked twenty times a second.
   [[nodiscard]] Received send(const Message& message, std::optional<Clock::time_point> deadline,
                               const std::function<bool()>& interrupted = {}) const;
   /// Waits for a message.

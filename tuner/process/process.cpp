@@ -37,8 +37,8 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-/// The command, by way of a shell that bounds itself and then becomes it: so whatever it starts, however soon, inherits the
-/// bounds.
+/// The command, by way of a shell that bounds itself and then becomes it: so whatever it starts, however soon, inherits
+/// the bounds.
 std::vector<std::string> bounded(const std::vector<std::string>& command, const ProcessLimits& limits) {
   std::string bounds;
   if (limits.memory_bytes > 0 && !kSanitized) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
@@ -49,9 +49,9 @@ std::vector<std::string> bounded(const std::vector<std::string>& command, const 
   return whole;
 }
 
-/// Of this thread, but deaf to Ctrl-Z. A new process is of our group until it has one of its own. Stopped there, before it
-/// has become the program, it would never let go of us, who wait for that and cannot stop meanwhile: the shell would wait
-/// for ever.
+/// Of this thread, but deaf to Ctrl-Z. A new process is of our group until it has one of its own. Stopped there, before
+/// it has become the program, it would never let go of us, who wait for that and cannot stop meanwhile: the shell would
+/// wait for ever.
 sigset_t mask_of_children() {
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);

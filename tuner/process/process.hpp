@@ -21,8 +21,8 @@ struct Streams {
   int error = -1;
 };
 
-/// What each process of a program may use; 0: as much as this one. The operating system keeps to it, with or without this
-/// process.
+/// What each process of a program may use; 0: as much as this one. The operating system keeps to it, with or without
+/// this process.
 struct ProcessLimits {
   /// Of address space. Not kept where this program is instrumented by a sanitizer, which takes it all.
   std::size_t memory_bytes = 0;
@@ -30,14 +30,14 @@ struct ProcessLimits {
   std::chrono::seconds processor{0};
 };
 
-/// The path of the very program that runs, even if another file has taken its place. Good in this process and in those that it
-/// starts, while this process lives.
+/// The path of the very program that runs, even if another file has taken its place. Good in this process and in those
+/// that it starts, while this process lives.
 [[nodiscard]] std::string this_program();
 
-/// Starts `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is), in a
-/// process group of its own: neither Ctrl-C nor Ctrl-Z reaches it, and kill(-process, …) reaches all that it starts. SIGTSTP
-/// is blocked there, so that a stop of this process is never one of a program half started. In English (LC_ALL=C). Throws Error
-/// when it cannot be started.
+/// Starts `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is),
+/// in a process group of its own: neither Ctrl-C nor Ctrl-Z reaches it, and kill(-process, …) reaches all that it
+/// starts. SIGTSTP is blocked there, so that a stop of this process is never one of a program half started. In English
+/// (LC_ALL=C). Throws Error when it cannot be started.
 [[nodiscard]] pid_t start_process(const std::vector<std::string>& command, const Streams& streams,
                                   const std::filesystem::path& folder = {}, const ProcessLimits& limits = {});
 

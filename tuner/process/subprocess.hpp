@@ -22,9 +22,9 @@ struct SubprocessResult {
   std::string output;
 };
 
-/// Runs `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is) with
-/// no input, in English (LC_ALL=C). Throws Error when it cannot be started.
-/// `limits` are of each of its processes. When `interrupted` (may be empty; asked often) it is killed as at the limit.
+/// Runs `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is)
+/// with no input, in English (LC_ALL=C). Throws Error when it cannot be started. `limits` are of each of its processes.
+/// When `interrupted` (may be empty; asked often) it is killed as at the limit.
 [[nodiscard]] SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit,
                                               const std::filesystem::path& folder = {},
                                               const ProcessLimits& limits = {},

@@ -12,8 +12,9 @@
 #include "tuner/process/channel.hpp"
 #include "tuner/process/process.hpp"
 
-/// A process that works for this one and may be lost without harm: one that compiles, or one that has a GPU. The two talk
-/// over the socket that is the worker's standard input; when either ends, however it ends, so does the conversation.
+/// A process that works for this one and may be lost without harm: one that compiles, or one that has a GPU. The two
+/// talk over the socket that is the worker's standard input; when either ends, however it ends, so does the
+/// conversation.
 namespace tilewright {
 
 class WorkerProcess {
@@ -33,8 +34,8 @@ class WorkerProcess {
   /// It, and what it started that has no process group of its own.
   void kill() noexcept;
   /// Waits for the end of a process that ended the conversation or was killed, and says how that came: "signal 11
-  /// (Segmentation fault)", "exit code 1". One that a driver does not let go of is waited for no longer once `interrupted`
-  /// (may be empty).
+  /// (Segmentation fault)", "exit code 1". One that a driver does not let go of is waited for no longer once
+  /// `interrupted` (may be empty).
   [[nodiscard]] std::string end(const std::function<bool()>& interrupted = {});
 
  private:

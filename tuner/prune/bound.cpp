@@ -10,9 +10,9 @@
 namespace tilewright {
 namespace {
 
-// All of these err on the fast side: a bound must never be too high.
-// What a launch takes at least, however small; the fastest kernels of an H200 take 1.3 µs. It counts for every config alike,
-// and so keeps small problems from being told apart by what is lost in it.
+// All of these err on the fast side: a bound must never be too high. What a launch takes at least, however small; the
+// fastest kernels of an H200 take 1.3 µs. It counts for every config alike, and so keeps small problems from being told
+// apart by what is lost in it.
 constexpr double kLaunchNs = 2000;
 // Bits a nanosecond that a pin of memory brings: HBM (wide buses) and GDDR.
 constexpr double kWidePinRate = 8;

@@ -11,9 +11,9 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/plan.hpp"
 
-/// The least time that a launch can take, whatever its code does: from its grid, its blocks and the device's facts alone, so
-/// that it counts for every op. Every figure that is not known is taken as the fastest that is built, so that the bound errs
-/// on the low side (docs/tuning.md has the formulas). Pure.
+/// The least time that a launch can take, whatever its code does: from its grid, its blocks and the device's facts
+/// alone, so that it counts for every op. Every figure that is not known is taken as the fastest that is built, so that
+/// the bound errs on the low side (docs/tuning.md has the formulas). Pure.
 namespace tilewright {
 
 /// What a problem asks for at least.
@@ -45,16 +45,16 @@ struct Bound {
   double padding = 1;
 };
 
-/// Blocks of a kernel that fit on one multiprocessor at once, by threads and shared memory; with what the compiler said, by
-/// registers, too. At least 1.
+/// Blocks of a kernel that fit on one multiprocessor at once, by threads and shared memory; with what the compiler
+/// said, by registers, too. At least 1.
 [[nodiscard]] std::int64_t blocks_per_sm(const PlannedKernel& kernel, const DeviceFacts& device,
                                          const KernelFacts* compiled = nullptr);
 
 /// What a plan may ask of a device before its kernels are loaded: as many blocks as blocks_per_sm lets be resident.
 [[nodiscard]] Residency likely_residency(const DeviceFacts& device);
 
-/// Nothing where the device's facts do not suffice, as on the emulator. `padding`: as in Bound. `compiled`: what the compiler
-/// said of the kernels, empty before; kernels that it does not name are judged as before.
+/// Nothing where the device's facts do not suffice, as on the emulator. `padding`: as in Bound. `compiled`: what the
+/// compiler said of the kernels, empty before; kernels that it does not name are judged as before.
 [[nodiscard]] std::optional<Bound> bound_of(std::span<const PlannedKernel> kernels, const Work& work, double padding,
                                             const DeviceFacts& device, std::span<const KernelFacts> compiled = {});
 

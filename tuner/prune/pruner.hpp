@@ -8,15 +8,15 @@
 
 #include "tuner/prune/bound.hpp"
 
-/// Which configs of a problem need not be tried, since they cannot win: before compiling by what their launch plans bound,
-/// after it by what the compiler said. Every verdict is a reason in words and figures (docs/tuning.md). Pure.
+/// Which configs of a problem need not be tried, since they cannot win: before compiling by what their launch plans
+/// bound, after it by what the compiler said. Every verdict is a reason in words and figures (docs/tuning.md). Pure.
 namespace tilewright {
 
-/// A config is left out when its bound is this many times that of the yardstick. Chosen so that no config within a tenth of
-/// the best is left out in any recording.
+/// A config is left out when its bound is this many times that of the yardstick. Chosen so that no config within a
+/// tenth of the best is left out in any recording.
 inline constexpr double kHopelessBound = 1.3;
-/// The yardstick is the config with the eighth least bound, not the one with the least: some may turn out not to compile, and
-/// where there are no more than these, nothing is left out.
+/// The yardstick is the config with the eighth least bound, not the one with the least: some may turn out not to
+/// compile, and where there are no more than these, nothing is left out.
 inline constexpr std::size_t kYardstick = 8;
 
 /// A problem as a pruner sees it. What it points to must live while a pruner is made.

@@ -29,8 +29,8 @@ struct CompareLine {
 /// The winner that the cache names where it is among the trials, else the fastest; nothing when none was timed.
 [[nodiscard]] std::optional<SideBest> best_of(const TriedProblem& problem);
 
-/// Rows where both sides have a time; below them how many are faster, how many cannot be told apart, and what only one has.
-/// `name_a` and `name_b` are what people call the sides.
+/// Rows where both sides have a time; below them how many are faster, how many cannot be told apart, and what only one
+/// has. `name_a` and `name_b` are what people call the sides.
 [[nodiscard]] Table compare_table(std::string title, const std::string& name_a, const std::string& name_b,
                                   const std::vector<CompareLine>& lines);
 

@@ -9,8 +9,8 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 
-/// Every config of a problem, fastest first, failures last: its time, how far it is from the best and from the ceiling, what
-/// its kernels need of an SM, and what became of it. The winner has a star.
+/// Every config of a problem, fastest first, failures last: its time, how far it is from the best and from the ceiling,
+/// what its kernels need of an SM, and what became of it. The winner has a star.
 namespace tilewright {
 
 /// Of all kernels of a config, the most that one of them needs, and the least occupancy. Nothing where it is not known.

@@ -169,8 +169,8 @@ class PageMaker {
     return list;
   }
 
-  /// Whether a trial is the newest of its config's text on its problem, by the rule of tried_problems(): older code of an
-  /// implementation is history once the newer was tried, and all there is until then.
+  /// Whether a trial is the newest of its config's text on its problem, by the rule of tried_problems(): older code of
+  /// an implementation is history once the newer was tried, and all there is until then.
   [[nodiscard]] std::vector<bool> newest_of_texts() const {
     const std::vector<History::TrialOf>& trials = input_.history.trials;
     // What was pruned says nothing against what was tried.

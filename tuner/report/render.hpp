@@ -12,7 +12,8 @@ namespace tilewright {
 
 [[nodiscard]] std::string render_text(const Table& table, std::size_t width, bool colour = false);
 [[nodiscard]] std::string render_markdown(const Table& table);
-/// `{"title": …, "rows": [{"time_ns": …}, …], "notes": […]}`, and `"summary": {…}` where it has one; cells that are not known are null.
+/// `{"title": …, "rows": [{"time_ns": …}, …], "notes": […]}`, and `"summary": {…}` where it has one; cells that are not
+/// known are null.
 [[nodiscard]] std::string render_json(const Table& table);
 /// A cell alone.
 [[nodiscard]] nlohmann::ordered_json json_of(const Cell& cell);

@@ -132,8 +132,8 @@ std::vector<std::string> parts_of_path(const std::string& text) {
   return parts;
 }
 
-/// Pieces of at most `width` columns, broken after a comma, a bar or a blank where there is one, and within what is wider than
-/// a piece, such as a path, after a slash.
+/// Pieces of at most `width` columns, broken after a comma, a bar or a blank where there is one, and within what is
+/// wider than a piece, such as a path, after a slash.
 std::vector<std::string> break_text(const std::string& text, std::size_t width) {
   std::vector<std::string> pieces(1);
   std::string word;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <optional>
 #include <variant>
@@ -174,26 +173,23 @@ double calculated(Op op, const std::vector<double>& n) {
   }
 }
 
-}  // namespace
+/// What a question and its parts come to for one row.
+class Answer {
+ public:
+  Answer(const Syntax& syntax, const std::map<std::size_t, std::size_t>& columns, std::optional<std::size_t> dtype,
+         const std::vector<Cell>& row)
+      : nodes_(syntax.nodes), columns_(columns), dtype_(dtype), row_(row) {}
 
-RowFilter RowFilter::parse(const std::string& text, const std::string& what, const Table& table) {
-  SourceText source(text, {what, 0, 0});
-  Syntax syntax = parse_formula(source, tokens_of(source, Dialect::question));
-  Resolver resolver(source, syntax, table);
-  resolver.resolve();
-  return RowFilter(std::make_shared<const Parsed>(
-      Parsed{std::move(source), std::move(syntax), std::move(resolver.columns), resolver.dtype}));
-}
+  /// What is not known is false.
+  bool truth(std::size_t index) const {
+    const Known known = value(index);
+    const auto* number = std::get_if<double>(&known);
+    return number != nullptr && *number != 0;
+  }
 
-bool RowFilter::keeps(const std::vector<Cell>& row) const {
-  const std::vector<Node>& nodes = parsed_->syntax.nodes;
-  const std::function<Known(std::size_t)> value = [&](std::size_t index) -> Known {
-    const Node& node = nodes[index];
-    const auto truth = [&](std::size_t operand) {
-      const Known known = value(operand);
-      const auto* number = std::get_if<double>(&known);
-      return number != nullptr && *number != 0;
-    };
+ private:
+  Known value(std::size_t index) const {
+    const Node& node = nodes_[index];
     switch (node.op) {
       case Op::number:
         return static_cast<double>(node.number);
@@ -201,15 +197,10 @@ bool RowFilter::keeps(const std::vector<Cell>& row) const {
         return std::strtod(node.word.c_str(), nullptr);
       case Op::text:
         return node.word;
-      case Op::name: {
-        const auto column = parsed_->columns.find(index);
-        return column == parsed_->columns.end() ? Known(node.word) : std::visit(CellKnown{}, row[column->second]);
-      }
-      case Op::size_of: {
-        const auto* text = parsed_->dtype ? std::get_if<std::string>(&row[*parsed_->dtype]) : nullptr;
-        const auto type = text != nullptr ? dtype_from(*text) : std::nullopt;
-        return type ? Known(static_cast<double>(size_of(*type))) : Known();
-      }
+      case Op::name:
+        return name(index);
+      case Op::size_of:
+        return size_of_dtype();
       case Op::logical_not:
         return truth(node.operands[0]) ? 0.0 : 1.0;
       case Op::logical_and:
@@ -222,6 +213,22 @@ bool RowFilter::keeps(const std::vector<Cell>& row) const {
         break;
     }
     if (is_comparison(node.op)) return compared(node.op, value(node.operands[0]), value(node.operands[1]));
+    return number(node);
+  }
+
+  Known name(std::size_t index) const {
+    const auto column = columns_.find(index);
+    return column == columns_.end() ? Known(nodes_[index].word) : std::visit(CellKnown{}, row_[column->second]);
+  }
+
+  Known size_of_dtype() const {
+    const auto* text = dtype_ ? std::get_if<std::string>(&row_[*dtype_]) : nullptr;
+    const auto type = text != nullptr ? dtype_from(*text) : std::nullopt;
+    return type ? Known(static_cast<double>(size_of(*type))) : Known();
+  }
+
+  /// Of what calculates; not known where an operand is not.
+  Known number(const Node& node) const {
     std::vector<double> numbers;
     for (const std::size_t operand : node.operands) {
       const Known known = value(operand);
@@ -230,10 +237,27 @@ bool RowFilter::keeps(const std::vector<Cell>& row) const {
       numbers.push_back(*number);
     }
     return calculated(node.op, numbers);
-  };
-  const Known answer = value(parsed_->syntax.root);
-  const auto* number = std::get_if<double>(&answer);
-  return number != nullptr && *number != 0;
+  }
+
+  const std::vector<Node>& nodes_;
+  const std::map<std::size_t, std::size_t>& columns_;
+  std::optional<std::size_t> dtype_;
+  const std::vector<Cell>& row_;
+};
+
+}  // namespace
+
+RowFilter RowFilter::parse(const std::string& text, const std::string& what, const Table& table) {
+  SourceText source(text, {what, 0, 0});
+  Syntax syntax = parse_formula(source, tokens_of(source, Dialect::question));
+  Resolver resolver(source, syntax, table);
+  resolver.resolve();
+  return RowFilter(std::make_shared<const Parsed>(
+      Parsed{std::move(source), std::move(syntax), std::move(resolver.columns), resolver.dtype}));
+}
+
+bool RowFilter::keeps(const std::vector<Cell>& row) const {
+  return Answer(parsed_->syntax, parsed_->columns, parsed_->dtype, row).truth(parsed_->syntax.root);
 }
 
 }  // namespace tilewright

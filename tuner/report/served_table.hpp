@@ -8,8 +8,8 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 
-/// What the cache serves for one problem, by device: the config, how well it fits, on what evidence, and where its time stands
-/// under what was measured of the device.
+/// What the cache serves for one problem, by device: the config, how well it fits, on what evidence, and where its time
+/// stands under what was measured of the device.
 namespace tilewright {
 
 /// One answer; `device` is the fingerprint that was asked for, which may not be the one that the winner is of.

@@ -79,8 +79,8 @@ struct Table {
 /// A cell as text shows it; "-" when empty.
 [[nodiscard]] std::string show_cell(const Cell& cell, Unit unit);
 
-/// Ends with a newline. `width` and `colour` count for text alone: the columns of the terminal, 0 for no limit, and whether
-/// it shows colours. What cannot be made to fit is printed whole: nothing is cut.
+/// Ends with a newline. `width` and `colour` count for text alone: the columns of the terminal, 0 for no limit, and
+/// whether it shows colours. What cannot be made to fit is printed whole: nothing is cut.
 [[nodiscard]] std::string render(const Table& table, Format format, std::size_t width = 0, bool colour = false);
 
 }  // namespace tilewright

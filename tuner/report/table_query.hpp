@@ -28,9 +28,9 @@ struct TableQuery {
 /// As programs see them.
 [[nodiscard]] std::vector<std::string> column_names(const Table& table);
 
-/// Filters, sorts, cuts, then chooses columns; those chosen are for people and programs alike, whatever they were. Cells
-/// that are not known come last in either order; equal rows keep their order. Throws UsageError with the nearest right
-/// name for a column that does not exist, and as RowFilter::parse.
+/// Filters, sorts, cuts, then chooses columns; those chosen are for people and programs alike, whatever they were.
+/// Cells that are not known come last in either order; equal rows keep their order. Throws UsageError with the nearest
+/// right name for a column that does not exist, and as RowFilter::parse.
 void apply(const TableQuery& query, Table& table);
 
 }  // namespace tilewright

@@ -10,8 +10,8 @@
 /// From rows of the cache to lines of the winners' table.
 namespace tilewright {
 
-/// Adds bytes, flops, the ceiling of the same traffic and the device's compute rate, where `definition` is given (it may be null) and is of the
-/// interface that the row is of.
+/// Adds bytes, flops, the ceiling of the same traffic and the device's compute rate, where `definition` is given (it
+/// may be null) and is of the interface that the row is of.
 [[nodiscard]] WinnerLine winner_line(const Store& store, const OpDefinition* definition, Store::WinnerRow row,
                                      const Match& match);
 

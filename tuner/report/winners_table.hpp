@@ -25,7 +25,8 @@ struct WinnerLine : Roofline {
 [[nodiscard]] std::optional<Bound> bound_of(const WinnerLine& line);
 
 /// Columns `dtype`, attributes and dims are those of the first line's spec: give lines of one op. `title` names what
-/// was asked. Says so when times are the emulator's. With `parameters` each parameter of the configs is a column for programs.
+/// was asked. Says so when times are the emulator's. With `parameters` each parameter of the configs is a column for
+/// programs.
 [[nodiscard]] Table winners_table(std::string title, const std::vector<WinnerLine>& lines, bool parameters = false);
 
 /// The sentence that stands under every table with times of the emulator.

@@ -29,8 +29,8 @@ class Matrix {
 /// The sum of the products of the first `count` values.
 [[nodiscard]] double dot(std::span<const double> a, std::span<const double> b, std::size_t count);
 
-/// Replaces the lower half of a symmetric positive definite matrix by L, with L · Lᵀ = it. What rounding makes of a matrix
-/// that is nearly singular is mended by a small pivot.
+/// Replaces the lower half of a symmetric positive definite matrix by L, with L · Lᵀ = it. What rounding makes of a
+/// matrix that is nearly singular is mended by a small pivot.
 void factor(Matrix& symmetric);
 
 /// Replaces b by the x of L · x = b.

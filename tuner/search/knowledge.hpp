@@ -23,20 +23,20 @@ struct KnownProblem {
 /// Nearest first.
 using Knowledge = std::vector<KnownProblem>;
 
-/// How far two problems of one op are apart: the Euclidean distance of the binary logarithms of their dims, in which a dim
-/// that is twice as long is 1 away, and so is another dtype or another value of an attribute.
+/// How far two problems of one op are apart: the Euclidean distance of the binary logarithms of their dims, in which a
+/// dim that is twice as long is 1 away, and so is another dtype or another value of an attribute.
 [[nodiscard]] double distance(const Problem& a, const Problem& b);
 
-/// How far two configs are apart: for each parameter |log2| of the ratio of its values where both are positive, else their
-/// difference; a parameter that only one has counts 1. Infinity between implementations.
+/// How far two configs are apart: for each parameter |log2| of the ratio of its values where both are positive, else
+/// their difference; a parameter that only one has counts 1. Infinity between implementations.
 [[nodiscard]] double distance(const Config& a, const Config& b);
 
 /// Orders by distance from `problem`, leaves out the problem itself, and keeps the `most` nearest.
 [[nodiscard]] Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most);
 
-/// What is expected of the candidates of a problem at first glance: by how much each is slower than the best, as a natural
-/// logarithm, the mean over neighbours of what it or its likeness was there (docs/tuning.md). It costs little; what learns more
-/// from them is Surrogate.
+/// What is expected of the candidates of a problem at first glance: by how much each is slower than the best, as a
+/// natural logarithm, the mean over neighbours of what it or its likeness was there (docs/tuning.md). It costs little;
+/// what learns more from them is Surrogate.
 class Predictor {
  public:
   Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known);

@@ -20,8 +20,8 @@ std::vector<std::size_t> leading(const std::vector<std::optional<Trial>>& trials
   return group;
 }
 
-/// Nothing more is needed of these to name the fastest of them. One that leads alone needs a final as well: its looks were
-/// made while compilers ran.
+/// Nothing more is needed of these to name the fastest of them. One that leads alone needs a final as well: its looks
+/// were made while compilers ran.
 bool decided(const std::vector<std::optional<Trial>>& trials, const std::vector<std::size_t>& group) {
   return std::all_of(group.begin(), group.end(), [&](std::size_t i) {
     return trials[i]->look == LookLength::final && trials[i]->sweep == trials[group.front()]->sweep;

@@ -21,8 +21,8 @@ struct Leaders {
 };
 [[nodiscard]] Leaders leaders(const std::vector<std::optional<Trial>>& trials);
 
-/// Who must be timed in turns, or alone, with no compiler running, to name the winners: all leaders; empty when those of each role
-/// met in one final already.
+/// Who must be timed in turns, or alone, with no compiler running, to name the winners: all leaders; empty when those
+/// of each role met in one final already.
 [[nodiscard]] std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials);
 
 }  // namespace tilewright

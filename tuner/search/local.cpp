@@ -16,7 +16,8 @@ namespace {
 // Of the candidates, how many a walk may look at, and never fewer than so many.
 constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
-// Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates drawn by the seed.
+// Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates drawn by the
+// seed.
 constexpr std::size_t kStarts = 3;
 constexpr std::size_t kDrawnStarts = 3;
 // A step of the walk changes so many parameters at most.
@@ -79,8 +80,8 @@ class Local final : public Strategy {
     return nearest;
   }
 
-  /// Where to go from here: what is a step away from one of those that lead, the most promising first. Where all of that is known,
-  /// what is left of the walk's share goes to the most promising of all.
+  /// Where to go from here: what is a step away from one of those that lead, the most promising first. Where all of
+  /// that is known, what is left of the walk's share goes to the most promising of all.
   [[nodiscard]] std::vector<std::size_t> moves() const {
     const std::vector<std::size_t> from = leaders(board_.trials()).best;
     std::vector<std::size_t> unknown;

@@ -11,8 +11,8 @@
 
 #include "tuner/search/strategy.hpp"
 
-/// The search for one problem's winners: a strategy, the bound of its trials, what became of every candidate, and at the end
-/// the final. A sweep drives it with a device, a replay with recorded trials; it knows neither.
+/// The search for one problem's winners: a strategy, the bound of its trials, what became of every candidate, and at
+/// the end the final. A sweep drives it with a device, a replay with recorded trials; it knows neither.
 namespace tilewright {
 
 class Search {

@@ -13,8 +13,8 @@
 #include "tuner/search/tiles.hpp"
 
 /// What to look at next, and for how long. A strategy sees candidates by index and the trials they became; it never
-/// touches a device, a compiler, the store or a clock, so it can be run against recorded trials as well, and gives the same
-/// answers to the same trials and seed (docs/tuning.md).
+/// touches a device, a compiler, the store or a clock, so it can be run against recorded trials as well, and gives the
+/// same answers to the same trials and seed (docs/tuning.md).
 namespace tilewright {
 
 /// One look at one candidate.
@@ -43,13 +43,14 @@ struct SearchSpace {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// At most `most` looks that may be made now, those that are worth most first; none: the search is over. They may be made
-  /// in any order, and all of them stand until one is told, so that asking is free and the answer may be compiled ahead.
+  /// At most `most` looks that may be made now, those that are worth most first; none: the search is over. They may be
+  /// made in any order, and all of them stand until one is told, so that asking is free and the answer may be compiled
+  /// ahead.
   [[nodiscard]] virtual std::vector<Look> ask(std::size_t most) const = 0;
   /// What became of a candidate: asked for or, at first, already in the cache.
   virtual void tell(std::size_t candidate, const Trial& trial) = 0;
-  /// How many candidates it would go on to try after what was told, at most: more than are asked for now where that waits for
-  /// what these tell.
+  /// How many candidates it would go on to try after what was told, at most: more than are asked for now where that
+  /// waits for what these tell.
   [[nodiscard]] virtual std::size_t still_to_try() const = 0;
   /// Why it never asks for some candidates; empty where it asks for all.
   [[nodiscard]] virtual std::string why_left_out() const { return ""; }

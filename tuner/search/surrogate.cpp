@@ -18,7 +18,8 @@ constexpr std::size_t kFastest = 8;
 constexpr std::size_t kOthers = 40;
 // A slowness beyond a factor of e is a slowness like any other.
 constexpr double kSlowest = 1;
-// Variances: of a config on a shape, of a config on all shapes, of an implementation on a shape, of a shape; and of a round.
+// Variances: of a config on a shape, of a config on all shapes, of an implementation on a shape, of a shape; and of a
+// round.
 constexpr double kOfConfig = 0.05;
 constexpr double kOfConfigEverywhere = 0.02;
 constexpr double kOfImplementation = 0.02;

@@ -8,8 +8,8 @@
 #include "tuner/search/dense.hpp"
 #include "tuner/search/strategy.hpp"
 
-/// What is expected of the candidates of a problem, and how sure that is, learned from the trials of other problems of the op
-/// and from its own (docs/tuning.md): a Gaussian process over parameters, shapes and how tiles fill the device.
+/// What is expected of the candidates of a problem, and how sure that is, learned from the trials of other problems of
+/// the op and from its own (docs/tuning.md): a Gaussian process over parameters, shapes and how tiles fill the device.
 namespace tilewright {
 
 class Surrogate {
@@ -17,9 +17,9 @@ class Surrogate {
   /// Learns from `space.known`; what it keeps depends on nothing else of `space` afterwards.
   explicit Surrogate(const SearchSpace& space);
 
-  /// Of each candidate, how promising it is: the logarithm of its slowness as expected, less what it might be better by; the
-  /// least promises most. `told`: the problem's own trials, by candidate. `chosen`: what will be told besides, of which only
-  /// that is known: what is like it is less of a surprise then.
+  /// Of each candidate, how promising it is: the logarithm of its slowness as expected, less what it might be better
+  /// by; the least promises most. `told`: the problem's own trials, by candidate. `chosen`: what will be told besides,
+  /// of which only that is known: what is like it is less of a surprise then.
   [[nodiscard]] std::vector<double> promise(const std::vector<std::optional<Trial>>& told,
                                             const std::vector<std::size_t>& chosen = {}) const;
 

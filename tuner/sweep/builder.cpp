@@ -18,8 +18,8 @@ namespace {
 
 // Long enough to cost nothing, short enough that Ctrl-C is felt at once.
 constexpr std::chrono::milliseconds kPatience{50};
-// Where several devices hold their finals one after the other: how long nothing compiles though someone waits for it, and how
-// long compilers then have the host.
+// Where several devices hold their finals one after the other: how long nothing compiles though someone waits for it,
+// and how long compilers then have the host.
 constexpr std::chrono::seconds kLongestQuiet{2};
 constexpr std::chrono::seconds kShareOfCompilers{1};
 constexpr std::chrono::milliseconds kPoll{2};

@@ -45,8 +45,8 @@ class Builder {
   /// The key of this source's build for `arch`. Requests nothing.
   [[nodiscard]] std::string key_of(const GeneratedSource& source, const std::string& arch,
                                    const std::string& implementation_hash) const;
-  /// Makes sure that this source's build for `arch` is known or on its way, and returns its key. `sweep` is what it is stored
-  /// as compiled for; 0: none.
+  /// Makes sure that this source's build for `arch` is known or on its way, and returns its key. `sweep` is what it is
+  /// stored as compiled for; 0: none.
   std::string request(const GeneratedSource& source, const std::string& arch, const std::string& implementation_hash,
                       std::int64_t sweep = 0);
 
@@ -62,9 +62,9 @@ class Builder {
   /// Requested and not compiled yet.
   [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
 
-  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted. Several may live at once;
-  /// but where one device follows the other without an end while a third waits for a compiler, the compilers get their share
-  /// first. `meanwhile` (may be empty) is called instead of waiting; false: it had nothing to do.
+  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted. Several may live at
+  /// once; but where one device follows the other without an end while a third waits for a compiler, the compilers get
+  /// their share first. `meanwhile` (may be empty) is called instead of waiting; false: it had nothing to do.
   class Quiet {
    public:
     explicit Quiet(Builder& builder, const std::function<bool()>& meanwhile = {});

@@ -11,10 +11,10 @@
 #include "tuner/device/device.hpp"
 #include "tuner/measure/measure.hpp"
 
-/// The ceiling of a memory-bound problem: as many bytes, read and written in the nearest ratio, moved by the best config of
-/// the `copy` op and, where as many are read as written, by the device's own copy, each by the method by which the problem's
-/// configs are timed. And the rate of the device's unit that the problem computes with, by the ops `fma` and `mma`: where the
-/// two meet is the ridge point.
+/// The ceiling of a memory-bound problem: as many bytes, read and written in the nearest ratio, moved by the best
+/// config of the `copy` op and, where as many are read as written, by the device's own copy, each by the method by
+/// which the problem's configs are timed. And the rate of the device's unit that the problem computes with, by the ops
+/// `fma` and `mma`: where the two meet is the ridge point.
 namespace tilewright {
 
 /// The name of the op whose best time is a ceiling.

@@ -15,8 +15,8 @@
 #include "tuner/sweep/steps.hpp"
 #include "tuner/sweep/sweep_context.hpp"
 
-/// The devices of one fingerprint in a sweep. They share a row of the cache, settings, and the steps, which are handed out as
-/// work items. Guarded by the sweep lock.
+/// The devices of one fingerprint in a sweep. They share a row of the cache, settings, and the steps, which are handed
+/// out as work items. Guarded by the sweep lock.
 namespace tilewright {
 
 /// The sweep's row in the cache. It is ended in any case: a sweep that threw ends as "partly".
@@ -49,16 +49,16 @@ class DeviceGroup {
     /// Devices that were lost while they ran it.
     int losses = 0;
   };
-  /// The next item for the GPU with this UUID. Prefers an item that this GPU began in an earlier sweep, or that no GPU began.
-  /// Nothing when the queue is empty; an item may come back as long as the group is not over().
+  /// The next item for the GPU with this UUID. Prefers an item that this GPU began in an earlier sweep, or that no GPU
+  /// began. Nothing when the queue is empty; an item may come back as long as the group is not over().
   [[nodiscard]] std::optional<WorkItem> take(const std::string& uuid);
-  /// An item to run beside the `open` items that the GPU has already: the first near the head of the queue whose first step,
-  /// prepared, `suits`. Nothing while other devices may need what is left, since this one may be the slowest.
+  /// An item to run beside the `open` items that the GPU has already: the first near the head of the queue whose first
+  /// step, prepared, `suits`. Nothing while other devices may need what is left, since this one may be the slowest.
   [[nodiscard]] std::optional<WorkItem> take_beside(const std::string& uuid, std::size_t open,
                                                     const std::function<bool(Step&)>& suits);
   void done() noexcept { --in_flight_; }
-  /// Returns an item of a lost GPU, which had come to step `at`. `at_fault`: the GPU was lost over this item. False when the
-  /// item is dropped, since it lost a second device.
+  /// Returns an item of a lost GPU, which had come to step `at`. `at_fault`: the GPU was lost over this item. False
+  /// when the item is dropped, since it lost a second device.
   bool give_back(WorkItem item, std::size_t at, bool at_fault);
   /// A GPU that may join: items that it began earlier are kept for it as long as there are others.
   void expect(const std::string& uuid);
@@ -77,11 +77,12 @@ class DeviceGroup {
   void prepare(Step& step);
   /// The ceiling is unknown, or its problem is measured in this sweep.
   [[nodiscard]] bool needs_ceiling(const Step& step);
-  /// Requests builds beyond the end of a problem, so that measuring never waits for compiling: first for the items in flight,
-  /// each from its current step on, then for the head of the queue.
+  /// Requests builds beyond the end of a problem, so that measuring never waits for compiling: first for the items in
+  /// flight, each from its current step on, then for the head of the queue.
   void compile_ahead(const std::vector<std::pair<WorkItem, std::size_t>>& in_flight);
 
-  /// Counts a problem as begun. Returns when its search must end: at its share of the remaining budget, less the final's time.
+  /// Counts a problem as begun. Returns when its search must end: at its share of the remaining budget, less the
+  /// final's time.
   [[nodiscard]] std::chrono::steady_clock::time_point begin(Step& step);
   [[nodiscard]] std::size_t problems() const noexcept { return problems_; }
   [[nodiscard]] std::size_t problems_left() const;

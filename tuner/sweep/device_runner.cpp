@@ -21,8 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 // How often an idle device asks whether another one has given an item back.
 constexpr std::chrono::milliseconds kPoll{20};
-// Items in flight at once, and the share of the device's memory that one call of each may touch together: a problem's inputs,
-// results, reference and input sets are several times that. Larger problems run one after the other.
+// Items in flight at once, and the share of the device's memory that one call of each may touch together: a problem's
+// inputs, results, reference and input sets are several times that. Larger problems run one after the other.
 constexpr std::size_t kMostActive = 8;
 constexpr std::int64_t kShareOfMemory = 64;
 // The emulator does not tell the host's memory.

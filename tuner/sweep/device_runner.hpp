@@ -7,8 +7,8 @@
 #include "tuner/sweep/device_group.hpp"
 
 /// One device in a sweep. It takes work items from its group and runs them until none is left. Problems are finished in
-/// their order; while the first waits for a compiler, binaries of the others are measured, so that the device waits only
-/// when no binary is ready.
+/// their order; while the first waits for a compiler, binaries of the others are measured, so that the device waits
+/// only when no binary is ready.
 namespace tilewright {
 
 class DeviceRunner {
@@ -22,8 +22,8 @@ class DeviceRunner {
         listener_(listener),
         alone_(alone) {}
 
-  /// Needs the sweep lock. Waits for the device's lock first. Throws DeviceLost when the device no longer answers; its items
-  /// are then given back to the group.
+  /// Needs the sweep lock. Waits for the device's lock first. Throws DeviceLost when the device no longer answers; its
+  /// items are then given back to the group.
   void work();
 
   [[nodiscard]] TrialDevice& device() noexcept { return plain_; }
@@ -42,7 +42,8 @@ class DeviceRunner {
   void run_items();
   /// Does one thing: measures, finishes or begins a problem, or waits a moment.
   void advance_any();
-  /// Measures one config, or ends the step where the item is the `first`. False when neither is possible without waiting.
+  /// Measures one config, or ends the step where the item is the `first`. False when neither is possible without
+  /// waiting.
   bool advance(ActiveItem& active, bool first);
   /// Takes another item; false when none can be begun now.
   bool open_another();

@@ -7,8 +7,8 @@
 
 #include "tuner/sweep/trials.hpp"
 
-/// The devices of a sweep: some are there when it begins, others may come while it is under way, so that one that opens slowly
-/// holds none of the rest up.
+/// The devices of a sweep: some are there when it begins, others may come while it is under way, so that one that opens
+/// slowly holds none of the rest up.
 namespace tilewright {
 
 class Devices {

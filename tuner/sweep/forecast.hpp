@@ -31,7 +31,8 @@ struct Forecast {
   /// Configs of the space, and how many of them each rule forbids.
   std::size_t total = 0;
   std::map<std::string, std::size_t> forbidden;
-  /// Legal configs, and of these the ones that are considered; pruned, of those, by what left them out (prune/verdict.hpp).
+  /// Legal configs, and of these the ones that are considered; pruned, of those, by what left them out
+  /// (prune/verdict.hpp).
   std::size_t legal = 0;
   std::size_t considered = 0;
   std::map<std::string, std::size_t> pruned;
@@ -56,8 +57,8 @@ struct Pace {
 };
 [[nodiscard]] Pace pace_of(const Store& store, const std::string& op, const std::string& fingerprint);
 
-/// Seconds that so many binaries and configs take, compiled by `jobs` while others are tried; nothing where the pace does not
-/// tell.
+/// Seconds that so many binaries and configs take, compiled by `jobs` while others are tried; nothing where the pace
+/// does not tell.
 [[nodiscard]] std::optional<double> seconds_for(const Pace& pace, std::size_t binaries, std::size_t configs, int jobs);
 
 }  // namespace tilewright

@@ -7,8 +7,8 @@
 
 #include "tuner/device/device.hpp"
 
-/// A device's memory, shared by the problems that are set up on it and, on a GPU, by other processes. A config that finds
-/// too little memory because others hold it has not failed. Belongs to the device's thread.
+/// A device's memory, shared by the problems that are set up on it and, on a GPU, by other processes. A config that
+/// finds too little memory because others hold it has not failed. Belongs to the device's thread.
 namespace tilewright {
 
 class MemoryPool {
@@ -30,10 +30,10 @@ class MemoryPool {
   void add(User& user) { users_.insert(&user); }
   void remove(User& user) { users_.erase(&user); }
 
-  /// Calls `work` for a user, and again when memory runs out: first after all other users were evicted, then, while other
-  /// processes hold memory, after at most three growing waits. When the waits were in vain, later calls do not wait until
-  /// one succeeds. Throws what `work` threw last; the text names other processes that hold memory (failure.hpp).
-  /// `interrupted` (may be empty) ends a wait.
+  /// Calls `work` for a user, and again when memory runs out: first after all other users were evicted, then, while
+  /// other processes hold memory, after at most three growing waits. When the waits were in vain, later calls do not
+  /// wait until one succeeds. Throws what `work` threw last; the text names other processes that hold memory
+  /// (failure.hpp). `interrupted` (may be empty) ends a wait.
   void use(User& user, const std::function<void()>& work, const std::function<bool()>& interrupted);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a problem's candidates is not tried, since it cannot win: judged before anything is compiled, and again when the
-// compiler has said what a config needs. Each is a row of the cache.
+// What of a problem's candidates is not tried, since it cannot win: judged before anything is compiled, and again when
+// the compiler has said what a config needs. Each is a row of the cache.
 #include <fmt/format.h>
 
 #include <algorithm>

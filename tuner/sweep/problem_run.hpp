@@ -38,7 +38,8 @@ struct SweepSetting {
   std::size_t max_configs = 0;
   /// As SweepRequest::only; null: no problem is named.
   const std::map<std::string, std::set<std::string>>* only = nullptr;
-  /// The winner to be judged anew, of the same problem; null: it is tuned like any other. `leading`: of the configs that led alone.
+  /// The winner to be judged anew, of the same problem; null: it is tuned like any other. `leading`: of the configs
+  /// that led alone.
   const Rechecks* rechecks = nullptr;
   bool leading = false;
   /// How to search (search/strategy.hpp), and how many configs it may try for each problem; 0: no bound.
@@ -66,13 +67,13 @@ class ProblemRun {
   /// Expands the space and asks the cache what is known.
   ProblemRun(const SweepSetting& setting, const OpDefinition& definition, Problem problem);
 
-  /// Requests some builds for what will be looked at next, unless `most` compiles wait or run already; true when there are
-  /// no more to request.
+  /// Requests some builds for what will be looked at next, unless `most` compiles wait or run already; true when there
+  /// are no more to request.
   bool compile_ahead(std::size_t most);
 
-  /// Before the first look: says where, and learns what the cache knows of neighbouring shapes by now. After `deadline`, and
-  /// one config timed, nothing more is looked at. Where something is left to measure, all is measured at `trial_device`: times
-  /// of other GPUs, of the same model even, are not known then.
+  /// Before the first look: says where, and learns what the cache knows of neighbouring shapes by now. After
+  /// `deadline`, and one config timed, nothing more is looked at. Where something is left to measure, all is measured
+  /// at `trial_device`: times of other GPUs, of the same model even, are not known then.
   void begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline);
 
   /// The look can be made without waiting for a compiler.
@@ -88,8 +89,9 @@ class ProblemRun {
   /// A trial that another sweep of the same cache has stored meanwhile is taken as it is.
   [[nodiscard]] std::optional<Trial> measure(const Look& look);
 
-  /// Times the leaders in turns while nothing compiles, chooses the winners of all trials known, old and new, checks those that are new on other data, and stores them.
-  /// Nothing when interrupted. `meanwhile` is called instead of waiting until the compilers are idle; false: it had nothing to do.
+  /// Times the leaders in turns while nothing compiles, chooses the winners of all trials known, old and new, checks
+  /// those that are new on other data, and stores them. Nothing when interrupted. `meanwhile` is called instead of
+  /// waiting until the compilers are idle; false: it had nothing to do.
   [[nodiscard]] std::optional<std::vector<Winner>> finish(std::function<bool()> meanwhile = {});
 
   /// After finish(): those that led do not stand, and nothing was stored; all configs must be searched.
@@ -134,7 +136,8 @@ class ProblemRun {
   void prune();
   void store_pruned();
   [[nodiscard]] Trial pruned_trial(std::size_t candidate, const Build& build, std::string reason) const;
-  /// The trial, stored and told, of a candidate that is left out now that its build is known; nothing: it must be tried.
+  /// The trial, stored and told, of a candidate that is left out now that its build is known; nothing: it must be
+  /// tried.
   [[nodiscard]] std::optional<Trial> prune_compiled(std::size_t candidate, const Build& build);
   /// A time of another GPU than that at hand.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
@@ -161,8 +164,8 @@ class ProblemRun {
   [[nodiscard]] bool hold_final();
   /// In turns, while nothing compiles. Those of whom there are no times; nothing when interrupted.
   [[nodiscard]] std::optional<std::vector<std::size_t>> time_together(const std::vector<std::size_t>& indices);
-  /// One that could not be timed in turns: memory did not suffice for all, or one of them ended them all. What fails alone
-  /// has failed. False when interrupted.
+  /// One that could not be timed in turns: memory did not suffice for all, or one of them ended them all. What fails
+  /// alone has failed. False when interrupted.
   [[nodiscard]] bool time_alone(std::size_t index);
   void keep_final(std::size_t index, const Timing& timing, const Phases& phases);
   /// Stores that a config that was good before has failed.

@@ -12,8 +12,8 @@
 /// What a sweep needs to know of winners that are judged anew (revalidate.hpp). Values.
 namespace tilewright {
 
-/// A winner that something has changed for: those that led are timed again, and all configs are searched only where the winner
-/// among them does not stand.
+/// A winner that something has changed for: those that led are timed again, and all configs are searched only where the
+/// winner among them does not stand.
 struct Recheck {
   /// The texts of the configs that led.
   std::set<std::string> leaders;

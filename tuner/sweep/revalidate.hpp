@@ -11,9 +11,9 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// Winners that were chosen under another driver, compiler, version or source than today's: which they are, whom to time
-/// again, and what becomes of them (docs/tuning.md). The sweep that times them stores no winner before it is judged: one that is
-/// killed leaves them stale, and the next goes on from the trials that it made.
+/// Winners that were chosen under another driver, compiler, version or source than today's: which they are, whom to
+/// time again, and what becomes of them (docs/tuning.md). The sweep that times them stores no winner before it is
+/// judged: one that is killed leaves them stale, and the next goes on from the trials that it made.
 namespace tilewright {
 
 struct StaleWinner {
@@ -37,8 +37,8 @@ struct StaleWinner {
                                                      const std::string& fingerprint, MeasureMode mode,
                                                      const Versions& now);
 
-/// Makes of a request one that judges these anew, each on its device and in the regime that it was chosen in, or in this one. They
-/// must stay where they are until it was carried out, and learn there whether all configs were searched.
+/// Makes of a request one that judges these anew, each on its device and in the regime that it was chosen in, or in
+/// this one. They must stay where they are until it was carried out, and learn there whether all configs were searched.
 void recheck(SweepRequest& request, std::span<StaleWinner* const> stale, std::optional<Regime> regime = {});
 
 enum class Revalidated : std::uint8_t {

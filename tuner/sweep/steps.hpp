@@ -12,8 +12,8 @@
 #include "tuner/sweep/problem_run.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// The steps of a sweep, in order: each problem, followed by the ceiling of its traffic where it is the first of that traffic;
-/// at the end the rates of the device's units. Values, made before anything is measured.
+/// The steps of a sweep, in order: each problem, followed by the ceiling of its traffic where it is the first of that
+/// traffic; at the end the rates of the device's units. Values, made before anything is measured.
 namespace tilewright {
 
 struct Step {

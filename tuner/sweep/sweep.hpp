@@ -21,8 +21,8 @@
 #include "tuner/sweep/trials.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, on each device one problem after the other,
-/// compiling ahead of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep that was killed
-/// goes on where it stopped.
+/// compiling ahead of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep
+/// that was killed goes on where it stopped.
 namespace tilewright {
 
 struct SweepRequest {
@@ -32,7 +32,8 @@ struct SweepRequest {
   StopRule stop;
   /// Under which conditions the fastest wins; sustained: after a burst final, all of it.
   Regime regime = Regime::burst;
-  /// Makes the binaries, and must outlive the sweep. May be null where run_sweep is given a Device: then it is that one's.
+  /// Makes the binaries, and must outlive the sweep. May be null where run_sweep is given a Device: then it is that
+  /// one's.
   Compiler* compiler = nullptr;
   /// Compile workers; 0: one a core.
   int jobs = 0;
@@ -67,7 +68,8 @@ struct SweepRequest {
 class SweepListener {
  public:
   virtual ~SweepListener() = default;
-  /// Who is told of one device, where there are several: asked once for each, before anything else, and must live as long.
+  /// Who is told of one device, where there are several: asked once for each, before anything else, and must live as
+  /// long.
   [[nodiscard]] virtual SweepListener& on(const std::string& device) {
     static_cast<void>(device);
     return *this;
@@ -115,17 +117,18 @@ struct SweepSummary {
 /// fingerprint, whatever became of it. Problems asked for twice are tuned once. The sweep's and the problems' rows are
 /// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
 ///
-/// It begins with the devices that are open and goes on with those that come (devices.hpp); it ends when nothing is left to do,
-/// without those that are still being opened, unless they may be of a model that nobody has served.
+/// It begins with the devices that are open and goes on with those that come (devices.hpp); it ends when nothing is
+/// left to do, without those that are still being opened, unless they may be of a model that nobody has served.
 ///
-/// Devices of one fingerprint share the problems; each problem is measured wholly on one of them. Devices that differ have
-/// all problems each. A device that is lost costs nothing but itself: what it was at is begun anew by another one like it.
-/// The store, the listener and the summary are of one thread at a time (turn.hpp), which is the caller's where there is one
-/// device. Names of several devices must differ, or they are numbered.
+/// Devices of one fingerprint share the problems; each problem is measured wholly on one of them. Devices that differ
+/// have all problems each. A device that is lost costs nothing but itself: what it was at is begun anew by another one
+/// like it. The store, the listener and the summary are of one thread at a time (turn.hpp), which is the caller's where
+/// there is one device. Names of several devices must differ, or they are numbered.
 ///
-/// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost when the cache or
-/// every device itself is lost; on a device of this process a config that crashes on a GPU does that, so its trial is stored
-/// and the sweep ends with a text that says how to go on. Throws Error when the op's reference does not compile.
+/// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost
+/// when the cache or every device itself is lost; on a device of this process a config that crashes on a GPU does that,
+/// so its trial is stored and the sweep ends with a text that says how to go on. Throws Error when the op's reference
+/// does not compile.
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue,

@@ -9,8 +9,9 @@
 
 #include "tuner/sweep/trials.hpp"
 
-/// The one lock of a sweep. It guards the store, the builds, the summary and the listener. The thread of a device holds it
-/// but while it waits for its device or for a compiler, so devices measure at the same time and write one after the other.
+/// The one lock of a sweep. It guards the store, the builds, the summary and the listener. The thread of a device holds
+/// it but while it waits for its device or for a compiler, so devices measure at the same time and write one after the
+/// other.
 namespace tilewright {
 
 class SweepLock {

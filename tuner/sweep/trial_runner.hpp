@@ -24,8 +24,8 @@ namespace tilewright {
 
 class TrialRunner : public Trials, private MemoryPool::User {
  public:
-  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its memory pool, its
-  /// floors and `definition` must outlive it.
+  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its memory
+  /// pool, its floors and `definition` must outlive it.
   TrialRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition, const Problem& problem,
               const CompileResult& reference, TrialSetting setting);
   ~TrialRunner() override;

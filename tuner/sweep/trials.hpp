@@ -15,7 +15,8 @@
 #include "tuner/verify/verify.hpp"
 
 /// What a sweep needs of a device: to set problems up on it, and to try configs on them. By a device of this process
-/// (trial_runner.hpp), or by one that a process of its own opened (worker/device_process.hpp). Belong to the sweep's thread.
+/// (trial_runner.hpp), or by one that a process of its own opened (worker/device_process.hpp). Belong to the sweep's
+/// thread.
 namespace tilewright {
 
 /// What all trials of a sweep share.
@@ -46,18 +47,19 @@ class Trials {
   [[nodiscard]] virtual Trial run(const Implementation& implementation, const Config& config, const Build& build,
                                   std::span<const std::byte> binary, const StopRule& rule) = 0;
 
-  /// Times configs in turns, a round of each (A B C A B C…), so that a clock that drifts is the same for all of them. One
-  /// Timing for each, in their order, of equally many rounds, kept in the order in which they ran: round i of one is next
-  /// to round i of every other. `rule.budget` is of one config: together they take as many. A config that fails here, or
-  /// that memory does not suffice for, has a Timing without rounds; so have all when interrupted before the first.
+  /// Times configs in turns, a round of each (A B C A B C…), so that a clock that drifts is the same for all of them.
+  /// One Timing for each, in their order, of equally many rounds, kept in the order in which they ran: round i of one
+  /// is next to round i of every other. `rule.budget` is of one config: together they take as many. A config that fails
+  /// here, or that memory does not suffice for, has a Timing without rounds; so have all when interrupted before the
+  /// first.
   [[nodiscard]] virtual std::vector<Timing> time_together(std::span<const Finalist> finalists,
                                                           const StopRule& rule) = 0;
 
   /// Times a config that is known to be right, alone. Throws DeviceError when it fails.
   [[nodiscard]] virtual Timing time(const Finalist& config, const StopRule& rule) = 0;
 
-  /// Checks a config and no more, with the errors of each output. Throws UsageError when it is illegal here, DeviceError when
-  /// it fails. A verdict without outputs when interrupted.
+  /// Checks a config and no more, with the errors of each output. Throws UsageError when it is illegal here,
+  /// DeviceError when it fails. A verdict without outputs when interrupted.
   [[nodiscard]] virtual Verdict verify(const Finalist& config) = 0;
 
   /// Checks a config again on other data, in place where the op allows that. Empty when it is right, else the reason.
@@ -81,15 +83,15 @@ class TrialDevice {
   /// As in Versions::driver.
   [[nodiscard]] virtual int driver_version() const noexcept = 0;
 
-  /// Makes the problem's inputs and runs its reference. Throws DeviceError when that cannot be done, as when memory does
-  /// not suffice; nothing when interrupted. `definition` and this must outlive the result.
+  /// Makes the problem's inputs and runs its reference. Throws DeviceError when that cannot be done, as when memory
+  /// does not suffice; nothing when interrupted. `definition` and this must outlive the result.
   [[nodiscard]] virtual std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
                                                        const CompileResult& reference, const TrialSetting& setting) = 0;
   /// As sweep/ceiling.hpp's memcpy_ns.
   [[nodiscard]] virtual double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                          const std::function<bool()>& interrupted) = 0;
-  /// Lets go of the device, where that is possible, until it is asked for something again: a tuner that waits must not be
-  /// another one's second process on the GPU.
+  /// Lets go of the device, where that is possible, until it is asked for something again: a tuner that waits must not
+  /// be another one's second process on the GPU.
   virtual void leave() {}
   /// Asked after a failure: false when nothing more can be measured here.
   [[nodiscard]] virtual bool answers() = 0;

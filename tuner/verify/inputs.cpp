@@ -18,8 +18,8 @@ constexpr std::size_t kAlignment = 256;
 // Elements compared at a time where damage is looked for.
 constexpr std::int64_t kPiece = std::int64_t{1} << 16;
 
-// What a guard holds: NaN in every floating-point type, so that reading one shows, too; a value that no index has in the
-// others.
+// What a guard holds: NaN in every floating-point type, so that reading one shows, too; a value that no index has in
+// the others.
 std::uint8_t guard_byte(DType type) { return unit_roundoff(type) > 0 ? 0xff : 0xa5; }
 
 // A scalar's value in the low bytes.

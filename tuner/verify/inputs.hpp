@@ -17,8 +17,8 @@
 /// bench use the same ones. An input's element depends on seed, argument and index alone, so that it can be made again.
 namespace tilewright {
 
-/// How the elements of a tensor lie in memory: rows, which are the last extent, each `pitch` elements behind the one before.
-/// Offsets count elements from the address.
+/// How the elements of a tensor lie in memory: rows, which are the last extent, each `pitch` elements behind the one
+/// before. Offsets count elements from the address.
 struct RowLayout {
   std::int64_t rows = 1;
   std::int64_t cols = 1;
@@ -33,8 +33,8 @@ struct RowLayout {
   [[nodiscard]] std::int64_t element(std::int64_t offset) const noexcept;
 };
 
-/// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the place
-/// of an input has no buffer of its own.
+/// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the
+/// place of an input has no buffer of its own.
 struct GuardedTensor {
   std::unique_ptr<DeviceBuffer> buffer;
   Address address = 0;
@@ -55,8 +55,8 @@ class ArgumentSet {
     int misalign_elements = 0;
     bool in_place = false;
   };
-  /// Allocates and fills. Throws DeviceError when memory does not suffice, DefinitionError for the sample of a pitch that
-  /// is less than a row.
+  /// Allocates and fills. Throws DeviceError when memory does not suffice, DefinitionError for the sample of a pitch
+  /// that is less than a row.
   ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options);
 
   [[nodiscard]] const std::vector<PlannedArg>& args() const noexcept { return args_; }

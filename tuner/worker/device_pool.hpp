@@ -15,15 +15,15 @@
 #include "tuner/sweep/devices.hpp"
 #include "tuner/worker/device_process.hpp"
 
-/// Devices that are opened at once, each in a process of its own and by a thread of its own. The first one that is open can be
-/// used; the others come when they are. May be used by one thread.
+/// Devices that are opened at once, each in a process of its own and by a thread of its own. The first one that is open
+/// can be used; the others come when they are. May be used by one thread.
 namespace tilewright {
 
 class DevicePool : public Devices {
  public:
-  /// Opens the devices of these names; "all" alone is every GPU, or the emulator where there is none. Waits for the first. Throws
-  /// what the first failure was where none can be opened. What cannot be opened beside others is told by `settings.note`, which
-  /// may be called by any thread.
+  /// Opens the devices of these names; "all" alone is every GPU, or the emulator where there is none. Waits for the
+  /// first. Throws what the first failure was where none can be opened. What cannot be opened beside others is told by
+  /// `settings.note`, which may be called by any thread.
   DevicePool(const std::vector<std::string>& names, const DeviceProcess::Settings& settings);
   /// What is still being opened is given up. The processes end at the same time, which takes one of them a moment.
   ~DevicePool() override;

@@ -25,8 +25,8 @@ class DeviceProcess : public TrialDevice {
     std::vector<std::string> command;
     /// As open_device takes it. After "auto", restarts open what that chose.
     std::string device = "auto";
-    /// How long a config may show no progress before its process is killed; zero: ten seconds, and ninety on the emulator,
-    /// which has a limit of its own.
+    /// How long a config may show no progress before its process is killed; zero: ten seconds, and ninety on the
+    /// emulator, which has a limit of its own.
     std::chrono::milliseconds timeout{0};
     /// True ends whatever is under way.
     std::function<bool()> interrupted;
@@ -71,8 +71,9 @@ class DeviceProcess : public TrialDevice {
     /// Of a process that is gone: how that came, in words.
     std::string reason;
   };
-  /// Asks the process, which is started if there is none. `patience` is how long it may be silent. What the worker threw is
-  /// an answer like any other, unless it lost its device with it. Throws DeviceLost when no process can be started.
+  /// Asks the process, which is started if there is none. `patience` is how long it may be silent. What the worker
+  /// threw is an answer like any other, unless it lost its device with it. Throws DeviceLost when no process can be
+  /// started.
   [[nodiscard]] Answer ask(const Message& question, std::chrono::milliseconds patience);
   /// Ends the process: whatever may be wrong with it, the next question gets a new one.
   void discard();

@@ -11,12 +11,13 @@
 #include "tuner/process/channel.hpp"
 #include "tuner/sweep/trials.hpp"
 
-/// What a sweep and the process that has its device say to each other, as values. Both ends are one program, so a message
-/// needs no version; what does not fit throws nlohmann's exceptions.
+/// What a sweep and the process that has its device say to each other, as values. Both ends are one program, so a
+/// message needs no version; what does not fit throws nlohmann's exceptions.
 ///
-/// The worker may begin with a sight: which GPU it is about to open. Then comes its greeting: which device it has opened. Then the parent asks and the worker answers, one thing
-/// at a time: {"do": "set_up" | "run" | "time_together" | "time" | "verify" | "check_again" | "memcpy" | "release", …}. Before an
-/// answer may come beats, by which the worker shows that it gets on. An answer is what was asked for, or what was thrown.
+/// The worker may begin with a sight: which GPU it is about to open. Then comes its greeting: which device it has
+/// opened. Then the parent asks and the worker answers, one thing at a time: {"do": "set_up" | "run" |
+/// "time_together" | "time" | "verify" | "check_again" | "memcpy" | "release", …}. Before an answer may come beats, by
+/// which the worker shows that it gets on. An answer is what was asked for, or what was thrown.
 namespace tilewright {
 
 /// Of a definition, what verifying and measuring need: all but spaces and grids.

@@ -115,7 +115,8 @@ Trial RemoteTrials::run(const Implementation& implementation, const Config& conf
     }
     if (trial.status != TrialStatus::crashed) break;
     first = trial.reason;
-    // Again in a process that nothing has gone wrong in yet; and after that, whatever comes next is in a new one as well.
+    // Again in a process that nothing has gone wrong in yet; and after that, whatever comes next is in a new one as
+    // well.
     process_.discard();
   }
   if (trial.status != TrialStatus::crashed && !first.empty()) {

@@ -8,7 +8,8 @@
 
 #include "tuner/worker/device_process.hpp"
 
-/// One problem that is set up in a DeviceProcess. When that process is lost, the problem is set up again in the next one.
+/// One problem that is set up in a DeviceProcess. When that process is lost, the problem is set up again in the next
+/// one.
 namespace tilewright {
 
 class RemoteTrials : public Trials {

@@ -17,8 +17,8 @@ using OpenDevice = std::function<std::unique_ptr<Device>(std::string* said)>;
 /// Tells of a GPU that is to be opened what its driver says of it; nothing of what is no GPU, or not there.
 using SeeDevice = std::function<std::optional<DeviceSight>()>;
 
-/// Tells what it sees, opens the device, then sets up problems and tries configs as the messages that come over `socket` say, until there are
-/// no more. Returns the process's exit code.
+/// Tells what it sees, opens the device, then sets up problems and tries configs as the messages that come over
+/// `socket` say, until there are no more. Returns the process's exit code.
 int serve_device(const OpenDevice& open, int socket, const SeeDevice& see = {});
 
 }  // namespace tilewright

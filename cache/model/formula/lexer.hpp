@@ -15,7 +15,8 @@ namespace tilewright {
 enum class Dialect : std::uint8_t { formula, question };
 
 struct Token {
-  /// `fraction` is a number with a point; `symbol` is an operator, a parenthesis or a comma; `word` a name, a function's name or a word operator.
+  /// `fraction` is a number with a point; `symbol` is an operator, a parenthesis or a comma; `word` a name, a
+  /// function's name or a word operator.
   enum class Kind : std::uint8_t { number, fraction, word, text, symbol, end };
   Kind kind = Kind::end;
   /// The token's place in the formula, in bytes.

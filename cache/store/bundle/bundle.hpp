@@ -12,8 +12,8 @@
 #include "cache/store/bundle/container.hpp"
 #include "cache/store/store.hpp"
 
-/// A bundle: the winners of a cache as one read-only file, from shape to binary and plan, with nothing else of the cache. It
-/// is read without SQLite, and served as a cache is. One thread at a time.
+/// A bundle: the winners of a cache as one read-only file, from shape to binary and plan, with nothing else of the
+/// cache. It is read without SQLite, and served as a cache is. One thread at a time.
 namespace tilewright {
 
 class Bundle final : public WinnerSource {
@@ -52,7 +52,8 @@ class Bundle final : public WinnerSource {
 
  private:
   ContainerReader container_;
-  // The tuned shapes and what was learned, as far as they were asked for, by their keys in the file, which never changes.
+  // The tuned shapes and what was learned, as far as they were asked for, by their keys in the file, which never
+  // changes.
   mutable std::map<std::string, FlatShapes> tuned_;
   mutable std::map<std::string, std::shared_ptr<const Learned>> learned_;
 };

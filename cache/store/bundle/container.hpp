@@ -15,9 +15,9 @@
 
 #include "cache/base/file_facts.hpp"
 
-/// The form of a bundle (docs/cache.md): a file of values that are found by their keys, written once and then only read.
-/// A header with size and check sums, the values, and an index sorted by the hash of the keys. Knows nothing of what the
-/// values mean.
+/// The form of a bundle (docs/cache.md): a file of values that are found by their keys, written once and then only
+/// read. A header with size and check sums, the values, and an index sorted by the hash of the keys. Knows nothing of
+/// what the values mean.
 namespace tilewright {
 
 /// Collects values, then writes the file in one go. For one thread.
@@ -27,16 +27,17 @@ class ContainerWriter {
   void put(const std::string& key, std::vector<std::byte> value);
   void put(const std::string& key, std::string_view text);
 
-  /// Writes the file under another name, brings it to the disk and renames it, so that nobody ever sees a part of it. What
-  /// stands there is replaced. Throws CacheError, and nothing is changed then.
+  /// Writes the file under another name, brings it to the disk and renames it, so that nobody ever sees a part of it.
+  /// What stands there is replaced. Throws CacheError, and nothing is changed then.
   void write(const std::filesystem::path& file) const;
 
  private:
   std::map<std::string, std::vector<std::byte>> values_;
 };
 
-/// An open container. Opening reads header and index, and judges them whole; each value is read when asked for and judged
-/// by its hash. Nothing is mapped: a file that is cut off meanwhile is an error and no crash. One thread at a time.
+/// An open container. Opening reads header and index, and judges them whole; each value is read when asked for and
+/// judged by its hash. Nothing is mapped: a file that is cut off meanwhile is an error and no crash. One thread at a
+/// time.
 class ContainerReader {
  public:
   /// Throws CacheError for a file that is missing, no container, of a newer form, cut off or damaged.

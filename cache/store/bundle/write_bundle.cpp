@@ -73,7 +73,8 @@ class Writing {
     std::set<std::pair<std::string, std::string>> configs;
   };
 
-  /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares, of all.
+  /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares,
+  /// of all.
   void add_shapes(const std::string& key, Spec& spec) {
     json tuned = json::array();
     std::map<std::vector<std::int64_t>, std::vector<KnownConfig>> known;

@@ -61,8 +61,8 @@ class Database {
   /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
   /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.
   [[nodiscard]] SQLite::Transaction begin_write();
-  /// A read transaction, for answers made of several statements: all see one state. Null inside another transaction, which
-  /// sees one state already.
+  /// A read transaction, for answers made of several statements: all see one state. Null inside another transaction,
+  /// which sees one state already.
   [[nodiscard]] std::unique_ptr<SQLite::Transaction> begin_read();
   /// Makes of a file in WAL mode one file without companions; nothing is written through this object afterwards.
   void seal();
@@ -71,7 +71,8 @@ class Database {
   [[nodiscard]] bool outdated() const noexcept;
   /// True when the file was opened as immutable and is not: whatever was read since may be a mixture of two states.
   [[nodiscard]] bool promise_broken() const noexcept { return immutable_ && outdated(); }
-  /// Opens the file for reading anew, in the way that fits it now. No Query may be alive. Throws as the constructor does.
+  /// Opens the file for reading anew, in the way that fits it now. No Query may be alive. Throws as the constructor
+  /// does.
   void reopen();
   /// How often reopen() was called.
   [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }

@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 
-/// What a file begins with, read through SQLite: a file that turns out to be a cache may be open in this process, and closing
-/// any other descriptor of it would drop the locks that SQLite holds on it (cache/base/file_facts.hpp). From any thread.
+/// What a file begins with, read through SQLite: a file that turns out to be a cache may be open in this process, and
+/// closing any other descriptor of it would drop the locks that SQLite holds on it (cache/base/file_facts.hpp). From
+/// any thread.
 namespace tilewright {
 
-/// What every bundle begins with (cache/store/bundle/container.hpp): known here, so that who takes one for a cache is told.
+/// What every bundle begins with (cache/store/bundle/container.hpp): known here, so that who takes one for a cache is
+/// told.
 inline constexpr std::string_view kBundleMark = "TWbundle";
 
 /// The first bytes, `count` at most; empty where there are fewer, or no file that can be read.

@@ -8,7 +8,8 @@
 #include <limits>
 #include <span>
 
-/// The example's bf16 numbers (the upper half of a float) and its reference softmax, on the CPU. Functions without state.
+/// The example's bf16 numbers (the upper half of a float) and its reference softmax, on the CPU. Functions without
+/// state.
 using bf16 = std::uint16_t;
 
 inline float to_float(bf16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16); }
@@ -19,8 +20,8 @@ inline bf16 to_bf16(float value) {
   return static_cast<bf16>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/// The largest error of a row y = softmax(x), in units of what is allowed: 8e-3 of the true value plus 1e-6. Infinite for
-/// a NaN.
+/// The largest error of a row y = softmax(x), in units of what is allowed: 8e-3 of the true value plus 1e-6. Infinite
+/// for a NaN.
 inline double row_error(std::span<const bf16> x, std::span<const bf16> y) {
   double max = -std::numeric_limits<double>::infinity();
   double sum = 0;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch library from Python, with torch: an RMS norm by the fastest kernel the cache knows, checked against torch's own.
+"""The launch library from Python, with torch: an RMS norm by the fastest kernel the cache knows, checked against
+torch's own.
     python3 main.py [ROWS COLS]        the cache is $TILEWRIGHT_CACHE, else the user's"""
 import sys
 
-import tilewright
 import torch
+
+import tilewright
 
 
 def main(rows: int = 4096, cols: int = 8192) -> int:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers at once. Configs of an implementation "wrong" do not compile, nor do those that FAKE_JIT_REFUSES names; those of
-// "odd" have kernels that nobody can read. The binary is the file FAKE_JIT_BINARY with the kernels of FAKE_JIT_KERNELS, else
-// the request's texts, a line each. While there is a file FAKE_JIT_GATE it does not answer.
+// Answers at once. Configs of an implementation "wrong" do not compile, nor do those that FAKE_JIT_REFUSES names; those
+// of "odd" have kernels that nobody can read. The binary is the file FAKE_JIT_BINARY with the kernels of
+// FAKE_JIT_KERNELS, else the request's texts, a line each. While there is a file FAKE_JIT_GATE it does not answer.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>

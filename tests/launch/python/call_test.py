@@ -5,9 +5,8 @@ import threading
 import time
 import unittest
 
-from recording import ADDRESS, DRIVER, Array, LaunchTest
-
 import tilewright
+from recording import ADDRESS, DRIVER, Array, LaunchTest
 
 
 class Call(LaunchTest):
@@ -71,13 +70,15 @@ class Call(LaunchTest):
         self.refused("'x': it is masked", self.scale, Array((8, 64), mask=Array((8, 64))), Array((8, 64)), 1)
 
     def test_addresses_that_are_null_or_misaligned_are_refused(self):
-        self.refused("the address of the argument 'x' is null", self.scale, Array((8, 64), address=0), Array((8, 64)), 1)
+        self.refused("the address of the argument 'x' is null", self.scale, Array((8, 64), address=0), Array((8, 64)),
+                     1)
         self.refused("must be aligned to 2 bytes", self.scale, Array((8, 64), address=ADDRESS + 1), Array((8, 64)), 1)
 
     def test_scalars_of_another_type_are_refused(self):
         for value in ("a", None, [1], 1j):
             self.refused("'factor' is a scalar of type f32", self.scale, Array((8, 64)), Array((8, 64)), value)
-        self.refused("'factor' is a scalar of type f32; the call passes 1e+300", self.scale, Array((8, 64)), Array((8, 64)),
+        self.refused("'factor' is a scalar of type f32; the call passes 1e+300", self.scale, Array((8, 64)),
+                     Array((8, 64)),
                      1e300)
 
     def test_a_call_that_was_refused_leaves_the_next_one_right(self):
@@ -101,14 +102,16 @@ class Call(LaunchTest):
                      kind=tilewright.DeviceError)
 
     def test_what_the_cache_cannot_serve_is_no_match(self):
-        self.refused("scale[dtype=f32", self.launcher.op("scale", dtype="f32"), Array((8, 64), "<f4"), Array((8, 64), "<f4"),
+        self.refused("scale[dtype=f32", self.launcher.op("scale", dtype="f32"), Array((8, 64), "<f4"),
+                     Array((8, 64), "<f4"),
                      1, kind=tilewright.NoMatchError)
 
     def test_threads_do_not_mix_their_values(self):
         def work(number):
             DRIVER.use(0)
             for _ in range(200):
-                self.scale(Array((8, 64), address=ADDRESS + 256 * number), Array((8, 64), address=ADDRESS + 512 * number),
+                self.scale(Array((8, 64), address=ADDRESS + 256 * number),
+                           Array((8, 64), address=ADDRESS + 512 * number),
                            number)
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
@@ -189,7 +192,8 @@ class Streams(LaunchTest):
         for name in ("cuda_stream", "ptr", "handle"):
             self.assertEqual(self.launched_on(stream=type("Stream", (), {name: stream})()), stream)
         self.assertEqual(self.launched_on(stream=type("Stream", (), {"handle": ctypes.c_void_p(stream)})()), stream)
-        self.assertEqual(self.launched_on(stream=type("Stream", (), {"__cuda_stream__": lambda self: (0, stream)})()), stream)
+        self.assertEqual(self.launched_on(stream=type("Stream", (), {"__cuda_stream__": lambda self: (0, stream)})()),
+                         stream)
         self.assertIsNone(self.launched_on(stream=0))
 
     def test_what_is_no_stream_is_refused(self):
@@ -203,7 +207,8 @@ class Streams(LaunchTest):
         self.assertIsNone(self.launched_on(of_x=stream, stream=0))
 
     def test_arrays_of_two_streams_are_refused(self):
-        self.refused("made on 2 streams", self.scale, Array((8, 64), stream=DRIVER.new_stream()), Array((8, 64), stream=1), 1)
+        self.refused("made on 2 streams", self.scale, Array((8, 64), stream=DRIVER.new_stream()),
+                     Array((8, 64), stream=1), 1)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import ctypes
 import unittest
 
 from recording import ADDRESS, DRIVER, Array, LaunchTest
-
 from tilewright import _tensors
 
 _new = ctypes.pythonapi.PyCapsule_New
@@ -62,8 +61,10 @@ class DLPack(LaunchTest):
         self.refused("'x' has elements of bf16; the op takes f16", self.scale, Capsules((8, 64), code=4), good, 1)
         self.refused("DLPack type 2:16x4", self.scale, Capsules((8, 64), lanes=4), good, 1)
         self.refused("'x' of shape (8, 64) is not contiguous", self.scale, Capsules((8, 64), strides=(128, 1)), good, 1)
-        self.refused("'x': it is not in a GPU's memory (DLPack device 1:0)", self.scale, Capsules((8, 64), device=(1, 0)), good, 1)
-        self.refused("on different GPUs: 'x' on 0, 'y' on 1", self.scale, Capsules((8, 64)), Capsules((8, 64), device=(2, 1)), 1)
+        self.refused("'x': it is not in a GPU's memory (DLPack device 1:0)", self.scale,
+                     Capsules((8, 64), device=(1, 0)), good, 1)
+        self.refused("on different GPUs: 'x' on 0, 'y' on 1", self.scale, Capsules((8, 64)),
+                     Capsules((8, 64), device=(2, 1)), 1)
 
 
 if __name__ == "__main__":

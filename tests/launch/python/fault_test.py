@@ -6,9 +6,8 @@ import sqlite3
 import unittest
 import warnings
 
-from recording import DRIVER, SAMPLE_CACHE, Array, LaunchTest
-
 import tilewright
+from recording import DRIVER, SAMPLE_CACHE, Array, LaunchTest
 
 OUT_OF_MEMORY, INVALID_IMAGE, ALWAYS = 2, 200, 1 << 30
 
@@ -23,7 +22,8 @@ class Caches(LaunchTest):
         for spoil, text in ((made_newer, "has schema 9999"),
                             (lambda cache: cache.chmod(0o666), "can be changed by other users"),
                             (lambda cache: os.truncate(cache, 100), "is damaged"),
-                            (lambda cache: cache.write_bytes(b"no database, whatever its name may say" * 100), "is not a cache")):
+                            (lambda cache: cache.write_bytes(b"no database, whatever its name may say" * 100),
+                             "is not a cache")):
             cache = self.cache_copy()
             spoil(cache)
             with self.subTest(text):
@@ -59,14 +59,16 @@ class Drivers(LaunchTest):
 
     def test_a_thread_without_a_context_is_told_so(self):
         DRIVER.use(None)
-        self.refused("no CUDA context is current", self.scale, Array((8, 64)), Array((8, 64)), 1, kind=tilewright.DeviceError)
+        self.refused("no CUDA context is current", self.scale, Array((8, 64)), Array((8, 64)), 1,
+                     kind=tilewright.DeviceError)
 
 
 class Forks(LaunchTest):
     def in_child(self, work):
         """`work` is true in a child by fork."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # other threads of this process, of which the child needs none
+            # Of other threads of this process, of which the child needs none.
+            warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
             try:
@@ -86,7 +88,8 @@ class Forks(LaunchTest):
                 return "forked" in str(error)
             return False
 
-        self.in_child(lambda: all([is_refused(self.scale, *tensors), is_refused(self.scale, Array((9, 64)), Array((9, 64)), 1),
+        self.in_child(lambda: all([is_refused(self.scale, *tensors),
+                                   is_refused(self.scale, Array((9, 64)), Array((9, 64)), 1),
                                    is_refused(self.scale.match, 8, 64), is_refused(self.scale.preload, 8, 64),
                                    is_refused(self.scale.workspace_bytes, 8, 64), is_refused(self.launcher.refresh),
                                    is_refused(self.launcher.op, "reduce"), self.launcher.close() is None]))

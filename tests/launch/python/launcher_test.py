@@ -12,9 +12,8 @@ import time
 import unittest
 import unittest.mock
 
-from recording import DRIVER, SAMPLE_CACHE, Array, LaunchTest
-
 import tilewright
+from recording import DRIVER, SAMPLE_CACHE, Array, LaunchTest
 from tilewright import _call, _launcher, _library, _tensors
 
 
@@ -35,7 +34,8 @@ class Specs(unittest.TestCase):
         self.assertEqual([_tensors.dtype_name(name) for name in ("bf16", "bfloat16", torch_like)], ["bf16"] * 3)
 
     def test_scalars_of_bf16_are_rounded(self):
-        for value, bits in ((1.0, 0x3F80), (1 + 2**-8, 0x3F80), (1 + 3 * 2**-8, 0x3F82), (-2, 0xC000), (float("nan"), 0x7FC0)):
+        for value, bits in ((1.0, 0x3F80), (1 + 2**-8, 0x3F80), (1 + 3 * 2**-8, 0x3F82), (-2, 0xC000),
+                            (float("nan"), 0x7FC0)):
             self.assertEqual(_call.bf16_bits(value), bits)
 
 
@@ -43,7 +43,7 @@ class Launcher(LaunchTest):
     def test_the_version_is_the_librarys(self):
         self.assertRegex(tilewright.__version__, r"\A\d+\.\d+\.\d+\Z")
         with self.assertRaises(AttributeError):
-            tilewright.nothing
+            _ = tilewright.nothing
 
     def test_threads_that_ask_for_an_op_together_get_the_same(self):
         launcher = tilewright.Launcher(SAMPLE_CACHE)
@@ -58,7 +58,8 @@ class Launcher(LaunchTest):
 
         with unittest.mock.patch.object(_launcher, "Op", slow):
             ops = []
-            first, second = (threading.Thread(target=lambda: ops.append(launcher.op("scale", dtype="f16"))) for _ in range(2))
+            first, second = (threading.Thread(target=lambda: ops.append(launcher.op("scale", dtype="f16")))
+                             for _ in range(2))
             first.start()
             begun.wait()
             second.start()
@@ -128,12 +129,14 @@ class Launcher(LaunchTest):
     def test_an_op_of_another_interface_is_refused(self):
         interface = self.scale.describe()["interface"]
         self.launcher.op("scale", interface=interface, dtype="f16")
-        self.refused("scale", self.launcher.op, "scale", interface="0" * 32, dtype="f16", kind=tilewright.InterfaceError)
+        self.refused("scale", self.launcher.op, "scale", interface="0" * 32, dtype="f16",
+                     kind=tilewright.InterfaceError)
 
     def test_a_match_says_what_is_served(self):
         match = self.scale.match(rows=8, cols=64)
         self.assertTrue(match)
-        self.assertEqual((match.fit, match.config, match.median_ns), ("exact", "wide{num_warps=2,vec=8,static_dims=1}", 1000))
+        self.assertEqual((match.fit, match.config, match.median_ns),
+                         ("exact", "wide{num_warps=2,vec=8,static_dims=1}", 1000))
         self.assertEqual(match, self.scale.match(8, 64))
         self.assertEqual(match.json["mode"], "cold")
         nothing = self.launcher.op("scale", dtype="f32").match(8, 64)
@@ -188,7 +191,8 @@ class Launcher(LaunchTest):
     def test_a_library_that_is_missing_is_named(self):
         code = "import tilewright; tilewright.Launcher()"
         environment = {**os.environ, "TILEWRIGHT_LIBRARY": "/nonexistent/libtilewright.so"}
-        answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True,
+                                check=False)
         self.assertIn("/nonexistent/libtilewright.so cannot be loaded", answer.stderr)
 
     def test_shipped_winners_are_files(self):
@@ -199,8 +203,10 @@ class Launcher(LaunchTest):
 class Pitches(unittest.TestCase):
     def test_rows_lie_evenly_apart_or_not(self):
         for shape, strides, pitch in (((8, 64), None, 64), ((8, 64), (80, 1), 80), ((2, 4, 64), (320, 80, 1), 80),
-                                      ((2, 4, 64), (640, 80, 1), None), ((8, 64), (1, 8), None), ((2, 1, 64), (99, 5, 1), 99),
-                                      ((1, 100), None, 128), ((1, 64), (3, 2), None), ((8, 1), (5, 9), 5), ((64,), (1,), 128)):
+                                      ((2, 4, 64), (640, 80, 1), None), ((8, 64), (1, 8), None),
+                                      ((2, 1, 64), (99, 5, 1), 99),
+                                      ((1, 100), None, 128), ((1, 64), (3, 2), None), ((8, 1), (5, 9), 5),
+                                      ((64,), (1,), 128)):
             with self.subTest(shape=shape, strides=strides):
                 self.assertEqual(_tensors.row_pitch(shape, strides), pitch)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package stand on: the recording driver with its device's context current, the sample cache, and
-arrays that are none."""
+"""What the tests of the Python package stand on: the recording driver with its device's context current, the sample
+cache, and arrays that are none."""
 import ctypes
 import os
 import pathlib

@@ -7,7 +7,6 @@ import types
 import unittest
 
 from recording import ADDRESS, DRIVER, Array, LaunchTest
-
 from tilewright import _streams, _tensors
 
 
@@ -123,7 +122,8 @@ class Torch(TorchTest):
 
     def test_an_array_of_another_stream_than_the_current_one_is_refused(self):
         stream = DRIVER.new_stream()
-        self.refused("torch's current one is 0x0; pass stream=", self.scale, Array((8, 64), stream=stream), Tensor((8, 64)), 1)
+        self.refused("torch's current one is 0x0; pass stream=", self.scale, Array((8, 64), stream=stream),
+                     Tensor((8, 64)), 1)
         self.cuda.streams[0] = stream
         self.scale(Array((8, 64), stream=stream), Tensor((8, 64)), 1)
         self.assertEqual(self.only_launch().stream, stream)
@@ -132,7 +132,8 @@ class Torch(TorchTest):
         good = Tensor((8, 64))
         for _ in range(2):
             self.refused("'x': it is on", self.scale, Tensor((8, 64), device=-1), good, 1)
-            self.refused("'y' has elements of bf16; the op takes f16", self.scale, good, Tensor((8, 64), dtype=BFLOAT16), 1)
+            self.refused("'y' has elements of bf16; the op takes f16", self.scale, good,
+                         Tensor((8, 64), dtype=BFLOAT16), 1)
             self.refused("'x' of shape (8, 64) is not contiguous", self.scale, Tensor((8, 64), strides=(1, 8)), good, 1)
             self.refused("'y' has the extent 32", self.scale, good, Tensor((8, 32)), 1)
             self.refused("'factor' is a scalar", self.scale, good, good, "a")

@@ -19,7 +19,8 @@ namespace {
 constexpr const char* kMagic = "tilewright-recording\n";
 constexpr unsigned kMostSharedBytes = 232448;
 
-/// Runs and reads as much as the first-level caches of a processor hold, so that what comes next finds nothing of its own there.
+/// Runs and reads as much as the first-level caches of a processor hold, so that what comes next finds nothing of its
+/// own there.
 void fill_caches() {
 #if defined(__x86_64__)
   asm volatile(".rept 2048; jmp 1f; .balign 16; 1:; .endr");

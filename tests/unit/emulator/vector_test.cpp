@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector accesses and conversions: kernels/device/vector.cuh and convert.cuh, and the alignment that the emulator checks.
+// Vector accesses and conversions: kernels/device/vector.cuh and convert.cuh, and the alignment that the emulator
+// checks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

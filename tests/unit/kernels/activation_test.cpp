@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/device/activation.cuh: as exact as accurate functions in fp32 that are rounded once, for every 16-bit argument.
+// kernels/device/activation.cuh: as exact as accurate functions in fp32 that are rounded once, for every 16-bit
+// argument.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -113,8 +114,8 @@ struct Error {
   }
 };
 
-/// Compares in units of the output's last place, where the exact result is at least `least`: results below are compared by
-/// their absolute error, in units of the last place of `least`.
+/// Compares in units of the output's last place, where the exact result is at least `least`: results below are compared
+/// by their absolute error, in units of the last place of `least`.
 void expect_as_exact_as_eager(const char* act, const Format& format, const std::vector<float>& x) {
   constexpr double least = 1e-30;
   const Values values = evaluate(evaluator(act, format.name), x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/gemm/wgmma_store.cuh: what leaves through the buffers of shared memory, tile after tile. A stand-in for the tensor
-// copy, which the emulator does not model, takes whole buffers, as late as its waits allow.
+// kernels/gemm/wgmma_store.cuh: what leaves through the buffers of shared memory, tile after tile. A stand-in for the
+// tensor copy, which the emulator does not model, takes whole buffers, as late as its waits allow.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

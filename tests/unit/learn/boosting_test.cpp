@@ -90,7 +90,8 @@ TEST(Boosting, learns_what_two_features_do_together) {
   // Neighbours differ by 1/39 of the range, between which a tree knows one cut.
   EXPECT_LT(mean, 0.008);
   EXPECT_LT(greatest, 0.02);
-  // What one feature says is turned round by the other. Of halves, the first cut would explain nothing and never be made.
+  // What one feature says is turned round by the other. Of halves, the first cut would explain nothing and never be
+  // made.
   const auto either = [](double x, double y) { return (x < 0.4) == (y < 0.6) ? 1.0 : -1.0; };
   EXPECT_LT(how_far(of_two(either, 40).model(), either, 40).second, 0.05);
 }

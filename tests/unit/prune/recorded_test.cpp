@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pruning before compiling against recorded sweeps of an H200 (tests/unit/search/recorded): what docs/tuning.md claims of it.
-// TILEWRIGHT_RECORDINGS=FILE:FILE… judges other recordings, too.
+// Pruning before compiling against recorded sweeps of an H200 (tests/unit/search/recorded): what docs/tuning.md claims
+// of it. TILEWRIGHT_RECORDINGS=FILE:FILE… judges other recordings, too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

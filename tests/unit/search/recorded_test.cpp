@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies against recorded sweeps of an H200 (recorded/): what docs/tuning.md claims of them. Each shape is held out.
+// Strategies against recorded sweeps of an H200 (recorded/): what docs/tuning.md claims of them. Each shape is held
+// out.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -69,8 +70,8 @@ TEST(Recorded, race_is_within_one_per_cent_of_exhaustive_on_every_op_at_a_third_
   EXPECT_LE(measuring, 0.35 * measuring_of_all);
 }
 
-/// How many problems of an op a strategy that tries a seventh of the configs finds a winner of within 3 %: what is reached,
-/// op by op. `model` falls short on rmsnorm (docs/tuning.md).
+/// How many problems of an op a strategy that tries a seventh of the configs finds a winner of within 3 %: what is
+/// reached, op by op. `model` falls short on rmsnorm (docs/tuning.md).
 struct Reached {
   const char* strategy;
   const char* op;

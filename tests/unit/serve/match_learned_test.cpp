@@ -20,7 +20,8 @@ class MatchLearned : public testing::Test {
   [[nodiscard]] Served ask(const ProblemKey& of, const DeviceFacts& device = h200()) const {
     return match(store, of.problem, of.interface_hash, device, versions());
   }
-  /// All that is offered, in that order: the fit, the problem that it is of, the config, and whether it must be compiled.
+  /// All that is offered, in that order: the fit, the problem that it is of, the config, and whether it must be
+  /// compiled.
   [[nodiscard]] std::vector<std::string> offered(const ProblemKey& of, bool with_compiles = false) const {
     std::vector<std::string> texts;
     const auto refuse = [&](const MatchCandidate& candidate) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that fills up while a trial is committed: by SQLite's own limit, by a small file system, by a limit on file size.
+// A disk that fills up while a trial is committed: by SQLite's own limit, by a small file system, by a limit on file
+// size.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -18,7 +18,8 @@
 #include "tests/unit/predict/hand_made_model.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-/// What tests of learned models share: who has a binary and may serve, and models of onchip that ask for its warps alone.
+/// What tests of learned models share: who has a binary and may serve, and models of onchip that ask for its warps
+/// alone.
 namespace tilewright::store_tests {
 
 inline FeatureSpace onchip_space(std::vector<std::string> implementations = {"impl-1"}) {

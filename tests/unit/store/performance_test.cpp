@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // That the promised answers come by index: with 10,000 winners every limit here has a tenfold margin, and any scan of a
-// table breaks it. What counts is the processor's time of this process, which other work on the machine does not change.
+// table breaks it. What counts is the processor's time of this process, which other work on the machine does not
+// change.
 #include <gtest/gtest.h>
 #include <time.h>
 

@@ -93,7 +93,8 @@ class FakeExecutable : public DeviceExecutable {
   std::int64_t n_;
 };
 
-/// The same time each round but for a thousandth, so that intervals are narrow and not empty; or with noise of the device's.
+/// The same time each round but for a thousandth, so that intervals are narrow and not empty; or with noise of the
+/// device's.
 class FakeRounds : public Rounds {
  public:
   explicit FakeRounds(double nanoseconds, FakeDevice* noisy = nullptr) : nanoseconds_(nanoseconds), noisy_(noisy) {}

@@ -154,7 +154,8 @@ TEST_F(SweepPipeline, hands_everything_back_when_the_device_is_lost) {
 
 TEST_F(SweepPipeline, waits_less_than_the_compilers_take) {
   using namespace std::chrono_literals;
-  // The first shape compiles what serves all, each of the others three configs more; a look takes a quarter of a compile.
+  // The first shape compiles what serves all, each of the others three configs more; a look takes a quarter of a
+  // compile.
   use_shapes("n=100,200,300,400,500,600");
   FakeDevice device;
   std::atomic<std::int64_t> compiling_ns = 0;

@@ -8,8 +8,8 @@
 #include "tuner/device/cpu_device.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// y = 2·x over rows × cols, with a reference and kernels that go wrong in one way each, all in one binary: a test takes
-/// the one it wants by its entry. On the emulator unless a device is given.
+/// y = 2·x over rows × cols, with a reference and kernels that go wrong in one way each, all in one binary: a test
+/// takes the one it wants by its entry. On the emulator unless a device is given.
 namespace tilewright::testing {
 
 class TwiceOp {

@@ -158,48 +158,46 @@ class Closure {
   SourceClosure result_;
 };
 
+/// Behind the comment that begins at `at`: at the end of its line, or behind its mark; of the text where there is none.
+std::size_t end_of_comment(std::string_view text, std::size_t at) {
+  const bool is_line = text[at + 1] == '/';
+  const std::size_t end = text.find(is_line ? "\n" : "*/", at + 2);
+  if (end == std::string_view::npos) return text.size();
+  return is_line ? end : end + 2;
+}
+
+/// Where the literal that begins at `at` ends: its closing quote, or else the end of its line.
+std::size_t end_of_literal(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < text.size() && text[end] != text[at] && text[end] != '\n') {
+    const bool is_escape = text[end] == '\\' && end + 1 < text.size() && text[end + 1] != '\n';
+    end += is_escape ? 2 : 1;
+  }
+  return end;
+}
+
 }  // namespace
 
 std::string without_comments(std::string_view text) {
   std::string out(text);
-  enum class In { code, line_comment, block_comment, literal } in = In::code;
-  char quote = '\0';
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const char c = out[i];
-    const char next = i + 1 < out.size() ? out[i + 1] : '\0';
-    if (c == '\n') {
-      if (in != In::block_comment) in = In::code;
-      continue;
-    }
-    switch (in) {
-      case In::code:
-        if (c == '/' && (next == '/' || next == '*')) {
-          in = next == '/' ? In::line_comment : In::block_comment;
-          out[i] = out[i + 1] = ' ';
-          ++i;
-        } else if (c == '"' || (c == '\'' && (i == 0 || !is_word(out[i - 1])))) {  // 1'000 is no literal
-          in = In::literal;
-          quote = c;
-        }
-        break;
-      case In::line_comment:
-        out[i] = ' ';
-        break;
-      case In::block_comment:
-        out[i] = ' ';
-        if (c == '*' && next == '/') {
-          out[++i] = ' ';
-          in = In::code;
-        }
-        break;
-      case In::literal:
-        if (c == quote) {
-          in = In::code;
-        } else {
-          out[i] = ' ';
-          if (c == '\\' && next != '\n' && next != '\0') out[++i] = ' ';
-        }
-        break;
+  const auto blank = [&](std::size_t from, std::size_t to) {
+    std::replace_if(
+        out.begin() + static_cast<std::ptrdiff_t>(from), out.begin() + static_cast<std::ptrdiff_t>(to),
+        [](char c) { return c != '\n'; }, ' ');
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (c == '/' && (next == '/' || next == '*')) {
+      const std::size_t end = end_of_comment(text, at);
+      blank(at, end);
+      at = end;
+    } else if (c == '"' || (c == '\'' && (at == 0 || !is_word(text[at - 1])))) {  // 1'000 is no literal
+      const std::size_t end = end_of_literal(text, at);
+      blank(at + 1, end);
+      at = end + 1;
+    } else {
+      ++at;
     }
   }
   return out;

@@ -19,8 +19,8 @@ struct ImplementationPart {
   bool takes_params = false;
 };
 
-/// The hash alone, for a fraction of the time. `params` is the op's, or null. Nothing, and a mistake, where it or its files cannot
-/// be read.
+/// The hash alone, for a fraction of the time. `params` is the op's, or null. Nothing, and a mistake, where it or its
+/// files cannot be read.
 [[nodiscard]] std::optional<std::string> read_hash(const Node& own, const Member* params, Sources& sources,
                                                    Mistakes& mistakes);
 

@@ -16,8 +16,8 @@ namespace tilewright::reading {
 
 /// Reads the base config and checks that it can be the op's fallback: of the space, nothing specialised, and legal for
 /// dims of 1, odd ones and huge ones, every dtype and attribute, on the least GPU that is supported, with addresses
-/// aligned as callers must give them. `is_plannable` tells whether an implementation was read without mistakes; where one
-/// was not, it may be the base's.
+/// aligned as callers must give them. `is_plannable` tells whether an implementation was read without mistakes; where
+/// one was not, it may be the base's.
 [[nodiscard]] Config read_base(const Node& text, const OpDefinition& definition, const std::vector<bool>& is_plannable,
                                Mistakes& mistakes);
 
@@ -25,8 +25,8 @@ namespace tilewright::reading {
 /// overflow is a mistake of the definition.
 void rehearse(const OpDefinition& definition, const Implementation& implementation, Mistakes& mistakes);
 
-/// Evaluates the samples of scalars for a few problems: a formula that cannot be evaluated, and a pitch that is less than
-/// a row, are mistakes. For definitions whose [op] reads well.
+/// Evaluates the samples of scalars for a few problems: a formula that cannot be evaluated, and a pitch that is less
+/// than a row, are mistakes. For definitions whose [op] reads well.
 void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes);
 
 }  // namespace tilewright::reading

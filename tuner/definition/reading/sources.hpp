@@ -23,8 +23,8 @@ class Sources {
   /// are not there are mistakes, too.
   [[nodiscard]] const SourceClosure* find(const Node& name, Mistakes& mistakes);
 
-  /// The fragment (fragment.hpp) named by the text `name`, a file beside the definition or in the kernels folders. Null, and
-  /// a mistake, when it is in none; throws DefinitionError when it is not TOML. Lives as long as this.
+  /// The fragment (fragment.hpp) named by the text `name`, a file beside the definition or in the kernels folders.
+  /// Null, and a mistake, when it is in none; throws DefinitionError when it is not TOML. Lives as long as this.
   [[nodiscard]] const Node* fragment(const Node& name, Mistakes& mistakes);
 
   /// Checks that `entry` is a kernel of the closure with this number of parameters; a mistake at `entry` otherwise.

@@ -16,8 +16,8 @@
 
 /// The CPU emulator: runs a kernel that the host's C++ compiler made (compile/host_compiler.hpp), with one fiber a CUDA
 /// thread. Blocks run one after the other, those of a cluster together. docs/emulator.md says what is modelled and how
-/// strictly. Any number of OS threads may launch at once, the same module too; each keeps its own stacks, in memory that
-/// grows to the largest block it has run and is freed when the OS thread ends.
+/// strictly. Any number of OS threads may launch at once, the same module too; each keeps its own stacks, in memory
+/// that grows to the largest block it has run and is freed when the OS thread ends.
 namespace tilewright {
 
 /// A loaded module. Immutable, and unloaded with its last owner.
@@ -56,8 +56,8 @@ struct EmulatedLaunch {
   void** params = nullptr;
   /// The order in which threads run follows from it alone.
   std::uint64_t seed = 0;
-  /// Of the whole launch. A loop that never reaches the runtime (no barrier, warp function, atomic or wait) is not ended
-  /// by it: the process must be.
+  /// Of the whole launch. A loop that never reaches the runtime (no barrier, warp function, atomic or wait) is not
+  /// ended by it: the process must be.
   std::chrono::milliseconds time_limit{60'000};
 };
 

@@ -15,11 +15,11 @@
 #include "tuner/device/cpu/shared_memory.hpp"
 #include "tuner/device/cpu/window.hpp"
 
-/// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, and when the warp has
-/// none left, another warp has its turn. A lane that a barrier, an mbarrier or a yield lets go on does so at its warp's
-/// next turn. Lanes, warps and blocks are drawn, and mostly the same block goes on, so that some run far ahead of the
-/// others: what is not ordered by a barrier happens in a wrong order soon. Switches go straight from fiber to fiber. Code
-/// that runs on a fiber never throws: `fail` ends the launch instead.
+/// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, and when the warp
+/// has none left, another warp has its turn. A lane that a barrier, an mbarrier or a yield lets go on does so at its
+/// warp's next turn. Lanes, warps and blocks are drawn, and mostly the same block goes on, so that some run far ahead
+/// of the others: what is not ordered by a barrier happens in a wrong order soon. Switches go straight from fiber to
+/// fiber. Code that runs on a fiber never throws: `fail` ends the launch instead.
 namespace tilewright::emulator {
 
 class Execution {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-/// The dynamic shared memory of a cluster's blocks: each aligned to 1024 bytes, with a guard zone behind it. A write into
-/// a guard zone is found when the cluster has ended; with AddressSanitizer it stops at once, in the kernel's line.
+/// The dynamic shared memory of a cluster's blocks: each aligned to 1024 bytes, with a guard zone behind it. A write
+/// into a guard zone is found when the cluster has ended; with AddressSanitizer it stops at once, in the kernel's line.
 namespace tilewright::emulator {
 
 class SharedMemory {

@@ -7,10 +7,10 @@
 
 #include "tuner/device/cpu/fiber.hpp"
 
-/// The stacks of one OS thread's fibers, in one window of address space that is aligned to its size (abi.h: this_thread).
-/// Stacks are made when first needed and kept. Each has a page without access under it, so that an overflow is a
-/// segmentation fault and not another thread's corruption. They start at addresses that differ in the bits by which
-/// caches choose a line: a thousand equal stacks would otherwise fight for a few lines.
+/// The stacks of one OS thread's fibers, in one window of address space that is aligned to its size (abi.h:
+/// this_thread). Stacks are made when first needed and kept. Each has a page without access under it, so that an
+/// overflow is a segmentation fault and not another thread's corruption. They start at addresses that differ in the
+/// bits by which caches choose a line: a thousand equal stacks would otherwise fight for a few lines.
 namespace tilewright::emulator {
 
 class Execution;

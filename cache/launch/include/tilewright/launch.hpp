@@ -19,8 +19,8 @@
 ///   softmax(stream, {rows, cols}, x, y);                  // arguments in the definition's order
 ///
 /// Header-only over the C functions of libtilewright.so, so that program and library may come from different compilers.
-/// Failures throw LaunchError. Any number of threads may use one Launcher and its Ops at once; a Launcher is destroyed when
-/// no launch is being made and those made are done on the device.
+/// Failures throw LaunchError. Any number of threads may use one Launcher and its Ops at once; a Launcher is destroyed
+/// when no launch is being made and those made are done on the device.
 namespace tilewright {
 
 struct LaunchOptions {
@@ -77,7 +77,8 @@ using Text = std::unique_ptr<char, Free>;
 class Op {
  public:
   /// Launches on `stream` (CUstream or cudaStream_t). A pointer argument is a device address, as a pointer of any type
-  /// whose elements have the argument's size, or as CUdeviceptr; a scalar is any number that the declared type can hold.
+  /// whose elements have the argument's size, or as CUdeviceptr; a scalar is any number that the declared type can
+  /// hold.
   template <class... Arguments>
   void operator()(void* stream, const Shape& dims, const Arguments&... arguments) const {
     if (sizeof...(Arguments) != types_->size()) {
@@ -161,8 +162,8 @@ class Launcher {
   /// "softmax[dtype=bf16]"; with "softmax@INTERFACE[dtype=bf16]" only if the op's arguments are still those.
   [[nodiscard]] Op op(const std::string& spec) const { return Op(launcher_, spec); }
 
-  /// Loads what launches of these shapes need in the current context, so that the first of each is as quick as any other and
-  /// may be captured without a pause.
+  /// Loads what launches of these shapes need in the current context, so that the first of each is as quick as any
+  /// other and may be captured without a pause.
   void preload(const std::string& spec, const std::vector<Shape>& shapes) const {
     const Op preloaded = op(spec);
     for (const Shape& shape : shapes) preloaded.preload(shape);

@@ -6,8 +6,8 @@
 
 #include "tilewright/tilewright.h"
 
-/// What the C++ layer of the launch library throws: the code of tilewright.h, and text that says what was being done, to
-/// what, and why it failed. A value; nothing is shared between threads.
+/// What the C++ layer of the launch library throws: the code of tilewright.h, and text that says what was being done,
+/// to what, and why it failed. A value; nothing is shared between threads.
 namespace tilewright {
 
 class LaunchError : public std::runtime_error {

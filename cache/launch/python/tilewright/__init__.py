@@ -18,7 +18,8 @@ from ._launcher import Launcher, shipped_winners
 from ._library import CacheError, DeviceError, Error, InterfaceError, NoMatchError, UsageError, load
 from ._op import Match, Op
 
-__all__ = ["CacheError", "DeviceError", "Error", "InterfaceError", "Launcher", "Match", "NoMatchError", "Op", "UsageError",
+__all__ = ["CacheError", "DeviceError", "Error", "InterfaceError", "Launcher", "Match", "NoMatchError", "Op",
+           "UsageError",
            "default_launcher", "op", "refresh", "shipped_winners"]
 
 _default: Launcher | None = None
@@ -26,8 +27,8 @@ _lock = threading.Lock()
 
 
 def _default_fallback() -> pathlib.Path | None:
-    """What the user has not tuned is served by the winners that come with the package, if those are of one kind of GPU. A cache that is
-    named must do alone."""
+    """What the user has not tuned is served by the winners that come with the package, if those are of one kind of GPU.
+    A cache that is named must do alone."""
     shipped = shipped_winners()
     return shipped[0] if len(shipped) == 1 and not os.environ.get("TILEWRIGHT_CACHE") else None
 

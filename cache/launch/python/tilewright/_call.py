@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calls of an op have in common: which arguments are tensors, what their layouts must be, and how values are laid out for
-tw_launch. A plan is made once an op; a prepared call once for each combination of layouts."""
+"""What calls of an op have in common: which arguments are tensors, what their layouts must be, and how values are laid
+out for tw_launch. A plan is made once an op; a prepared call once for each combination of layouts."""
 from __future__ import annotations
 
 import ctypes
@@ -63,8 +63,8 @@ def picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
 
 
 class CallPlan:
-    """How a Python call of an op becomes a call of tw_launch: pitches are read from the tensors, so that a caller passes tensors
-    and the other scalars, in the definition's order."""
+    """How a Python call of an op becomes a call of tw_launch: pitches are read from the tensors, so that a caller
+    passes tensors and the other scalars, in the definition's order."""
 
     def __init__(self, description: dict[str, Any]):
         self.spec: str = description["spec"]
@@ -110,8 +110,8 @@ class CallPlan:
             if arg.pitch is not None:
                 pitch = row_pitch(layout.shape, layout.strides)
                 if pitch is None:
-                    raise UsageError(f"{where} of shape {layout.shape} has the strides {layout.strides}; its rows must have no gaps "
-                                     "inside and lie evenly apart")
+                    raise UsageError(f"{where} of shape {layout.shape} has the strides {layout.strides}; its rows must "
+                                     "have no gaps inside and lie evenly apart")
                 pitches.append(pitch)
             elif layout.strides is not None:
                 raise UsageError(f"{where} of shape {layout.shape} is not contiguous: its strides are {layout.strides}"

@@ -6,7 +6,8 @@ import ctypes
 import os
 import pathlib
 import threading
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from . import _streams
 from ._library import Options, Pointer, UsageError, check, load
@@ -15,7 +16,8 @@ from ._tensors import dtype_name
 
 
 def spec_of(name: str, interface: str | None, attributes: dict[str, Any]) -> str:
-    """"gemm[dtype=bf16,bias=yes]" of gemm and {dtype: torch.bfloat16, bias: True}; a name that is a spec already stays."""
+    """"gemm[dtype=bf16,bias=yes]" of gemm and {dtype: torch.bfloat16, bias: True}; a name that is a spec already
+    stays."""
     if "[" in name or "@" in name:
         if attributes or interface:
             raise UsageError(f"'{name}' is a whole spec; pass its attributes in it or as keywords, not both")
@@ -33,14 +35,15 @@ def _bytes(path: str | os.PathLike[str] | None) -> bytes | None:
 
 
 class Launcher:
-    """An open cache, for any number of threads. `close` it, or use it in a `with`, when all that it launched is done; one that is never
-    closed lives as long as the process.
+    """An open cache, for any number of threads. `close` it, or use it in a `with`, when all that it launched is done;
+    one that is never closed lives as long as the process.
 
-    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves what that cannot; `Op.match` says
-    so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU. allow_shared_cache: use the cache even
-    where others can write it. misses: the file of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES
-    says. watch_ms: how often to look for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that
-    were never tuned, on a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""
+    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves what that cannot;
+    `Op.match` says so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU.
+    allow_shared_cache: use the cache even where others can write it. misses: the file of shapes that were asked for and
+    not tuned, or "off"; None: as $TILEWRIGHT_MISSES says. watch_ms: how often to look for a newer cache, which is then
+    used as after `refresh`. jit: compile configs for shapes that were never tuned, on a thread of its own, by
+    libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""
 
     def __init__(self, cache: str | os.PathLike[str] | None = None, *, fallback: str | os.PathLike[str] | None = None,
                  device: str | None = None, allow_shared_cache: bool = False,
@@ -58,8 +61,8 @@ class Launcher:
         self._handle: Pointer | None = handle
 
     def op(self, name: str, *, interface: str | None = None, **attributes: Any) -> Op:
-        """`op("gemm", dtype="bf16", act="gelu")`, the same for the same words. What is left out takes its default. `interface`:
-        refuse the op unless its dims and arguments are still those (`describe()["interface"]`)."""
+        """`op("gemm", dtype="bf16", act="gelu")`, the same for the same words. What is left out takes its default.
+        `interface`: refuse the op unless its dims and arguments are still those (`describe()["interface"]`)."""
         key = (name, interface, *attributes.items())
         op = self._ops.get(key)
         if op is None:
@@ -74,8 +77,8 @@ class Launcher:
         check(self._library, self._library.tw_refresh(self._require()))
 
     def set_workspace(self, stream: Any, memory: Any, nbytes: int | None = None) -> None:
-        """Memory of the caller's for launches on `stream`: an address and its bytes, a torch tensor of bytes, or None for the
-        launcher's own again. It must live until those launches are done."""
+        """Memory of the caller's for launches on `stream`: an address and its bytes, a torch tensor of bytes, or None
+        for the launcher's own again. It must live until those launches are done."""
         if memory is None:
             memory, nbytes = 0, 0
         elif not isinstance(memory, int):
@@ -88,7 +91,8 @@ class Launcher:
         return self._handle is not None
 
     def close(self) -> None:
-        """Frees the kernels and workspaces; its ops end with it. All that it launched must be done, on the device too."""
+        """Frees the kernels and workspaces; its ops end with it. All that it launched must be done, on the device
+        too."""
         with self._lock:
             handle, self._handle = self._handle, None
             for op in self._ops.values():
@@ -110,8 +114,8 @@ class Launcher:
 
 
 def shipped_winners() -> list[pathlib.Path]:
-    """The caches that come with the package or the bundle that it lies in, one for each kind of GPU: each can be opened by a
-    Launcher, and taken into a cache of your own by `tilewright import`."""
+    """The caches that come with the package or the bundle that it lies in, one for each kind of GPU: each can be opened
+    by a Launcher, and taken into a cache of your own by `tilewright import`."""
     package = pathlib.Path(__file__).resolve().parent
     folders = (package / "winners", package.parents[1] / "share" / "tilewright" / "kernels" / "winners")
     return next((sorted(folder.iterdir()) for folder in folders if folder.is_dir()), [])

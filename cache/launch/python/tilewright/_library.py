@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C functions of libtilewright.so (tilewright/tilewright.h), and its error codes as exceptions. One copy of the library a
-process; any number of threads."""
+"""The C functions of libtilewright.so (tilewright/tilewright.h), and its error codes as exceptions. One copy of the
+library a process; any number of threads."""
 from __future__ import annotations
 
 import ctypes

@@ -21,8 +21,8 @@ _MOST_REMEMBERED = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """What is served for a shape, and how well it fits. Times are those of `tuned_for`, in nanoseconds; `json` is all that the
-    library says."""
+    """What is served for a shape, and how well it fits. Times are those of `tuned_for`, in nanoseconds; `json` is all
+    that the library says."""
 
     fit: str
     match: str
@@ -44,8 +44,9 @@ class Match:
 
 
 class Op:
-    """An op with its dtype and attributes fixed, from `tilewright.op` or `Launcher.op`. Called with the op's tensors and scalars in
-    the definition's order, it launches the fastest kernel known and returns at once. Any number of threads may use it."""
+    """An op with its dtype and attributes fixed, from `tilewright.op` or `Launcher.op`. Called with the op's tensors
+    and scalars in the definition's order, it launches the fastest kernel known and returns at once. Any number of
+    threads may use it."""
 
     def __init__(self, launcher: Launcher, spec: str):
         self._launcher = launcher
@@ -82,9 +83,9 @@ class Op:
         return dict(self._description)
 
     def __call__(self, *args: Any, stream: Any = None, dims: Sequence[int] | None = None) -> None:
-        """Launches on `stream`, else on torch's current stream if torch is in use, else on that which the arrays name, else on the
-        default one. `dims` are told from the tensors' shapes; pass them only for an op where they do not follow. Raises a
-        UsageError for what is not as the op's definition has it."""
+        """Launches on `stream`, else on torch's current stream if torch is in use, else on that which the arrays name,
+        else on the default one. `dims` are told from the tensors' shapes; pass them only for an op where they do not
+        follow. Raises a UsageError for what is not as the op's definition has it."""
         if len(args) != self._n_passed:
             self._plan.refuse_count(len(args))
         torch = self._torch
@@ -169,8 +170,8 @@ class Op:
             if torch is not None:
                 handle = torch.raw_stream(device if device is not None else torch.current_device())
                 if handle != made_on and any(tensor.stream is not None for tensor in tensors):
-                    raise UsageError(f"{self.spec}: the arrays are made on the stream {made_on:#x}, and torch's current one is "
-                                     f"{handle:#x}; pass stream=")
+                    raise UsageError(f"{self.spec}: the arrays are made on the stream {made_on:#x}, and torch's "
+                                     f"current one is {handle:#x}; pass stream=")
             else:
                 handle = made_on
         addresses = [tensor.address for tensor in tensors]
@@ -240,8 +241,8 @@ class Op:
         return (Extent * len(dims))(*dims)
 
     def match(self, *dims: int, **named: int) -> Match:
-        """What a launch of this shape is served: `match(4096, 8192)` or `match(rows=4096, cols=8192)`. With a device named in
-        the launcher it needs no GPU."""
+        """What a launch of this shape is served: `match(4096, 8192)` or `match(rows=4096, cols=8192)`. With a device
+        named in the launcher it needs no GPU."""
         self._launcher._require()
         values = self._named_dims(dims, named)
         answer = json_of(self._library, "tw_query", self._op, values, len(values))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch needs to know of a tensor, from any object that says it: torch's tensors, `__cuda_array_interface__`, DLPack.
-Functions without state."""
+"""What a launch needs to know of a tensor, from any object that says it: torch's tensors, `__cuda_array_interface__`,
+DLPack. Functions without state."""
 from __future__ import annotations
 
 import ctypes
@@ -39,7 +39,8 @@ class Tensor(NamedTuple):
 
 class _DLTensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_uint64), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16),
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
                 ("byte_offset", ctypes.c_uint64)]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of torch as docs/examples/python and the drawn shapes of tests/gpu ask for, with tensors of no elements on the recording
-driver: what they call is real, what is computed is not."""
+"""As much of torch as docs/examples/python and the drawn shapes of tests/gpu ask for, with tensors of no elements on
+the recording driver: what they call is real, what is computed is not."""
 import contextlib
 import ctypes
 import itertools
@@ -70,7 +70,8 @@ def full(shape, _, device, dtype):
 def randn(*shape, device, dtype):
     assert (device, dtype) == ("cuda", bfloat16)
     driver, context = ctypes.CDLL(os.environ["TILEWRIGHT_LIBCUDA"]), ctypes.c_void_p()
-    assert driver.cuInit(0) == driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == driver.cuCtxSetCurrent(context) == 0
+    assert driver.cuInit(0) == 0
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == driver.cuCtxSetCurrent(context) == 0
     return Tensor(shape)
 
 
@@ -84,4 +85,5 @@ cuda = types.SimpleNamespace(
     is_available=lambda: True, is_initialized=lambda: True, device_count=lambda: 1, synchronize=lambda: None,
     graph=lambda graph: contextlib.nullcontext(), CUDAGraph=lambda: types.SimpleNamespace(replay=lambda: None))
 softmax = compute
-nn = types.SimpleNamespace(functional=types.SimpleNamespace(rms_norm=compute, layer_norm=compute, silu=compute, gelu=compute))
+nn = types.SimpleNamespace(functional=types.SimpleNamespace(rms_norm=compute, layer_norm=compute, silu=compute,
+                                                            gelu=compute))

@@ -14,8 +14,8 @@
 #include "tilewright/detail/flat_json.hpp"
 #include "tilewright/launch_error.hpp"
 
-/// From the C++ values of a call to the values that a kernel reads: an address or a scalar of the declared type each, and
-/// an error where the one cannot be the other. Functions without state, for any thread.
+/// From the C++ values of a call to the values that a kernel reads: an address or a scalar of the declared type each,
+/// and an error where the one cannot be the other. Functions without state, for any thread.
 namespace tilewright::detail {
 
 /// Small, since each launch reads those of all its arguments. The texts are argument_types' or the caller's.

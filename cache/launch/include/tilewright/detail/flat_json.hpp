@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-/// Reads the JSON objects that the launch library itself returns, so that a program which includes <tilewright/launch.hpp>
-/// needs no JSON library: the fields of one object, each as its text. A value nested in it is kept whole, to be read by
-/// another FlatJson. Not a validator.
+/// Reads the JSON objects that the launch library itself returns, so that a program which
+/// includes <tilewright/launch.hpp> needs no JSON library: the fields of one object, each as its text. A value nested
+/// in it is kept whole, to be read by another FlatJson. Not a validator.
 namespace tilewright::detail {
 
 class FlatJson {
