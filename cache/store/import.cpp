@@ -167,55 +167,68 @@ class Import {
     put_spares(key, group.front().mode);
   }
 
-  /// Of a spec with spares: those of a shape, and its times of all configs, since what is like them tells what to
-  /// expect of them.
+  /// Brings the spares of a shape, and for a spec with spares the times of all its configs: predictions rest on them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
-    const ConfigNames& spares = spares_of(key, mode);
-    if (spares.empty()) return;
-    // What is there; true: it needs no mark, or has failed and must not look as if it had not.
-    std::map<Identity, bool> is_settled;
-    for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
-      for (const KnownConfig& known : shape.configs) {
-        is_settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
-      }
-    }
+    if (spares_of(key, mode).empty()) return;
+    const std::map<Identity, bool> settled = settled_configs(key, mode);
     const ConfigNames& failed = failed_there(key, mode);
     TimedAt timed(from_, key, mode), timed_there(to_, key, mode);
     for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const KnownConfig& known : shape.configs) {
         const Identity identity = identity_of(known);
         const bool is_kept = known.is_spare && !failed.contains(identity);
-        const auto there = is_settled.find(identity);
-        const bool is_there = there != is_settled.end();
+        const auto there = settled.find(identity);
+        const bool is_there = there != settled.end();
         if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
         const Trial* const found = timed.find(identity);
         if (found == nullptr || (!is_kept && !found->timing)) continue;
-        Trial trial = *found;
-        trial.sweep = 0;
-        trial.phases.reset();
-        if (is_kept && trial.build_key.empty()) {
-          trial.build_key = from_.build_of_spare(key, mode, identity.first, known.config);
-        }
-        if (!spares.contains(identity) || failed.contains(identity)) {
-          // Its time is all that is asked of it.
-          trial.build_key.clear();
-          trial.accuracy.reset();
-          trial.readings = {};
-        }
-        if (implementations_.insert(identity.first).second) {
-          to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
-        }
-        put_build(trial.build_key);
-        if (!is_there) to_.put_trial(key, identity.first, trial);
-        // Who was never timed is a mark already.
-        if (!is_kept || (!is_there && !trial.timing)) continue;
-        // Beside a time that was there the mark is of that: as one of another it would hide it.
-        const Trial* const own = is_there ? timed_there.find(identity) : nullptr;
-        Trial mark = spare_mark(own != nullptr ? *own : trial);
-        mark.build_key = trial.build_key;
-        to_.put_trial(key, identity.first, mark);
+        const Trial trial = spare_trial(key, mode, known, *found, is_kept);
+        put_spare(key, identity, trial, is_there ? timed_there.find(identity) : nullptr, is_there, is_kept);
       }
     }
+  }
+
+  /// The configs that are there; true: the config needs no mark, or has failed and must not look as if it had not.
+  std::map<Identity, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
+    std::map<Identity, bool> settled;
+    for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      for (const KnownConfig& known : shape.configs) {
+        settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
+      }
+    }
+    return settled;
+  }
+
+  /// The trial as it is brought: a spare with its build, any other config with its time alone.
+  Trial spare_trial(const ProblemKey& key, MeasureMode mode, const KnownConfig& known, Trial trial, bool is_kept) {
+    const Identity identity = identity_of(known);
+    trial.sweep = 0;
+    trial.phases.reset();
+    if (is_kept && trial.build_key.empty()) {
+      trial.build_key = from_.build_of_spare(key, mode, identity.first, known.config);
+    }
+    if (!spares_of(key, mode).contains(identity) || failed_there(key, mode).contains(identity)) {
+      trial.build_key.clear();
+      trial.accuracy.reset();
+      trial.readings = {};
+    }
+    return trial;
+  }
+
+  /// `own`: the time that is there, null where there is none.
+  void put_spare(const ProblemKey& key, const Identity& identity, Trial trial, const Trial* own, bool is_there,
+                 bool is_kept) {
+    if (implementations_.insert(identity.first).second) {
+      to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
+    }
+    put_build(trial.build_key);
+    if (!is_there) to_.put_trial(key, identity.first, trial);
+    // A config that was never timed is a mark already.
+    if (!is_kept || (!is_there && !trial.timing)) return;
+    // Beside a time that was there the mark is of that time: as a mark of another it would hide it.
+    Trial mark = spare_mark(own != nullptr ? *own : trial);
+    mark.build_key = trial.build_key;
+    to_.put_trial(key, identity.first, mark);
   }
 
   /// All spares of a spec.

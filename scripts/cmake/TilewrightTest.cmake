@@ -7,7 +7,7 @@
 # works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
 
-# Tests are compiled once and run once: what matters is how long the first takes. The code under test keeps its own flags.
+# Tests are compiled once and run once: the compile time counts. The code under test keeps its own flags.
 set(tilewright_test_headers <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <nlohmann/json.hpp> <filesystem> <fstream>
   <functional> <map> <memory> <optional> <sstream> <string> <vector>)
 
