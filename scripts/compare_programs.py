@@ -105,7 +105,7 @@ def main():
         if not same:
             differ += 1
             for text_a, text_b in ((out_a, out_b), (err_a, err_b)):
-                lines = difflib.unified_diff(text_a.splitlines(), text_b.splitlines(), "before", "after", n=0, lineterm="")
+                lines = difflib.unified_diff(text_a.splitlines(), text_b.splitlines(), *programs, n=0, lineterm="")
                 print("\n".join(each[:200] for each in list(lines)[:20]))
     print(f"{count} commands, {differ} differ")
     return 1 if differ else 0

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # tilewright_test(NAME LABEL unit|cli|launch|gpu|install
-#   SOURCES file...  [LIBS target...]  [DEFINITIONS NAME=value...])
+#   SOURCES file...  [LIBS target...]  [DEFINITIONS NAME=value...]  [SLOW gtest-filter])
 #
-# Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with the label. The
-# tests are listed when CTest starts and not when the program is built, so that a build for a machine of another kind
-# works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
+# Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with the label.
+# Tests that SLOW matches have the label slow instead: scripts/test --all runs them. Tests are listed when CTest starts
+# and not when the program is built, so that a build for a machine of another kind works. The user's own cache is out of
+# reach of every test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
 
 # Tests are compiled once and run once: the compile time counts. The code under test keeps its own flags.
@@ -12,7 +13,7 @@ set(tilewright_test_headers <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <nloh
   <functional> <map> <memory> <optional> <sstream> <string> <vector>)
 
 function(tilewright_test NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LIBS;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;SLOW" "SOURCES;LIBS;DEFINITIONS")
   if(NOT arg_LABEL MATCHES "^(unit|cli|launch|gpu|install)$")
     message(FATAL_ERROR "tilewright_test(${NAME}): LABEL must be unit, cli, launch, gpu or install, "
       "and is '${arg_LABEL}'")
@@ -32,13 +33,15 @@ function(tilewright_test NAME)
     target_precompile_headers(${NAME} PRIVATE ${tilewright_test_headers})
   endif()
   set_target_properties(${NAME} PROPERTIES BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../lib")
-  gtest_discover_tests(${NAME}
-    TEST_PREFIX "${NAME}."
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 300
-    PROPERTIES
-      LABELS ${arg_LABEL}
-      ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
+  set(discovery TEST_PREFIX "${NAME}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300)
+  set(environment "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
+  if(arg_SLOW)
+    gtest_discover_tests(${NAME} ${discovery} TEST_FILTER "${arg_SLOW}" TEST_LIST ${NAME}_slow
+      PROPERTIES LABELS slow ENVIRONMENT "${environment}")
+    set(arg_SLOW "-${arg_SLOW}")
+  endif()
+  gtest_discover_tests(${NAME} ${discovery} TEST_FILTER "${arg_SLOW}"
+    PROPERTIES LABELS ${arg_LABEL} ENVIRONMENT "${environment}")
   if(arg_LABEL STREQUAL gpu AND TILEWRIGHT_INSTALL)
     install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
   endif()

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_skips.py ALLOWED LOG: fails when CTest's log LOG names a skipped test that no line of ALLOWED matches. A line
+of ALLOWED is a regular expression of test names, blanks, and the reason; # begins a comment."""
+import pathlib
+import re
+import sys
+
+# "	1234 - unit_compile.Nvrtc.finds_it (Skipped)", below "The following tests did not run:".
+SKIPPED = re.compile(r"^\s*\d+ - (\S+) \((Skipped|Not Run|Disabled)\)$", re.MULTILINE)
+
+
+def allowed_patterns(text):
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+    return [re.compile(line.split()[0]) for line in lines if line]
+
+
+def unexpected(log, patterns):
+    names = dict.fromkeys(name for name, _ in SKIPPED.findall(log))
+    return [name for name in names if not any(pattern.fullmatch(name) for pattern in patterns)]
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    allowed, log = (pathlib.Path(each) for each in sys.argv[1:])
+    found = unexpected(log.read_text(errors="replace"), allowed_patterns(allowed.read_text()))
+    for name in found:
+        print(f"{name} was skipped, and {allowed} does not allow that: make it run, or add a line with the reason")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which sources scripts/lib/changed_sources.py takes along with a change."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
+import changed_sources  # noqa: E402
+
+TEXTS = {
+    "cache/a.hpp": "",
+    "cache/a.cpp": '#include "cache/a.hpp"\n',
+    "cache/b.hpp": '#include "cache/a.hpp"\n',
+    "tuner/b.cpp": '#include "cache/b.hpp"\n',
+    "tuner/only.hpp": "",
+    "tuner/through.hpp": '#include "tuner/only.hpp"\n',
+    "tuner/far.cpp": '#include "tuner/through.hpp"\n',
+}
+
+
+class ChangedSources(unittest.TestCase):
+    def test_a_changed_source_is_one(self):
+        self.assertEqual(changed_sources.affected_sources({"tuner/b.cpp", "README.md"}, TEXTS), ["tuner/b.cpp"])
+
+    def test_a_changed_header_takes_its_includers_along(self):
+        self.assertEqual(changed_sources.affected_sources({"cache/a.hpp"}, TEXTS), ["cache/a.cpp"])
+
+    def test_a_header_that_no_source_includes_is_seen_through_another(self):
+        self.assertEqual(changed_sources.affected_sources({"tuner/only.hpp"}, TEXTS), ["tuner/far.cpp"])
+
+    def test_a_source_that_is_gone_is_none(self):
+        self.assertEqual(changed_sources.affected_sources({"cache/gone.cpp"}, TEXTS), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

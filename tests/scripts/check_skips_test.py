@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/lib/check_skips.py takes for a skip, and which it lets pass."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
+import check_skips  # noqa: E402
+
+LOG = """99% tests passed, 0 tests failed out of 3
+
+The following tests did not run:
+\t  7 - gpu_tests.Device.runs (Skipped)
+\t 12 - cli_tests.Help.has_a_page (Skipped)
+\t 13 - cli_tests.Help.is_gone (Not Run)
+"""
+
+
+class CheckSkips(unittest.TestCase):
+    def test_a_skip_that_no_line_allows_is_found(self):
+        patterns = check_skips.allowed_patterns(r"gpu_tests\..*  needs a GPU")
+        self.assertEqual(check_skips.unexpected(LOG, patterns), ["cli_tests.Help.has_a_page", "cli_tests.Help.is_gone"])
+
+    def test_a_pattern_matches_whole_names(self):
+        self.assertEqual(len(check_skips.unexpected(LOG, check_skips.allowed_patterns("cli_tests  part of a name"))), 3)
+
+    def test_comments_and_empty_lines_allow_nothing(self):
+        self.assertEqual(check_skips.allowed_patterns("# .* all\n\n   \n"), [])
+
+    def test_tests_that_ran_are_no_skips(self):
+        log = "  7/99 Test  #7: gpu_tests.Device.runs ....   Passed    0.01 sec\n"
+        self.assertEqual(check_skips.unexpected(log, []), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
