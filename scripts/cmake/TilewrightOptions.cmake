@@ -11,8 +11,11 @@ if(PROJECT_IS_TOP_LEVEL)
     find_program(TILEWRIGHT_CCACHE ccache)
     mark_as_advanced(TILEWRIGHT_CCACHE)
     if(TILEWRIGHT_CCACHE)
-      set(CMAKE_C_COMPILER_LAUNCHER "${TILEWRIGHT_CCACHE}")
-      set(CMAKE_CXX_COMPILER_LAUNCHER "${TILEWRIGHT_CCACHE}")
+      # Clones and worktrees share what is compiled; the sloppiness is what precompiled headers need.
+      set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+        CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${TILEWRIGHT_CCACHE}")
+      set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
     endif()
   endif()
 endif()

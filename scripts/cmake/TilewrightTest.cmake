@@ -26,7 +26,8 @@ function(tilewright_test NAME)
   target_link_libraries(${NAME} PRIVATE
     tilewright_options tilewright_static_runtime ${arg_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${NAME} PRIVATE ${arg_DEFINITIONS})
-  target_compile_options(${NAME} PRIVATE -O0)
+  # ccache asks GCC for -fpch-preprocess.
+  target_compile_options(${NAME} PRIVATE -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   # A precompiled header costs as much as it saves in three files.
   list(LENGTH arg_SOURCES count)
   if(count GREATER 6)
