@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 H200 = "--device H200"
 COMMANDS = f"""
 list
@@ -23,7 +24,7 @@ show activation
 show "softmax[dtype=bf16]{{rows=4096,cols=1024}}" {H200}
 show "gemm[dtype=bf16]{{m=4096,n=4096,k=4096}}" {H200}
 show "rmsnorm[dtype=f16]{{rows=8192,cols=4096}}" {H200}
-show softmax --config base --arch sm_90a --resources dtype=bf16 rows=64 cols=100
+show softmax --config "streaming{{num_warps=8,vec=4,ragged=1,unroll=1}}" --ptx
 query "softmax[dtype=bf16]{{rows=4096,cols=1024}}" {H200}
 query "softmax[dtype=bf16]{{rows=4097,cols=1003}}" {H200}
 query "softmax[dtype=f32]{{rows=1,cols=1}}" {H200}
@@ -48,22 +49,23 @@ table gemm --dtype bf16 --top 50
 table softmax rows=4096 cols=1024 dtype=bf16 --all --top 30
 table gemm --by stages --dtype bf16
 table softmax --by implementation
-table swiglu --columns rows,cols,dtype,time_ns,config
+table swiglu --columns rows,cols,dtype,median_ns,config
 table bias_act --where nothing=1
+table bias_act --top 3
 table softmax --compare CACHE CACHE --dtype bf16
 fusion add_rmsnorm_silu rows=8192 cols=4096 dtype=bf16 {H200}
 fusion bias_act_dropout rows=8192 cols=4096 dtype=bf16 {H200}
 fusion add_layernorm rows=4096 cols=8192 dtype=bf16 {H200}
-regret add --dtype bf16 {H200}
+regret add {H200}
 regret dropout {H200}
 sweep softmax --dtype bf16 --shapes "rows=8 cols=100,200" --device cpu --dry-run
 sweep gemm --dtype bf16 --shapes "m=64 n=64 k=64" --device cpu --dry-run
-export --jsonl - softmax rows=4096 cols=1024 dtype=bf16
-export --csv - softmax rows=4096 cols=1024 dtype=bf16
-export --t4 - softmax rows=4096 cols=1024 dtype=bf16
-export --google-benchmark - softmax --dtype bf16
-export --header - softmax rows=4096 cols=1024 dtype=bf16 {H200}
-export -o OUT.db softmax --dtype bf16
+export --jsonl - add
+export --csv - add
+export --t4 - mul
+export --google-benchmark - copy
+export --header - dropout {H200}
+export -o OUT.db activation
 import CACHE
 """
 
@@ -77,6 +79,7 @@ def run(program, words, cache, folder):
     if words[0] != "export" or "-o" in words:
         words += ["--format", "json"]
     environment = dict(os.environ, TILEWRIGHT_MISSES="off", COLUMNS="120", XDG_CACHE_HOME=str(folder))
+    environment["TILEWRIGHT_KERNELS_DIR"] = str(KERNELS)
     done = subprocess.run([program, *words], capture_output=True, env=environment, cwd=folder, check=False)
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 

@@ -110,14 +110,14 @@ int serve(const Channel& parent) {
 int main() {
   using namespace tilewright;
   if (::isatty(STDIN_FILENO) != 0) {
-    std::fputs("tilewright-benchmark is started by `tilewright bench`\n", stderr);
+    std::fputs("tilewright-bench is started by `tilewright bench`\n", stderr);
     return 2;
   }
   try {
     end_with(STDIN_FILENO);
     return serve(Channel(STDIN_FILENO));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tilewright-benchmark: %s\n", error.what());
+    std::fprintf(stderr, "tilewright-bench: %s\n", error.what());
     return 1;
   }
 }
