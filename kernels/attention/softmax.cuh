@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The running softmax of two rows a thread, on scores as wgmma leaves them: in warp w, lane l, with g = l / 4 and t = l % 4, scores
+// 4j and 4j + 1 are of row 16w + g, 4j + 2 and 4j + 3 of row 16w + g + 8, and of keys 8j + 2t and 8j + 2t + 1 of the block.
+//
+//   weight = 2^(factor · score − factor · base)      base is the row's largest score so far, or a bit less
+//
+// The base follows the largest score only where weights would exceed 2^8: until then nothing that was added up need be scaled, and
+// the sums in fp32 lose nothing. A thread's sums are over its own keys; the four lanes of a row add up at the end.
+
+#include "device/config.cuh"
+#include "device/ptx/math.cuh"
+
+namespace tilewright::attention {
+
+inline constexpr float kLog2E = 1.4426950408889634f;
+inline constexpr float kLn2 = 0.6931471805599453f;
+
+struct Rows {
+  float base[2];
+  float sum[2];
+};
+
+__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}}; }
+
+// How scores become exponents of 2.
+struct Scale {
+  float before;  // on raw scores, where they are changed at all: softcap's, or the sign
+  float factor;  // ≥ 0, and not 0, so that a masked score stays −inf
+};
+
+template <bool kSoftcap>
+__device__ __forceinline__ Scale make_scale(float scale, float softcap) {
+  constexpr float kLeast = 1e-30f;
+  if constexpr (kSoftcap) return {scale / softcap, fmaxf(fabsf(softcap) * kLog2E, kLeast)};
+  return {scale < 0.0f ? -1.0f : 1.0f, fmaxf(fabsf(scale) * kLog2E, kLeast)};
+}
+
+template <bool kSoftcap, int kScores>
+__device__ __forceinline__ void change_scores(float (&scores)[kScores], const Scale& scale) {
+  if constexpr (kSoftcap) {
+    // tanh x = 1 − 2 / (1 + e^2x): exact to fp32's rounding of numbers about 1, which softcap then multiplies.
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) {
+      const float power = ptx::ex2_approx(scores[i] * (scale.before * (2.0f * kLog2E)));
+      scores[i] = fmaf(-2.0f, ptx::rcp_approx(1.0f + power), 1.0f);
+    }
+  } else if (scale.before < 0.0f) {
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) scores[i] = -scores[i];
+  }
+}
+
+// −inf for keys outside first … end of each of the two rows, as seen from the thread's first key.
+template <bool kHasFirst, int kScores>
+__device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 (&first)[2], const i32 (&end)[2]) {
+#pragma unroll
+  for (int i = 0; i < kScores; ++i) {
+    const int key = i / 4 * 8 + i % 2;
+    const int row = i / 2 % 2;
+    const bool is_outside = key >= end[row] || (kHasFirst && key < first[row]);
+    scores[i] = is_outside ? -kInfinity : scores[i];
+  }
+}
+
+// Scores become weights. Returns whether the warp's bases have moved: then sums over earlier blocks are to be scaled.
+template <int kScores>
+__device__ __forceinline__ bool add_block(Rows& rows, float (&scores)[kScores], float (&rescale)[2], float factor) {
+  constexpr float kSlack = 8.0f;
+  float top[2] = {scores[0], scores[2]};
+#pragma unroll
+  for (int i = 0; i < kScores; i += 4) {
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      top[row] = fmaxf(top[row], fmaxf(scores[i + 2 * row], scores[i + 2 * row + 1]));
+    }
+  }
+  bool rises = false;
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    top[row] = fmaxf(top[row], __shfl_xor_sync(kFullMask, top[row], 1));
+    top[row] = fmaxf(top[row], __shfl_xor_sync(kFullMask, top[row], 2));
+    rises |= (top[row] - rows.base[row]) * factor > kSlack;
+  }
+  rises = __any_sync(kFullMask, rises);
+  if (rises) {
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const float base = fmaxf(rows.base[row], top[row]);
+      rescale[row] = base == -kInfinity ? 1.0f : ptx::ex2_approx((rows.base[row] - base) * factor);
+      rows.base[row] = base;
+      rows.sum[row] *= rescale[row];
+    }
+  }
+  float shift[2];
+#pragma unroll
+  for (int row = 0; row < 2; ++row) shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor;
+#pragma unroll
+  for (int i = 0; i < kScores; ++i) {
+    const int row = i / 2 % 2;
+    scores[i] = ptx::ex2_approx(fmaf(scores[i], factor, shift[row]));
+    rows.sum[row] += scores[i];
+  }
+  return rises;
+}
+
+}  // namespace tilewright::attention

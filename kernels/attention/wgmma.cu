@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and values into rings
+// by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and results. Blocks stay and take
+// piece after piece. docs/kernels/attention.md.
+//
+//   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
+//   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all with 128 bytes of swizzle
+//   o      16-byte addresses and strides; lse f32 [b, hq, sq]
+//
+// A consumer's products run while it works on the scores of another block:
+//
+//   tensor cores   q k₁ᵀ │ q k₂ᵀ  p₁ v₁ │ q k₃ᵀ  p₂ v₂ │ …
+//   consumer             │ softmax 2    │ softmax 3     │
+//
+// and the first block of the next piece follows the last one of a piece in the same way.
+
+#include "device/ptx/barrier.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/register_count.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/ptx/wgmma.cuh"
+#include "device/ptx/wgmma_steps.cuh"
+#include "device/ring.cuh"
+#include "device/shared.cuh"
+#include "softmax.cuh"
+#include "wgmma_geometry.cuh"
+#include "wgmma_load.cuh"
+#include "wgmma_store.cuh"
+#include "work.cuh"
+
+namespace tilewright::attention {
+
+// A warpgroup's products, and its sides of the rings.
+template <class Config>
+struct Multiplier {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  enum : u32 { kEightRows = 8 * G::kRowBytes };
+
+  typename G::Storage& storage;
+  int warpgroup;  // among the consumers
+  int thread;     // of the warpgroup
+  Ring<G::kQueryStages> queries;
+  Ring<G::kStages> keys, values;
+
+  __device__ __forceinline__ void wait_queries() {
+    ptx::mbarrier_wait(&storage.full_q[queries.stage], queries.parity);
+  }
+
+  // scores = q kᵀ, of the queries and keys whose turn it is.
+  __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
+    const u64 q = ptx::matrix_descriptor(storage.q[queries.stage] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0,
+                                         kEightRows);
+    const u64 k = ptx::matrix_descriptor(storage.k[keys.stage], 0, kEightRows);
+    constexpr int kStepsOfPart = G::kRowElements / G::kStep;
+    constexpr u32 kStepBytes = G::kRowBytes / kStepsOfPart;
+#pragma unroll
+    for (int step = 0; step < G::kSteps; ++step) {
+      const u32 part = static_cast<u32>(step / kStepsOfPart) * G::kRowBytes;
+      const u32 inside = static_cast<u32>(step % kStepsOfPart) * kStepBytes;
+      ptx::wgmma_shared<T, G::kBlockN>(scores, ptx::advance(q, part * G::kBlockM + inside),
+                                       ptx::advance(k, part * G::kBlockN + inside), step > 0);
+    }
+    ptx::wgmma_commit();
+  }
+
+  // results = weights · v, or that added.
+  __device__ __forceinline__ void start_results(float (&results)[G::kResults], const u32 (&weights)[G::kStepsV][4],
+                                                bool accumulate) {
+    const u64 v = ptx::matrix_descriptor(storage.v[values.stage], G::kBlockN * G::kRowBytes, kEightRows);
+#pragma unroll
+    for (int step = 0; step < G::kStepsV; ++step) {
+      ptx::wgmma_registers<T, G::kHeadV>(results, weights[step], ptx::advance(v, step * G::kStep * G::kRowBytes),
+                                         accumulate || step > 0);
+    }
+    ptx::wgmma_commit();
+  }
+
+  __device__ __forceinline__ void wait_keys() { ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity); }
+  __device__ __forceinline__ void wait_values() { ptx::mbarrier_wait(&storage.full_v[values.stage], values.parity); }
+
+  // Products that read them have ended. Those of a warpgroup begin when all of its threads are there, and so one speaks for all.
+  __device__ __forceinline__ void release_keys(bool queries_too) {
+    if (thread == 0) {
+      ptx::mbarrier_arrive(&storage.empty_k[keys.stage]);
+      if (queries_too) ptx::mbarrier_arrive(&storage.empty_q[queries.stage]);
+    }
+    keys.advance();
+    if (queries_too) queries.advance();
+  }
+  __device__ __forceinline__ void release_values() {
+    if (thread == 0) ptx::mbarrier_arrive(&storage.empty_v[values.stage]);
+    values.advance();
+  }
+};
+
+// A piece as its consumers go through it: the blocks still to come, and which of them all rows of the warp see whole.
+template <class Config>
+struct Walk {
+  using G = Geometry<Config>;
+
+  i32 block, first_block;
+  i32 whole_first, whole_end;
+
+  __device__ __forceinline__ void begin(const Problem& problem, const Work& work, i32 warp_row) {
+    block = work.last_block;
+    first_block = work.first_block;
+    // What the first row sees ends first, what the last one sees begins last.
+    const i32 first_row = work.row + warp_row;
+    const i32 end = keys_of_row<Config>(problem, first_row).end;
+    whole_end = end / G::kBlockN;
+    if constexpr (G::kWindow) whole_first = ceil_div(keys_of_row<Config>(problem, first_row + 15).first, i32{G::kBlockN});
+  }
+  __device__ __forceinline__ bool is_last() const { return block == first_block; }
+  __device__ __forceinline__ bool is_whole() const {
+    return block < whole_end && (!G::kWindow || block >= whole_first);
+  }
+};
+
+// Masks a thread's rows, `row` and the eighth behind it.
+template <class Config>
+__device__ __forceinline__ void mask_block(float (&scores)[Geometry<Config>::kScores], const Problem& problem, i32 row,
+                                           i32 block, int lane) {
+  using G = Geometry<Config>;
+  const i32 own_key = block * G::kBlockN + lane % 4 * 2;
+  i32 first[2], end[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const KeyRange range = keys_of_row<Config>(problem, row + half * 8);
+    first[half] = range.first - own_key;
+    end[half] = range.end - own_key;
+  }
+  mask_scores<G::kWindow>(scores, first, end);
+}
+
+// A warpgroup: piece after piece.
+template <class Config>
+__device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Problem& problem,
+                                        const Output<typename Config::dtype>& out, const Scale& scale, int warpgroup,
+                                        int thread) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  constexpr u32 kTurn = 1;  // the first warpgroup's named barrier
+  constexpr u32 kPair = 2 * G::kWarpgroup;
+  const int lane = thread % kWarpSize;
+  const i32 warp_row = warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16;
+  const i32 own_row = warp_row + lane / 4;
+  const u32 own_turn = kTurn + static_cast<u32>(warpgroup);
+  const u32 next_turn = warpgroup + 1 == G::kConsumers ? u32{kTurn} : own_turn + 1;
+
+  Multiplier<Config> multiplier{storage, warpgroup, thread, {}, {}, {}};
+  float scores[G::kScores], results[G::kResults];
+  u32 weights[G::kStepsV][4];
+  Rows rows = fresh_rows();
+  float rescale[2] = {1.0f, 1.0f};
+  u32 piece = 0;
+  Walk<Config> walk;
+  const auto soften = [&] {
+    ptx::wgmma_settle(scores);
+    change_scores<G::kSoftcap>(scores, scale);
+    if (!walk.is_whole()) {
+      mask_block<Config>(scores, problem, storage.work[piece % G::kWorks].row + own_row, walk.block, lane);
+    }
+    return add_block(rows, scores, rescale, scale.factor);
+  };
+  const auto round_weights = [&] {
+#pragma unroll
+    for (int step = 0; step < G::kStepsV; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        weights[step][i] = round_pair<T>(scores[step * 8 + 2 * i], scores[step * 8 + 2 * i + 1]);
+      }
+    }
+  };
+
+  // The first block of the first piece.
+  multiplier.wait_queries();
+  if (storage.work[0].is_end) return;
+  walk.begin(problem, storage.work[0], warp_row);
+  if constexpr (G::kPingPong) {
+    if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
+  }
+  multiplier.wait_keys();
+  ptx::wgmma_fence();
+  multiplier.start_scores(scores);
+  ptx::wgmma_wait<0>();
+  multiplier.release_keys(walk.is_last());
+  soften();
+  round_weights();
+
+  // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
+  bool accumulate = false;
+  while (true) {
+    const bool ends_piece = walk.is_last();
+    if (ends_piece) {
+      multiplier.wait_queries();
+      ++piece;
+      const Work& next = storage.work[piece % G::kWorks];
+      if (next.is_end) break;
+      walk.begin(problem, next, warp_row);
+    } else {
+      --walk.block;
+    }
+
+    // Products.
+    multiplier.wait_keys();
+    if constexpr (G::kPingPong) ptx::barrier_sync(own_turn, kPair);
+    ptx::wgmma_fence();
+    multiplier.start_scores(scores);
+    multiplier.wait_values();
+    ptx::wgmma_fence();
+    multiplier.start_results(results, weights, accumulate);
+    if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
+
+    // Softmax, under the second product.
+    ptx::wgmma_wait<1>();
+    multiplier.release_keys(walk.is_last());
+    const Rows ended = rows;
+    if (ends_piece) rows = fresh_rows();
+    const bool moved = soften();
+
+    // The results so far.
+    ptx::wgmma_wait<0>();
+    ptx::wgmma_settle(results);
+    multiplier.release_values();
+    if (ends_piece) {
+      store_results<Config>(out, problem, storage.work[(piece - 1) % G::kWorks], ended, results, own_row, lane,
+                            scale.factor);
+    } else if (moved) {
+#pragma unroll
+      for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
+    }
+    accumulate = !ends_piece;
+    round_weights();
+  }
+
+  // The last block of the last piece.
+  multiplier.wait_values();
+  ptx::wgmma_fence();
+  multiplier.start_results(results, weights, accumulate);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(results);
+  store_results<Config>(out, problem, storage.work[(piece - 1) % G::kWorks], rows, results, own_row, lane, scale.factor);
+}
+
+template <class Config>
+__device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v,
+                                    const Output<typename Config::dtype>& out, const Problem& problem,
+                                    const Scale& scale, const Counters& counters) {
+  using G = Geometry<Config>;
+  auto& storage = *shared_storage<typename G::Storage>();
+  const int thread = static_cast<int>(threadIdx.x);
+  // The same in all lanes, and known to be.
+  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
+
+  // The rings.
+  if (thread == 0) {
+    ptx::prefetch_map(map_q);
+    ptx::prefetch_map(map_k);
+    ptx::prefetch_map(map_v);
+    for (int stage = 0; stage < G::kQueryStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_q[stage], 1);
+      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers + 1);  // and the warp that copies values
+    }
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_k[stage], 1);
+      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers);
+      ptx::mbarrier_init(&storage.full_v[stage], 1);
+      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  if (warpgroup == 0) {
+    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
+    if (thread == 0) load_queries_and_keys<Config>(storage, map_q, map_k, problem, counters);
+    if (thread == kWarpSize) load_values<Config>(storage, map_v, problem);
+  } else {
+    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    consume<Config>(storage, problem, out, scale, warpgroup - 1, thread % G::kWarpgroup);
+  }
+}
+
+}  // namespace tilewright::attention
+
+// Strides of o are in elements; those of q, k and v are in their maps. `counters` are two, and zero.
+template <class Config>
+__global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThreads, 1)
+    attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q, const __grid_constant__ tilewright::TensorMap map_k,
+                    const __grid_constant__ tilewright::TensorMap map_v, typename Config::dtype* o, float* lse,
+                    float scale, int left, int right, float softcap, unsigned* counters, int b, int hq, int hkv, int sq,
+                    int sk, int dv, int section, long long o_batch_stride, long long o_token_stride,
+                    long long o_head_stride) {
+  using namespace tilewright::attention;
+  const Problem problem{b, hq, hkv, sq, sk, left, right, section};
+  const Output<typename Config::dtype> out{o, lse, o_batch_stride, o_token_stride, o_head_stride, dv};
+  run<Config>(map_q, map_k, map_v, out, problem, make_scale<Geometry<Config>::kSoftcap>(scale, softcap),
+              Counters{counters});
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The end of a piece: results are divided by their rows' sums and leave for o, 16 bytes a lane, and lse with them. The four lanes
+// of a row have two columns of each 8; they trade, so that each has all 8 of every fourth group:
+//
+//   lane        0   1   2   3                 0    1    2    3
+//   group 0   0 1 2 3 4 5 6 7                0‥7
+//   group 1   0 1 2 3 4 5 6 7      becomes        0‥7
+//   group 2   0 1 2 3 4 5 6 7                          0‥7
+//   group 3   0 1 2 3 4 5 6 7                               0‥7
+//
+// No store crosses a row, and none needs shared memory.
+
+#include "device/bits.cuh"
+#include "device/convert.cuh"
+#include "device/ptx/math.cuh"
+#include "softmax.cuh"
+#include "wgmma_geometry.cuh"
+#include "work.cuh"
+
+namespace tilewright::attention {
+
+// o and lse.
+template <class T>
+struct Output {
+  T* o;
+  float* lse;
+  i64 batch_stride, token_stride, head_stride;  // of o, in elements
+  i32 columns;                                  // dv
+};
+
+// Two neighbours, rounded.
+template <class T>
+__device__ __forceinline__ u32 round_pair(float low, float high) {
+  const float pair[2] = {low, high};
+  return __builtin_bit_cast(u32, from_float<T>(pair));
+}
+
+// Word i of lane t of each four becomes word t of lane i.
+__device__ __forceinline__ void transpose_four(u32 (&words)[4], int lane) {
+  const bool is_odd = lane & 1, is_upper = lane & 2;
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    const u32 other = __shfl_xor_sync(kFullMask, is_odd ? words[i] : words[i + 1], 1);
+    (is_odd ? words[i] : words[i + 1]) = other;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const u32 other = __shfl_xor_sync(kFullMask, is_upper ? words[i] : words[i + 2], 2);
+    (is_upper ? words[i] : words[i + 2]) = other;
+  }
+}
+
+// A thread's rows: the piece's `row`, and the eighth behind it.
+template <class Config>
+__device__ __forceinline__ void store_results(const Output<typename Config::dtype>& out, const Problem& problem,
+                                              const Work& work, const Rows& rows,
+                                              const float (&results)[Geometry<Config>::kResults], i32 row, int lane,
+                                              float factor) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  constexpr int kGroups = G::kHeadV / 8;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float sum = rows.sum[half];
+    sum += __shfl_xor_sync(kFullMask, sum, 1);
+    sum += __shfl_xor_sync(kFullMask, sum, 2);
+    const bool is_empty = rows.base[half] == -kInfinity;
+    const float inverse = is_empty ? 0.0f : 1.0f / sum;
+
+    const i32 own_row = work.row + row + half * 8;
+    const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
+    const bool exists = token < problem.queries;
+    if constexpr (G::kLse) {
+      if (exists && lane % 4 == 0) {
+        const i64 at = (i64{work.batch} * problem.heads + head) * problem.queries + token;
+        out.lse[at] = is_empty ? -kInfinity : (rows.base[half] * factor + ptx::lg2_approx(sum)) * kLn2;
+      }
+    }
+    T* const to = out.o + work.batch * out.batch_stride + token * out.token_stride + head * out.head_stride;
+#pragma unroll
+    for (int group = 0; group < kGroups; group += 4) {
+      u32 words[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        words[i] = 0;
+        if (group + i < kGroups) {
+          const int at = (group + i) * 4 + half * 2;
+          words[i] = round_pair<T>(results[at] * inverse, results[at + 1] * inverse);
+        }
+      }
+      transpose_four(words, lane);
+      const i32 column = (group + lane % 4) * 8;
+      if (exists && column < out.columns) {
+        *reinterpret_cast<Bits128*>(to + column) = Bits128{words[0], words[1], words[2], words[3]};
+      }
+    }
+  }
+}
+
+}  // namespace tilewright::attention
