@@ -217,17 +217,19 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     // Softmax, under the second product.
     ptx::wgmma_wait<1>();
     multiplier.release_keys(walk.is_last());
-    const Rows ended = rows;
+    Rows ended = rows;
     if (ends_piece) rows = fresh_rows();
     const bool moved = soften();
+    // The branch also keeps the exponentials before the wait, where the compiler would not leave them.
+    const Work& ended_work = storage.work[(piece - 1) % G::kWorks];
+    if (ends_piece) end_rows<Config>(out, problem, ended_work, ended, own_row, lane, scale.factor);
 
     // The results so far.
     ptx::wgmma_wait<0>();
     ptx::wgmma_settle(results);
     multiplier.release_values();
     if (ends_piece) {
-      store_results<Config>(out, problem, storage.work[(piece - 1) % G::kWorks], ended, results, own_row, lane,
-                            scale.factor);
+      store_results<Config>(out, problem, ended_work, ended, results, own_row, lane);
     } else if (moved) {
 #pragma unroll
       for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
@@ -240,9 +242,11 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   multiplier.wait_values();
   ptx::wgmma_fence();
   multiplier.start_results(results, weights, accumulate);
+  const Work& work = storage.work[(piece - 1) % G::kWorks];
+  end_rows<Config>(out, problem, work, rows, own_row, lane, scale.factor);
   ptx::wgmma_wait<0>();
   ptx::wgmma_settle(results);
-  store_results<Config>(out, problem, storage.work[(piece - 1) % G::kWorks], rows, results, own_row, lane, scale.factor);
+  store_results<Config>(out, problem, work, rows, results, own_row, lane);
 }
 
 template <class Config>

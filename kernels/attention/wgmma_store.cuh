@@ -52,32 +52,43 @@ __device__ __forceinline__ void transpose_four(u32 (&words)[4], int lane) {
   }
 }
 
-// A thread's rows: the piece's `row`, and the eighth behind it.
+// A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores lse, and makes
+// of the sums what results are multiplied by.
 template <class Config>
-__device__ __forceinline__ void store_results(const Output<typename Config::dtype>& out, const Problem& problem,
-                                              const Work& work, const Rows& rows,
-                                              const float (&results)[Geometry<Config>::kResults], i32 row, int lane,
-                                              float factor) {
+__device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& out, const Problem& problem,
+                                         const Work& work, Rows& rows, i32 row, int lane, float factor) {
   using G = Geometry<Config>;
-  using T = typename G::T;
-  constexpr int kGroups = G::kHeadV / 8;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float sum = rows.sum[half];
     sum += __shfl_xor_sync(kFullMask, sum, 1);
     sum += __shfl_xor_sync(kFullMask, sum, 2);
     const bool is_empty = rows.base[half] == -kInfinity;
-    const float inverse = is_empty ? 0.0f : 1.0f / sum;
-
-    const i32 own_row = work.row + row + half * 8;
-    const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
-    const bool exists = token < problem.queries;
     if constexpr (G::kLse) {
-      if (exists && lane % 4 == 0) {
+      const i32 own_row = work.row + row + half * 8;
+      const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
+      if (token < problem.queries && lane % 4 == 0) {
         const i64 at = (i64{work.batch} * problem.heads + head) * problem.queries + token;
         out.lse[at] = is_empty ? -kInfinity : (rows.base[half] * factor + ptx::lg2_approx(sum)) * kLn2;
       }
     }
+    rows.sum[half] = is_empty ? 0.0f : ptx::rcp_approx(sum);
+  }
+}
+
+// Their results, after that.
+template <class Config>
+__device__ __forceinline__ void store_results(const Output<typename Config::dtype>& out, const Problem& problem,
+                                              const Work& work, const Rows& rows,
+                                              const float (&results)[Geometry<Config>::kResults], i32 row, int lane) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  constexpr int kGroups = G::kHeadV / 8;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const i32 own_row = work.row + row + half * 8;
+    const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
+    const bool exists = token < problem.queries;
     T* const to = out.o + work.batch * out.batch_stride + token * out.token_stride + head * out.head_stride;
 #pragma unroll
     for (int group = 0; group < kGroups; group += 4) {
@@ -87,7 +98,7 @@ __device__ __forceinline__ void store_results(const Output<typename Config::dtyp
         words[i] = 0;
         if (group + i < kGroups) {
           const int at = (group + i) * 4 + half * 2;
-          words[i] = round_pair<T>(results[at] * inverse, results[at + 1] * inverse);
+          words[i] = round_pair<T>(results[at] * rows.sum[half], results[at + 1] * rows.sum[half]);
         }
       }
       transpose_four(words, lane);
