@@ -68,14 +68,18 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
 template <int kScores>
 __device__ __forceinline__ bool add_block(Rows& rows, float (&scores)[kScores], float (&rescale)[2], float factor) {
   constexpr float kSlack = 8.0f;
-  float top[2] = {scores[0], scores[2]};
+  // Four chains a row: one alone would wait for itself.
+  constexpr int kChains = 4;
+  float tops[2][kChains];
 #pragma unroll
-  for (int i = 0; i < kScores; i += 4) {
-#pragma unroll
-    for (int row = 0; row < 2; ++row) {
-      top[row] = fmaxf(top[row], fmaxf(scores[i + 2 * row], scores[i + 2 * row + 1]));
-    }
+  for (int i = 0; i < kScores; ++i) {
+    const int row = i / 2 % 2, of_row = i / 4 * 2 + i % 2;
+    float& top = tops[row][of_row % kChains];
+    top = of_row < kChains ? scores[i] : fmaxf(top, scores[i]);
   }
+  float top[2];
+#pragma unroll
+  for (int row = 0; row < 2; ++row) top[row] = fmaxf(fmaxf(tops[row][0], tops[row][1]), fmaxf(tops[row][2], tops[row][3]));
   bool rises = false;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {

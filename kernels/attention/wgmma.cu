@@ -220,9 +220,11 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     Rows ended = rows;
     if (ends_piece) rows = fresh_rows();
     const bool moved = soften();
-    // The branch also keeps the exponentials before the wait, where the compiler would not leave them.
+    // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
     const Work& ended_work = storage.work[(piece - 1) % G::kWorks];
-    if (ends_piece) end_rows<Config>(out, problem, ended_work, ended, own_row, lane, scale.factor);
+    if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
+      end_rows<Config>(out, problem, ended_work, ended, own_row, lane, scale.factor);
+    }
 
     // The results so far.
     ptx::wgmma_wait<0>();
