@@ -64,9 +64,10 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
   }
 }
 
-// Scores become weights. Returns whether the warp's bases have moved: then sums over earlier blocks are to be scaled.
+// Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over earlier blocks
+// are to be multiplied by `rescale`.
 template <int kScores>
-__device__ __forceinline__ bool add_block(Rows& rows, float (&scores)[kScores], float (&rescale)[2], float factor) {
+__device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2], float factor) {
   constexpr float kSlack = 8.0f;
   // Four chains a row: one alone would wait for itself.
   constexpr int kChains = 4;
@@ -78,11 +79,10 @@ __device__ __forceinline__ bool add_block(Rows& rows, float (&scores)[kScores], 
     top = of_row < kChains ? scores[i] : fmaxf(top, scores[i]);
   }
   float top[2];
-#pragma unroll
-  for (int row = 0; row < 2; ++row) top[row] = fmaxf(fmaxf(tops[row][0], tops[row][1]), fmaxf(tops[row][2], tops[row][3]));
   bool rises = false;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
+    top[row] = fmaxf(fmaxf(tops[row][0], tops[row][1]), fmaxf(tops[row][2], tops[row][3]));
     top[row] = fmaxf(top[row], __shfl_xor_sync(kFullMask, top[row], 1));
     top[row] = fmaxf(top[row], __shfl_xor_sync(kFullMask, top[row], 2));
     rises |= (top[row] - rows.base[row]) * factor > kSlack;
@@ -97,16 +97,21 @@ __device__ __forceinline__ bool add_block(Rows& rows, float (&scores)[kScores], 
       rows.sum[row] *= rescale[row];
     }
   }
+  return rises;
+}
+
+// Scores kFirst … kEnd become weights.
+template <int kFirst, int kEnd, int kScores>
+__device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
   float shift[2];
 #pragma unroll
   for (int row = 0; row < 2; ++row) shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor;
 #pragma unroll
-  for (int i = 0; i < kScores; ++i) {
+  for (int i = kFirst; i < kEnd; ++i) {
     const int row = i / 2 % 2;
     scores[i] = ptx::ex2_approx(fmaf(scores[i], factor, shift[row]));
     rows.sum[row] += scores[i];
   }
-  return rises;
 }
 
 }  // namespace tilewright::attention

@@ -157,13 +157,13 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   float rescale[2] = {1.0f, 1.0f};
   u32 piece = 0;
   Walk<Config> walk;
-  const auto soften = [&] {
+  const auto prepare = [&] {
     ptx::wgmma_settle(scores);
     change_scores<G::kSoftcap>(scores, scale);
     if (!walk.is_whole()) {
       mask_block<Config>(scores, problem, storage.work[piece % G::kWorks].row + own_row, walk.block, lane);
     }
-    return add_block(rows, scores, rescale, scale.factor);
+    return raise_bases(rows, scores, rescale, scale.factor);
   };
   const auto round_weights = [&] {
 #pragma unroll
@@ -187,7 +187,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   multiplier.start_scores(scores);
   ptx::wgmma_wait<0>();
   multiplier.release_keys(walk.is_last());
-  soften();
+  prepare();
+  weigh<0, G::kScores>(rows, scores, scale.factor);
   round_weights();
 
   // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
@@ -214,12 +215,13 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     multiplier.start_results(results, weights, accumulate);
     if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
 
-    // Softmax, under the second product.
+    // Softmax, under the second product: as much of it as takes that long.
     ptx::wgmma_wait<1>();
     multiplier.release_keys(walk.is_last());
     Rows ended = rows;
     if (ends_piece) rows = fresh_rows();
-    const bool moved = soften();
+    const bool moved = prepare();
+    weigh<0, G::kLead>(rows, scores, scale.factor);
     // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
     const Work& ended_work = storage.work[(piece - 1) % G::kWorks];
     if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
@@ -227,6 +229,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
 
     // The results so far.
+    ptx::wgmma_settle(scores);
     ptx::wgmma_wait<0>();
     ptx::wgmma_settle(results);
     multiplier.release_values();
@@ -236,6 +239,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
 #pragma unroll
       for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
     }
+    weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
     accumulate = !ends_piece;
     round_weights();
   }

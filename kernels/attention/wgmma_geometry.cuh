@@ -53,6 +53,8 @@ struct Geometry {
     kStepsV = kBlockN / kStep,
     kScores = kBlockN / 2,
     kResults = kHeadV / 2,
+    // Weights worked out before the second product has ended, in quarters of a block.
+    kLead = kScores * Config::lead / 4 / 8 * 8,
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
   static_assert(kBlockM % kWarpgroupRows == 0 && kConsumers >= 1 && kConsumers <= 3, "one to three warpgroups of 64 rows");
@@ -62,7 +64,7 @@ struct Geometry {
   static_assert(kBlockM % kPack == 0, "a block has whole tokens");
   static_assert(kQueryStages + 2 <= kWorks, "a piece is remembered until it has ended");
   static_assert(!kPingPong || kConsumers >= 2, "two warpgroups or three take turns");
-  static_assert(kScores + kResults + kScores / 2 <= (kConsumers == 3 ? 132 : 212),
+  static_assert(kScores + kResults + kScores / 2 <= (kConsumers == 3 ? 136 : 212),
                 "scores, weights and results stay in registers");
 
   struct Storage {
