@@ -4,10 +4,16 @@
 // The running softmax of two rows a thread, on scores as wgmma leaves them: in warp w, lane l, with g = l / 4 and t = l % 4, scores
 // 4j and 4j + 1 are of row 16w + g, 4j + 2 and 4j + 3 of row 16w + g + 8, and of keys 8j + 2t and 8j + 2t + 1 of the block.
 //
-//   weight = 2^(factor · score − factor · base)      base is the row's largest score so far, or a bit less
+//   weight = 2^(factor · score − factor · base)
 //
-// The base follows the largest score only where weights would exceed 2^8: until then nothing that was added up need be scaled, and
-// the sums in fp32 lose nothing. A thread's sums are over its own keys; the four lanes of a row add up at the end.
+// Any base serves as long as weights and their sums stay within fp32 (and, rounded, within the dtype), since all of them are floating
+// point: the row's largest score need not be known. It is looked for
+//
+//   keep_base = 0   in every block; the base follows where weights would exceed 2^8
+//   keep_base = 1   in the first block of a piece. Later blocks keep the base, and the sums tell when it has become too small:
+//                   beyond 2^14 all that was added up is scaled down; beyond 2^100 the block is done again, as with keep_base = 0
+//
+// A thread's sums are over its own keys; the four lanes of a row add up at the end.
 
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"
@@ -98,6 +104,34 @@ __device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kS
     }
   }
   return rises;
+}
+
+// Whether the warp has rows that have seen no key yet, and so have no base.
+__device__ __forceinline__ bool has_unset(const Rows& rows) {
+  return __any_sync(kFullMask, rows.base[0] == -kInfinity || rows.base[1] == -kInfinity);
+}
+
+// Whether any of the warp's sums is beyond the limit.
+__device__ __forceinline__ bool exceeds(const Rows& rows, float limit) {
+  return __any_sync(kFullMask, fmaxf(rows.sum[0], rows.sum[1]) > limit);
+}
+inline constexpr float kSumsToScale = 0x1p14f, kSumsLost = 0x1p100f;
+
+// Moves the bases so that sums are about 1, with the weights of the last block; the rest is to be multiplied by `rescale`.
+template <int kScores>
+__device__ __forceinline__ void lower_sums(Rows& rows, float (&weights)[kScores], float (&rescale)[2], float factor) {
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    float sum = rows.sum[row];
+    sum += __shfl_xor_sync(kFullMask, sum, 1);
+    sum += __shfl_xor_sync(kFullMask, sum, 2);
+    const float base = sum > 1.0f ? rows.base[row] + ptx::lg2_approx(sum) * ptx::rcp_approx(factor) : rows.base[row];
+    rescale[row] = sum > 1.0f ? ptx::ex2_approx((rows.base[row] - base) * factor) : 1.0f;
+    rows.base[row] = base;
+    rows.sum[row] *= rescale[row];
+  }
+#pragma unroll
+  for (int i = 0; i < kScores; ++i) weights[i] *= rescale[i / 2 % 2];
 }
 
 // Scores kFirst … kEnd become weights.

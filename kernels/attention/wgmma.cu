@@ -25,6 +25,7 @@
 #include "device/ring.cuh"
 #include "device/shared.cuh"
 #include "softmax.cuh"
+#include "wgmma_again.cuh"
 #include "wgmma_geometry.cuh"
 #include "wgmma_load.cuh"
 #include "wgmma_store.cuh"
@@ -78,18 +79,23 @@ struct Multiplier {
     ptx::wgmma_commit();
   }
 
+  // The first row of this warp.
+  __device__ __forceinline__ const unsigned char* own_queries() const {
+    return storage.q[queries.stage] + (warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16) * G::kRowBytes;
+  }
   __device__ __forceinline__ void wait_keys() { ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity); }
   __device__ __forceinline__ void wait_values() { ptx::mbarrier_wait(&storage.full_v[values.stage], values.parity); }
 
-  // Products that read them have ended. Those of a warpgroup begin when all of its threads are there, and so one speaks for all.
+  // No product of this warp reads them any more; each warp says so.
   __device__ __forceinline__ void release_keys(bool queries_too) {
-    if (thread == 0) {
+    if (thread % kWarpSize == 0) {
       ptx::mbarrier_arrive(&storage.empty_k[keys.stage]);
       if (queries_too) ptx::mbarrier_arrive(&storage.empty_q[queries.stage]);
     }
     keys.advance();
     if (queries_too) queries.advance();
   }
+  // Products of a warpgroup begin when all of its threads are there: when they have ended, one speaks for all.
   __device__ __forceinline__ void release_values() {
     if (thread == 0) ptx::mbarrier_arrive(&storage.empty_v[values.stage]);
     values.advance();
@@ -157,13 +163,16 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   float rescale[2] = {1.0f, 1.0f};
   u32 piece = 0;
   Walk<Config> walk;
-  const auto prepare = [&] {
-    ptx::wgmma_settle(scores);
+  // From raw scores to those that count.
+  const auto finish_scores = [&] {
     change_scores<G::kSoftcap>(scores, scale);
     if (!walk.is_whole()) {
       mask_block<Config>(scores, problem, storage.work[piece % G::kWorks].row + own_row, walk.block, lane);
     }
-    return raise_bases(rows, scores, rescale, scale.factor);
+  };
+  const auto scale_results = [&] {
+#pragma unroll
+    for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
   };
   const auto round_weights = [&] {
 #pragma unroll
@@ -186,8 +195,11 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   ptx::wgmma_fence();
   multiplier.start_scores(scores);
   ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(scores);
   multiplier.release_keys(walk.is_last());
-  prepare();
+  finish_scores();
+  raise_bases(rows, scores, rescale, scale.factor);
+  bool is_unset = has_unset(rows);
   weigh<0, G::kScores>(rows, scores, scale.factor);
   round_weights();
 
@@ -215,12 +227,22 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     multiplier.start_results(results, weights, accumulate);
     if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
 
-    // Softmax, under the second product: as much of it as takes that long.
+    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have to be done
+    // again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is clear that it need not.
     ptx::wgmma_wait<1>();
-    multiplier.release_keys(walk.is_last());
+    ptx::wgmma_settle(scores);
+    const bool is_last = walk.is_last();
+    const bool is_seen = !G::kKeepBase || ends_piece || is_unset || (G::kQueryStages == 1 && is_last);
+    if (is_seen) multiplier.release_keys(is_last);
     Rows ended = rows;
     if (ends_piece) rows = fresh_rows();
-    const bool moved = prepare();
+    finish_scores();
+    bool moved = false;
+    if (is_seen) {
+      moved = raise_bases(rows, scores, rescale, scale.factor);
+      if constexpr (G::kKeepBase) is_unset = has_unset(rows);
+    }
+    const float sums_before[2] = {rows.sum[0], rows.sum[1]};
     weigh<0, G::kLead>(rows, scores, scale.factor);
     // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
     const Work& ended_work = storage.work[(piece - 1) % G::kWorks];
@@ -236,12 +258,29 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     if (ends_piece) {
       store_results<Config>(out, problem, ended_work, ended, results, own_row, lane);
     } else if (moved) {
-#pragma unroll
-      for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
+      scale_results();
     }
     weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
-    accumulate = !ends_piece;
     round_weights();
+    if (!is_seen) {
+      if (exceeds(rows, kSumsToScale)) {
+        rescale[0] = rescale[1] = 1.0f;
+        if (exceeds(rows, kSumsLost)) {
+          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane);
+          finish_scores();
+          rows.sum[0] = sums_before[0];
+          rows.sum[1] = sums_before[1];
+          raise_bases(rows, scores, rescale, scale.factor);
+          weigh<0, G::kScores>(rows, scores, scale.factor);
+        } else {
+          lower_sums(rows, scores, rescale, scale.factor);
+        }
+        scale_results();
+        round_weights();
+      }
+      multiplier.release_keys(is_last);
+    }
+    accumulate = !ends_piece;
   }
 
   // The last block of the last piece.
@@ -266,17 +305,18 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
 
   // The rings.
+  constexpr int kWarps = G::kWarpgroup / kWarpSize;
   if (thread == 0) {
     ptx::prefetch_map(map_q);
     ptx::prefetch_map(map_k);
     ptx::prefetch_map(map_v);
     for (int stage = 0; stage < G::kQueryStages; ++stage) {
       ptx::mbarrier_init(&storage.full_q[stage], 1);
-      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers + 1);  // and the warp that copies values
+      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers * kWarps + 1);  // and the warp that copies values
     }
     for (int stage = 0; stage < G::kStages; ++stage) {
       ptx::mbarrier_init(&storage.full_k[stage], 1);
-      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers);
+      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
       ptx::mbarrier_init(&storage.full_v[stage], 1);
       ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers);
     }

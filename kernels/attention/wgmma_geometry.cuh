@@ -17,6 +17,7 @@ struct Geometry {
     kSoftcap = Config::softcap == "yes",
     kLse = Config::lse == "yes",
     kPingPong = Config::pingpong == 1,
+    kKeepBase = Config::keep_base == 1,
   };
   enum : int {
     kBlockM = Config::block_m,
