@@ -18,6 +18,7 @@
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/fence.cuh"
 #include "device/ptx/mbarrier.cuh"
+#include "device/ptx/opaque.cuh"
 #include "device/ptx/register_count.cuh"
 #include "device/ptx/tensor_copy.cuh"
 #include "device/ptx/wgmma.cuh"
@@ -43,16 +44,19 @@ struct Multiplier {
   typename G::Storage& storage;
   int warpgroup;  // among the consumers
   int thread;     // of the warpgroup
-  Ring<G::kQueryStages> queries;
+  u32 piece;  // whose queries are multiplied
   Ring<G::kStages> keys, values;
 
+  __device__ __forceinline__ u32 query_stage() const { return piece % G::kQueryStages; }
   __device__ __forceinline__ void wait_queries() {
-    ptx::mbarrier_wait(&storage.full_q[queries.stage], queries.parity);
+    ptx::mbarrier_wait(&storage.full_q[query_stage()], piece / G::kQueryStages & 1);
   }
+  __device__ __forceinline__ const Work& work() const { return storage.work[piece % G::kWorks]; }
+  __device__ __forceinline__ const Work& work_before() const { return storage.work[(piece - 1) % G::kWorks]; }
 
   // scores = q kᵀ, of the queries and keys whose turn it is.
   __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
-    const u64 q = ptx::matrix_descriptor(storage.q[queries.stage] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0,
+    const u64 q = ptx::matrix_descriptor(storage.q[query_stage()] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0,
                                          kEightRows);
     const u64 k = ptx::matrix_descriptor(storage.k[keys.stage], 0, kEightRows);
     constexpr int kStepsOfPart = G::kRowElements / G::kStep;
@@ -81,23 +85,22 @@ struct Multiplier {
 
   // The first row of this warp.
   __device__ __forceinline__ const unsigned char* own_queries() const {
-    return storage.q[queries.stage] + (warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16) * G::kRowBytes;
+    return storage.q[query_stage()] + (warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16) * G::kRowBytes;
   }
   __device__ __forceinline__ void wait_keys() { ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity); }
   __device__ __forceinline__ void wait_values() { ptx::mbarrier_wait(&storage.full_v[values.stage], values.parity); }
 
-  // No product of this warp reads them any more; each warp says so.
+  // This warp needs them no more. Each says so for itself: where nothing is multiplied, the warps of a warpgroup are not in step,
+  // and a late one must not find the stage filled again.
   __device__ __forceinline__ void release_keys(bool queries_too) {
     if (thread % kWarpSize == 0) {
       ptx::mbarrier_arrive(&storage.empty_k[keys.stage]);
-      if (queries_too) ptx::mbarrier_arrive(&storage.empty_q[queries.stage]);
+      if (queries_too) ptx::mbarrier_arrive(&storage.empty_q[query_stage()]);
     }
     keys.advance();
-    if (queries_too) queries.advance();
   }
-  // Products of a warpgroup begin when all of its threads are there: when they have ended, one speaks for all.
   __device__ __forceinline__ void release_values() {
-    if (thread == 0) ptx::mbarrier_arrive(&storage.empty_v[values.stage]);
+    if (thread % kWarpSize == 0) ptx::mbarrier_arrive(&storage.empty_v[values.stage]);
     values.advance();
   }
 };
@@ -110,14 +113,21 @@ struct Walk {
   i32 block, first_block;
   i32 whole_first, whole_end;
 
-  __device__ __forceinline__ void begin(const Problem& problem, const Work& work, i32 warp_row) {
+  // Returns how many of the last blocks no row of the warpgroup sees.
+  __device__ __forceinline__ i32 begin(const Problem& problem, const Work& work, i32 warp_row) {
     block = work.last_block;
     first_block = work.first_block;
+    if constexpr (G::kSkips) {
+      const i32 last_row = work.row + (warp_row / G::kWarpgroupRows + 1) * G::kWarpgroupRows - 1;
+      block = ceil_div(keys_of_row<Config>(problem, last_row).end, i32{G::kBlockN}) - 1;
+      block = block < first_block ? first_block : block;
+    }
     // What the first row sees ends first, what the last one sees begins last.
     const i32 first_row = work.row + warp_row;
     const i32 end = keys_of_row<Config>(problem, first_row).end;
     whole_end = end / G::kBlockN;
     if constexpr (G::kWindow) whole_first = ceil_div(keys_of_row<Config>(problem, first_row + 15).first, i32{G::kBlockN});
+    return work.last_block - block;
   }
   __device__ __forceinline__ bool is_last() const { return block == first_block; }
   __device__ __forceinline__ bool is_whole() const {
@@ -150,24 +160,24 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   using T = typename G::T;
   constexpr u32 kTurn = 1;  // the first warpgroup's named barrier
   constexpr u32 kPair = 2 * G::kWarpgroup;
-  const int lane = thread % kWarpSize;
-  const i32 warp_row = warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16;
-  const i32 own_row = warp_row + lane / 4;
+  // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
+  const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
+  const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
+  const auto own_row = [&] { return warp_row() + lane() / 4; };
   const u32 own_turn = kTurn + static_cast<u32>(warpgroup);
   const u32 next_turn = warpgroup + 1 == G::kConsumers ? u32{kTurn} : own_turn + 1;
 
-  Multiplier<Config> multiplier{storage, warpgroup, thread, {}, {}, {}};
+  Multiplier<Config> multiplier{storage, warpgroup, thread, 0, {}, {}};
   float scores[G::kScores], results[G::kResults];
   u32 weights[G::kStepsV][4];
   Rows rows = fresh_rows();
   float rescale[2] = {1.0f, 1.0f};
-  u32 piece = 0;
   Walk<Config> walk;
   // From raw scores to those that count.
   const auto finish_scores = [&] {
     change_scores<G::kSoftcap>(scores, scale);
     if (!walk.is_whole()) {
-      mask_block<Config>(scores, problem, storage.work[piece % G::kWorks].row + own_row, walk.block, lane);
+      mask_block<Config>(scores, problem, multiplier.work().row + own_row(), walk.block, lane());
     }
   };
   const auto scale_results = [&] {
@@ -184,13 +194,39 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
   };
 
+  // Blocks that are for other warpgroups alone: a turn each.
+  const auto skip_keys = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_keys();
+        if constexpr (G::kPingPong) {
+          ptx::barrier_sync(own_turn, kPair);
+          ptx::barrier_arrive(next_turn, kPair);
+        }
+        multiplier.release_keys(false);
+      }
+    }
+  };
+  const auto skip_values = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_values();
+        multiplier.release_values();
+      }
+    }
+  };
+
   // The first block of the first piece.
   multiplier.wait_queries();
-  if (storage.work[0].is_end) return;
-  walk.begin(problem, storage.work[0], warp_row);
+  if (multiplier.work().is_end) return;
+  i32 skipped = walk.begin(problem, multiplier.work(), warp_row());
   if constexpr (G::kPingPong) {
     if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
   }
+  skip_keys(skipped);
+  skip_values(skipped);
   multiplier.wait_keys();
   ptx::wgmma_fence();
   multiplier.start_scores(scores);
@@ -208,11 +244,12 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   while (true) {
     const bool ends_piece = walk.is_last();
     if (ends_piece) {
+      ++multiplier.piece;
       multiplier.wait_queries();
-      ++piece;
-      const Work& next = storage.work[piece % G::kWorks];
+      const Work& next = multiplier.work();
       if (next.is_end) break;
-      walk.begin(problem, next, warp_row);
+      skipped = walk.begin(problem, next, warp_row());
+      skip_keys(skipped);
     } else {
       --walk.block;
     }
@@ -242,12 +279,12 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       moved = raise_bases(rows, scores, rescale, scale.factor);
       if constexpr (G::kKeepBase) is_unset = has_unset(rows);
     }
-    const float sums_before[2] = {rows.sum[0], rows.sum[1]};
+    // In case that the block is done again; nothing has to be rescaled then so far.
+    if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
     weigh<0, G::kLead>(rows, scores, scale.factor);
     // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
-    const Work& ended_work = storage.work[(piece - 1) % G::kWorks];
     if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
-      end_rows<Config>(out, problem, ended_work, ended, own_row, lane, scale.factor);
+      end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
     }
 
     // The results so far.
@@ -256,7 +293,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     ptx::wgmma_settle(results);
     multiplier.release_values();
     if (ends_piece) {
-      store_results<Config>(out, problem, ended_work, ended, results, own_row, lane);
+      skip_values(skipped);
+      store_results<Config>(out, problem, multiplier.work_before(), ended, results, own_row(), lane());
     } else if (moved) {
       scale_results();
     }
@@ -264,12 +302,11 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     round_weights();
     if (!is_seen) {
       if (exceeds(rows, kSumsToScale)) {
-        rescale[0] = rescale[1] = 1.0f;
         if (exceeds(rows, kSumsLost)) {
-          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane);
+          rows.sum[0] = rescale[0], rows.sum[1] = rescale[1];
+          rescale[0] = rescale[1] = 1.0f;
+          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
           finish_scores();
-          rows.sum[0] = sums_before[0];
-          rows.sum[1] = sums_before[1];
           raise_bases(rows, scores, rescale, scale.factor);
           weigh<0, G::kScores>(rows, scores, scale.factor);
         } else {
@@ -287,11 +324,10 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   multiplier.wait_values();
   ptx::wgmma_fence();
   multiplier.start_results(results, weights, accumulate);
-  const Work& work = storage.work[(piece - 1) % G::kWorks];
-  end_rows<Config>(out, problem, work, rows, own_row, lane, scale.factor);
+  end_rows<Config>(out, problem, multiplier.work_before(), rows, own_row(), lane(), scale.factor);
   ptx::wgmma_wait<0>();
   ptx::wgmma_settle(results);
-  store_results<Config>(out, problem, work, rows, results, own_row, lane);
+  store_results<Config>(out, problem, multiplier.work_before(), rows, results, own_row(), lane());
 }
 
 template <class Config>
@@ -318,7 +354,7 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
       ptx::mbarrier_init(&storage.full_k[stage], 1);
       ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
       ptx::mbarrier_init(&storage.full_v[stage], 1);
-      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers);
+      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
     }
     ptx::fence_mbarrier_init();
   }

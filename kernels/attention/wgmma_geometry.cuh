@@ -18,6 +18,7 @@ struct Geometry {
     kLse = Config::lse == "yes",
     kPingPong = Config::pingpong == 1,
     kKeepBase = Config::keep_base == 1,
+    kSkips = (kCausal || kWindow) && Config::block_m > 64,  // warpgroups see different last blocks
   };
   enum : int {
     kBlockM = Config::block_m,
