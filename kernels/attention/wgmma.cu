@@ -236,7 +236,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   finish_scores();
   raise_bases(rows, scores, rescale, scale.factor);
   bool is_unset = has_unset(rows);
-  weigh<0, G::kScores>(rows, scores, scale.factor);
+  weigh<0, G::kScores, G::kPolynomial>(rows, scores, scale.factor);
   round_weights();
 
   // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
@@ -281,7 +281,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
-    weigh<0, G::kLead>(rows, scores, scale.factor);
+    weigh<0, G::kLead, G::kPolynomial>(rows, scores, scale.factor);
     // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
     if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
       end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
@@ -298,7 +298,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     } else if (moved) {
       scale_results();
     }
-    weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
+    weigh<G::kLead, G::kScores, G::kPolynomial>(rows, scores, scale.factor);
     round_weights();
     if (!is_seen) {
       if (exceeds(rows, kSumsToScale)) {
@@ -308,7 +308,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
           score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
           finish_scores();
           raise_bases(rows, scores, rescale, scale.factor);
-          weigh<0, G::kScores>(rows, scores, scale.factor);
+          weigh<0, G::kScores, G::kPolynomial>(rows, scores, scale.factor);
         } else {
           lower_sums(rows, scores, rescale, scale.factor);
         }
