@@ -17,7 +17,6 @@
 
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"
-#include "power.cuh"
 
 namespace tilewright::attention {
 
@@ -135,24 +134,16 @@ __device__ __forceinline__ void lower_sums(Rows& rows, float (&weights)[kScores]
   for (int i = 0; i < kScores; ++i) weights[i] *= rescale[i / 2 % 2];
 }
 
-// Scores kFirst … kEnd become weights, kPolynomial of each 8 by a polynomial (power.cuh).
-template <int kFirst, int kEnd, int kPolynomial, int kScores>
+// Scores kFirst … kEnd become weights.
+template <int kFirst, int kEnd, int kScores>
 __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
-  constexpr int kGroup = 8;
-  float shift[2], shift_part[2];
+  float shift[2];
 #pragma unroll
-  for (int row = 0; row < 2; ++row) {
-    shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor;
-    shift_part[row] = (shift[row] - kPowerLow) * (1.0f / kPowerRange);
-  }
-  const float factor_part = factor * (1.0f / kPowerRange);
+  for (int row = 0; row < 2; ++row) shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor;
 #pragma unroll
   for (int i = kFirst; i < kEnd; ++i) {
     const int row = i / 2 % 2;
-    // Evenly spread.
-    const bool by_polynomial = (i + 1) * kPolynomial / kGroup > i * kPolynomial / kGroup;
-    scores[i] = by_polynomial ? power_of_two(scores[i], factor_part, shift_part[row])
-                              : ptx::ex2_approx(fmaf(scores[i], factor, shift[row]));
+    scores[i] = ptx::ex2_approx(fmaf(scores[i], factor, shift[row]));
     rows.sum[row] += scores[i];
   }
 }

@@ -105,6 +105,9 @@ struct Multiplier {
   }
 };
 
+// A value that is the same in all lanes, so that the compiler knows, too: it has uniform registers for such, and the others are few.
+__device__ __forceinline__ i32 uniform(i32 value) { return __shfl_sync(kFullMask, value, 0); }
+
 // A piece as its consumers go through it: the blocks still to come, and which of them all rows of the warp see whole.
 template <class Config>
 struct Walk {
@@ -115,19 +118,22 @@ struct Walk {
 
   // Returns how many of the last blocks no row of the warpgroup sees.
   __device__ __forceinline__ i32 begin(const Problem& problem, const Work& work, i32 warp_row) {
-    block = work.last_block;
-    first_block = work.first_block;
+    const i32 last_block = uniform(work.last_block);
+    block = last_block;
+    first_block = uniform(work.first_block);
     if constexpr (G::kSkips) {
       const i32 last_row = work.row + (warp_row / G::kWarpgroupRows + 1) * G::kWarpgroupRows - 1;
-      block = ceil_div(keys_of_row<Config>(problem, last_row).end, i32{G::kBlockN}) - 1;
-      block = block < first_block ? first_block : block;
+      const i32 own = uniform(ceil_div(keys_of_row<Config>(problem, last_row).end, i32{G::kBlockN}) - 1);
+      block = own < first_block ? first_block : own;
     }
     // What the first row sees ends first, what the last one sees begins last.
     const i32 first_row = work.row + warp_row;
     const i32 end = keys_of_row<Config>(problem, first_row).end;
-    whole_end = end / G::kBlockN;
-    if constexpr (G::kWindow) whole_first = ceil_div(keys_of_row<Config>(problem, first_row + 15).first, i32{G::kBlockN});
-    return work.last_block - block;
+    whole_end = uniform(end / G::kBlockN);
+    if constexpr (G::kWindow) {
+      whole_first = uniform(ceil_div(keys_of_row<Config>(problem, first_row + 15).first, i32{G::kBlockN}));
+    }
+    return last_block - block;
   }
   __device__ __forceinline__ bool is_last() const { return block == first_block; }
   __device__ __forceinline__ bool is_whole() const {
@@ -236,7 +242,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   finish_scores();
   raise_bases(rows, scores, rescale, scale.factor);
   bool is_unset = has_unset(rows);
-  weigh<0, G::kScores, G::kPolynomial>(rows, scores, scale.factor);
+  weigh<0, G::kScores>(rows, scores, scale.factor);
   round_weights();
 
   // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
@@ -281,7 +287,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
-    weigh<0, G::kLead, G::kPolynomial>(rows, scores, scale.factor);
+    weigh<0, G::kLead>(rows, scores, scale.factor);
     // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
     if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
       end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
@@ -298,7 +304,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     } else if (moved) {
       scale_results();
     }
-    weigh<G::kLead, G::kScores, G::kPolynomial>(rows, scores, scale.factor);
+    weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
     round_weights();
     if (!is_seen) {
       if (exceeds(rows, kSumsToScale)) {
@@ -308,7 +314,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
           score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
           finish_scores();
           raise_bases(rows, scores, rescale, scale.factor);
-          weigh<0, G::kScores, G::kPolynomial>(rows, scores, scale.factor);
+          weigh<0, G::kScores>(rows, scores, scale.factor);
         } else {
           lower_sums(rows, scores, rescale, scale.factor);
         }

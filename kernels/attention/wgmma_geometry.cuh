@@ -56,7 +56,6 @@ struct Geometry {
     kScores = kBlockN / 2,
     kResults = kHeadV / 2,
     // Weights worked out before the second product has ended, in quarters of a block.
-    kPolynomial = Config::polynomial,  // of each 8
     kLead = kScores * Config::lead / 4 / 8 * 8,
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
