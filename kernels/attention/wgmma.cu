@@ -384,10 +384,10 @@ __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThre
     attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q, const __grid_constant__ tilewright::TensorMap map_k,
                     const __grid_constant__ tilewright::TensorMap map_v, typename Config::dtype* o, float* lse,
                     float scale, int left, int right, float softcap, unsigned* counters, int b, int hq, int hkv, int sq,
-                    int sk, int dv, int section, long long o_batch_stride, long long o_token_stride,
+                    int sk, int dv, int sections, long long o_batch_stride, long long o_token_stride,
                     long long o_head_stride) {
   using namespace tilewright::attention;
-  const Problem problem{b, hq, hkv, sq, sk, left, right, section};
+  const Problem problem{b, hq, hkv, sq, sk, left, right, sections};
   const Output<typename Config::dtype> out{o, lse, o_batch_stride, o_token_stride, o_head_stride, dv};
   run<Config>(map_q, map_k, map_v, out, problem, make_scale<Geometry<Config>::kSoftcap>(scale, softcap),
               Counters{counters});

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The end of a piece: results are divided by their rows' sums and leave for o, 16 bytes a lane, and lse with them. The four lanes
-// of a row have two columns of each 8; they trade, so that each has all 8 of every fourth group:
+// The end of a piece: results are divided by their rows' sums and leave for o, 8 bytes a lane, and lse with them. Of each 8 columns
+// the four lanes of a row have two each; neighbours trade, so that each has four of every second group, and 32 bytes of a row leave
+// at a time:
 //
-//   lane        0   1   2   3                 0    1    2    3
-//   group 0   0 1 2 3 4 5 6 7                0‥7
-//   group 1   0 1 2 3 4 5 6 7      becomes        0‥7
-//   group 2   0 1 2 3 4 5 6 7                          0‥7
-//   group 3   0 1 2 3 4 5 6 7                               0‥7
+//   lane        0   1   2   3               0    1    2    3
+//   group 0    01  23  45  67     becomes  0‥3       4‥7
+//   group 1    01  23  45  67                   0‥3       4‥7
 //
 // No store crosses a row, and none needs shared memory.
 
@@ -35,21 +34,6 @@ template <class T>
 __device__ __forceinline__ u32 round_pair(float low, float high) {
   const float pair[2] = {low, high};
   return __builtin_bit_cast(u32, from_float<T>(pair));
-}
-
-// Word i of lane t of each four becomes word t of lane i.
-__device__ __forceinline__ void transpose_four(u32 (&words)[4], int lane) {
-  const bool is_odd = lane & 1, is_upper = lane & 2;
-#pragma unroll
-  for (int i = 0; i < 4; i += 2) {
-    const u32 other = __shfl_xor_sync(kFullMask, is_odd ? words[i] : words[i + 1], 1);
-    (is_odd ? words[i] : words[i + 1]) = other;
-  }
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const u32 other = __shfl_xor_sync(kFullMask, is_upper ? words[i] : words[i + 2], 2);
-    (is_upper ? words[i] : words[i + 2]) = other;
-  }
 }
 
 // A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores lse, and makes
@@ -84,6 +68,7 @@ __device__ __forceinline__ void store_results(const Output<typename Config::dtyp
   using G = Geometry<Config>;
   using T = typename G::T;
   constexpr int kGroups = G::kHeadV / 8;
+  const bool is_odd = lane % 2 == 1;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const i32 own_row = work.row + row + half * 8;
@@ -91,20 +76,20 @@ __device__ __forceinline__ void store_results(const Output<typename Config::dtyp
     const bool exists = token < problem.queries;
     T* const to = out.o + work.batch * out.batch_stride + token * out.token_stride + head * out.head_stride;
 #pragma unroll
-    for (int group = 0; group < kGroups; group += 4) {
-      u32 words[4];
+    for (int group = 0; group < kGroups; group += 2) {
+      u32 words[2] = {};
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        words[i] = 0;
+      for (int i = 0; i < 2; ++i) {
         if (group + i < kGroups) {
           const int at = (group + i) * 4 + half * 2;
           words[i] = round_pair<T>(results[at] * rows.sum[half], results[at + 1] * rows.sum[half]);
         }
       }
-      transpose_four(words, lane);
-      const i32 column = (group + lane % 4) * 8;
+      const u32 other = __shfl_xor_sync(kFullMask, is_odd ? words[0] : words[1], 1);
+      const Bits64 four = is_odd ? Bits64{other, words[1]} : Bits64{words[0], other};
+      const i32 column = (group + lane % 2) * 8;
       if (exists && column < out.columns) {
-        *reinterpret_cast<Bits128*>(to + column) = Bits128{words[0], words[1], words[2], words[3]};
+        *reinterpret_cast<Bits64*>(to + column + lane % 4 / 2 * 4) = four;
       }
     }
   }

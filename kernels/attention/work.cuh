@@ -3,23 +3,25 @@
 
 // The work of attention, cut into pieces: block_m rows of one head (or of a few packed heads), against all keys that they see.
 // Pieces come in an order that serves two ends: heads form sections whose keys and values stay in L2, and in a section of a causal
-// problem the longest pieces come first, so that short ones fill the gaps at the end.
+// problem the longest pieces come first, so that short ones fill the gaps at the end. Sections are as long as each other, but for
+// one head: a short last one would begin its long pieces when the others are done.
 //
-//   section = 2, three blocks of rows       heads      0 1   2 3
-//                                    last rows        0 1   6 7
-//                                                     2 3   8 9
-//                                    first rows       4 5   10 11
+//   two sections of two heads, three blocks of rows      heads      0 1    2  3
+//                                                 last rows        0 1    6  7
+//                                                                  2 3    8  9
+//                                                 first rows       4 5   10 11
 
 #include "device/config.cuh"
 
 namespace tilewright::attention {
 
-// What every thread knows of the call. A tensor's last dimension is contiguous.
+// What every thread knows of the call. Queries (times packed heads), keys and the window's sides are at most 2^29, so that sums of
+// three fit 32 bits.
 struct Problem {
   i32 batches, heads, key_heads;  // b, hq, hkv
   i32 queries, keys;              // sq, sk
   i32 left, right;                // of the window; -1 is unlimited
-  i32 section;                    // heads (or packs of them) that share L2
+  i32 sections;                   // of heads that share L2; one to as many as there are packs of heads
 };
 
 // A piece. `head` is the first query head of the pack.
@@ -37,11 +39,11 @@ struct KeyRange {
 template <bool kCausal, bool kWindow>
 __device__ __forceinline__ KeyRange keys_of(const Problem& problem, i32 first_token, i32 last_token) {
   KeyRange range{0, problem.keys};
-  const i64 diagonal = i64{problem.keys} - problem.queries;
-  const auto clamp = [&](i64 key) { return static_cast<i32>(key < 0 ? 0 : key > problem.keys ? problem.keys : key); };
+  const i32 diagonal = problem.keys - problem.queries;
+  const auto clamp = [&](i32 key) { return key < 0 ? 0 : key > problem.keys ? problem.keys : key; };
   if constexpr (kWindow) {
     if (problem.left >= 0) range.first = clamp(first_token + diagonal - problem.left);
-    const i32 right = kCausal && (problem.right < 0 || problem.right > 0) ? 0 : problem.right;
+    const i32 right = kCausal ? 0 : problem.right;
     if (right >= 0) range.end = clamp(last_token + diagonal + right + 1);
   } else if constexpr (kCausal) {
     range.end = clamp(last_token + diagonal + 1);
@@ -69,12 +71,20 @@ struct Order {
 
   __device__ __forceinline__ Work work(const Problem& problem, u32 index) const {
     constexpr bool kCausal = Config::causal == "yes", kWindow = Config::window == "yes";
-    const u32 section = static_cast<u32>(problem.section);
-    const u32 of_section = section * row_blocks;
-    const u32 number = index / of_section;
-    const u32 inside = index - number * of_section;
-    const u32 first_pack = number * section;
-    const u32 width = packs - first_pack < section ? packs - first_pack : section;
+    // Sections of `width` packs; the first ones have one more.
+    const u32 sections = static_cast<u32>(problem.sections);
+    u32 width = packs / sections;
+    const u32 wider = packs - width * sections;
+    u32 first_pack = 0, inside = index;
+    if (const u32 in_wider = wider * (width + 1) * row_blocks; index >= in_wider) {
+      first_pack = wider * (width + 1);
+      inside -= in_wider;
+    } else {
+      ++width;
+    }
+    const u32 number = inside / (width * row_blocks);
+    inside -= number * width * row_blocks;
+    first_pack += number * width;
     const u32 row_block = inside / width;
     const u32 pack = first_pack + inside - row_block * width;
     const u32 packs_of_batch = static_cast<u32>(problem.heads / Config::pack);
