@@ -13,6 +13,9 @@
 //   keep_base = 1   in the first block of a piece. Later blocks keep the base, and the sums tell when it has become too small:
 //                   beyond 2^14 all that was added up is scaled down; beyond 2^100 the block is done again, as with keep_base = 0
 //
+// Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is as far off as that
+// weight is by its rounding, unless the results are divided by the sum of rounded weights (rounded_sum = 1). lse has the exact sum.
+//
 // A thread's sums are over its own keys; the four lanes of a row add up at the end.
 
 #include "device/config.cuh"
@@ -26,9 +29,10 @@ inline constexpr float kLn2 = 0.6931471805599453f;
 struct Rows {
   float base[2];
   float sum[2];
+  float rounded_sum[2];  // of the weights as they are multiplied; rounded_sum = 1
 };
 
-__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}}; }
+__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}, {0.0f, 0.0f}}; }
 
 // How scores become exponents of 2.
 struct Scale {
@@ -73,7 +77,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
 // Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over earlier blocks
 // are to be multiplied by `rescale`.
 template <int kScores>
-__device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2], float factor) {
+__device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
+                                            float factor) {
   constexpr float kSlack = 8.0f;
   // Four chains a row: one alone would wait for itself.
   constexpr int kChains = 4;
@@ -101,6 +106,7 @@ __device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kS
       rescale[row] = base == -kInfinity ? 1.0f : ptx::ex2_approx((rows.base[row] - base) * factor);
       rows.base[row] = base;
       rows.sum[row] *= rescale[row];
+      rows.rounded_sum[row] *= rescale[row];
     }
   }
   return rises;
@@ -129,6 +135,7 @@ __device__ __forceinline__ void lower_sums(Rows& rows, float (&weights)[kScores]
     rescale[row] = sum > 1.0f ? ptx::ex2_approx((rows.base[row] - base) * factor) : 1.0f;
     rows.base[row] = base;
     rows.sum[row] *= rescale[row];
+    rows.rounded_sum[row] *= rescale[row];
   }
 #pragma unroll
   for (int i = 0; i < kScores; ++i) weights[i] *= rescale[i / 2 % 2];

@@ -44,7 +44,7 @@ struct Multiplier {
   typename G::Storage& storage;
   int warpgroup;  // among the consumers
   int thread;     // of the warpgroup
-  u32 piece;  // whose queries are multiplied
+  u32 piece;      // whose queries are multiplied
   Ring<G::kStages> keys, values;
 
   __device__ __forceinline__ u32 query_stage() const { return piece % G::kQueryStages; }
@@ -56,8 +56,8 @@ struct Multiplier {
 
   // scores = q kᵀ, of the queries and keys whose turn it is.
   __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
-    const u64 q = ptx::matrix_descriptor(storage.q[query_stage()] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0,
-                                         kEightRows);
+    const u64 q =
+        ptx::matrix_descriptor(storage.q[query_stage()] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0, kEightRows);
     const u64 k = ptx::matrix_descriptor(storage.k[keys.stage], 0, kEightRows);
     constexpr int kStepsOfPart = G::kRowElements / G::kStep;
     constexpr u32 kStepBytes = G::kRowBytes / kStepsOfPart;
@@ -190,14 +190,21 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
 #pragma unroll
     for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
   };
+  float rounded[2];  // sums of the block's weights after that
   const auto round_weights = [&] {
+    rounded[0] = rounded[1] = 0.0f;
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         weights[step][i] = round_pair<T>(scores[step * 8 + 2 * i], scores[step * 8 + 2 * i + 1]);
+        if constexpr (G::kRoundedSum) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
       }
     }
+  };
+  const auto add_rounded = [&] {
+    rows.rounded_sum[0] += rounded[0];
+    rows.rounded_sum[1] += rounded[1];
   };
 
   // Blocks that are for other warpgroups alone: a turn each.
@@ -244,6 +251,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   bool is_unset = has_unset(rows);
   weigh<0, G::kScores>(rows, scores, scale.factor);
   round_weights();
+  add_rounded();
 
   // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
   bool accumulate = false;
@@ -323,6 +331,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       }
       multiplier.release_keys(is_last);
     }
+    add_rounded();
     accumulate = !ends_piece;
   }
 
@@ -381,7 +390,8 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
 // Strides of o are in elements; those of q, k and v are in their maps. `counters` are two, and zero.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThreads, 1)
-    attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q, const __grid_constant__ tilewright::TensorMap map_k,
+    attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q,
+                    const __grid_constant__ tilewright::TensorMap map_k,
                     const __grid_constant__ tilewright::TensorMap map_v, typename Config::dtype* o, float* lse,
                     float scale, int left, int right, float softcap, unsigned* counters, int b, int hq, int hkv, int sq,
                     int sk, int dv, int sections, long long o_batch_stride, long long o_token_stride,

@@ -18,6 +18,7 @@ struct Geometry {
     kLse = Config::lse == "yes",
     kPingPong = Config::pingpong == 1,
     kKeepBase = Config::keep_base == 1,
+    kRoundedSum = Config::rounded_sum == 1,
     kSkips = (kCausal || kWindow) && Config::block_m > 64,  // warpgroups see different last blocks
   };
   enum : int {
@@ -38,7 +39,9 @@ struct Geometry {
     kConsumers = kBlockM / kWarpgroupRows,
     kThreads = kWarpgroup * (1 + kConsumers),
     kProducerRegisters = kConsumers >= 3 ? 32 : 24,
-    kConsumerRegisters = kConsumers == 4 ? 112 : kConsumers == 3 ? 160 : 240,
+    kConsumerRegisters = kConsumers == 4   ? 112
+                         : kConsumers == 3 ? 160
+                                           : 240,
 
     // A tile lies in parts of 128 bytes of columns, each of all of its rows.
     kRowBytes = 128,
@@ -59,14 +62,17 @@ struct Geometry {
     kLead = kScores * Config::lead / 4 / 8 * 8,
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
-  static_assert(kBlockM % kWarpgroupRows == 0 && kConsumers >= 1 && kConsumers <= 4, "one to four warpgroups of 64 rows");
+  static_assert(kBlockM % kWarpgroupRows == 0 && kConsumers >= 1 && kConsumers <= 4,
+                "one to four warpgroups of 64 rows");
   static_assert(kBlockN % kStep == 0 && kBlockN <= 256, "block_n is whole steps of the second product");
   static_assert(kHead % kStep == 0 && kHead <= 256, "block_d is whole steps of the first product");
   static_assert(kHeadV % 8 == 0 && kHeadV <= 256, "block_dv is whole groups of 8 columns");
   static_assert(kBlockM % kPack == 0, "a block has whole tokens");
   static_assert(kQueryStages + 2 <= kWorks, "a piece is remembered until it has ended");
   static_assert(!kPingPong || kConsumers >= 2, "two warpgroups or more take turns");
-  static_assert(kScores + kResults + kScores / 2 <= (kConsumers == 4 ? 80 : kConsumers == 3 ? 136 : 212),
+  static_assert(kScores + kResults + kScores / 2 <= (kConsumers == 4   ? 80
+                                                     : kConsumers == 3 ? 136
+                                                                       : 212),
                 "scores, weights and results stay in registers");
 
   struct Storage {

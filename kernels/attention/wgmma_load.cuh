@@ -28,9 +28,9 @@ struct Counters {
 };
 
 template <class Config>
-__device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>::Storage& storage, const TensorMap& map_q,
-                                                      const TensorMap& map_k, const Problem& problem,
-                                                      const Counters& counters) {
+__device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>::Storage& storage,
+                                                      const TensorMap& map_q, const TensorMap& map_k,
+                                                      const Problem& problem, const Counters& counters) {
   using G = Geometry<Config>;
   const Order<Config> order(problem);
   const i32 group = problem.heads / problem.key_heads;

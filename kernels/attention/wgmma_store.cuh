@@ -36,6 +36,14 @@ __device__ __forceinline__ u32 round_pair(float low, float high) {
   return __builtin_bit_cast(u32, from_float<T>(pair));
 }
 
+// The two, as floats, added to a sum.
+template <class T>
+__device__ __forceinline__ float add_pair(float sum, u32 pair) {
+  float values[2];
+  to_float(Packed<T, 2>{{pair}}, values);
+  return sum + values[0] + values[1];
+}
+
 // A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores lse, and makes
 // of the sums what results are multiplied by.
 template <class Config>
@@ -44,9 +52,11 @@ __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& o
   using G = Geometry<Config>;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    float sum = rows.sum[half];
-    sum += __shfl_xor_sync(kFullMask, sum, 1);
-    sum += __shfl_xor_sync(kFullMask, sum, 2);
+    const auto of_row = [](float sum) {
+      sum += __shfl_xor_sync(kFullMask, sum, 1);
+      return sum + __shfl_xor_sync(kFullMask, sum, 2);
+    };
+    const float sum = of_row(rows.sum[half]);
     const bool is_empty = rows.base[half] == -kInfinity;
     if constexpr (G::kLse) {
       const i32 own_row = work.row + row + half * 8;
@@ -56,7 +66,8 @@ __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& o
         out.lse[at] = is_empty ? -kInfinity : (rows.base[half] * factor + ptx::lg2_approx(sum)) * kLn2;
       }
     }
-    rows.sum[half] = is_empty ? 0.0f : ptx::rcp_approx(sum);
+    const float divisor = G::kRoundedSum ? of_row(rows.rounded_sum[half]) : sum;
+    rows.sum[half] = is_empty ? 0.0f : ptx::rcp_approx(divisor);
   }
 }
 

@@ -101,24 +101,24 @@ __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {
 #define TILEWRIGHT_REGISTERS_256 TILEWRIGHT_REGISTERS_248, TILEWRIGHT_FOUR(124)
 
 // Behind N stand the numbers of the operands that follow D: A, B, and whether D is added to.
-#define TILEWRIGHT_SHARED(type, n, a_, b_, p_)                                                                         \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p_ ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n                 \
-               "k16.f32." type "." type " {" TILEWRIGHT_NUMBERS_##n "}, %" #a_ ", %" #b_ ", p, 1, 1, 0, 0;\n}"         \
-               : TILEWRIGHT_REGISTERS_##n                                                                              \
+#define TILEWRIGHT_SHARED(type, n, a_, b_, p_)                                                                       \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p_ ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type \
+               "." type " {" TILEWRIGHT_NUMBERS_##n "}, %" #a_ ", %" #b_ ", p, 1, 1, 0, 0;\n}"                       \
+               : TILEWRIGHT_REGISTERS_##n                                                                            \
                : "l"(a), "l"(b), "r"(static_cast<u32>(accumulate)))
-#define TILEWRIGHT_MIXED(type, n, a0_, a1_, a2_, a3_, b_, p_)                                                          \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p_ ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n                 \
-               "k16.f32." type "." type " {" TILEWRIGHT_NUMBERS_##n "}, {%" #a0_ ", %" #a1_ ", %" #a2_ ", %" #a3_      \
-               "}, %" #b_ ", p, 1, 1, 1;\n}"                                                                          \
-               : TILEWRIGHT_REGISTERS_##n                                                                              \
+#define TILEWRIGHT_MIXED(type, n, a0_, a1_, a2_, a3_, b_, p_)                                                        \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p_ ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type \
+               "." type " {" TILEWRIGHT_NUMBERS_##n "}, {%" #a0_ ", %" #a1_ ", %" #a2_ ", %" #a3_ "}, %" #b_         \
+                                                    ", p, 1, 1, 1;\n}"                                               \
+               : TILEWRIGHT_REGISTERS_##n                                                                            \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<u32>(accumulate)))
-#define TILEWRIGHT_CASE(form, n, ...)             \
-  if constexpr (N == n) {                         \
-    if constexpr (is_same<T, __nv_bfloat16>) {    \
-      TILEWRIGHT_##form("bf16", n, __VA_ARGS__);  \
-    } else {                                      \
-      TILEWRIGHT_##form("f16", n, __VA_ARGS__);   \
-    }                                             \
+#define TILEWRIGHT_CASE(form, n, ...)            \
+  if constexpr (N == n) {                        \
+    if constexpr (is_same<T, __nv_bfloat16>) {   \
+      TILEWRIGHT_##form("bf16", n, __VA_ARGS__); \
+    } else {                                     \
+      TILEWRIGHT_##form("f16", n, __VA_ARGS__);  \
+    }                                            \
   }
 
 // D = A B, or D + A B where `accumulate`.
