@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The running softmax of two rows a thread, on scores as wgmma leaves them: in warp w, lane l, with g = l / 4 and t = l % 4, scores
-// 4j and 4j + 1 are of row 16w + g, 4j + 2 and 4j + 3 of row 16w + g + 8, and of keys 8j + 2t and 8j + 2t + 1 of the block.
+// The running softmax of two rows a thread, on scores as wgmma leaves them. In warp w, lane l, with g = l / 4 and
+// t = l % 4, scores 4j and 4j + 1 are of row 16w + g, scores 4j + 2 and 4j + 3 of row 16w + g + 8, both of keys 8j + 2t
+// and 8j + 2t + 1 of the block.
 //
 //   weight = 2^(factor · score − factor · base)
 //
-// Any base serves as long as weights and their sums stay within fp32 (and, rounded, within the dtype), since all of them are floating
-// point: the row's largest score need not be known. It is looked for
+// Weights are floating point: any base serves that keeps them and their sums within fp32 (and, rounded, within the
+// dtype). The row's largest score need not be known. It is looked for
 //
 //   keep_base = 0   in every block; the base follows where weights would exceed 2^8
-//   keep_base = 1   in the first block of a piece. Later blocks keep the base, and the sums tell when it has become too small:
-//                   beyond 2^14 all that was added up is scaled down; beyond 2^100 the block is done again, as with keep_base = 0
+//   keep_base = 1   in the first block of a piece. Later blocks keep the base, and the sums tell when it is too small:
+//                   beyond 2^14 all that was added up is scaled down, beyond 2^100 the block is done again, and its
+//                   largest scores are looked for
 //
-// Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is as far off as that
-// weight is by its rounding, unless the results are divided by the sum of rounded weights (rounded_sum = 1). lse has the exact sum.
+// Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is off
+// by that weight's rounding, unless results are divided by the sum of rounded weights: rounded_sum = 1. lse always has
+// the exact sum.
 //
 // A thread's sums are over its own keys; the four lanes of a row add up at the end.
 
@@ -74,8 +77,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
   }
 }
 
-// Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over earlier blocks
-// are to be multiplied by `rescale`.
+// Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over
+// earlier blocks are to be multiplied by `rescale`.
 template <int kScores>
 __device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
                                             float factor) {
@@ -123,7 +126,8 @@ __device__ __forceinline__ bool exceeds(const Rows& rows, float limit) {
 }
 inline constexpr float kSumsToScale = 0x1p14f, kSumsLost = 0x1p100f;
 
-// Moves the bases so that sums are about 1, with the weights of the last block; the rest is to be multiplied by `rescale`.
+// Moves the bases so that sums are about 1, with the weights of the last block; the rest is to be multiplied by
+// `rescale`.
 template <int kScores>
 __device__ __forceinline__ void lower_sums(Rows& rows, float (&weights)[kScores], float (&rescale)[2], float factor) {
 #pragma unroll

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and values into rings
-// by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and results. Blocks stay and take
-// piece after piece. docs/kernels/attention.md.
+// attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and
+// values into rings by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and
+// results. Blocks stay and take piece after piece. docs/kernels/attention.md.
 //
 //   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
-//   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all with 128 bytes of swizzle
+//   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all swizzled by 128 bytes
 //   o      16-byte addresses and strides; lse f32 [b, hq, sq]
 //
 // A consumer's products run while it works on the scores of another block:
@@ -22,140 +22,17 @@
 #include "device/ptx/register_count.cuh"
 #include "device/ptx/tensor_copy.cuh"
 #include "device/ptx/wgmma.cuh"
-#include "device/ptx/wgmma_steps.cuh"
-#include "device/ring.cuh"
 #include "device/shared.cuh"
 #include "softmax.cuh"
 #include "wgmma_again.cuh"
 #include "wgmma_geometry.cuh"
 #include "wgmma_load.cuh"
+#include "wgmma_multiply.cuh"
 #include "wgmma_store.cuh"
+#include "wgmma_walk.cuh"
 #include "work.cuh"
 
 namespace tilewright::attention {
-
-// A warpgroup's products, and its sides of the rings.
-template <class Config>
-struct Multiplier {
-  using G = Geometry<Config>;
-  using T = typename G::T;
-  enum : u32 { kEightRows = 8 * G::kRowBytes };
-
-  typename G::Storage& storage;
-  int warpgroup;  // among the consumers
-  int thread;     // of the warpgroup
-  u32 piece;      // whose queries are multiplied
-  Ring<G::kStages> keys, values;
-
-  __device__ __forceinline__ u32 query_stage() const { return piece % G::kQueryStages; }
-  __device__ __forceinline__ void wait_queries() {
-    ptx::mbarrier_wait(&storage.full_q[query_stage()], piece / G::kQueryStages & 1);
-  }
-  __device__ __forceinline__ const Work& work() const { return storage.work[piece % G::kWorks]; }
-  __device__ __forceinline__ const Work& work_before() const { return storage.work[(piece - 1) % G::kWorks]; }
-
-  // scores = q kᵀ, of the queries and keys whose turn it is.
-  __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
-    const u64 q =
-        ptx::matrix_descriptor(storage.q[query_stage()] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0, kEightRows);
-    const u64 k = ptx::matrix_descriptor(storage.k[keys.stage], 0, kEightRows);
-    constexpr int kStepsOfPart = G::kRowElements / G::kStep;
-    constexpr u32 kStepBytes = G::kRowBytes / kStepsOfPart;
-#pragma unroll
-    for (int step = 0; step < G::kSteps; ++step) {
-      const u32 part = static_cast<u32>(step / kStepsOfPart) * G::kRowBytes;
-      const u32 inside = static_cast<u32>(step % kStepsOfPart) * kStepBytes;
-      ptx::wgmma_shared<T, G::kBlockN>(scores, ptx::advance(q, part * G::kBlockM + inside),
-                                       ptx::advance(k, part * G::kBlockN + inside), step > 0);
-    }
-    ptx::wgmma_commit();
-  }
-
-  // results = weights · v, or that added.
-  __device__ __forceinline__ void start_results(float (&results)[G::kResults], const u32 (&weights)[G::kStepsV][4],
-                                                bool accumulate) {
-    const u64 v = ptx::matrix_descriptor(storage.v[values.stage], G::kBlockN * G::kRowBytes, kEightRows);
-#pragma unroll
-    for (int step = 0; step < G::kStepsV; ++step) {
-      ptx::wgmma_registers<T, G::kHeadV>(results, weights[step], ptx::advance(v, step * G::kStep * G::kRowBytes),
-                                         accumulate || step > 0);
-    }
-    ptx::wgmma_commit();
-  }
-
-  // The first row of this warp.
-  __device__ __forceinline__ const unsigned char* own_queries() const {
-    return storage.q[query_stage()] + (warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16) * G::kRowBytes;
-  }
-  __device__ __forceinline__ void wait_keys() { ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity); }
-  __device__ __forceinline__ void wait_values() { ptx::mbarrier_wait(&storage.full_v[values.stage], values.parity); }
-
-  // This warp needs them no more. Each says so for itself: where nothing is multiplied, the warps of a warpgroup are not in step,
-  // and a late one must not find the stage filled again.
-  __device__ __forceinline__ void release_keys(bool queries_too) {
-    if (thread % kWarpSize == 0) {
-      ptx::mbarrier_arrive(&storage.empty_k[keys.stage]);
-      if (queries_too) ptx::mbarrier_arrive(&storage.empty_q[query_stage()]);
-    }
-    keys.advance();
-  }
-  __device__ __forceinline__ void release_values() {
-    if (thread % kWarpSize == 0) ptx::mbarrier_arrive(&storage.empty_v[values.stage]);
-    values.advance();
-  }
-};
-
-// A value that is the same in all lanes, so that the compiler knows, too: it has uniform registers for such, and the others are few.
-__device__ __forceinline__ i32 uniform(i32 value) { return __shfl_sync(kFullMask, value, 0); }
-
-// A piece as its consumers go through it: the blocks still to come, and which of them all rows of the warp see whole.
-template <class Config>
-struct Walk {
-  using G = Geometry<Config>;
-
-  i32 block, first_block;
-  i32 whole_first, whole_end;
-
-  // Returns how many of the last blocks no row of the warpgroup sees.
-  __device__ __forceinline__ i32 begin(const Problem& problem, const Work& work, i32 warp_row) {
-    const i32 last_block = uniform(work.last_block);
-    block = last_block;
-    first_block = uniform(work.first_block);
-    if constexpr (G::kSkips) {
-      const i32 last_row = work.row + (warp_row / G::kWarpgroupRows + 1) * G::kWarpgroupRows - 1;
-      const i32 own = uniform(ceil_div(keys_of_row<Config>(problem, last_row).end, i32{G::kBlockN}) - 1);
-      block = own < first_block ? first_block : own;
-    }
-    // What the first row sees ends first, what the last one sees begins last.
-    const i32 first_row = work.row + warp_row;
-    const i32 end = keys_of_row<Config>(problem, first_row).end;
-    whole_end = uniform(end / G::kBlockN);
-    if constexpr (G::kWindow) {
-      whole_first = uniform(ceil_div(keys_of_row<Config>(problem, first_row + 15).first, i32{G::kBlockN}));
-    }
-    return last_block - block;
-  }
-  __device__ __forceinline__ bool is_last() const { return block == first_block; }
-  __device__ __forceinline__ bool is_whole() const {
-    return block < whole_end && (!G::kWindow || block >= whole_first);
-  }
-};
-
-// Masks a thread's rows, `row` and the eighth behind it.
-template <class Config>
-__device__ __forceinline__ void mask_block(float (&scores)[Geometry<Config>::kScores], const Problem& problem, i32 row,
-                                           i32 block, int lane) {
-  using G = Geometry<Config>;
-  const i32 own_key = block * G::kBlockN + lane % 4 * 2;
-  i32 first[2], end[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const KeyRange range = keys_of_row<Config>(problem, row + half * 8);
-    first[half] = range.first - own_key;
-    end[half] = range.end - own_key;
-  }
-  mask_scores<G::kWindow>(scores, first, end);
-}
 
 // A warpgroup: piece after piece.
 template <class Config>
@@ -278,8 +155,9 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     multiplier.start_results(results, weights, accumulate);
     if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
 
-    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have to be done
-    // again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is clear that it need not.
+    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have
+    // to be done again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is
+    // clear that it need not.
     ptx::wgmma_wait<1>();
     ptx::wgmma_settle(scores);
     const bool is_last = walk.is_last();
@@ -296,7 +174,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
     weigh<0, G::kLead>(rows, scores, scale.factor);
-    // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is negative.
+    // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is
+    // negative.
     if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
       end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's scores once more, by one warp for its own 16 rows, from queries and keys that still lie in shared memory: for the rare
-// block whose scores are so far above those before it that its weights have left fp32 (softmax.cuh). Slow, and short.
+// A block's scores once more, by one warp for its own 16 rows, from queries and keys that still lie in shared memory:
+// for the rare block whose scores are so far above those before it that its weights have left fp32 (softmax.cuh). Slow,
+// and short.
 
 #include "device/ptx/ldmatrix.cuh"
 #include "device/ptx/mma.cuh"

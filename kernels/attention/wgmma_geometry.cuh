@@ -29,8 +29,8 @@ struct Geometry {
     kStages = Config::stages,
     kQueryStages = Config::query_stages,
     kPack = Config::pack,  // query heads of one key head in neighbouring rows
-    // Pieces that are remembered. A consumer ends a piece when it may have given back the queries of the next one, and so as many
-    // more as there are stages may have been taken.
+    // Pieces that are remembered. A consumer ends a piece when it may have given back the queries of the next one, and
+    // so as many more as there are stages may have been taken.
     kWorks = 4,
 
     // Two warps of the first warpgroup copy; each of the others has 64 rows of the block.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The two warps that copy, one thread of each: one takes pieces of work and brings their queries and keys, the other brings values.
-// Apart, neither waits for what only the other's ring needs. Blocks of keys come last to first: the masked ones of a causal problem
-// are then at the start of a piece.
+// The two warps that copy, one thread of each: one takes pieces of work and brings their queries and keys, the other
+// brings values. Apart, neither waits for what only the other's ring needs. Blocks of keys come last to first: the
+// masked ones of a causal problem are then at the start of a piece.
 
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/tensor_copy4.cuh"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The end of a piece: results are divided by their rows' sums and leave for o, 8 bytes a lane, and lse with them. Of each 8 columns
-// the four lanes of a row have two each; neighbours trade, so that each has four of every second group, and 32 bytes of a row leave
-// at a time:
+// The end of a piece: results are divided by their rows' sums and leave for o, 8 bytes a lane, and lse with them. Of
+// each 8 columns the four lanes of a row have two each; neighbours trade, so that each has four of every second group,
+// and 32 bytes of a row leave at a time:
 //
 //   lane        0   1   2   3               0    1    2    3
 //   group 0    01  23  45  67     becomes  0‥3       4‥7
@@ -44,8 +44,8 @@ __device__ __forceinline__ float add_pair(float sum, u32 pair) {
   return sum + values[0] + values[1];
 }
 
-// A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores lse, and makes
-// of the sums what results are multiplied by.
+// A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores
+// lse, and makes of the sums what results are multiplied by.
 template <class Config>
 __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& out, const Problem& problem,
                                          const Work& work, Rows& rows, i32 row, int lane, float factor) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The work of attention, cut into pieces: block_m rows of one head (or of a few packed heads), against all keys that they see.
-// Pieces come in an order that serves two ends: heads form sections whose keys and values stay in L2, and in a section of a causal
-// problem the longest pieces come first, so that short ones fill the gaps at the end. Sections are as long as each other, but for
-// one head: a short last one would begin its long pieces when the others are done.
+// The work of attention, cut into pieces: block_m rows of one head (or of a few packed heads), against all keys that
+// they see. Pieces come in an order that serves two ends: heads form sections whose keys and values stay in L2, and in
+// a section of a causal problem the longest pieces come first, so that short ones fill the gaps at the end. Sections
+// are as long as each other, but for one head: a short last one would begin its long pieces when the others are done.
 //
 //   two sections of two heads, three blocks of rows      heads      0 1    2  3
 //                                                 last rows        0 1    6  7
@@ -15,8 +15,8 @@
 
 namespace tilewright::attention {
 
-// What every thread knows of the call. Queries (times packed heads), keys and the window's sides are at most 2^29, so that sums of
-// three fit 32 bits.
+// What every thread knows of the call. Queries (times packed heads), keys and the window's sides are at most 2^29, so
+// that sums of three fit 32 bits.
 struct Problem {
   i32 batches, heads, key_heads;  // b, hq, hkv
   i32 queries, keys;              // sq, sk

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk.tensor of four dimensions, for tensors with strides of their own: as ptx/tensor_copy.cuh, with the box's first
-// element along each of the map's dimensions, the fastest first. The box lies in shared memory as a dense array, its first
-// dimension fastest, so that rows are ordered by the dimensions behind it. sm_90 and later.
+// cp.async.bulk.tensor of four dimensions, for tensors with strides of their own: as ptx/tensor_copy.cuh, with the
+// box's first element along each of the map's dimensions, the fastest first. The box lies in shared memory as a dense
+// array, its first dimension fastest, so that rows are ordered by the dimensions behind it. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 #include "device/tensor_map.cuh"

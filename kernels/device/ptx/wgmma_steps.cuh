@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma (ptx/wgmma.cuh has the fence, the groups, the layout of D and the descriptors) of 16-bit elements with N in steps of 8,
-// and with A from shared memory or from registers:
+// wgmma (ptx/wgmma.cuh has the fence, the groups, the layout of D and the descriptors) of 16-bit elements with N in
+// steps of 8, and with A from shared memory or from registers:
 //
 //   wgmma_shared<T, N>(d, a, b, …)      A 64×16 and B 16×N in shared memory, both K-major
-//   wgmma_registers<T, N>(d, a, b, …)   A in registers, B in shared memory, a row of it N consecutive elements (transposed)
+//   wgmma_registers<T, N>(d, a, b, …)   A in registers; B in shared memory, transposed: a row has N elements
 //
 // In warp w (of the four), lane l, with g = l / 4 and t = l % 4, a[0] to a[3] are pairs of A's elements:
 //
 //   a[0]   row 16w + g, k 2t and 2t + 1         a[2]   row 16w + g, k 2t + 8 and 2t + 9
 //   a[1]   row 16w + g + 8, the same k          a[3]   row 16w + g + 8, the same k
 //
-// They are D's pairs of 16 columns of a product before: its d[8s] … d[8s + 7], rounded, are A's step s. Registers of A must not
-// change until the group has ended, as those of D.
+// They are D's pairs of 16 columns of a product before: its d[8s] … d[8s + 7], rounded, are A's step s. Registers of A
+// must not change until the group has ended, as those of D.
 //
 // sm_90a alone. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
@@ -24,7 +24,8 @@
 
 namespace tilewright::ptx {
 
-// Says to the compiler that D changes here: put behind a wait, it keeps what reads D from moving before it. No instruction.
+// Says to the compiler that D changes here: put behind a wait, it keeps what reads D from moving before it. No
+// instruction.
 template <int kCount>
 __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {
 #pragma unroll
