@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and
+// values into rings by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and
+// results. Blocks stay and take piece after piece. docs/kernels/attention.md.
+//
+//   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
+//   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all swizzled by 128 bytes
+//   o      16-byte addresses and strides; lse f32 [b, hq, sq]
+//
+// A consumer's products run while it works on the scores of another block:
+//
+//   tensor cores   q k₁ᵀ │ q k₂ᵀ  p₁ v₁ │ q k₃ᵀ  p₂ v₂ │ …
+//   consumer             │ softmax 2    │ softmax 3     │
+//
+// and the first block of the next piece follows the last one of a piece in the same way.
+
+#include "device/ptx/barrier.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/opaque.cuh"
+#include "device/ptx/register_count.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/ptx/wgmma.cuh"
+#include "device/shared.cuh"
+#include "softmax.cuh"
+#include "wgmma_again.cuh"
+#include "wgmma_geometry.cuh"
+#include "wgmma_load.cuh"
+#include "wgmma_multiply.cuh"
+#include "wgmma_store.cuh"
+#include "wgmma_walk.cuh"
+#include "work.cuh"
+
+namespace tilewright::attention {
+
+// A warpgroup: piece after piece.
+template <class Config>
+__device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Problem& problem,
+                                        const Output<typename Config::dtype>& out, const Scale& scale, int warpgroup,
+                                        int thread) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  constexpr u32 kTurn = 1;  // the first warpgroup's named barrier
+  constexpr u32 kPair = 2 * G::kWarpgroup;
+  // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
+  const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
+  const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
+  const auto own_row = [&] { return warp_row() + lane() / 4; };
+  const u32 own_turn = kTurn + static_cast<u32>(warpgroup);
+  const u32 next_turn = warpgroup + 1 == G::kConsumers ? u32{kTurn} : own_turn + 1;
+
+  Multiplier<Config> multiplier{storage, warpgroup, thread, 0, {}, {}};
+  float scores[G::kScores], results[G::kResults];
+  u32 weights[G::kStepsV][4];
+  Rows rows = fresh_rows();
+  float rescale[2] = {1.0f, 1.0f};
+  Walk<Config> walk;
+  // From raw scores to those that count.
+  const auto finish_scores = [&] {
+    change_scores<G::kSoftcap>(scores, scale);
+    if (!walk.is_whole()) {
+      mask_block<Config>(scores, problem, multiplier.work().row + own_row(), walk.block, lane());
+    }
+  };
+  const auto scale_results = [&] {
+#pragma unroll
+    for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
+  };
+  float rounded[2];  // sums of the block's weights after that
+  const auto round_weights = [&] {
+    rounded[0] = rounded[1] = 0.0f;
+#pragma unroll
+    for (int step = 0; step < G::kStepsV; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        weights[step][i] = round_pair<T>(scores[step * 8 + 2 * i], scores[step * 8 + 2 * i + 1]);
+        if constexpr (G::kRoundedSum) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
+      }
+    }
+  };
+  const auto add_rounded = [&] {
+    rows.rounded_sum[0] += rounded[0];
+    rows.rounded_sum[1] += rounded[1];
+  };
+
+  // Blocks that are for other warpgroups alone: a turn each.
+  const auto skip_keys = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_keys();
+        if constexpr (G::kPingPong) {
+          ptx::barrier_sync(own_turn, kPair);
+          ptx::barrier_arrive(next_turn, kPair);
+        }
+        multiplier.release_keys(false);
+      }
+    }
+  };
+  const auto skip_values = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_values();
+        multiplier.release_values();
+      }
+    }
+  };
+
+  // The first block of the first piece.
+  multiplier.wait_queries();
+  if (multiplier.work().is_end) return;
+  i32 skipped = walk.begin(problem, multiplier.work(), warp_row());
+  if constexpr (G::kPingPong) {
+    if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
+  }
+  skip_keys(skipped);
+  skip_values(skipped);
+  multiplier.wait_keys();
+  ptx::wgmma_fence();
+  multiplier.start_scores(scores);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(scores);
+  multiplier.release_keys(walk.is_last());
+  finish_scores();
+  raise_bases(rows, scores, rescale, scale.factor);
+  bool is_unset = has_unset(rows);
+  weigh<0, G::kScores>(rows, scores, scale.factor);
+  round_weights();
+  add_rounded();
+
+  // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
+  bool accumulate = false;
+  while (true) {
+    const bool ends_piece = walk.is_last();
+    if (ends_piece) {
+      ++multiplier.piece;
+      multiplier.wait_queries();
+      const Work& next = multiplier.work();
+      if (next.is_end) break;
+      skipped = walk.begin(problem, next, warp_row());
+      skip_keys(skipped);
+    } else {
+      --walk.block;
+    }
+
+    // Products.
+    multiplier.wait_keys();
+    if constexpr (G::kPingPong) ptx::barrier_sync(own_turn, kPair);
+    ptx::wgmma_fence();
+    multiplier.start_scores(scores);
+    multiplier.wait_values();
+    ptx::wgmma_fence();
+    multiplier.start_results(results, weights, accumulate);
+    if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
+
+    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have
+    // to be done again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is
+    // clear that it need not.
+    ptx::wgmma_wait<1>();
+    ptx::wgmma_settle(scores);
+    const bool is_last = walk.is_last();
+    const bool is_seen = !G::kKeepBase || ends_piece || is_unset || (G::kQueryStages == 1 && is_last);
+    if (is_seen) multiplier.release_keys(is_last);
+    Rows ended = rows;
+    if (ends_piece) rows = fresh_rows();
+    finish_scores();
+    bool moved = false;
+    if (is_seen) {
+      moved = raise_bases(rows, scores, rescale, scale.factor);
+      if constexpr (G::kKeepBase) is_unset = has_unset(rows);
+    }
+    // In case that the block is done again; nothing has to be rescaled then so far.
+    if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
+    weigh<0, G::kLead>(rows, scores, scale.factor);
+    // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is
+    // negative.
+    if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
+      end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
+    }
+
+    // The results so far.
+    ptx::wgmma_settle(scores);
+    ptx::wgmma_wait<0>();
+    ptx::wgmma_settle(results);
+    multiplier.release_values();
+    if (ends_piece) {
+      skip_values(skipped);
+      store_results<Config>(out, problem, multiplier.work_before(), ended, results, own_row(), lane());
+    } else if (moved) {
+      scale_results();
+    }
+    weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
+    round_weights();
+    if (!is_seen) {
+      if (exceeds(rows, kSumsToScale)) {
+        if (exceeds(rows, kSumsLost)) {
+          rows.sum[0] = rescale[0], rows.sum[1] = rescale[1];
+          rescale[0] = rescale[1] = 1.0f;
+          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
+          finish_scores();
+          raise_bases(rows, scores, rescale, scale.factor);
+          weigh<0, G::kScores>(rows, scores, scale.factor);
+        } else {
+          lower_sums(rows, scores, rescale, scale.factor);
+        }
+        scale_results();
+        round_weights();
+      }
+      multiplier.release_keys(is_last);
+    }
+    add_rounded();
+    accumulate = !ends_piece;
+  }
+
+  // The last block of the last piece.
+  multiplier.wait_values();
+  ptx::wgmma_fence();
+  multiplier.start_results(results, weights, accumulate);
+  end_rows<Config>(out, problem, multiplier.work_before(), rows, own_row(), lane(), scale.factor);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(results);
+  store_results<Config>(out, problem, multiplier.work_before(), rows, results, own_row(), lane());
+}
+
+template <class Config>
+__device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v,
+                                    const Output<typename Config::dtype>& out, const Problem& problem,
+                                    const Scale& scale, const Counters& counters) {
+  using G = Geometry<Config>;
+  auto& storage = *shared_storage<typename G::Storage>();
+  const int thread = static_cast<int>(threadIdx.x);
+  // The same in all lanes, and known to be.
+  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
+
+  // The rings.
+  constexpr int kWarps = G::kWarpgroup / kWarpSize;
+  if (thread == 0) {
+    ptx::prefetch_map(map_q);
+    ptx::prefetch_map(map_k);
+    ptx::prefetch_map(map_v);
+    for (int stage = 0; stage < G::kQueryStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_q[stage], 1);
+      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers * kWarps + 1);  // and the warp that copies values
+    }
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_k[stage], 1);
+      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
+      ptx::mbarrier_init(&storage.full_v[stage], 1);
+      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  if (warpgroup == 0) {
+    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
+    if (thread == 0) load_queries_and_keys<Config>(storage, map_q, map_k, problem, counters);
+    if (thread == kWarpSize) load_values<Config>(storage, map_v, problem);
+  } else {
+    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    consume<Config>(storage, problem, out, scale, warpgroup - 1, thread % G::kWarpgroup);
+  }
+}
+
+}  // namespace tilewright::attention
+
+// Strides of o are in elements; those of q, k and v are in their maps. `counters` are two, and zero.
+template <class Config>
+__global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThreads, 1)
+    attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q,
+                    const __grid_constant__ tilewright::TensorMap map_k,
+                    const __grid_constant__ tilewright::TensorMap map_v, typename Config::dtype* o, float* lse,
+                    float scale, int left, int right, float softcap, unsigned* counters, int b, int hq, int hkv, int sq,
+                    int sk, int dv, int sections, long long o_batch_stride, long long o_token_stride,
+                    long long o_head_stride) {
+  using namespace tilewright::attention;
+  const Problem problem{b, hq, hkv, sq, sk, left, right, sections};
+  const Output<typename Config::dtype> out{o, lse, o_batch_stride, o_token_stride, o_head_stride, dv};
+  run<Config>(map_q, map_k, map_v, out, problem, make_scale<Geometry<Config>::kSoftcap>(scale, softcap),
+              Counters{counters});
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Who computes what in the wgmma kernel of attention, and where it lies in shared memory. docs/kernels/attention.md.
+
+#include "device/config.cuh"
+#include "work.cuh"
+
+namespace tilewright::attention {
+
+template <class Config>
+struct Geometry {
+  using T = typename Config::dtype;
+  enum : bool {
+    kCausal = Config::causal == "yes",
+    kWindow = Config::window == "yes",
+    kSoftcap = Config::softcap == "yes",
+    kLse = Config::lse == "yes",
+    kPingPong = Config::pingpong == 1,
+    kKeepBase = Config::keep_base == 1,
+    kRoundedSum = Config::rounded_sum == 1,
+    kSkips = (kCausal || kWindow) && Config::block_m > 64,  // warpgroups see different last blocks
+  };
+  enum : int {
+    kBlockM = Config::block_m,
+    kBlockN = Config::block_n,
+    kHead = Config::block_d,    // d, rounded up to a step of the first product
+    kHeadV = Config::block_dv,  // dv, rounded up to a group of columns of the second
+    kStages = Config::stages,
+    kQueryStages = Config::query_stages,
+    kPack = Config::pack,  // query heads of one key head in neighbouring rows
+    // Pieces that are remembered. A consumer ends a piece when it may have given back the queries of the next one, and
+    // so as many more as there are stages may have been taken.
+    kWorks = 4,
+
+    // Two warps of the first warpgroup copy; each of the others has 64 rows of the block.
+    kWarpgroup = 128,
+    kWarpgroupRows = 64,
+    kConsumers = kBlockM / kWarpgroupRows,
+    kThreads = kWarpgroup * (1 + kConsumers),
+    kProducerRegisters = kConsumers >= 3 ? 32 : 24,
+    kConsumerRegisters = kConsumers == 4   ? 112
+                         : kConsumers == 3 ? 160
+                                           : 240,
+
+    // A tile lies in parts of 128 bytes of columns, each of all of its rows.
+    kRowBytes = 128,
+    kRowElements = static_cast<int>(kRowBytes / sizeof(T)),
+    kParts = ceil_div(static_cast<int>(kHead), static_cast<int>(kRowElements)),
+    kPartsV = ceil_div(static_cast<int>(kHeadV), static_cast<int>(kRowElements)),
+    kBytesQ = kBlockM * kParts * kRowBytes,
+    kBytesK = kBlockN * kParts * kRowBytes,
+    kBytesV = kBlockN * kPartsV * kRowBytes,
+
+    // Steps of the products' inner dimensions, and what a thread holds of a row block's scores and results.
+    kStep = 16,
+    kSteps = kHead / kStep,
+    kStepsV = kBlockN / kStep,
+    kScores = kBlockN / 2,
+    kResults = kHeadV / 2,
+    // Weights worked out before the second product has ended, in quarters of a block.
+    kLead = kScores * Config::lead / 4 / 8 * 8,
+  };
+  static_assert(sizeof(T) == 2, "elements have 16 bits");
+  static_assert(kBlockM % kWarpgroupRows == 0 && kConsumers >= 1 && kConsumers <= 4,
+                "one to four warpgroups of 64 rows");
+  static_assert(kBlockN % kStep == 0 && kBlockN <= 256, "block_n is whole steps of the second product");
+  static_assert(kHead % kStep == 0 && kHead <= 256, "block_d is whole steps of the first product");
+  static_assert(kHeadV % 8 == 0 && kHeadV <= 256, "block_dv is whole groups of 8 columns");
+  static_assert(kBlockM % kPack == 0, "a block has whole tokens");
+  static_assert(kQueryStages + 2 <= kWorks, "a piece is remembered until it has ended");
+  static_assert(!kPingPong || kConsumers >= 2, "two warpgroups or more take turns");
+  static_assert(kScores + kResults + kScores / 2 <= (kConsumers == 4   ? 80
+                                                     : kConsumers == 3 ? 136
+                                                                       : 212),
+                "scores, weights and results stay in registers");
+
+  struct Storage {
+    alignas(1024) unsigned char q[kQueryStages][kBytesQ];
+    alignas(1024) unsigned char k[kStages][kBytesK];
+    alignas(1024) unsigned char v[kStages][kBytesV];
+    Work work[kWorks];
+    u64 full_q[kQueryStages], empty_q[kQueryStages];
+    u64 full_k[kStages], empty_k[kStages];
+    u64 full_v[kStages], empty_v[kStages];
+  };
+};
+
+}  // namespace tilewright::attention

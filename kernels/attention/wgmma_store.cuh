@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The end of a piece: results are divided by their rows' sums and leave for o, 8 bytes a lane, and lse with them. Of
+// each 8 columns the four lanes of a row have two each; neighbours trade, so that each has four of every second group,
+// and 32 bytes of a row leave at a time:
+//
+//   lane        0   1   2   3               0    1    2    3
+//   group 0    01  23  45  67     becomes  0‥3       4‥7
+//   group 1    01  23  45  67                   0‥3       4‥7
+//
+// No store crosses a row, and none needs shared memory.
+
+#include "device/bits.cuh"
+#include "device/convert.cuh"
+#include "device/ptx/math.cuh"
+#include "softmax.cuh"
+#include "wgmma_geometry.cuh"
+#include "work.cuh"
+
+namespace tilewright::attention {
+
+// o and lse.
+template <class T>
+struct Output {
+  T* o;
+  float* lse;
+  i64 batch_stride, token_stride, head_stride;  // of o, in elements
+  i32 columns;                                  // dv
+};
+
+// Two neighbours, rounded.
+template <class T>
+__device__ __forceinline__ u32 round_pair(float low, float high) {
+  const float pair[2] = {low, high};
+  return __builtin_bit_cast(u32, from_float<T>(pair));
+}
+
+// The two, as floats, added to a sum.
+template <class T>
+__device__ __forceinline__ float add_pair(float sum, u32 pair) {
+  float values[2];
+  to_float(Packed<T, 2>{{pair}}, values);
+  return sum + values[0] + values[1];
+}
+
+// A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores
+// lse, and makes of the sums what results are multiplied by.
+template <class Config>
+__device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& out, const Problem& problem,
+                                         const Work& work, Rows& rows, i32 row, int lane, float factor) {
+  using G = Geometry<Config>;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const auto of_row = [](float sum) {
+      sum += __shfl_xor_sync(kFullMask, sum, 1);
+      return sum + __shfl_xor_sync(kFullMask, sum, 2);
+    };
+    const float sum = of_row(rows.sum[half]);
+    const bool is_empty = rows.base[half] == -kInfinity;
+    if constexpr (G::kLse) {
+      const i32 own_row = work.row + row + half * 8;
+      const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
+      if (token < problem.queries && lane % 4 == 0) {
+        const i64 at = (i64{work.batch} * problem.heads + head) * problem.queries + token;
+        out.lse[at] = is_empty ? -kInfinity : (rows.base[half] * factor + ptx::lg2_approx(sum)) * kLn2;
+      }
+    }
+    const float divisor = G::kRoundedSum ? of_row(rows.rounded_sum[half]) : sum;
+    rows.sum[half] = is_empty ? 0.0f : ptx::rcp_approx(divisor);
+  }
+}
+
+// Their results, after that.
+template <class Config>
+__device__ __forceinline__ void store_results(const Output<typename Config::dtype>& out, const Problem& problem,
+                                              const Work& work, const Rows& rows,
+                                              const float (&results)[Geometry<Config>::kResults], i32 row, int lane) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  constexpr int kGroups = G::kHeadV / 8;
+  const bool is_odd = lane % 2 == 1;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const i32 own_row = work.row + row + half * 8;
+    const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
+    const bool exists = token < problem.queries;
+    T* const to = out.o + work.batch * out.batch_stride + token * out.token_stride + head * out.head_stride;
+#pragma unroll
+    for (int group = 0; group < kGroups; group += 2) {
+      u32 words[2] = {};
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        if (group + i < kGroups) {
+          const int at = (group + i) * 4 + half * 2;
+          words[i] = round_pair<T>(results[at] * rows.sum[half], results[at + 1] * rows.sum[half]);
+        }
+      }
+      const u32 other = __shfl_xor_sync(kFullMask, is_odd ? words[0] : words[1], 1);
+      const Bits64 four = is_odd ? Bits64{other, words[1]} : Bits64{words[0], other};
+      const i32 column = (group + lane % 2) * 8;
+      if (exists && column < out.columns) {
+        *reinterpret_cast<Bits64*>(to + column + lane % 4 / 2 * 4) = four;
+      }
+    }
+  }
+}
+
+}  // namespace tilewright::attention
