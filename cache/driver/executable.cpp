@@ -15,9 +15,9 @@ namespace tilewright::cuda {
 
 namespace {
 
-// A launch builds its parameter block on the stack, so there are bounds; no kernel comes near them.
-constexpr std::size_t kMostParams = 64;
-constexpr std::size_t kMostMaps = 8;
+// A launch builds its parameter block on the stack, so there is a bound: all that a
+// parameter can be, once each.
+constexpr std::size_t kMostParams = kMostArgs + kMostMaps + kMostDims + kMostValues + kMostWorkspaces;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
 

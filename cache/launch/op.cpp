@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cache/base/limits.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/launch/errors.hpp"
 #include "cache/launch/launcher.hpp"
@@ -17,9 +18,17 @@ namespace tilewright::launch {
 
 namespace {
 
-constexpr unsigned kBitsPerArg = 3;
+constexpr unsigned kBitsPerTensor = 3;
 constexpr std::uint64_t kFullAlignment = 7;
-constexpr std::size_t kMostArgs = 64 / kBitsPerArg;
+/// Tensors from here on share bits.
+constexpr unsigned kLastShift = (64 / kBitsPerTensor - 1) * kBitsPerTensor;
+constexpr std::uint64_t kAllAligned = (std::uint64_t{1} << (kLastShift + kBitsPerTensor)) - 1;
+
+/// Lowers the class at `shift` to `bits` if those are less.
+void lower(std::uint64_t& alignment, unsigned shift, std::uint64_t bits) noexcept {
+  const std::uint64_t before = alignment >> shift & kFullAlignment;
+  if (bits < before) alignment -= (before - bits) << shift;
+}
 
 /// The arguments of every call: which there are depends on dtype and attributes alone, so any dims will do.
 std::vector<PlannedArg> args_of(const OpIdentity& op) {
@@ -55,9 +64,14 @@ Op::Op(Launcher& launcher, OpIdentity identity)
   arg_count_ = static_cast<std::uint32_t>(args_.size());
   dim_count_ = static_cast<std::uint32_t>(dims);
   for (std::size_t i = 0; i < args_.size(); ++i) {
-    if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint32_t{1} << i;
+    if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint64_t{1} << i;
   }
   find_pitches();
+}
+
+unsigned Op::shift_of(std::size_t arg) const noexcept {
+  const std::uint64_t before = ~scalars_ & ((std::uint64_t{1} << arg) - 1);
+  return std::min(static_cast<unsigned>(std::popcount(before)) * kBitsPerTensor, kLastShift);
 }
 
 void Op::find_pitches() {
@@ -66,7 +80,7 @@ void Op::find_pitches() {
     if (!args_[i].pitch) continue;
     place[i] = pitched_.size();
     pitched_.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(*args_[i].pitch),
-                        static_cast<std::uint32_t>(std::countr_zero(size_of(args_[i].type)))});
+                        static_cast<std::uint32_t>(std::countr_zero(size_of(args_[i].type))), shift_of(i)});
   }
   for (const Pitched& output : pitched_) {
     for (const std::string& name : args_[output.arg].alias) {
@@ -80,23 +94,19 @@ void Op::find_pitches() {
 }
 
 std::uint64_t Op::alignment_of(std::span<void* const> args) const {
-  std::uint64_t alignment = 0;
+  std::uint64_t alignment = kAllAligned;
+  unsigned shift = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == nullptr) refuse_args(args);
-    std::uint64_t bits = kFullAlignment;
-    if ((scalars_ >> i & 1) == 0) {
-      const auto address = read<std::uint64_t>(args[i]);
-      if (address == 0) refuse_args(args);
-      bits = alignment_class(address);
-    }
-    alignment |= bits << (kBitsPerArg * i);
+    if ((scalars_ >> i & 1) != 0) continue;
+    const auto address = read<std::uint64_t>(args[i]);
+    if (address == 0) refuse_args(args);
+    lower(alignment, shift, alignment_class(address));
+    if (shift < kLastShift) shift += kBitsPerTensor;
   }
   // A row is aligned as the address and the pitch are. Now that no value is null.
   for (const Pitched& pitched : pitched_) {
-    const unsigned shift = kBitsPerArg * pitched.arg;
-    const std::uint64_t bits = alignment_class(read<std::uint64_t>(args[pitched.scalar]) << pitched.log2_bytes);
-    const std::uint64_t address_bits = alignment >> shift & kFullAlignment;
-    if (bits < address_bits) alignment -= (address_bits - bits) << shift;
+    lower(alignment, pitched.shift, alignment_class(read<std::uint64_t>(args[pitched.scalar]) << pitched.log2_bytes));
   }
   return alignment;
 }
@@ -131,7 +141,7 @@ void Op::refuse_pair(const PitchedPair& pair, std::span<void* const> args) const
 Alignments Op::alignments_of(std::uint64_t alignment) const {
   Alignments result;
   for (std::size_t i = 0; i < args_.size(); ++i) {
-    result.push_back(static_cast<unsigned>(alignment >> (kBitsPerArg * i) & kFullAlignment));
+    result.push_back(static_cast<unsigned>(alignment >> shift_of(i) & kFullAlignment));
   }
   return result;
 }
@@ -202,7 +212,7 @@ void Op::preload(std::span<const std::int64_t> dims) {
   const cuda::Driver& driver = this->driver();
   PlanKey key;
   key.context = current_context(driver);
-  for (std::size_t i = 0; i < args_.size(); ++i) key.alignment |= kFullAlignment << (kBitsPerArg * i);
+  key.alignment = kAllAligned;
   static_cast<void>(problem_of(dims));  // refuses dims that are none before they are copied
   std::copy(dims.begin(), dims.end(), key.dims.begin());
   const ReadyPlan* plan = table_.find(key);

@@ -48,6 +48,8 @@ class alignas(64) Op {
     std::uint32_t arg = 0;
     std::uint32_t scalar = 0;
     std::uint32_t log2_bytes = 0;
+    /// Of the bits of `arg` in a key.
+    std::uint32_t shift = 0;
   };
   /// An output and an input that it may be, by their places in `pitched_`.
   struct PitchedPair {
@@ -58,6 +60,8 @@ class alignas(64) Op {
   /// Throws DeviceError where there is none.
   [[nodiscard]] const cuda::Driver& driver() const { return driver_ != nullptr ? *driver_ : cuda::Driver::get(); }
   void find_pitches();
+  /// The bits of the key that an argument's alignment takes; of a scalar none are used.
+  [[nodiscard]] unsigned shift_of(std::size_t arg) const noexcept;
   /// Throws UsageError for a null address or value.
   [[nodiscard, gnu::hot]] std::uint64_t alignment_of(std::span<void* const> args) const;
   /// Throws UsageError where rows would overlap, or where two pitches are said of one tensor.
@@ -81,7 +85,7 @@ class alignas(64) Op {
   std::uint32_t arg_count_ = 0;
   std::uint32_t dim_count_ = 0;
   /// A bit for each argument that is a scalar.
-  std::uint32_t scalars_ = 0;
+  std::uint64_t scalars_ = 0;
   /// That of the last plan that was made: where a launch looks first. In another context it looks twice.
   std::atomic<std::uint64_t> usual_context_ = 0;
   /// In call order.

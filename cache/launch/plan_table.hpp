@@ -22,7 +22,8 @@ struct ReadyPlan;
 struct PlanKey {
   /// The CUDA context's id, which no other context of the process has or will have.
   std::uint64_t context = 0;
-  /// Three bits an argument: the power of two, up to 128, that its address and its pitch in bytes are multiples of.
+  /// Three bits a tensor: the power of two, up to 128, that its address and its strides in bytes are multiples of. What
+  /// has no bits of its own shares the last three, which are those of the least aligned.
   std::uint64_t alignment = 0;
   std::array<std::int64_t, kMostDims> dims{};
 

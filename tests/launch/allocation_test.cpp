@@ -172,6 +172,26 @@ TEST_F(AllocationTest, a_launch_with_pitches_allocates_nothing) {
   recording_.set_fast(0);
 }
 
+TEST_F(AllocationTest, a_launch_with_as_many_arguments_as_there_can_be_allocates_nothing) {
+  tw_launcher* launcher = nullptr;
+  tw_op* op = nullptr;
+  ASSERT_EQ(tw_open(cache_path().c_str(), &launcher), 0) << tw_last_error();
+  ASSERT_EQ(tw_op_get(launcher, "many", &op), 0) << tw_last_error();
+  std::uint64_t value = reinterpret_cast<std::uint64_t>(fake_address(256));
+  std::array<void*, kManyTensors + kManyScalars> pointers;
+  pointers.fill(&value);
+  const std::int64_t n = 64;
+  const auto launch = [&] { return tw_launch(op, nullptr, &n, 1, pointers.data(), pointers.size()); };
+  ASSERT_EQ(launch(), 0) << tw_last_error();
+  recording_.set_fast(1);
+  EXPECT_EQ(counted([&] {
+              for (int i = 0; i < 100; ++i) launch();
+            }),
+            0);
+  recording_.set_fast(0);
+  tw_close(launcher);
+}
+
 TEST_F(AllocationTest, a_launch_with_tensor_maps_and_workspaces_allocates_nothing_whatever_the_addresses) {
   const Op reduce = launcher_.op("reduce");
   reduce(nullptr, {64, 256}, fake_address(256), fake_address(256));

@@ -145,6 +145,14 @@ void SampleCache::add_strided() {
   }
 }
 
+void SampleCache::add_many() {
+  const OpInterface op = many_interface();
+  add_op(op, many_wide(), many_kernels(), many_binary());
+  add_op(op, many_plain(), many_kernels(), many_binary());
+  add_winner(op, "many{n=64}", "wide{}", {.role = WinnerRole::best});
+  add_winner(op, "many{n=64}", "plain{}", {.role = WinnerRole::base});
+}
+
 void SampleCache::add_reduce() {
   const OpInterface op = reduce_interface();
   add_op(op, reduce_split(), reduce_kernels(), reduce_binary());

@@ -2,6 +2,7 @@
 #include "tests/launch/sample_op.hpp"
 
 #include <cstring>
+#include <string>
 
 namespace tilewright::testing {
 
@@ -112,6 +113,66 @@ ImplementationRecipe strided_plain() { return with_pitches(scale_plain()); }
 
 std::vector<std::byte> strided_binary() {
   return recorded_binary("wide_symbol 8 8 4 8 8 8 8\nplain_symbol 8 8 4 8 8 8 8\n");
+}
+
+OpInterface many_interface() {
+  OpInterface op;
+  op.op = "many";
+  op.dims = {"n"};
+  op.dtypes = {DType::f16};
+  for (int i = 0; i < kManyTensors; ++i) {
+    Argument tensor;
+    tensor.name = "t" + std::to_string(i);
+    tensor.role = i + 1 == kManyTensors ? ArgRole::out : ArgRole::in;
+    tensor.shape = {f("n")};
+    op.args.push_back(tensor);
+  }
+  for (int i = 0; i < kManyScalars; ++i) {
+    Argument scalar;
+    scalar.name = "s" + std::to_string(i);
+    scalar.role = ArgRole::scalar;
+    scalar.type = DType::i64;
+    op.args.push_back(scalar);
+  }
+  return op;
+}
+
+namespace {
+
+ImplementationRecipe many(const char* name, const char* threads) {
+  ImplementationRecipe recipe;
+  recipe.name = name;
+  recipe.requires_arch = "sm_80";
+  KernelRecipe kernel;
+  kernel.entry = std::string("many_") + name;
+  kernel.when = f("1");
+  for (int i = 0; i < kManyTensors; ++i) kernel.params.push_back({ptr, "t" + std::to_string(i)});
+  for (int i = 0; i < kManyScalars; ++i) kernel.params.push_back({scalar, "s" + std::to_string(i)});
+  kernel.params.push_back({dim, "n"});
+  kernel.grid = {f("1")};
+  kernel.block = {f(threads)};
+  kernel.shared_bytes = f("0");
+  recipe.kernels = {kernel};
+  return recipe;
+}
+
+}  // namespace
+
+ImplementationRecipe many_wide() {
+  ImplementationRecipe recipe = many("wide", "64");
+  recipe.align = {{"t2", f("16")}, {"t" + std::to_string(kManyTensors - 1), f("16")}};
+  return recipe;
+}
+ImplementationRecipe many_plain() { return many("plain", "256"); }
+
+std::vector<std::byte> many_binary() {
+  std::string sizes;
+  for (int i = 0; i <= kManyTensors + kManyScalars; ++i) sizes += " 8";
+  return recorded_binary("wide_symbol" + sizes + "\nplain_symbol" + sizes + "\n");
+}
+
+std::vector<KernelFacts> many_kernels() {
+  return {facts("many_wide", "wide_symbol"), facts("many_plain", "plain_symbol")};
 }
 
 OpInterface reduce_interface() {

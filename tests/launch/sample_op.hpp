@@ -30,6 +30,16 @@ namespace tilewright::testing {
 [[nodiscard]] ImplementationRecipe strided_plain();
 [[nodiscard]] std::vector<std::byte> strided_binary();
 
+/// `many`: as many arguments as an op can have, tensors first, and more of those than keys have bits for; both its
+/// implementations copy the last tensor but one to the last: `wide` needs the last at a multiple of 16 bytes, and the
+/// third, `plain` takes all.
+[[nodiscard]] OpInterface many_interface();
+[[nodiscard]] ImplementationRecipe many_wide();
+[[nodiscard]] ImplementationRecipe many_plain();
+[[nodiscard]] std::vector<std::byte> many_binary();
+[[nodiscard]] std::vector<KernelFacts> many_kernels();
+inline constexpr int kManyTensors = 40, kManyScalars = 24;
+
 /// `reduce`: two kernels in order, a tensor map, a cluster, a dependent launch, a workspace of each kind of clearing,
 /// and a value.
 [[nodiscard]] OpInterface reduce_interface();

@@ -10,6 +10,18 @@ class ArgumentMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(ArgumentMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
+/// 62 arguments more, which makes 65.
+std::string too_many() {
+  std::string args = "args = [\n";
+  for (int i = 0; i < 62; ++i) {
+    const std::string name = "x" + std::to_string(i);
+    args += "  { name = \"" + name + "\", role = \"in\", type = \"dtype\", shape = [\"rows\"] },\n";
+  }
+  return args;
+}
+
+const std::string kTooMany = too_many();
+
 const Spoiled kSpoiled[] = {
     {"role_unknown", "role = \"out\"", "role = \"output\"", "\"output\"",
      "unknown role 'output'; known: in, out, inout, scalar"},
@@ -58,6 +70,8 @@ const Spoiled kSpoiled[] = {
     {"name_twice", "name = \"y\"", "name = \"x\"", "\"x\"", "argument 'x' is there twice"},
     {"name_no_identifier", "name = \"eps\"", "name = \"e-ps\"", "\"e-ps\"",
      "argument 'e-ps' is not an identifier: letters, digits and _, no digit first"},
+    {"more_than_a_launch_can_have", "args = [\n", kTooMany.c_str(), "[\n",
+     "an op has at most 64 arguments, and this has 65"},
     {"unknown_key", "alias = [\"x\"]", "aliases = [\"x\"]", "aliases",
      "unknown key 'aliases' in argument 'y'; did you mean 'alias'?"},
 };

@@ -8,6 +8,7 @@
 #include <bit>
 #include <charconv>
 
+#include "cache/base/limits.hpp"
 #include "tuner/definition/reading/names.hpp"
 
 namespace tilewright::reading {
@@ -213,6 +214,13 @@ std::vector<std::string> ArgumentList::names(bool scalars) const {
 }
 
 ArgumentList read_arguments(const Node& list, const Vocabulary& vocabulary, Mistakes& mistakes) {
+  if (list.items.size() > kMostArgs) {
+    mistakes.add(list.place,
+                 fmt::format("an op has at most {} arguments, and this has {}", kMostArgs, list.items.size()));
+    ArgumentList nothing;
+    nothing.complete = false;
+    return nothing;
+  }
   Reader reader(vocabulary, mistakes);
   for (const Node& table : list.items) reader.read(table);
   ArgumentList result = reader.take();
