@@ -32,8 +32,9 @@ void lower(std::uint64_t& alignment, unsigned shift, std::uint64_t bits) noexcep
 
 /// The arguments of every call: which there are depends on dtype and attributes alone, so any dims will do.
 std::vector<PlannedArg> args_of(const OpIdentity& op) {
-  const std::vector<std::int64_t> ones(op.interface.dims.size(), 1);
-  return plan_args(op.interface, make_problem(op.spec, op.interface, ones));
+  Problem ones{op.spec, {}};
+  for (const std::string& dim : op.interface.dims) ones.dims.emplace_back(dim, 1);
+  return plan_args(op.interface, ones);
 }
 
 /// The address or the pitch that the value of an argument is.

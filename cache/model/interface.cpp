@@ -40,11 +40,14 @@ nlohmann::json interface_json(const OpInterface& interface, FormulaText text_of)
   }
   nlohmann::json args = nlohmann::json::array();
   for (const Argument& argument : interface.args) args.push_back(argument_json(argument, text_of));
-  return {{"op", interface.op},
-          {"dims", interface.dims},
-          {"dtypes", std::move(dtypes)},
-          {"attributes", std::move(attributes)},
-          {"args", std::move(args)}};
+  nlohmann::json json{{"op", interface.op},
+                      {"dims", interface.dims},
+                      {"dtypes", std::move(dtypes)},
+                      {"attributes", std::move(attributes)},
+                      {"args", std::move(args)}};
+  // Left out where there is none, as a pitch is.
+  for (const Formula& formula : interface.domain) json["domain"].push_back(text_of(formula));
+  return json;
 }
 
 DType read_dtype(const JsonObject& object, const std::string& text) {
@@ -120,6 +123,11 @@ OpInterface interface_from_json(const nlohmann::json& json) {
   for (const nlohmann::json& argument : object.array("args")) {
     interface.args.push_back(
         read_argument(argument, fmt::format("{}: {}", what, element("args", interface.args.size()))));
+  }
+  if (object.has("domain")) {
+    for (std::string& text : object.texts("domain")) {
+      interface.domain.push_back(read_formula(object, std::move(text), element("domain", interface.domain.size())));
+    }
   }
   object.finish();
   return interface;

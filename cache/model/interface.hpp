@@ -58,6 +58,8 @@ struct OpInterface {
   std::vector<DType> dtypes;
   std::vector<Attribute> attributes;
   std::vector<Argument> args;
+  /// Over dims, attributes and dtype: all are true of every call.
+  std::vector<Formula> domain{};
 
   /// 32 hexadecimal digits over every field above, the order within each included; formatting and comments of the
   /// definition, spacing in formulas included, do not count.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "cache/base/error.hpp"
+#include "cache/model/domain.hpp"
 #include "cache/model/key_reader.hpp"
 
 namespace tilewright {
@@ -172,6 +173,7 @@ Problem parse_problem(std::string_view text, const OpInterface& interface) {
     }
   }
   reader.end();
+  require_domain(problem, interface);
   return problem;
 }
 
@@ -187,6 +189,7 @@ Problem make_problem(const OpSpec& spec, const OpInterface& interface, std::span
     }
     problem.dims.emplace_back(interface.dims[i], dims[i]);
   }
+  require_domain(problem, interface);
   return problem;
 }
 

@@ -54,12 +54,12 @@ struct Problem {
 /// or value, for one given twice, for another op, and for dims (`{…}`), which are no part of a spec.
 [[nodiscard]] OpSpec parse_spec(std::string_view text, const OpInterface& interface);
 
-/// Reads a whole shape key, dims in any order. Throws UsageError as above, and for dims that are missing, doubled,
-/// unknown, not whole numbers, < 1 or beyond 2^63-1.
+/// Reads a whole shape key, dims in any order. Throws UsageError as above, for dims that are missing, doubled, unknown,
+/// not whole numbers, < 1 or beyond 2^63-1, and for those outside the op's domain.
 [[nodiscard]] Problem parse_problem(std::string_view text, const OpInterface& interface);
 
 /// From values in the op's order; `spec` must be one of the interface's op. Throws UsageError when their number is
-/// wrong or one is < 1.
+/// wrong, when one is < 1, and outside the op's domain.
 [[nodiscard]] Problem make_problem(const OpSpec& spec, const OpInterface& interface,
                                    std::span<const std::int64_t> dims);
 

@@ -44,15 +44,4 @@ std::vector<std::string> GridScope::names() const {
   return names;
 }
 
-std::string values_in(const Formula& formula, const Scope& scope) {
-  std::string text;
-  for (const std::string& name : formula.names()) {
-    const std::optional<Value> value = scope.find(name);
-    if (!value) continue;
-    text += text.empty() ? " (" : ", ";
-    text += std::visit([&](const auto& known) { return fmt::format("{}={}", name, known); }, *value);
-  }
-  return text.empty() ? text : text + ")";
-}
-
 }  // namespace tilewright

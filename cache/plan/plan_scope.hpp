@@ -41,7 +41,4 @@ class GridScope : public Scope {
   const Residency* residency_;
 };
 
-/// " (cols=1001, vec=8)": what the formula's names stand for, each that `scope` knows; empty when there is none.
-[[nodiscard]] std::string values_in(const Formula& formula, const Scope& scope);
-
 }  // namespace tilewright

@@ -68,6 +68,22 @@ TEST_F(ManyArgumentsTest, the_alignment_of_each_counts_and_the_last_share_that_o
   EXPECT_EQ(threads_after_launch(), 64U) << "scalars have no alignment";
 }
 
+TEST_F(ManyArgumentsTest, a_shape_outside_the_domain_is_an_error_of_launch_query_and_preload) {
+  const std::int64_t n = 65;
+  char* json = nullptr;
+  const auto expect_refused = [](int code) {
+    EXPECT_EQ(code, TW_ERROR_USAGE);
+    EXPECT_THAT(tw_last_error(),
+                HasSubstr("many[dtype=f16]{n=65} is outside the domain of many: `n % 64 == 0` is false "
+                          "(n=65)"));
+  };
+  expect_refused(tw_launch(op_, nullptr, &n, 1, pointers_.data(), pointers_.size()));
+  expect_refused(tw_query(op_, &n, 1, &json));
+  expect_refused(tw_preload(op_, &n, 1));
+  EXPECT_TRUE(recording_.launches().empty());
+  EXPECT_EQ(threads_after_launch(), 64U) << "inside it is launched as before";
+}
+
 TEST_F(ManyArgumentsTest, one_more_is_refused_when_the_op_is_opened) {
   TemporaryFolder folder;
   const std::string path = (folder.path() / "more.db").string();

@@ -120,6 +120,7 @@ OpInterface many_interface() {
   op.op = "many";
   op.dims = {"n"};
   op.dtypes = {DType::f16};
+  op.domain = {f("n % 64 == 0")};
   for (int i = 0; i < kManyTensors; ++i) {
     Argument tensor;
     tensor.name = "t" + std::to_string(i);

@@ -32,7 +32,7 @@ namespace tilewright::testing {
 
 /// `many`: as many arguments as an op can have, tensors first, and more of those than keys have bits for; both its
 /// implementations copy the last tensor but one to the last: `wide` needs the last at a multiple of 16 bytes, and the
-/// third, `plain` takes all.
+/// third, `plain` takes all. Its domain is n in steps of 64.
 [[nodiscard]] OpInterface many_interface();
 [[nodiscard]] ImplementationRecipe many_wide();
 [[nodiscard]] ImplementationRecipe many_plain();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/model/domain.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/output_file.hpp"
 #include "tuner/cli/progress.hpp"
@@ -60,8 +61,11 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
   for (const ShapeDims& shape : tuned) most = std::max(most, definition_.bytes_of(problem(shape)));
   const auto seed = static_cast<std::uint64_t>(arguments_.integer("seed", 1, 0));
   std::set<ShapeDims> seen;
-  for (const ShapeDims& shape : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
+  for (const ShapeDims& drawn : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
     if (taken.size() == count) break;
+    const std::optional<ShapeDims> inside = dims_in_domain(spec, definition_.interface, drawn);
+    if (!inside) continue;
+    const ShapeDims& shape = *inside;
     const auto is_relative = [&](const ShapeDims& other) { return shares_a_dim(shape, other); };
     if (std::ranges::any_of(learned_from, is_relative) || !seen.insert(shape).second) continue;
     if (definition_.bytes_of(problem(shape)) <= most) taken.push_back(problem(shape));

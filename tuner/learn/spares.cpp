@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "cache/model/domain.hpp"
 #include "cache/plan/plan.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
 
@@ -84,6 +85,11 @@ class Choosing {
     const std::size_t around = count / kOneAroundOf;
     shapes_ = draw_shapes(tuned, count - around, 1);
     std::ranges::move(draw_shapes(tuned, around, kBeyond, kSeedAround), std::back_inserter(shapes_));
+    std::erase_if(shapes_, [&](ShapeDims& shape) {
+      const std::optional<ShapeDims> inside = dims_in_domain(spec_, interface_, shape);
+      if (inside) shape = *inside;
+      return !inside;
+    });
     learned_ = source_.learned(key, mode_);
     for (const ShapeDims& shape : shapes_) expect(tuned, shape);
     std::vector<Spare> chosen;

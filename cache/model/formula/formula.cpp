@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/model/formula/formula.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -66,6 +68,17 @@ std::vector<std::string> Formula::names() const {
 
 std::vector<Diagnostic> Formula::check(std::span<const KnownName> known) const {
   return check_formula(parsed_->source, parsed_->syntax, known);
+}
+
+std::string values_in(const Formula& formula, const Scope& scope) {
+  std::string text;
+  for (const std::string& name : formula.names()) {
+    const std::optional<Value> value = scope.find(name);
+    if (!value) continue;
+    text += text.empty() ? " (" : ", ";
+    text += std::visit([&](const auto& known) { return fmt::format("{}={}", name, known); }, *value);
+  }
+  return text.empty() ? text : text + ")";
 }
 
 }  // namespace tilewright

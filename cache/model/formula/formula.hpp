@@ -98,4 +98,7 @@ class Formula {
   std::shared_ptr<const Parsed> parsed_;
 };
 
+/// " (cols=1001, vec=8)": what the formula's names stand for, each that `scope` knows; empty when there is none.
+[[nodiscard]] std::string values_in(const Formula& formula, const Scope& scope);
+
 }  // namespace tilewright

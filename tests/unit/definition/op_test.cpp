@@ -56,6 +56,16 @@ const Spoiled kSpoiled[] = {
      "expected a value, found '*' in `rows * * cols`"},
     {"flops_that_are_no_formula", "flops = \"rows * cols\"", "flops = []", "[]",
      "'flops' in [op] must be a formula in quotes, and is a list"},
+    {"domain_that_is_no_list", "bytes = ", "domain = \"rows > 1\"\nbytes = ", "\"rows > 1\"",
+     "'domain' in [op] must be a list, and is a text"},
+    {"domain_with_an_unknown_name", "bytes = ", "domain = [\"row > 1\"]\nbytes = ", "row > 1",
+     "unknown name 'row' in `row > 1`; did you mean 'rows'?"},
+    {"domain_with_a_parameter", "bytes = ", "domain = [\"rows > sm_count\"]\nbytes = ", "sm_count",
+     "unknown name 'sm_count' in `rows > sm_count`; only dims, attributes and dtype can be used here"},
+    {"domain_that_holds_nothing", "bytes = ", "domain = [\"rows > 1\", \"rows < 2\"]\nbytes = ", "rows > 1",
+     "no dims were found that are inside the domain for mini[dtype=f32,act=none]: each dim in turn was 1, and "
+     "multiples "
+     "of 2, 8, 16, 64 and 128 up to 256"},
     {"tensor_cores_by_a_dim", "flops = ", "tensor_cores = \"rows > 1\"\nflops = ", "rows > 1",
      "unknown name 'rows' in `rows > 1`; only attributes and dtype can be used here"},
 };

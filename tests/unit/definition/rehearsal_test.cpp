@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/definition/reading/rehearsal.hpp"
 
+#include <gmock/gmock.h>
+
+#include "tests/unit/definition/helpers.hpp"
 #include "tests/unit/definition/spoiled.hpp"
 
 namespace tilewright::test {
@@ -73,6 +76,25 @@ const Spoiled kFails[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, RehearsalMistake, testing::ValuesIn(kFails), name_of);
+
+/// The mistakes of an op whose base needs `constraint`, in a domain of whole vectors of four.
+std::vector<std::string> in_a_domain(const std::string& constraint) {
+  const TempFolder folder;
+  std::string toml = replaced(kMiniToml, "bytes = ", "domain = [\"cols % 4 == 0\"]\nbytes = ");
+  toml = replaced(toml, "constraints = [", "constraints = [\"" + constraint + "\", ");
+  return mistakes_of(folder.write_mini(toml, kMiniSource));
+}
+
+TEST(Base, is_probed_inside_the_domain_alone) {
+  EXPECT_THAT(in_a_domain("cols % 4 == 0"), testing::IsEmpty());
+  EXPECT_THAT(in_a_domain("cols % 8 == 0"), testing::ElementsAre(testing::HasSubstr(
+                                                "cannot serve mini[dtype=f32,act=none]{rows=3,cols=4}: constraint "
+                                                "`cols % 8 == 0` is false (cols=4)")));
+}
+
+TEST(Base, formulas_are_rehearsed_inside_the_domain_alone) {
+  EXPECT_THAT(in_a_domain("1 / (cols / 4) >= 0"), testing::IsEmpty()) << "no division by zero: cols is never 1";
+}
 
 }  // namespace
 }  // namespace tilewright::test

@@ -129,9 +129,10 @@ void rehearse_fusion(const OpDefinition& definition, Mistakes& mistakes) {
   };
   for (const OpSpec& spec : specs_to_rehearse(definition.interface)) {
     for (const std::int64_t all : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1001}}) {
-      const Problem problem =
-          make_problem(spec, definition.interface, std::vector<std::int64_t>(definition.interface.dims.size(), all));
-      const ProblemScope scope(problem);
+      const std::vector<std::int64_t> dims(definition.interface.dims.size(), all);
+      const std::optional<Problem> problem = problem_to_rehearse(definition.interface, spec, dims);
+      if (!problem) continue;
+      const ProblemScope scope(*problem);
       evaluate(definition.fusion->shared_bytes, scope);
       for (const FusionStep& step : definition.fusion->steps) {
         evaluate(step.when, scope);

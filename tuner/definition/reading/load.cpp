@@ -74,6 +74,7 @@ OpDefinition load_definition(const std::filesystem::path& toml_file,
   const std::size_t before_fusion = mistakes.unusable();
   if (fusion != nullptr) read_fusion(*fusion, op, mistakes);
   if (op.sound && mistakes.unusable() == before_fusion) rehearse_fusion(op.definition, mistakes);
+  if (op.sound) rehearse_domain(op.definition, mistakes);
   if (op.sound) rehearse_samples(op.definition, mistakes);
   if (list != nullptr) {
     const std::vector<bool> is_plannable = read_implementations(*list, op, sources, mistakes);

@@ -84,6 +84,16 @@ void read_attributes(Section& section, OpPart& op) {
   }
 }
 
+void read_domain(Section& section, OpPart& op) {
+  constexpr const char* kDomain = "domain";
+  constexpr std::size_t kMost = 32;
+  const Node* node = section.find(kDomain, Node::Kind::list);
+  if (node == nullptr) return;
+  auto formulas =
+      read_formulas(*node, section.what(kDomain), 1, kMost, Stage::problem, op.vocabulary, section.mistakes());
+  if (formulas) op.definition.interface.domain = *std::move(formulas);
+}
+
 void read_costs(Section& section, OpPart& op) {
   const auto read = [&](const char* key, Formula& into) {
     const Node* node = section.need(key);
@@ -120,6 +130,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   op.vocabulary.attributes = interface.attributes;
   op.vocabulary.dtypes = interface.dtypes;
 
+  read_domain(section, op);
   if (const Node* args = section.need("args", Node::Kind::list)) {
     op.args = read_arguments(*args, op.vocabulary, mistakes);
     op.definition.interface.args = op.args.args;

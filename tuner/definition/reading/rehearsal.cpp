@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cache/model/domain.hpp"
 #include "cache/plan/padding.hpp"
 #include "cache/plan/plan.hpp"
 #include "tuner/definition/samples.hpp"
@@ -81,13 +82,14 @@ void check_base(const OpDefinition& definition, const Candidate& base, Place pla
   const OpInterface& interface = definition.interface;
   for (const OpSpec& spec : specs_to_rehearse(interface)) {
     for (const std::vector<std::int64_t>& dims : hard_dims(interface.dims.size())) {
-      const Problem problem = make_problem(spec, interface, dims);
-      const std::string reason = obstacle(definition, base, problem);
+      const std::optional<Problem> problem = problem_to_rehearse(interface, spec, dims);
+      if (!problem) continue;
+      const std::string reason = obstacle(definition, base, *problem);
       if (reason.empty()) continue;
       mistakes.add(place,
                    fmt::format("the base must serve every problem on every GPU from sm_80 on, and {} cannot serve "
                                "{}: {}",
-                               base.config.text(), problem.key(), reason));
+                               base.config.text(), problem->key(), reason));
       return;
     }
   }
@@ -121,6 +123,28 @@ std::vector<OpSpec> specs_to_rehearse(const OpInterface& interface) {
   return specs;
 }
 
+std::optional<Problem> problem_to_rehearse(const OpInterface& interface, const OpSpec& spec,
+                                           std::span<const std::int64_t> dims) {
+  const auto inside = dims_in_domain(spec, interface, dims);
+  if (!inside) return std::nullopt;
+  return make_problem(spec, interface, *inside);
+}
+
+void rehearse_domain(const OpDefinition& definition, Mistakes& mistakes) {
+  const OpInterface& interface = definition.interface;
+  if (interface.domain.empty()) return;
+  const std::vector<std::int64_t> ones(interface.dims.size(), 1);
+  for (const OpSpec& spec : specs_to_rehearse(interface)) {
+    if (problem_to_rehearse(interface, spec, ones)) continue;
+    const SourcePlace& place = interface.domain.front().place();
+    mistakes.add(DefinitionError({{place.file, place.line, place.column,
+                                   fmt::format("no dims were found that are inside the domain for {}: each dim in turn "
+                                               "was 1, and multiples of 2, 8, 16, 64 and 128 up to 256",
+                                               spec.text())}}));
+    return;
+  }
+}
+
 Config read_base(const Node& text, const OpDefinition& definition, const std::vector<bool>& is_plannable,
                  Mistakes& mistakes) {
   try {
@@ -149,10 +173,11 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
     for (const std::int64_t all : {std::int64_t{1}, std::int64_t{48}, side_of(24, interface.dims.size())}) {
       const std::vector<std::int64_t> dims(interface.dims.size(), all);
       try {
-        const Problem problem = make_problem(spec, interface, dims);
-        const auto plan = make_plan(interface, implementation.recipe, config, problem, device);
+        const std::optional<Problem> problem = problem_to_rehearse(interface, spec, dims);
+        if (!problem) continue;
+        const auto plan = make_plan(interface, implementation.recipe, config, *problem, device);
         if (std::holds_alternative<LaunchPlan>(plan)) {
-          static_cast<void>(padding_of(implementation.recipe, config, problem, device));
+          static_cast<void>(padding_of(implementation.recipe, config, *problem, device));
         }
       } catch (const DefinitionError& error) {
         mistakes.add(error);
@@ -177,13 +202,15 @@ void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes) {
   const OpInterface& interface = definition.interface;
   for (const OpSpec& spec : specs_to_rehearse(interface)) {
     for (const std::int64_t all : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1001}}) {
-      const Problem problem = make_problem(spec, interface, std::vector<std::int64_t>(interface.dims.size(), all));
+      const std::vector<std::int64_t> dims(interface.dims.size(), all);
+      const std::optional<Problem> problem = problem_to_rehearse(interface, spec, dims);
+      if (!problem) continue;
       try {
-        const std::vector<PlannedArg> args = plan_args(interface, problem);
+        const std::vector<PlannedArg> args = plan_args(interface, *problem);
         for (const PlannedArg& arg : args) {
-          if (arg.role == ArgRole::scalar) static_cast<void>(scalar_sample(definition, arg.name, problem));
+          if (arg.role == ArgRole::scalar) static_cast<void>(scalar_sample(definition, arg.name, *problem));
         }
-        static_cast<void>(sample_pitches(definition, problem, args));
+        static_cast<void>(sample_pitches(definition, *problem, args));
       } catch (const DefinitionError& error) {
         mistakes.add(error);
       }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "tuner/definition/definition.hpp"
@@ -14,8 +16,16 @@ namespace tilewright::reading {
 /// attributes do to one another shows in formulas by pairs at most, and all combinations would be too many.
 [[nodiscard]] std::vector<OpSpec> specs_to_rehearse(const OpInterface& interface);
 
+/// The problem with these dims, or with ones near them that are inside the op's domain; nothing where none is found.
+[[nodiscard]] std::optional<Problem> problem_to_rehearse(const OpInterface& interface, const OpSpec& spec,
+                                                         std::span<const std::int64_t> dims);
+
+/// That some dims are inside the op's domain, for every dtype and attribute, is checked for definitions whose [op]
+/// reads well.
+void rehearse_domain(const OpDefinition& definition, Mistakes& mistakes);
+
 /// Reads the base config and checks that it can be the op's fallback: of the space, nothing specialised, and legal for
-/// dims of 1, odd ones and huge ones, every dtype and attribute, on the least GPU that is supported, with addresses
+/// dims of 1, odd ones and huge ones (inside the op's domain), every dtype and attribute, on the least GPU that is supported, with addresses
 /// aligned as callers must give them. `is_plannable` tells whether an implementation was read without mistakes; where
 /// one was not, it may be the base's.
 [[nodiscard]] Config read_base(const Node& text, const OpDefinition& definition, const std::vector<bool>& is_plannable,
