@@ -99,7 +99,14 @@ std::string Op::describe() const {
       described["align"] = arg.alignment;
       described["alias"] = arg.alias;
     }
-    if (arg.pitch) described["pitch"] = args_[*arg.pitch].name;
+    for (const PlannedStride& stride : arg.strides) {
+      const std::string& scalar = args_[stride.scalar].name;
+      if (arg.is_pitched) {
+        described["pitch"] = scalar;
+      } else {
+        described["strides"].push_back(scalar);
+      }
+    }
     json["args"].push_back(std::move(described));
   }
   return text_of(json);

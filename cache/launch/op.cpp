@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -37,7 +38,7 @@ std::vector<PlannedArg> args_of(const OpIdentity& op) {
   return plan_args(op.interface, ones);
 }
 
-/// The address or the pitch that the value of an argument is.
+/// The address or the stride that the value of an argument is.
 template <class Word>
 Word read(void* value) noexcept {
   Word word = 0;
@@ -67,7 +68,7 @@ Op::Op(Launcher& launcher, OpIdentity identity)
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint64_t{1} << i;
   }
-  find_pitches();
+  find_strides();
 }
 
 unsigned Op::shift_of(std::size_t arg) const noexcept {
@@ -75,19 +76,24 @@ unsigned Op::shift_of(std::size_t arg) const noexcept {
   return std::min(static_cast<unsigned>(std::popcount(before)) * kBitsPerTensor, kLastShift);
 }
 
-void Op::find_pitches() {
+void Op::find_strides() {
   std::vector<std::size_t> place(args_.size());
   for (std::size_t i = 0; i < args_.size(); ++i) {
-    if (!args_[i].pitch) continue;
-    place[i] = pitched_.size();
-    pitched_.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(*args_[i].pitch),
-                        static_cast<std::uint32_t>(std::countr_zero(size_of(args_[i].type))), shift_of(i)});
+    const PlannedArg& arg = args_[i];
+    if (arg.strides.empty()) continue;
+    place[i] = strided_.size();
+    strided_.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(strides_.size()),
+                        static_cast<std::uint32_t>(arg.strides.size())});
+    for (const PlannedStride& stride : arg.strides) {
+      strides_.push_back({static_cast<std::uint32_t>(stride.scalar),
+                          static_cast<std::uint32_t>(std::countr_zero(size_of(arg.type))), shift_of(i)});
+    }
   }
-  for (const Pitched& output : pitched_) {
+  for (const Strided& output : strided_) {
     for (const std::string& name : args_[output.arg].alias) {
       const auto input =
           std::find_if(args_.begin(), args_.end(), [&](const PlannedArg& other) { return other.name == name; });
-      if (input != args_.end() && input->pitch) {
+      if (input != args_.end() && input->strides.size() == output.count) {
         pairs_.push_back({place[output.arg], place[static_cast<std::size_t>(input - args_.begin())]});
       }
     }
@@ -105,38 +111,50 @@ std::uint64_t Op::alignment_of(std::span<void* const> args) const {
     lower(alignment, shift, alignment_class(address));
     if (shift < kLastShift) shift += kBitsPerTensor;
   }
-  // A row is aligned as the address and the pitch are. Now that no value is null.
-  for (const Pitched& pitched : pitched_) {
-    lower(alignment, pitched.shift, alignment_class(read<std::uint64_t>(args[pitched.scalar]) << pitched.log2_bytes));
+  // A row is aligned as the address and the strides are. Now that no value is null.
+  for (const Stride& stride : strides_) {
+    lower(alignment, stride.shift, alignment_class(read<std::uint64_t>(args[stride.scalar]) << stride.log2_bytes));
   }
   return alignment;
 }
 
-void Op::check_pitches(const ReadyPlan& plan, std::span<void* const> args) const {
-  for (std::size_t i = 0; i < pitched_.size(); ++i) {
-    const std::int64_t row = plan.row_elements[i];
-    if (read<std::int64_t>(args[pitched_[i].scalar]) < row) refuse_pitch(pitched_[i], row, args);
+void Op::check_strides(const ReadyPlan& plan, std::span<void* const> args) const {
+  for (std::size_t i = 0; i < strided_.size(); ++i) {
+    const Strided& strided = strided_[i];
+    std::array<StrideStep, kMostStrides> steps;
+    for (std::size_t s = 0; s < strided.count; ++s) {
+      steps[s] = {plan.stride_extents[strided.first + s], read<std::int64_t>(args[strides_[strided.first + s].scalar])};
+    }
+    const auto mistake = short_stride(std::span(steps).first(strided.count), plan.row_elements[i]);
+    if (mistake) refuse_stride(strided, *mistake, args);
   }
-  for (const PitchedPair& pair : pairs_) {
-    const Pitched &output = pitched_[pair.output], &input = pitched_[pair.input];
-    const bool is_same = read<std::uint64_t>(args[output.arg]) == read<std::uint64_t>(args[input.arg]);
-    if (is_same && read<std::int64_t>(args[output.scalar]) != read<std::int64_t>(args[input.scalar])) {
-      refuse_pair(pair, args);
+  for (const StridedPair& pair : pairs_) {
+    const Strided &output = strided_[pair.output], &input = strided_[pair.input];
+    if (read<std::uint64_t>(args[output.arg]) != read<std::uint64_t>(args[input.arg])) continue;
+    for (std::size_t s = 0; s < output.count; ++s) {
+      const auto is = read<std::int64_t>(args[strides_[output.first + s].scalar]);
+      if (is != read<std::int64_t>(args[strides_[input.first + s].scalar])) refuse_pair(pair, s, args);
     }
   }
 }
 
-void Op::refuse_pitch(const Pitched& pitched, std::int64_t row, std::span<void* const> args) const {
-  throw UsageError(fmt::format("{}: '{}', the pitch of '{}', is {}, less than a row's {} elements",
-                               identity_.spec.text(), args_[pitched.scalar].name, args_[pitched.arg].name,
-                               read<std::int64_t>(args[pitched.scalar]), row));
+void Op::refuse_stride(const Strided& strided, const ShortStride& mistake, std::span<void* const> args) const {
+  const std::size_t scalar = strides_[strided.first + mistake.index].scalar;
+  const PlannedArg& arg = args_[strided.arg];
+  throw UsageError(fmt::format("{}: '{}', {} of '{}', is {}, less than {}", identity_.spec.text(), args_[scalar].name,
+                               arg.is_pitched ? "the pitch" : "a stride", arg.name, read<std::int64_t>(args[scalar]),
+                               mistake.below_row ? fmt::format("a row's {} elements", mistake.least)
+                                                 : fmt::format("the {} elements that it steps over", mistake.least)));
 }
 
-void Op::refuse_pair(const PitchedPair& pair, std::span<void* const> args) const {
-  const Pitched &output = pitched_[pair.output], &input = pitched_[pair.input];
-  throw UsageError(fmt::format("{}: '{}' is '{}', and their pitches are {} and {}; in place they must be equal",
-                               identity_.spec.text(), args_[output.arg].name, args_[input.arg].name,
-                               read<std::int64_t>(args[output.scalar]), read<std::int64_t>(args[input.scalar])));
+void Op::refuse_pair(const StridedPair& pair, std::size_t stride, std::span<void* const> args) const {
+  const Strided &output = strided_[pair.output], &input = strided_[pair.input];
+  const PlannedArg& arg = args_[output.arg];
+  throw UsageError(fmt::format("{}: '{}' is '{}', and their {} are {} and {}; in place they must be equal",
+                               identity_.spec.text(), arg.name, args_[input.arg].name,
+                               arg.is_pitched ? "pitches" : fmt::format("strides at extent {}", stride),
+                               read<std::int64_t>(args[strides_[output.first + stride].scalar]),
+                               read<std::int64_t>(args[strides_[input.first + stride].scalar])));
 }
 
 Alignments Op::alignments_of(std::uint64_t alignment) const {
@@ -189,7 +207,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
     plan = table_.find(key);
   }
   if (plan == nullptr || !is_complete) plan = &resolve(key, dims);
-  if (!pitched_.empty()) check_pitches(*plan, args);
+  if (!strided_.empty()) check_strides(*plan, args);
 
   const ProfilerRange range(profiler_, [&] { return problem_of(dims).key(); });
   const int status = plan->placements.empty()

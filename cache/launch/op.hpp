@@ -12,6 +12,7 @@
 #include "cache/launch/fork_guard.hpp"
 #include "cache/launch/plan_table.hpp"
 #include "cache/launch/resolver.hpp"
+#include "cache/plan/strides.hpp"
 
 /// An op with its dtype and attributes fixed, and the plans of the shapes that it was launched with: what a tw_op is.
 /// Any number of threads may use it. Belongs to its launcher.
@@ -43,32 +44,38 @@ class alignas(64) Op {
   [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
 
  private:
-  /// An argument whose rows have a pitch, which is the value of the argument `scalar`, in elements.
-  struct Pitched {
-    std::uint32_t arg = 0;
+  /// The value of the argument `scalar`, which is a stride, or the row pitch, of another one, in elements.
+  struct Stride {
     std::uint32_t scalar = 0;
     std::uint32_t log2_bytes = 0;
-    /// Of the bits of `arg` in a key.
+    /// Of the bits of that other argument in a key.
     std::uint32_t shift = 0;
   };
-  /// An output and an input that it may be, by their places in `pitched_`.
-  struct PitchedPair {
+  /// An argument with strides, which are `count` of `strides_` from `first` on.
+  struct Strided {
+    std::uint32_t arg = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  /// An output and an input that it may be, by their places in `strided_`.
+  struct StridedPair {
     std::size_t output = 0;
     std::size_t input = 0;
   };
 
   /// Throws DeviceError where there is none.
   [[nodiscard]] const cuda::Driver& driver() const { return driver_ != nullptr ? *driver_ : cuda::Driver::get(); }
-  void find_pitches();
+  void find_strides();
   /// The bits of the key that an argument's alignment takes; of a scalar none are used.
   [[nodiscard]] unsigned shift_of(std::size_t arg) const noexcept;
   /// Throws UsageError for a null address or value.
   [[nodiscard, gnu::hot]] std::uint64_t alignment_of(std::span<void* const> args) const;
-  /// Throws UsageError where rows would overlap, or where two pitches are said of one tensor.
-  [[gnu::hot]] void check_pitches(const ReadyPlan& plan, std::span<void* const> args) const;
-  [[noreturn, gnu::cold]] void refuse_pitch(const Pitched& pitched, std::int64_t row,
-                                            std::span<void* const> args) const;
-  [[noreturn, gnu::cold]] void refuse_pair(const PitchedPair& pair, std::span<void* const> args) const;
+  /// Throws UsageError where elements would overlap, or where different strides are said of one tensor.
+  [[gnu::hot]] void check_strides(const ReadyPlan& plan, std::span<void* const> args) const;
+  [[noreturn, gnu::cold]] void refuse_stride(const Strided& strided, const ShortStride& mistake,
+                                             std::span<void* const> args) const;
+  [[noreturn, gnu::cold]] void refuse_pair(const StridedPair& pair, std::size_t stride,
+                                           std::span<void* const> args) const;
   [[nodiscard]] Problem problem_of(std::span<const std::int64_t> dims) const;
   /// The plan of a shape that was not launched before.
   [[nodiscard, gnu::cold]] const ReadyPlan& resolve(const PlanKey& key, std::span<const std::int64_t> dims);
@@ -89,9 +96,10 @@ class alignas(64) Op {
   /// That of the last plan that was made: where a launch looks first. In another context it looks twice.
   std::atomic<std::uint64_t> usual_context_ = 0;
   /// In call order.
-  std::vector<Pitched> pitched_;
+  std::vector<Stride> strides_;
+  std::vector<Strided> strided_;
   PlanTable table_;
-  std::vector<PitchedPair> pairs_;
+  std::vector<StridedPair> pairs_;
   Launcher* launcher_;
   OpIdentity identity_;
   /// Of a call, in its order.

@@ -22,7 +22,8 @@ ReadyPlan::ReadyPlan(cuda::Executable loaded, std::string what)
     end += aligned(workspace.bytes);
   }
   for (const PlannedArg& arg : executable.plan().args) {
-    if (arg.pitch) row_elements.push_back(arg.shape.back());
+    if (!arg.strides.empty()) row_elements.push_back(arg.shape.back());
+    for (const PlannedStride& stride : arg.strides) stride_extents.push_back(stride.extent);
   }
 }
 

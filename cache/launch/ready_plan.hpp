@@ -26,8 +26,10 @@ struct ReadyPlan {
   cuda::Executable executable;
   /// What it was made of: two plans of one shape in one context with the same origin are the same.
   std::string origin;
-  /// Elements of a row of each pitched argument, in call order: the least that its pitch may be.
+  /// Of each argument with strides, in call order, the elements of a row; and of each of their strides how many rows, or
+  /// sets of rows, lie so far apart.
   std::vector<std::int64_t> row_elements;
+  std::vector<std::int64_t> stride_extents;
   std::size_t scratch_bytes = 0;
   std::size_t zeroed_bytes = 0;
 };

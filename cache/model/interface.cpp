@@ -27,6 +27,7 @@ nlohmann::json argument_json(const Argument& argument, FormulaText text_of) {
                       {"alias", argument.alias}};
   // Left out where there is none, so that interfaces without a pitch keep the hash that they had before there was one.
   if (!argument.pitch.empty()) json["pitch"] = argument.pitch;
+  if (!argument.strides.empty()) json["strides"] = argument.strides;
   if (argument.when) json["when"] = text_of(*argument.when);
   return json;
 }
@@ -81,6 +82,7 @@ Argument read_argument(const nlohmann::json& json, const std::string& what) {
   argument.align = object.integer("align");
   argument.alias = object.texts("alias");
   if (object.has("pitch")) argument.pitch = object.text("pitch");
+  if (object.has("strides")) argument.strides = object.texts("strides");
   if (object.has("when")) argument.when = read_formula(object, object.text("when"), "when");
   object.finish();
   return argument;

@@ -88,6 +88,15 @@ struct PlannedValue {
   std::int64_t value = 0;
 };
 
+/// A stride of a tensor that comes with the call.
+struct PlannedStride {
+  /// The scalar among the arguments that is it, in elements.
+  std::size_t scalar = 0;
+  /// How many rows, or sets of rows, lie so far apart.
+  std::int64_t extent = 1;
+  friend bool operator==(const PlannedStride&, const PlannedStride&) = default;
+};
+
 /// An argument that this problem's attributes call for, in call order.
 struct PlannedArg {
   std::string name;
@@ -96,12 +105,14 @@ struct PlannedArg {
   std::vector<std::int64_t> shape;
   /// Of all elements of the tensor; of the value for a scalar.
   std::size_t bytes = 0;
-  /// Bytes; the address must be a multiple, and so must the pitch of a pitched tensor. 1 for scalars.
+  /// Bytes; the address must be a multiple, and so must each stride. 1 for scalars.
   std::size_t alignment = 1;
   /// Those of the arguments here that this one may be.
   std::vector<std::string> alias;
-  /// The scalar among the arguments that is this tensor's row pitch in elements; nothing: it is dense.
-  std::optional<std::size_t> pitch;
+  /// Slowest first: those of all extents but the last, or one, a row pitch, over all rows. Empty: the tensor is dense.
+  std::vector<PlannedStride> strides{};
+  /// `strides` are one row pitch.
+  bool is_pitched = false;
 };
 
 /// Kernels whose `when` is false are left out, and so are the maps, workspaces and values that only they use.
@@ -132,8 +143,8 @@ struct Residency {
 };
 
 /// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent
-/// may be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch is no i64
-/// scalar, and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
+/// may be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch or stride is no
+/// i64 scalar, and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
 [[nodiscard]] std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem);
 
 /// Bytes of all arguments together; `args` must be from plan_args or make_plan.

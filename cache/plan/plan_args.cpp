@@ -23,7 +23,7 @@ std::int64_t extent_of(const Formula& formula, const Argument& argument, const P
 }
 
 PlannedArg plan_arg(const Argument& argument, const Problem& problem, const ProblemScope& scope) {
-  PlannedArg planned{argument.name, argument.role, argument.type_for(problem.spec.dtype), {}, 0, 1, argument.alias, {}};
+  PlannedArg planned{argument.name, argument.role, argument.type_for(problem.spec.dtype), {}, 0, 1, argument.alias};
   const auto element = static_cast<std::int64_t>(size_of(planned.type));
   checked::Number bytes = element;
   for (const Formula& formula : argument.shape) planned.shape.push_back(extent_of(formula, argument, scope));
@@ -50,19 +50,54 @@ PlannedArg plan_arg(const Argument& argument, const Problem& problem, const Prob
   return planned;
 }
 
-/// The index of the argument's pitch in `args`.
-std::optional<std::size_t> pitch_of(const Argument& argument, const OpInterface& interface,
-                                    std::span<const PlannedArg> args) {
-  const auto is_pitch = [&](const auto& other) { return other.name == argument.pitch; };
-  const auto declared = std::find_if(interface.args.begin(), interface.args.end(), is_pitch);
+/// The place in `args` of a scalar that says where the argument's rows lie; nothing: it is absent here. `what`: "the
+/// pitch", "a stride".
+std::optional<std::size_t> scalar_of(const Argument& argument, const std::string& scalar, std::string_view what,
+                                     const OpInterface& interface, std::span<const PlannedArg> args) {
+  const auto is_it = [&](const auto& other) { return other.name == scalar; };
+  const auto declared = std::find_if(interface.args.begin(), interface.args.end(), is_it);
   if (declared == interface.args.end() || declared->role != ArgRole::scalar || declared->type != DType::i64) {
     throw DefinitionError(
         {{fmt::format("interface of {}", interface.op), 0, 0,
-          fmt::format("the pitch of '{}' is '{}', which is no scalar of type i64", argument.name, argument.pitch)}});
+          fmt::format("{} of '{}' is '{}', which is no scalar of type i64", what, argument.name, scalar)}});
   }
-  const auto here = std::find_if(args.begin(), args.end(), is_pitch);
+  const auto here = std::find_if(args.begin(), args.end(), is_it);
   if (here == args.end()) return std::nullopt;
   return static_cast<std::size_t>(here - args.begin());
+}
+
+/// How many rows the tensor has.
+std::int64_t rows_of(const PlannedArg& arg) {
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < arg.shape.size(); ++i) rows *= arg.bytes == 0 ? 0 : arg.shape[i];
+  return rows;
+}
+
+void add_strides(const Argument& argument, const OpInterface& interface, std::span<const PlannedArg> args,
+                 PlannedArg& arg) {
+  if (!argument.pitch.empty()) {
+    if (const auto pitch = scalar_of(argument, argument.pitch, "the pitch", interface, args)) {
+      arg.strides = {{*pitch, rows_of(arg)}};
+      arg.is_pitched = true;
+    }
+    return;
+  }
+  if (argument.strides.empty()) return;
+  const auto refuse = [&](std::string why) {
+    throw DefinitionError({{fmt::format("interface of {}", interface.op), 0, 0,
+                            fmt::format("the strides of '{}' {}", argument.name, std::move(why))}});
+  };
+  if (argument.strides.size() + 1 != arg.shape.size()) {
+    refuse(fmt::format("are {}; a tensor with {} extents has one for each but the last", argument.strides.size(),
+                       arg.shape.size()));
+  }
+  for (std::size_t i = 0; i < argument.strides.size(); ++i) {
+    const auto stride = scalar_of(argument, argument.strides[i], "a stride", interface, args);
+    if (stride) arg.strides.push_back({*stride, arg.shape[i]});
+  }
+  if (!arg.strides.empty() && arg.strides.size() != argument.strides.size()) {
+    refuse("are in part absent; a call has all of them or none");
+  }
 }
 
 }  // namespace
@@ -82,12 +117,11 @@ std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& p
       return std::none_of(args.begin(), args.end(), [&](const PlannedArg& other) { return other.name == input; });
     });
   }
+  std::size_t place = 0;
   for (const Argument& argument : interface.args) {
-    if (argument.pitch.empty()) continue;
-    const std::optional<std::size_t> pitch = pitch_of(argument, interface, args);
-    for (PlannedArg& arg : args) {
-      if (arg.name == argument.name) arg.pitch = pitch;
-    }
+    if (place == args.size() || args[place].name != argument.name) continue;
+    add_strides(argument, interface, args, args[place]);
+    ++place;
   }
   return args;
 }

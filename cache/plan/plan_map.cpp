@@ -97,7 +97,8 @@ checked::Number bytes_of(const PlannedMap& map) {
 std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index, const PlannedArg& arg,
                                                const Scope& scope) {
   // The strides of a map are fixed when a shape is planned, and a pitch comes with each call.
-  if (arg.pitch) return fmt::format("the rows of '{}' have a pitch, which no map can follow", arg.name);
+  if (arg.is_pitched) return fmt::format("the rows of '{}' have a pitch, which no map can follow", arg.name);
+  if (!arg.strides.empty()) return fmt::format("'{}' has strides, which no map can follow", arg.name);
   PlannedMap map;
   map.over = PlannedMap::Over::arg;
   map.index = index;

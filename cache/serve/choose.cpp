@@ -14,7 +14,10 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
   for (std::size_t i = 0; i < args.size() && i < alignments.size(); ++i) {
     if (args[i].role == ArgRole::scalar || args[i].alignment <= std::size_t{1} << alignments[i]) continue;
     return fmt::format("{}{} must be aligned to {} bytes and is to {}", args[i].name,
-                       args[i].pitch ? " with its pitch" : "", args[i].alignment, std::size_t{1} << alignments[i]);
+                       args[i].strides.empty() ? ""
+                       : args[i].is_pitched    ? " with its pitch"
+                                               : " with its strides",
+                       args[i].alignment, std::size_t{1} << alignments[i]);
   }
   return {};
 }

@@ -13,7 +13,7 @@
 /// the addresses at hand. The one rule for the launch library and for what the command line says of it.
 namespace tilewright {
 
-/// Alignment of an argument's address, and of its pitch where it has one, as a power of two (3: 8 bytes), for each
+/// Alignment of an argument's address, and of its strides where it has any, as a power of two (3: 8 bytes), for each
 /// argument in call order; those that are not given are aligned to anything.
 using Alignments = std::vector<unsigned>;
 

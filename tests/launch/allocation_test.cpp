@@ -172,6 +172,20 @@ TEST_F(AllocationTest, a_launch_with_pitches_allocates_nothing) {
   recording_.set_fast(0);
 }
 
+TEST_F(AllocationTest, a_launch_with_strides_allocates_nothing) {
+  const Op packed = launcher_.op("packed");
+  const auto launch = [&](std::int64_t batch) {
+    packed(nullptr, {2, 3, 5, 8}, fake_address(256), fake_address(1024), batch, 40, 8, 120, 8, 24);
+  };
+  launch(128);
+  recording_.set_fast(1);
+  EXPECT_EQ(counted([&] {
+              for (std::int64_t i = 0; i < 100; ++i) launch(128 + 128 * i);
+            }),
+            0);
+  recording_.set_fast(0);
+}
+
 TEST_F(AllocationTest, a_launch_with_as_many_arguments_as_there_can_be_allocates_nothing) {
   tw_launcher* launcher = nullptr;
   tw_op* op = nullptr;

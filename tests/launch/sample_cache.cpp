@@ -145,6 +145,14 @@ void SampleCache::add_strided() {
   }
 }
 
+void SampleCache::add_packed() {
+  const OpInterface op = packed_interface();
+  add_op(op, packed_wide(), packed_kernels(), packed_binary());
+  add_op(op, packed_plain(), packed_kernels(), packed_binary());
+  add_winner(op, "packed{b=2,t=3,h=5,d=8}", "wide{}", {.role = WinnerRole::best});
+  add_winner(op, "packed{b=2,t=3,h=5,d=8}", "plain{}", {.role = WinnerRole::base});
+}
+
 void SampleCache::add_many() {
   const OpInterface op = many_interface();
   add_op(op, many_wide(), many_kernels(), many_binary());

@@ -47,6 +47,7 @@ class SampleCache {
   /// `strided` with the same winners as `scale`, for dense and for strided tensors.
   void add_strided();
   /// `reduce`, with a base that serves every shape.
+  void add_packed();
   void add_many();
   void add_reduce();
 

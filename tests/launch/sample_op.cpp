@@ -115,6 +115,70 @@ std::vector<std::byte> strided_binary() {
   return recorded_binary("wide_symbol 8 8 4 8 8 8 8\nplain_symbol 8 8 4 8 8 8 8\n");
 }
 
+OpInterface packed_interface() {
+  OpInterface op;
+  op.op = "packed";
+  op.dims = {"b", "t", "h", "d"};
+  op.dtypes = {DType::f16};
+  Argument x;
+  x.name = "x";
+  x.shape = {f("b"), f("t"), f("h"), f("d")};
+  x.strides = {"x_batch", "x_token", "x_head"};
+  Argument y = x;
+  y.name = "y";
+  y.role = ArgRole::out;
+  y.strides = {"y_batch", "y_token", "y_head"};
+  y.alias = {"x"};
+  op.args = {x, y};
+  for (const Argument& tensor : {x, y}) {
+    for (const std::string& name : tensor.strides) {
+      Argument stride;
+      stride.name = name;
+      stride.role = ArgRole::scalar;
+      stride.type = DType::i64;
+      op.args.push_back(stride);
+    }
+  }
+  return op;
+}
+
+namespace {
+
+ImplementationRecipe packed(const char* name, const char* threads) {
+  ImplementationRecipe recipe;
+  recipe.name = name;
+  recipe.requires_arch = "sm_80";
+  KernelRecipe kernel;
+  kernel.entry = std::string("packed_") + name;
+  kernel.when = f("1");
+  kernel.params = params({{ptr, "x"}, {ptr, "y"}});
+  for (const Argument& arg : packed_interface().args) {
+    if (arg.role == ArgRole::scalar) kernel.params.push_back({scalar, arg.name});
+  }
+  kernel.grid = {f("1")};
+  kernel.block = {f(threads)};
+  kernel.shared_bytes = f("0");
+  recipe.kernels = {kernel};
+  return recipe;
+}
+
+}  // namespace
+
+ImplementationRecipe packed_wide() {
+  ImplementationRecipe recipe = packed("wide", "64");
+  recipe.align = {{"x", f("16")}, {"y", f("16")}};
+  return recipe;
+}
+ImplementationRecipe packed_plain() { return packed("plain", "256"); }
+
+std::vector<std::byte> packed_binary() {
+  return recorded_binary("wide_symbol 8 8 8 8 8 8 8 8\nplain_symbol 8 8 8 8 8 8 8 8\n");
+}
+
+std::vector<KernelFacts> packed_kernels() {
+  return {facts("packed_wide", "wide_symbol"), facts("packed_plain", "plain_symbol")};
+}
+
 OpInterface many_interface() {
   OpInterface op;
   op.op = "many";

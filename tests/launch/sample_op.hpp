@@ -30,6 +30,14 @@ namespace tilewright::testing {
 [[nodiscard]] ImplementationRecipe strided_plain();
 [[nodiscard]] std::vector<std::byte> strided_binary();
 
+/// `packed`: y = x over {b, t, h, d} in f16, at strides that the call brings; `wide` needs 16 bytes, `plain` takes all.
+/// Kernels take (x, y, x_batch, x_token, x_head, y_batch, y_token, y_head).
+[[nodiscard]] OpInterface packed_interface();
+[[nodiscard]] ImplementationRecipe packed_wide();
+[[nodiscard]] ImplementationRecipe packed_plain();
+[[nodiscard]] std::vector<std::byte> packed_binary();
+[[nodiscard]] std::vector<KernelFacts> packed_kernels();
+
 /// `many`: as many arguments as an op can have, tensors first, and more of those than keys have bits for; both its
 /// implementations copy the last tensor but one to the last: `wide` needs the last at a multiple of 16 bytes, and the
 /// third, `plain` takes all. Its domain is n in steps of 64.

@@ -8,14 +8,14 @@
 namespace tilewright {
 namespace {
 
-std::int64_t pitch_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
+std::int64_t stride_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
   const SampleValue value = scalar_sample(definition, name, problem);
   const auto* whole = std::get_if<std::int64_t>(&value);
   return whole != nullptr ? *whole : std::llround(std::get<double>(value));
 }
 
-[[noreturn]] void refuse_pitch(const OpDefinition& definition, const Problem& problem, const PlannedArg& arg,
-                               const std::string& scalar, std::int64_t pitch) {
+[[noreturn]] void refuse_stride(const OpDefinition& definition, const Problem& problem, const PlannedArg& arg,
+                                const std::string& scalar, std::int64_t stride, const ShortStride& wrong) {
   Diagnostic mistake;
   mistake.file = definition.file.string();
   if (const auto found = definition.samples.find(scalar); found != definition.samples.end() && found->second.formula) {
@@ -24,8 +24,10 @@ std::int64_t pitch_sample(const OpDefinition& definition, const std::string& nam
     mistake.line = place.line;
     mistake.column = place.column;
   }
-  mistake.message = fmt::format("the sample of '{}', the pitch of '{}', is {} for {}, less than a row's {} elements",
-                                scalar, arg.name, pitch, problem.key(), arg.shape.back());
+  mistake.message = fmt::format("the sample of '{}', {} of '{}', is {} for {}, less than {}", scalar,
+                                arg.is_pitched ? "the pitch" : "a stride", arg.name, stride, problem.key(),
+                                wrong.below_row ? fmt::format("a row's {} elements", wrong.least)
+                                                : fmt::format("the {} elements that it steps over", wrong.least));
   throw DefinitionError({std::move(mistake)});
 }
 
@@ -38,15 +40,21 @@ SampleValue scalar_sample(const OpDefinition& definition, const std::string& nam
   return sample->second.scale;
 }
 
-std::vector<std::int64_t> sample_pitches(const OpDefinition& definition, const Problem& problem,
-                                         std::span<const PlannedArg> args) {
-  std::vector<std::int64_t> pitches;
+std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definition, const Problem& problem,
+                                                    std::span<const PlannedArg> args) {
+  std::vector<std::vector<StrideStep>> all;
   for (const PlannedArg& arg : args) {
-    const std::int64_t cols = arg.shape.empty() ? 0 : arg.shape.back();
-    pitches.push_back(arg.pitch ? pitch_sample(definition, args[*arg.pitch].name, problem) : cols);
-    if (pitches.back() < cols) refuse_pitch(definition, problem, arg, args[*arg.pitch].name, pitches.back());
+    std::vector<StrideStep>& steps = all.emplace_back();
+    for (const PlannedStride& stride : arg.strides) {
+      steps.push_back({stride.extent, stride_sample(definition, args[stride.scalar].name, problem)});
+    }
+    const auto mistake = arg.strides.empty() ? std::nullopt : short_stride(steps, arg.shape.back());
+    if (mistake) {
+      refuse_stride(definition, problem, arg, args[arg.strides[mistake->index].scalar].name,
+                    steps[mistake->index].stride, *mistake);
+    }
   }
-  return pitches;
+  return all;
 }
 
 }  // namespace tilewright

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "cache/plan/plan.hpp"
+#include "cache/plan/strides.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// What the tuner passes for the scalars of a problem, row pitches among them: the values of [op.sample]. Pure.
+/// What the tuner passes for the scalars of a problem, strides among them: the values of [op.sample]. Pure.
 namespace tilewright {
 
 using SampleValue = std::variant<std::int64_t, double>;
@@ -20,9 +21,10 @@ using SampleValue = std::variant<std::int64_t, double>;
 [[nodiscard]] SampleValue scalar_sample(const OpDefinition& definition, const std::string& name,
                                         const Problem& problem);
 
-/// The row pitch in elements of each of `args`, which are from plan_args: of a dense tensor its last extent, of a
-/// scalar 0. Throws DefinitionError where a pitch is less than a row.
-[[nodiscard]] std::vector<std::int64_t> sample_pitches(const OpDefinition& definition, const Problem& problem,
-                                                       std::span<const PlannedArg> args);
+/// The strides of each of `args`, which are from plan_args; none of a dense tensor and of a scalar. Throws
+/// DefinitionError for a stride with which elements would overlap.
+[[nodiscard]] std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definition,
+                                                                  const Problem& problem,
+                                                                  std::span<const PlannedArg> args);
 
 }  // namespace tilewright

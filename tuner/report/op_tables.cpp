@@ -59,7 +59,11 @@ Table arguments_table(const OpDefinition& definition) {
        [](const Argument& argument) { return Cell(std::string(argument.type ? name(*argument.type) : "dtype")); }},
       {column("shape", "shape"), [](const Argument& argument) { return text_or_nothing(shape_text(argument)); }},
       {column("align", "align"), [](const Argument& argument) { return Cell(argument.align); }},
-      {column("pitch", "pitch"), [](const Argument& argument) { return text_or_nothing(argument.pitch); }},
+      {column("pitch", "pitch"),
+       [](const Argument& argument) {
+         return text_or_nothing(argument.strides.empty() ? argument.pitch
+                                                         : fmt::format("{}", fmt::join(argument.strides, ", ")));
+       }},
       {column("may_be", "may be"),
        [](const Argument& argument) { return text_or_nothing(fmt::format("{}", fmt::join(argument.alias, ", "))); }},
       {column("when", "when"),

@@ -93,28 +93,34 @@ void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem
       values_[i] = scalar_bits(args_[i].type, scalar_sample(definition, args_[i].name, problem));
     }
   }
-  std::vector<std::int64_t> pitches = sample_pitches(definition, problem, args_);
+  std::vector<std::vector<StrideStep>> strides = sample_strides(definition, problem, args_);
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (!places_[i]) continue;
-    pitches[i] = pitches[*places_[i]];
-    if (args_[i].pitch) values_[*args_[i].pitch] = static_cast<std::uint64_t>(pitches[i]);
+    strides[i] = strides[*places_[i]];
+    for (std::size_t s = 0; s < args_[i].strides.size(); ++s) {
+      values_[args_[i].strides[s].scalar] = static_cast<std::uint64_t>(strides[i][s].stride);
+    }
   }
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (args_[i].role == ArgRole::scalar) continue;
     const auto size = static_cast<std::int64_t>(size_of(args_[i].type));
-    RowLayout& layout = tensors_[i].layout;
-    layout.cols = args_[i].shape.empty() ? 1 : args_[i].shape.back();
-    layout.rows = layout.cols == 0 ? 0 : static_cast<std::int64_t>(args_[i].bytes) / size / layout.cols;
-    layout.pitch = std::max<std::int64_t>(pitches[i], 1);
-    const checked::Number elements = checked::multiply(layout.rows, layout.pitch);
-    const checked::Number bytes = elements ? checked::multiply(*elements, size) : elements;
-    if (!bytes) {
-      throw UsageError(
-          fmt::format("cannot make the argument {} of {}: {} rows with a pitch of {} elements are beyond "
-                      "2^63-1 bytes",
-                      args_[i].name, problem.key(), layout.rows, layout.pitch));
+    if (strides[i].empty()) {
+      tensors_[i].layout = TensorLayout(static_cast<std::int64_t>(args_[i].bytes) / size, {});
+    } else {
+      // Beyond the last row, so that offsets of gaps are numbers, too.
+      checked::Number bytes = size;
+      for (const StrideStep& step : strides[i]) {
+        const checked::Number way = checked::multiply(step.extent, step.stride);
+        const checked::Number in_bytes = way ? checked::multiply(*way, size) : way;
+        bytes = bytes && in_bytes ? checked::add(*bytes, *in_bytes) : std::nullopt;
+      }
+      if (!bytes) {
+        throw UsageError(fmt::format("cannot make the argument {} of {}: its elements lie beyond 2^63-1 bytes",
+                                     args_[i].name, problem.key()));
+      }
+      tensors_[i].layout = TensorLayout(args_[i].shape.back(), strides[i]);
     }
-    tensors_[i].bytes = static_cast<std::size_t>(layout.span() * size);
+    tensors_[i].bytes = static_cast<std::size_t>(tensors_[i].layout.span() * size);
   }
 }
 
@@ -148,9 +154,7 @@ void ArgumentSet::fill_input(std::size_t arg) {
   device_.tools().fill_random(tensor.address, args_[arg].type, tensor.layout.span(), fills_[arg]);
   // Between rows that are written lies what comparison knows to be no kernel's.
   if (args_[arg].role == ArgRole::inout || overwritten_[arg]) {
-    const auto size = static_cast<std::int64_t>(size_of(args_[arg].type));
-    device_.tools().poison_gaps(tensor.address, tensor.layout.rows, tensor.layout.cols * size,
-                                tensor.layout.pitch * size);
+    poison_gaps(device_.tools(), tensor.address, tensor.layout, static_cast<std::int64_t>(size_of(args_[arg].type)));
   }
 }
 
@@ -214,7 +218,7 @@ std::string ArgumentSet::input_damage(std::size_t arg) const {
   const utility::Type type = utility_type(args_[arg].type);
   const std::size_t size = size_of(args_[arg].type);
   std::vector<std::byte> piece;
-  const RowLayout& layout = tensors_[arg].layout;
+  const TensorLayout& layout = tensors_[arg].layout;
   for (std::int64_t first = 0; first < layout.span(); first += kPiece) {
     const std::int64_t here = std::min(kPiece, layout.span() - first);
     piece.resize(static_cast<std::size_t>(here) * size);
@@ -255,8 +259,10 @@ std::string ArgumentSet::in_place() const {
   return text;
 }
 
-std::int64_t RowLayout::element(std::int64_t offset) const noexcept {
-  return offset / pitch * cols + std::min(offset % pitch, cols - 1);
+void poison_gaps(TensorTools& tools, Address address, const TensorLayout& layout, std::int64_t size) {
+  layout.visit_gaps([&](std::int64_t offset, std::int64_t rows, std::int64_t row, std::int64_t pitch) {
+    tools.poison_gaps(address + static_cast<Address>(offset * size), rows, row * size, pitch * size);
+  });
 }
 
 std::string element_name(const PlannedArg& arg, std::int64_t index) {

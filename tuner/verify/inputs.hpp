@@ -12,26 +12,11 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/device/device.hpp"
 #include "tuner/device/tensor_tools.hpp"
+#include "tuner/verify/layout.hpp"
 
 /// The arguments of a problem in device memory: random inputs, poisoned outputs, guard zones around both. Verify and
 /// bench use the same ones. An input's element depends on seed, argument and index alone, so that it can be made again.
 namespace tilewright {
-
-/// How the elements of a tensor lie in memory: rows, which are the last extent, each `pitch` elements behind the one
-/// before. Offsets count elements from the address.
-struct RowLayout {
-  std::int64_t rows = 1;
-  std::int64_t cols = 1;
-  std::int64_t pitch = 1;
-
-  [[nodiscard]] std::int64_t elements() const noexcept { return rows * cols; }
-  /// From the first element to behind the last.
-  [[nodiscard]] std::int64_t span() const noexcept { return elements() == 0 ? 0 : (rows - 1) * pitch + cols; }
-  [[nodiscard]] std::int64_t gaps() const noexcept { return span() - elements(); }
-  [[nodiscard]] bool in_gap(std::int64_t offset) const noexcept { return offset % pitch >= cols; }
-  /// The index in row-major order of the element at an offset; in a gap, that of the row's last.
-  [[nodiscard]] std::int64_t element(std::int64_t offset) const noexcept;
-};
 
 /// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the
 /// place of an input has no buffer of its own.
@@ -39,7 +24,7 @@ struct GuardedTensor {
   std::unique_ptr<DeviceBuffer> buffer;
   Address address = 0;
   std::size_t bytes = 0;
-  RowLayout layout;
+  TensorLayout layout;
 };
 
 /// One argument set, in the plan's order. Belongs to the device's thread.
@@ -49,14 +34,14 @@ class ArgumentSet {
   static constexpr std::size_t kGuardBytes = 4096;
 
   /// `misalign_elements` shifts every tensor by that many elements past a 256-byte boundary; `in_place` puts each
-  /// output that may alias an input there, with the same pitch.
+  /// output that may alias an input there, with the same strides.
   struct Options {
     std::uint64_t seed = 1;
     int misalign_elements = 0;
     bool in_place = false;
   };
-  /// Allocates and fills. Throws DeviceError when memory does not suffice, DefinitionError for the sample of a pitch
-  /// that is less than a row.
+  /// Allocates and fills. Throws DeviceError when memory does not suffice, DefinitionError for the sample of a stride
+  /// with which elements overlap.
   ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options);
 
   [[nodiscard]] const std::vector<PlannedArg>& args() const noexcept { return args_; }
@@ -75,7 +60,7 @@ class ArgumentSet {
   /// The bytes of one tensor now, gaps included.
   [[nodiscard]] std::vector<std::byte> read(std::size_t arg) const;
   [[nodiscard]] const GuardedTensor& tensor(std::size_t arg) const { return tensors_.at(arg); }
-  [[nodiscard]] const RowLayout& layout(std::size_t arg) const { return tensors_.at(arg).layout; }
+  [[nodiscard]] const TensorLayout& layout(std::size_t arg) const { return tensors_.at(arg).layout; }
   /// Each output that stands in the place of an input: "y = x"; empty where none does.
   [[nodiscard]] std::string in_place() const;
   /// What an input or inout tensor is filled with.
@@ -105,6 +90,9 @@ class ArgumentSet {
   std::vector<std::uint64_t> sums_;
   std::size_t bytes_ = 0;
 };
+
+/// Sets all bits of what lies between the elements of a tensor at `address`, each of `size` bytes.
+void poison_gaps(TensorTools& tools, Address address, const TensorLayout& layout, std::int64_t size);
 
 /// "y[3][17]": an element by its index in row-major order.
 [[nodiscard]] std::string element_name(const PlannedArg& arg, std::int64_t index);

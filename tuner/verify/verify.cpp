@@ -92,7 +92,7 @@ struct Verifier::Impl {
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       const PlannedArg& arg = set.args()[i];
       if (!is_output(arg)) continue;
-      const RowLayout& layout = set.layout(i);
+      const TensorLayout& layout = set.layout(i);
       const auto bytes = static_cast<std::size_t>(layout.span()) * sizeof(double);
       expected[i] = device.allocate(bytes, "expected " + arg.name);
       device.fill(expected[i]->address(), 0xff, bytes);
@@ -125,14 +125,12 @@ struct Verifier::Impl {
   [[nodiscard]] bool may_leave_out(std::size_t arg) const { return sampled && set.layout(arg).gaps() == 0; }
 
   void poison_gaps(std::size_t arg) {
-    const RowLayout& layout = set.layout(arg);
-    constexpr std::int64_t kSize = sizeof(double);
-    device.tools().poison_gaps(expected[arg]->address(), layout.rows, layout.cols * kSize, layout.pitch * kSize);
+    tilewright::poison_gaps(device.tools(), expected[arg]->address(), set.layout(arg), sizeof(double));
   }
 
   // The reference must have written every element, or some if it samples, and nothing between the rows.
   void require_complete(std::size_t arg, const std::string& who) {
-    const RowLayout& layout = set.layout(arg);
+    const TensorLayout& layout = set.layout(arg);
     const auto poison = [&] {
       return static_cast<std::int64_t>(device.tools().tally_words(expected[arg]->address(), layout.span()).poison);
     };
@@ -156,10 +154,16 @@ struct Verifier::Impl {
     const std::vector<PlannedArg>& args = executable.plan().args;
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (args[i].role == ArgRole::scalar) continue;
-      const Address pitch = args[i].pitch ? set.values()[*args[i].pitch] * size_of(args[i].type) : 0;
-      if (set.values()[i] % args[i].alignment == 0 && pitch % args[i].alignment == 0) continue;
-      throw UsageError(fmt::format("cannot check a config at this {}: {} must be a multiple of {} bytes",
-                                   args[i].pitch ? "address and pitch" : "address", args[i].name, args[i].alignment));
+      bool is_aligned = set.values()[i] % args[i].alignment == 0;
+      for (const PlannedStride& stride : args[i].strides) {
+        is_aligned = is_aligned && set.values()[stride.scalar] * size_of(args[i].type) % args[i].alignment == 0;
+      }
+      if (is_aligned) continue;
+      const char* what = args[i].strides.empty() ? "address"
+                         : args[i].is_pitched    ? "address and pitch"
+                                                 : "address and strides";
+      throw UsageError(fmt::format("cannot check a config at this {}: {} must be a multiple of {} bytes", what,
+                                   args[i].name, args[i].alignment));
     }
   }
 
@@ -195,7 +199,7 @@ struct Verifier::Impl {
   std::string describe(std::size_t index, const utility::Difference& difference) {
     const PlannedArg& arg = set.args()[index];
     const auto first = static_cast<std::int64_t>(difference.first_wrong);
-    const RowLayout& layout = set.layout(index);
+    const TensorLayout& layout = set.layout(index);
     const std::string element = element_name(arg, layout.element(first));
     const utility::u64 off = difference.wrong - difference.stray - difference.unwritten;
     if (layout.in_gap(first)) {

@@ -181,6 +181,40 @@ class Pitch(LaunchTest):
         self.refused("less than a row's 64 elements", self.strided, Array((8, 64), strides=(0, 2)), Array((8, 64)), 1)
 
 
+class Strides(LaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.packed = self.launcher.op("packed")
+
+    @staticmethod
+    def output(strides=None):
+        return Array((2, 3, 5, 8), strides=strides, address=ADDRESS + 8192)
+
+    def strides(self, x, y):
+        self.packed(x, y)
+        launch = DRIVER.launches()[-1]
+        return tuple(launch.param(i) for i in range(2, 8))
+
+    def test_strides_are_read_from_the_tensors(self):
+        self.assertEqual(self.strides(Array((2, 3, 5, 8)), self.output()), (120, 40, 8, 120, 40, 8))
+        self.assertEqual(self.strides(Array((2, 3, 5, 8), strides=(720, 240, 16, 2)), self.output((240, 16, 48, 2))),
+                         (360, 120, 8, 120, 8, 24))
+
+    def test_of_an_extent_of_one_the_stride_is_that_of_a_dense_tensor(self):
+        x = Array((2, 1, 5, 8), strides=(720, 2, 16, 2))
+        self.packed(x, Array((2, 1, 5, 8), address=ADDRESS + 8192))
+        self.assertEqual(self.only_launch().param(3), 40)
+
+    def test_rows_with_gaps_and_other_ranks_are_refused(self):
+        self.refused("elements of the last extent must be neighbours", self.packed,
+                     Array((2, 3, 5, 8), strides=(480, 160, 32, 4)), self.output())
+        self.refused("the op takes 4 extents", self.packed, Array((1, 2, 3, 5, 8)), self.output())
+
+    def test_elements_that_overlap_are_refused(self):
+        self.refused("'x_token', a stride of 'x', is 0", self.packed, Array((2, 3, 5, 8), strides=(240, 0, 16, 2)),
+                     self.output())
+
+
 class Streams(LaunchTest):
     def launched_on(self, **named):
         self.scale(Array((8, 64), stream=named.pop("of_x", None)), Array((8, 64)), 1, **named)

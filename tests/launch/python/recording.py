@@ -12,7 +12,7 @@ import tilewright
 
 SAMPLE_CACHE = os.environ["TILEWRIGHT_TEST_CACHE"]
 ADDRESS = 0x7F0000000000
-_PARAMS, _PARAM_BYTES = 24, 128
+_PARAMS, _PARAM_BYTES = 72, 128
 
 
 class Record(ctypes.Structure):

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define RECORDING_MAX_PARAMS 24
+#define RECORDING_MAX_PARAMS 72
 #define RECORDING_MAX_PARAM_BYTES 128
 
 typedef struct recording_launch_record {

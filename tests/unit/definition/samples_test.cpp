@@ -41,14 +41,18 @@ TEST(Samples, of_scalars_are_numbers_or_formulas_of_the_problem) {
   EXPECT_EQ(scalar_sample(definition, "other", problem), SampleValue(std::int64_t{0}));
 }
 
-TEST(Samples, of_pitches_are_the_last_extent_where_a_tensor_is_dense) {
+TEST(Samples, of_pitches_are_none_where_a_tensor_is_dense) {
   const OpDefinition definition = load("\"cols + rows\"");
   const auto pitches = [&](const char* key) {
     const Problem problem = parse_problem(key, definition.interface);
-    return sample_pitches(definition, problem, plan_args(definition.interface, problem));
+    std::vector<std::int64_t> first;
+    for (const auto& steps : sample_strides(definition, problem, plan_args(definition.interface, problem))) {
+      first.push_back(steps.empty() ? 0 : steps.at(0).stride);
+    }
+    return first;
   };
-  EXPECT_THAT(pitches("mini[act=gelu]{rows=4,cols=65}"), ElementsAre(69, 65, 0, 0));
-  EXPECT_THAT(pitches("mini[act=none]{rows=4,cols=65}"), ElementsAre(65, 65));
+  EXPECT_THAT(pitches("mini[act=gelu]{rows=4,cols=65}"), ElementsAre(69, 0, 0, 0));
+  EXPECT_THAT(pitches("mini[act=none]{rows=4,cols=65}"), ElementsAre(0, 0));
 }
 
 TEST(Samples, of_pitches_that_are_less_than_a_row_are_mistakes_of_the_definition) {

@@ -30,7 +30,9 @@ std::string complaint(const std::function<void(json&)>& damage) {
 TEST(Interface, json_gives_back_an_equal_interface) {
   OpInterface pitched = gemm();
   pitched.args[0].pitch = "alpha";
-  for (const OpInterface& op : {softmax(), gemm(), pitched, OpInterface{}}) {
+  OpInterface strided = gemm();
+  strided.args[0].strides = {"alpha"};
+  for (const OpInterface& op : {softmax(), gemm(), pitched, strided, OpInterface{}}) {
     const OpInterface read = interface_from_json(json::parse(to_json(op).dump()));
     EXPECT_EQ(read, op);
     EXPECT_EQ(read.hash(), op.hash());
@@ -83,6 +85,7 @@ TEST(Interface, hash_covers_every_field) {
       [](OpInterface& op) { op.args[0].shape[0] = formula("m + 1"); },
       [](OpInterface& op) { op.args[0].align = 16; },
       [](OpInterface& op) { op.args[0].pitch = "alpha"; },
+      [](OpInterface& op) { op.args[0].strides = {"alpha"}; },
       [](OpInterface& op) { op.args[4].alias = {"a"}; },
       [](OpInterface& op) { op.args[2].when.reset(); },
       [](OpInterface& op) { op.args[2].when = formula("bias != 'no'"); },

@@ -20,6 +20,10 @@ std::vector<PlannedArg> args_of(const OpInterface& op, const std::string& key) {
   return plan_args(op, parse_problem(key, op));
 }
 
+std::string mistake_of(const OpInterface& op) {
+  return error_of<DefinitionError>([&] { (void)args_of(op, "softmax[pitch=strided]{rows=3,cols=5}"); });
+}
+
 std::vector<std::string> names_of(const std::vector<PlannedArg>& args) {
   std::vector<std::string> names;
   for (const PlannedArg& arg : args) names.push_back(arg.name);
@@ -73,12 +77,40 @@ OpInterface pitched_softmax() {
 
 TEST(PlanArgs, a_tensor_has_a_pitch_where_the_scalar_is_present) {
   const std::vector<PlannedArg> strided = args_of(pitched_softmax(), "softmax[pitch=strided]{rows=3,cols=5}");
-  EXPECT_EQ(strided[0].pitch, std::nullopt);
-  EXPECT_EQ(strided[2].pitch, 1U);
+  EXPECT_TRUE(strided[0].strides.empty());
+  EXPECT_THAT(strided[2].strides, ElementsAre(PlannedStride{1, 3}));
+  EXPECT_TRUE(strided[2].is_pitched);
   EXPECT_EQ(strided[2].bytes, 3U * 5 * 4) << "gaps are no elements";
   const std::vector<PlannedArg> dense = args_of(pitched_softmax(), "softmax{rows=3,cols=5}");
   EXPECT_THAT(names_of(dense), ElementsAre("x", "y"));
-  EXPECT_EQ(dense[1].pitch, std::nullopt);
+  EXPECT_TRUE(dense[1].strides.empty());
+}
+
+TEST(PlanArgs, a_tensor_has_strides_where_the_scalars_are_present) {
+  OpInterface op = pitched_softmax();
+  op.args[2].pitch = {};
+  op.args[2].strides = {"pitch"};
+  const std::vector<PlannedArg> strided = args_of(op, "softmax[pitch=strided]{rows=3,cols=5}");
+  EXPECT_THAT(strided[2].strides, ElementsAre(PlannedStride{1, 3}));
+  EXPECT_FALSE(strided[2].is_pitched);
+  EXPECT_TRUE(args_of(op, "softmax{rows=3,cols=5}")[1].strides.empty());
+
+  // Of a tensor with three extents each of the first two has one.
+  op.args[2].shape.insert(op.args[2].shape.begin(), test::formula("7"));
+  EXPECT_EQ(mistake_of(op),
+            "interface of softmax: the strides of 'y' are 1; a tensor with 3 extents has one for each but "
+            "the last");
+  Argument batch = op.args[1];
+  batch.name = "batch";
+  op.args.push_back(batch);
+  op.args[2].strides = {"batch", "pitch"};
+  EXPECT_THAT(args_of(op, "softmax[pitch=strided]{rows=3,cols=5}")[2].strides,
+              ElementsAre(PlannedStride{3, 7}, PlannedStride{1, 3}));
+  op.args.back().when = test::formula("pitch == 'dense'");
+  EXPECT_EQ(mistake_of(op),
+            "interface of softmax: the strides of 'y' are in part absent; a call has all of them or none");
+  op.args.back().type = DType::i32;
+  EXPECT_EQ(mistake_of(op), "interface of softmax: a stride of 'y' is 'batch', which is no scalar of type i64");
 }
 
 TEST(PlanArgs, a_pitch_that_is_no_i64_scalar_is_a_mistake_of_the_definition) {

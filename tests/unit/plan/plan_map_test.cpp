@@ -47,7 +47,8 @@ TEST(PlanMap, cannot_follow_a_pitch_that_comes_with_the_call) {
   PlannedArg arg;
   arg.name = "x";
   arg.type = DType::bf16;
-  arg.pitch = 2;
+  arg.strides = {{2, 1}};
+  arg.is_pitched = true;
   EXPECT_EQ(refusal_of(arg), "the rows of 'x' have a pitch, which no map can follow");
 }
 

@@ -36,8 +36,8 @@ OpInterface softmax_interface() {
   interface.op = "softmax";
   interface.dims = {"rows", "cols"};
   interface.dtypes = {DType::f32, DType::f16, DType::bf16};
-  Argument x{"x", ArgRole::in, {}, {Formula::parse("rows"), Formula::parse("cols")}, 1, {}, {}, {}};
-  Argument y{"y", ArgRole::out, {}, {Formula::parse("rows"), Formula::parse("cols")}, 1, {"x"}, {}, {}};
+  Argument x{"x", ArgRole::in, {}, {Formula::parse("rows"), Formula::parse("cols")}, 1, {}, {}, {}, {}};
+  Argument y{"y", ArgRole::out, {}, {Formula::parse("rows"), Formula::parse("cols")}, 1, {"x"}, {}, {}, {}};
   interface.args = {x, y};
   return interface;
 }

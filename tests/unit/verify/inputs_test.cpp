@@ -189,7 +189,7 @@ TEST_F(PitchedArguments, in_place_have_the_inputs_pitch_and_poison_between_rows)
   EXPECT_EQ(set.in_place(), "y = x");
   EXPECT_EQ(set.values()[3], set.values()[0]);
   EXPECT_EQ(set.values()[7], 78U);
-  EXPECT_EQ(set.layout(3).pitch, 78);
+  EXPECT_EQ(set.layout(3).steps().at(0).stride, 78);
   device_->fill(set.values()[0], 0, set.tensor(0).bytes);
   set.poison_outputs();
   const auto x = set.read(0);
@@ -219,19 +219,6 @@ TEST_F(PitchedArguments, with_a_pitch_below_a_row_are_refused) {
 TEST_F(PitchedArguments, with_a_pitch_beyond_all_memory_are_refused) {
   definition_.samples["y_pitch"] = {"value", 0, Formula::parse("4611686018427387904")};
   EXPECT_THROW((void)make(), UsageError);
-}
-
-TEST(RowLayout, knows_gaps_from_rows) {
-  const RowLayout layout{3, 5, 8};
-  EXPECT_EQ(layout.span(), 21);
-  EXPECT_FALSE(layout.in_gap(4));
-  EXPECT_TRUE(layout.in_gap(5));
-  EXPECT_FALSE(layout.in_gap(8));
-  EXPECT_EQ(layout.element(4), 4);
-  EXPECT_EQ(layout.element(7), 4);
-  EXPECT_EQ(layout.element(8), 5);
-  EXPECT_EQ(layout.element(20), 14);
-  EXPECT_EQ((RowLayout{0, 5, 8}).span(), 0);
 }
 
 TEST_F(Arguments, too_large_for_memory_is_a_device_error_that_names_the_argument) {

@@ -67,10 +67,24 @@ void read_tensor(Section& section, Argument& arg, const Vocabulary& vocabulary) 
   } else if (pitch != nullptr) {
     arg.pitch = pitch->text;
   }
+  const std::vector<Node>* strides = section.find_texts("strides");
+  if (strides == nullptr) return;
+  const Place place = section.find("strides")->place;
+  if (pitch != nullptr) {
+    arg.pitch.clear();
+    section.mistakes().add(place,
+                           fmt::format("{}: the tensor has a pitch; it is one or the other", section.what("strides")));
+  } else if (!arg.shape.empty() && strides->size() + 1 != arg.shape.size()) {
+    section.mistakes().add(
+        place, fmt::format("{} are {}; a tensor with {} extents has {}: one for each but the last",
+                           section.what("strides"), strides->size(), arg.shape.size(), arg.shape.size() - 1));
+  } else {
+    for (const Node& scalar : *strides) arg.strides.push_back(scalar.text);
+  }
 }
 
 void refuse_on_scalar(Section& section) {
-  for (const char* key : {"shape", "align", "pitch", "alias"}) {
+  for (const char* key : {"shape", "align", "pitch", "strides", "alias"}) {
     if (const Node* node = section.find(key)) {
       section.mistakes().add(node->place, fmt::format("{}: a scalar has none", section.what(key)));
     }
@@ -100,20 +114,24 @@ void check_alias(const Node& text, std::size_t output_index, const ArgumentList&
     mistakes.add(text.place, fmt::format("'{}' may not be '{}': their shapes differ", output.name, text.text));
   } else if (input->pitch.empty() != output.pitch.empty()) {
     mistakes.add(text.place, fmt::format("'{}' may not be '{}': only one of them has a pitch", output.name, text.text));
+  } else if (input->strides.empty() != output.strides.empty()) {
+    mistakes.add(text.place, fmt::format("'{}' may not be '{}': only one of them has strides", output.name, text.text));
   }
 }
 
-void check_pitch(const Node& text, const ArgumentList& list, const std::string& arg, Mistakes& mistakes) {
+/// `what`: "the pitch", "a stride".
+void check_stride(const Node& text, const ArgumentList& list, const std::string& arg, std::string_view what,
+                  Mistakes& mistakes) {
   const Argument* scalar = list.find(text.text);
   if (scalar == nullptr) {
     if (list.complete) {
-      mistakes.add(text.place, fmt::format("the pitch of '{}' is '{}', and there is no such argument{}", arg, text.text,
+      mistakes.add(text.place, fmt::format("{} of '{}' is '{}', and there is no such argument{}", what, arg, text.text,
                                            suggestion(text.text, list.names(true))));
     }
   } else if (!list.sound[static_cast<std::size_t>(scalar - list.args.data())]) {
     return;  // what is wrong with it has been said
   } else if (scalar->role != ArgRole::scalar || scalar->type != DType::i64) {
-    mistakes.add(text.place, fmt::format("the pitch of '{}' is '{}', which is no scalar of type i64", arg, text.text));
+    mistakes.add(text.place, fmt::format("{} of '{}' is '{}', which is no scalar of type i64", what, arg, text.text));
   }
 }
 
@@ -141,7 +159,7 @@ class Reader {
     }
     if (!known_role) {
       // What it needs depends on the role, so nothing more can be said of it.
-      for (const char* key : {"shape", "align", "pitch"}) static_cast<void>(section.find(key));
+      for (const char* key : {"shape", "align", "pitch", "strides"}) static_cast<void>(section.find(key));
     } else if (arg.role == ArgRole::scalar) {
       refuse_on_scalar(section);
     } else {
@@ -154,6 +172,7 @@ class Reader {
     const std::vector<Node>* alias = arg.role == ArgRole::scalar ? nullptr : section.find_texts("alias");
     if (alias != nullptr && known_role) note_alias(*alias, arg);
     if (!arg.pitch.empty()) pitches_.emplace_back(&table.member("pitch")->value, arg.name);
+    if (!arg.strides.empty()) strides_.emplace_back(&table.member("strides")->value.items, arg.name);
     section.finish();
     list_.places.push_back(table.place);
     list_.args.push_back(std::move(arg));
@@ -161,7 +180,24 @@ class Reader {
 
   ArgumentList take() {
     for (const auto& [text, output] : aliases_) check_alias(*text, output, list_, mistakes_);
-    for (const auto& [text, arg] : pitches_) check_pitch(*text, list_, arg, mistakes_);
+    for (const auto& [text, arg] : pitches_) check_stride(*text, list_, arg, "the pitch", mistakes_);
+    for (const auto& [texts, arg] : strides_) {
+      const Formula* when = nullptr;
+      for (std::size_t i = 0; i < texts->size(); ++i) {
+        check_stride((*texts)[i], list_, arg, "a stride", mistakes_);
+        const Argument* scalar = list_.find((*texts)[i].text);
+        if (scalar == nullptr) continue;
+        const Formula* const here = scalar->when ? &*scalar->when : nullptr;
+        const bool is_same =
+            (here == nullptr) == (when == nullptr) && (here == nullptr || here->canonical() == when->canonical());
+        if (i > 0 && !is_same) {
+          mistakes_.add((*texts)[i].place,
+                        fmt::format("the strides of '{}' must have one 'when': a call has all or none", arg));
+          break;
+        }
+        when = here;
+      }
+    }
     return std::move(list_);
   }
 
@@ -196,6 +232,7 @@ class Reader {
   std::vector<std::pair<const Node*, std::size_t>> aliases_;
   /// With the tensor's name.
   std::vector<std::pair<const Node*, std::string>> pitches_;
+  std::vector<std::pair<const std::vector<Node>*, std::string>> strides_;
 };
 
 }  // namespace

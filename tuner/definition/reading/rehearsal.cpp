@@ -210,7 +210,7 @@ void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes) {
         for (const PlannedArg& arg : args) {
           if (arg.role == ArgRole::scalar) static_cast<void>(scalar_sample(definition, arg.name, *problem));
         }
-        static_cast<void>(sample_pitches(definition, *problem, args));
+        static_cast<void>(sample_strides(definition, *problem, args));
       } catch (const DefinitionError& error) {
         mistakes.add(error);
       }

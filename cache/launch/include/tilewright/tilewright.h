@@ -108,7 +108,7 @@ int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
  * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element. A tensor has
  * besides "shape" (its extents as formulas over the dims, slowest first), "align" (bytes that its address must be a multiple
  * of), "alias" (the inputs that it may be) and where its rows may lie apart "pitch", the name of the scalar that says how many
- * elements from one row's start to the next's. The text belongs to the caller: tw_free. From any thread. */
+ * elements from one row's start to the next's, or "strides", the names of those that say so for each extent but the last. The text belongs to the caller: tw_free. From any thread. */
 int tw_op_describe(tw_op* op, char** json);
 
 /* The dims of a call with tensors of these extents, for callers whose tensors know their shapes: shapes[i] points at the
@@ -125,8 +125,8 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
  * address, or a scalar of the type that tw_op_describe gives. The values are copied before the call returns.
  * Asynchronous, as a kernel launch is: what a kernel does wrong is reported by a later call into CUDA.
  *
- * The config is chosen as tw_query tells, except that a config that needs better aligned addresses or pitches than these is
- * passed over. A pitch that is less than a row, and two pitches for one address, are errors. The stream may be capturing a graph.
+ * The config is chosen as tw_query tells, except that a config that needs better aligned addresses or strides than these is
+ * passed over. A pitch that is less than a row, strides that let elements overlap, and different ones for one address are errors. The stream may be capturing a graph.
  *
  * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong dims or
  * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context, when the driver fails,

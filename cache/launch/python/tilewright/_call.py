@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ._library import Extent, UsageError
-from ._tensors import Layout, row_pitch
+from ._tensors import Layout, extent_strides, row_pitch
 
 _CODES = {"f32": "f4x", "f64": "d", "i32": "i4x", "i64": "q", "u32": "I4x", "u64": "Q", "u8": "B7x", "f16": "e6x",
           "bf16": "H6x"}
@@ -26,6 +26,12 @@ class Argument(NamedTuple):
     type: str
     shape: Sequence[str]
     pitch: str | None
+    strides: Sequence[str] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The scalars that say where its rows lie."""
+        return (self.pitch,) if self.pitch is not None else tuple(self.strides)
 
     @property
     def is_scalar(self) -> bool:
@@ -69,9 +75,11 @@ class CallPlan:
     def __init__(self, description: dict[str, Any]):
         self.spec: str = description["spec"]
         self.dims: tuple[str, ...] = tuple(description["dims"])
-        self.args = [Argument(arg["name"], arg["role"], arg["type"], arg.get("shape", ()), arg.get("pitch"))
+        self.args = [Argument(arg["name"], arg["role"], arg["type"], arg.get("shape", ()), arg.get("pitch"),
+                              arg.get("strides", ()))
                      for arg in description["args"]]
-        pitches = [arg.pitch for arg in self.args if arg.pitch is not None]
+        # Each once, in the order in which prepare() has their values.
+        pitches = list(dict.fromkeys(name for arg in self.args for name in arg.places))
         self.passed = [arg for arg in self.args if arg.name not in pitches]
         self.tensors = [arg for arg in self.passed if not arg.is_scalar]
         self.scalars = [arg for arg in self.passed if arg.is_scalar]
@@ -79,7 +87,8 @@ class CallPlan:
         self.pick_scalars = picker([i for i, arg in enumerate(self.passed) if arg.is_scalar])
         self.has_bf16_scalars = any(arg.type == "bf16" for arg in self.scalars)
         # Values lie in this order, whatever the op's.
-        order = self.tensors + self.scalars + [arg for arg in self.args if arg.name in pitches]
+        by_name = {arg.name: arg for arg in self.args}
+        order = self.tensors + self.scalars + [by_name[name] for name in pitches]
         self._places = [order.index(arg) for arg in self.args]
         self.pack_into = struct.Struct(
             "<" + "".join(_CODES[arg.type] if arg.is_scalar else "Q" for arg in order)).pack_into
@@ -98,7 +107,7 @@ class CallPlan:
                 dims: Sequence[int] | None = None) -> Prepared:
         """Checks tensors of these layouts; `dims_of` tells the op's dims from their shapes."""
         devices: dict[int, str] = {}
-        pitches = []
+        pitches: dict[str, int] = {}
         for arg, layout in zip(self.tensors, layouts):
             where = f"{self.spec}: '{arg.name}'"
             if layout.dtype != arg.type:
@@ -112,7 +121,10 @@ class CallPlan:
                 if pitch is None:
                     raise UsageError(f"{where} of shape {layout.shape} has the strides {layout.strides}; its rows must "
                                      "have no gaps inside and lie evenly apart")
-                pitches.append(pitch)
+                self._note(pitches, arg.pitch, pitch, where)
+            elif arg.strides:
+                for name, stride in zip(arg.strides, self._strides(arg, layout, where)):
+                    self._note(pitches, name, stride, where)
             elif layout.strides is not None:
                 raise UsageError(f"{where} of shape {layout.shape} is not contiguous: its strides are {layout.strides}"
                                  + self._advice(layout))
@@ -123,7 +135,23 @@ class CallPlan:
             values = dims_of([layout.shape for layout in layouts])
         else:
             values = (Extent * len(dims))(*dims)
-        return Prepared(values, tuple(pitches), next(iter(devices), None))
+        return Prepared(values, tuple(pitches.values()), next(iter(devices), None))
+
+    @staticmethod
+    def _note(pitches: dict[str, int], name: str, value: int, where: str) -> None:
+        if pitches.setdefault(name, value) != value:
+            raise UsageError(f"{where} has the stride {value} where '{name}' is {pitches[name]} by another tensor")
+
+    @staticmethod
+    def _strides(arg: Argument, layout: Layout, where: str) -> list[int]:
+        strides = extent_strides(layout.shape, layout.strides)
+        if len(layout.shape) != len(arg.strides) + 1:
+            raise UsageError(f"{where} has the shape {layout.shape}; the op takes {len(arg.strides) + 1} extents, since "
+                             "each has a stride")
+        if strides is None:
+            raise UsageError(f"{where} of shape {layout.shape} has the strides {layout.strides}; elements of the last "
+                             "extent must be neighbours")
+        return strides
 
     def _advice(self, layout: Layout) -> str:
         if "pitch=dense" in self.spec and row_pitch(layout.shape, layout.strides) is not None:

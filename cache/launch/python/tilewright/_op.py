@@ -203,7 +203,7 @@ class Op:
                    dims: Sequence[int] | None) -> None:
         """From now on calls with torch's tensors alone go the short way."""
         if self._torch is None:
-            has_pitches = any(arg.pitch is not None for arg in self._plan.tensors)
+            has_pitches = any(arg.places for arg in self._plan.tensors)
             self._layouts_of = torch.strides if has_pitches else torch.is_contiguous
             self._torch = torch
         if dims is None and all(isinstance(tensor, torch.tensor_type) for tensor in given):

@@ -127,3 +127,17 @@ def row_pitch(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int | 
         if outer != extent * inner:
             return None
     return rows[-1][1]
+
+
+def extent_strides(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> list[int] | None:
+    """Elements from one index to the next of each extent but the last; None where the last has gaps. Of an extent of one,
+    which has no next, as if it had no gaps: what a library says there may be anything."""
+    if strides is not None and shape[-1] != 1 and strides[-1] != 1:
+        return None
+    found: list[int] = []
+    inner = shape[-1] if shape else 1
+    for i in range(len(shape) - 2, -1, -1):
+        stride = inner if strides is None or shape[i] == 1 else strides[i]
+        found.append(stride)
+        inner = max(inner, shape[i] * stride)
+    return found[::-1]

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/verify/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tilewright {
+
+TensorLayout::TensorLayout(std::int64_t cols, std::vector<StrideStep> steps)
+    : cols_(cols), steps_(std::move(steps)), elements_(cols) {
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    elements_ *= steps_[i].extent;
+    if (steps_[i].extent > 1) by_stride_.push_back(i);
+  }
+  if (elements_ == 0) {
+    by_stride_.clear();
+    return;
+  }
+  // Inner extents were added first, and stay before outer ones with the same stride.
+  std::ranges::stable_sort(by_stride_, {}, [&](std::size_t i) { return steps_[i].stride; });
+  span_ = cols_;
+  std::int64_t dense = cols_;
+  for (const std::size_t i : by_stride_) {
+    const auto [extent, stride] = steps_[i];
+    if (levels_.empty() && stride == dense) {
+      dense *= extent;
+    } else if (!levels_.empty() && stride == levels_.back().extent * levels_.back().stride) {
+      levels_.back().extent *= extent;
+    } else {
+      levels_.push_back({extent, stride, span_});
+    }
+    span_ += (extent - 1) * stride;
+  }
+  std::ranges::reverse(by_stride_);
+}
+
+TensorLayout::Place TensorLayout::place_of(std::int64_t offset) const noexcept {
+  std::array<std::int64_t, kMostStrides> indices{};
+  for (const std::size_t i : by_stride_) {
+    indices[i] = std::min(offset / steps_[i].stride, steps_[i].extent - 1);
+    offset -= indices[i] * steps_[i].stride;
+  }
+  const std::int64_t within = std::min(offset, cols_ - 1);
+  Place place{0, offset - within};
+  for (std::size_t i = 0; i < steps_.size(); ++i) place.element = place.element * steps_[i].extent + indices[i];
+  place.element = place.element * cols_ + within;
+  return place;
+}
+
+void TensorLayout::visit_gaps(const GapVisitor& gap) const {
+  if (!levels_.empty()) visit_gaps(gap, levels_.size() - 1, 0);
+}
+
+void TensorLayout::visit_gaps(const GapVisitor& gap, std::size_t level, std::int64_t offset) const {
+  const auto [extent, stride, piece] = levels_[level];
+  if (stride > piece) gap(offset, extent, piece, stride);
+  if (level == 0) return;
+  for (std::int64_t i = 0; i < extent; ++i) visit_gaps(gap, level - 1, offset + i * stride);
+}
+
+}  // namespace tilewright
