@@ -8,10 +8,12 @@
 #include "cache/driver/driver_table.hpp"
 #include "cache/plan/plan.hpp"
 
-/// The tensor map of one argument or workspace of a plan, for whatever address a launch brings. It is encoded once,
-/// when the plan is made ready; a new address is put into a copy of that, and the copy is kept for the next launch with
-/// the address. At most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits: a launch that
-/// finds a place being written by another takes no notice of it and makes its own copy. Any number of threads at once.
+/// The tensor map of one argument or workspace of a plan, for whatever address and strides a launch brings. It is
+/// encoded once, when the plan is made ready; a new address is put into a copy of that, and the copy is kept for the
+/// next launch with the address. A map whose strides come with the call is encoded for each new pair of address and
+/// strides, and kept by both. At most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits:
+/// a launch that finds a place being written by another takes no notice of it and makes its own copy. Any number of
+/// threads at once.
 namespace tilewright::cuda {
 
 class TensorMaps {
@@ -24,21 +26,30 @@ class TensorMaps {
   /// plan's map.
   TensorMaps(const Driver& driver, const PlannedMap& map);
 
+  /// Strides of one map.
+  static constexpr std::size_t kMostStrides = 4;
+  /// In bytes; of a map with fewer, or whose strides do not come with the call, the others are 0.
+  using Strides = std::array<std::uint64_t, kMostStrides>;
+
   /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need
-  /// it is the driver's to refuse.
-  [[nodiscard, gnu::hot]] Result get(Address address, TensorMap& out) noexcept;
+  /// it, and strides that they cannot have, are the driver's to refuse.
+  [[nodiscard, gnu::hot]] Result get(Address address, TensorMap& out) noexcept { return get(address, {}, out); }
+  /// The same, with these strides, for a map whose strides come with the call.
+  [[nodiscard, gnu::hot]] Result get(Address address, const Strides& strides, TensorMap& out) noexcept;
 
  private:
   static constexpr std::size_t kWords = sizeof(TensorMap) / sizeof(std::uint64_t);
 
-  /// One map with its address. A reader believes what it read when `version` was even and the same before and after.
+  /// One map with its address and strides. A reader believes what it read when `version` was even and the same before
+  /// and after.
   struct Entry {
     std::atomic<std::uint64_t> version = 0;
     std::atomic<Address> address = 0;
+    std::array<std::atomic<std::uint64_t>, kMostStrides> strides{};
     std::array<std::atomic<std::uint64_t>, kWords> words{};
 
-    [[nodiscard, gnu::hot]] bool read(Address wanted, TensorMap& out) const noexcept;
-    void write(Address of, const TensorMap& map) noexcept;
+    [[nodiscard, gnu::hot]] bool read(Address wanted, const Strides* with, TensorMap& out) const noexcept;
+    void write(Address of, const Strides& with, const TensorMap& map) noexcept;
   };
   /// The maps of addresses that have one hash. Cache lines of its own, so that launches of other maps do not disturb
   /// it.
@@ -47,8 +58,12 @@ class TensorMaps {
     std::atomic<std::uint32_t> next = 0;
   };
 
+  [[nodiscard]] Result encode(Address address, const std::uint64_t* strides, TensorMap& out) const noexcept;
+
   const DriverTable* table_;
   TensorMap encoded_{};
+  PlannedMap map_;
+  bool has_strides_;
   std::array<Set, kSets> sets_;
 };
 

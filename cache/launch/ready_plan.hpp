@@ -26,7 +26,7 @@ struct ReadyPlan {
   cuda::Executable executable;
   /// What it was made of: two plans of one shape in one context with the same origin are the same.
   std::string origin;
-  /// Of each argument with strides, in call order, the elements of a row; and of each of their strides how many rows, or
+  /// Of each argument with strides, in call order, the elements of a row; and of each of their strides how many rows or
   /// sets of rows, lie so far apart.
   std::vector<std::int64_t> row_elements;
   std::vector<std::int64_t> stride_extents;

@@ -38,7 +38,7 @@ struct Argument {
   /// extent) to the next row's. Empty, and where that scalar is absent: rows follow one another without gaps.
   std::string pitch;
   /// Of a tensor without a pitch: the scalar arguments, i64s, that are its strides in elements, one for each extent but
-  /// the last, slowest first; elements of the last extent are neighbours. Empty, and where those scalars are absent: the
+  /// the last, slowest first; elements of the last extent are neighbours. Empty, and where the scalars are absent: the
   /// tensor has no gaps.
   std::vector<std::string> strides{};
   /// The argument exists only where this is true (a formula over attributes and dtype); absent ones are left out of

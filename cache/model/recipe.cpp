@@ -28,6 +28,7 @@ nlohmann::json json_of(const TensorMapRecipe& map) {
                       {"swizzle", map.swizzle.text()}};
   // Left out where they are not used: programs from before they were there read such maps.
   if (map.tf32 != Formula()) json["tf32"] = map.tf32.text();
+  if (!map.stride_scalars.empty()) json["stride_scalars"] = map.stride_scalars;
   if (map.workspace.empty()) {
     json["arg"] = map.arg;
   } else {
@@ -91,6 +92,7 @@ TensorMapRecipe read_map(JsonObject& object) {
                       read_formulas(object, "strides"),
                       read_formula(object, "swizzle"),
                       object.has("tf32") ? read_formula(object, "tf32") : Formula()};
+  if (object.has("stride_scalars")) map.stride_scalars = object.texts("stride_scalars");
   if (!over_workspace) return map;
   map.workspace = object.text("workspace");
   if (const std::string type = object.text("type"); type != kOpDtype) {

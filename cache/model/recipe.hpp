@@ -48,6 +48,9 @@ struct TensorMapRecipe {
   std::string workspace = {};
   /// Of a workspace's elements; nothing: the op's dtype. An argument has a type of its own.
   std::optional<DType> type = std::nullopt;
+  /// In the place of `strides`: the scalar arguments, those of the argument's own strides, that are the strides between
+  /// neighbours of dimensions 1…, in elements.
+  std::vector<std::string> stride_scalars = {};
   friend bool operator==(const TensorMapRecipe&, const TensorMapRecipe&) = default;
 };
 

@@ -211,7 +211,7 @@ class Planner {
     if (!over || *over == PlannedParam::kAbsent) return over;
     auto planned = over_workspace ? plan_map(recipe, *over, plan_.workspaces[*over],
                                              recipe.type.value_or(problem_.spec.dtype), scope_)
-                                  : plan_map(recipe, *over, plan_.args[*over], scope_);
+                                  : plan_map(recipe, *over, plan_.args[*over], scope_, plan_.args);
     if (const auto* const why = std::get_if<std::string>(&planned)) {
       const std::string rule = fmt::format("tensor map {}", name);
       refuse(rule, fmt::format("{}: {}", rule, *why));

@@ -74,6 +74,9 @@ struct PlannedMap {
   std::uint32_t swizzle = 0;
   /// Copies round fp32 to tf32, to the nearest.
   bool tf32 = false;
+  /// Into LaunchPlan::args: the scalars that are the strides, in elements, in each call; `strides` are then those of a
+  /// dense tensor. Empty: `strides` are those of every call.
+  std::vector<std::size_t> stride_scalars{};
 };
 
 /// Memory to be brought for a launch, at a multiple of 256 bytes; with 0 bytes a null pointer will do.
@@ -143,8 +146,8 @@ struct Residency {
 };
 
 /// The arguments of a problem, in call order, with their extents and the alignment every caller must give. An extent
-/// may be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative and when a pitch or stride is no
-/// i64 scalar, and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
+/// may be 0. Throws DefinitionError when a shape formula cannot be evaluated or is negative, when a pitch or stride is
+/// no i64 scalar, and UsageError when the bytes of an argument, or of all together, are beyond 63 bits.
 [[nodiscard]] std::vector<PlannedArg> plan_args(const OpInterface& interface, const Problem& problem);
 
 /// Bytes of all arguments together; `args` must be from plan_args or make_plan.

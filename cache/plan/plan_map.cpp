@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cache/model/formula/arithmetic.hpp"
 
 namespace tilewright {
@@ -17,7 +19,8 @@ constexpr std::int64_t kGrain = static_cast<std::int64_t>(kTensorMapAlignment);
 void check_counts(const TensorMapRecipe& recipe) {
   const std::size_t rank = recipe.dims.size();
   if (rank >= 1 && rank <= kMostDims && recipe.box.size() == rank &&
-      (recipe.strides.empty() || recipe.strides.size() + 1 == rank)) {
+      (recipe.strides.empty() || recipe.strides.size() + 1 == rank) &&
+      (recipe.stride_scalars.empty() || recipe.stride_scalars.size() + 1 == rank)) {
     return;
   }
   const SourcePlace& place = recipe.swizzle.place();
@@ -25,12 +28,14 @@ void check_counts(const TensorMapRecipe& recipe) {
       {{place.file.empty() ? "formula" : place.file, place.line, place.column,
         fmt::format("tensor map '{}' has {} dims, {} box extents and {} strides; it takes 1 to 5 dims, as many box "
                     "extents, and one stride fewer or none",
-                    recipe.name, rank, recipe.box.size(), recipe.strides.size())}});
+                    recipe.name, rank, recipe.box.size(),
+                    std::max(recipe.strides.size(), recipe.stride_scalars.size()))}});
 }
 
 /// Fills in what the recipe says of `map`, whose type is known. Gives in words what the hardware does not take;
-/// empty: it takes it.
-std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, PlannedMap& map) {
+/// empty: it takes it. Strides that come with the call are the driver's to judge, and stand for dense ones here.
+std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, bool strides_come_with_the_call,
+                      PlannedMap& map) {
   check_counts(recipe);
   map.name = recipe.name;
   map.tf32 = recipe.tf32.truth(scope);
@@ -51,6 +56,12 @@ std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, Planned
     if (i + 1 == recipe.dims.size()) break;
     const checked::Number next =
         recipe.strides.empty() ? checked::multiply(stride, extent) : recipe.strides[i].integer(scope);
+    if (strides_come_with_the_call) {
+      const std::int64_t most = kMostStride / kGrain * kGrain;
+      stride = next ? std::min((std::min(*next, most) + kGrain - 1) / kGrain * kGrain, most) : most;
+      map.strides.push_back(static_cast<std::uint64_t>(stride));
+      continue;
+    }
     if (!next || *next < kGrain || *next > kMostStride || *next % kGrain != 0) {
       return fmt::format("stride {} is {} bytes; it must be a multiple of 16 below 2^40", i + 1,
                          next ? fmt::to_string(*next) : "too many");
@@ -95,15 +106,25 @@ checked::Number bytes_of(const PlannedMap& map) {
 }  // namespace
 
 std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index, const PlannedArg& arg,
-                                               const Scope& scope) {
-  // The strides of a map are fixed when a shape is planned, and a pitch comes with each call.
+                                               const Scope& scope, std::span<const PlannedArg> args) {
   if (arg.is_pitched) return fmt::format("the rows of '{}' have a pitch, which no map can follow", arg.name);
-  if (!arg.strides.empty()) return fmt::format("'{}' has strides, which no map can follow", arg.name);
+  const bool comes_with_the_call = !arg.strides.empty();
+  if (comes_with_the_call && recipe.stride_scalars.empty() && recipe.dims.size() > 1) {
+    return fmt::format("'{}' has strides, which this map does not follow", arg.name);
+  }
   PlannedMap map;
   map.over = PlannedMap::Over::arg;
   map.index = index;
   map.type = arg.type;
-  if (std::string why = shape_map(recipe, scope, map); !why.empty()) return why;
+  if (std::string why = shape_map(recipe, scope, comes_with_the_call, map); !why.empty()) return why;
+  for (std::size_t i = 0; comes_with_the_call && i < recipe.stride_scalars.size(); ++i) {
+    const auto is_it = [&](const PlannedStride& each) { return args[each.scalar].name == recipe.stride_scalars[i]; };
+    const auto stride = std::find_if(arg.strides.begin(), arg.strides.end(), is_it);
+    if (stride == arg.strides.end()) {
+      return fmt::format("'{}' is no stride of '{}'", recipe.stride_scalars[i], arg.name);
+    }
+    map.stride_scalars.push_back(stride->scalar);
+  }
   return map;
 }
 
@@ -113,7 +134,7 @@ std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, st
   map.over = PlannedMap::Over::workspace;
   map.index = index;
   map.type = type;
-  if (std::string why = shape_map(recipe, scope, map); !why.empty()) return why;
+  if (std::string why = shape_map(recipe, scope, false, map); !why.empty()) return why;
   const checked::Number bytes = bytes_of(map);
   if (!bytes || static_cast<std::size_t>(*bytes) > workspace.bytes) {
     return fmt::format("its extents take {} bytes, and workspace '{}' has {}",

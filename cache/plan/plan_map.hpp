@@ -13,11 +13,12 @@ namespace tilewright {
 /// What a TMA address must be a multiple of.
 inline constexpr std::size_t kTensorMapAlignment = 16;
 
-/// `index` is that of the mapped argument, or of the workspace, whose elements are of `type`. Gives the map, or in
+/// `index` is that of the mapped argument of `args`, or of the workspace, with elements of `type`. Gives the map, or in
 /// words why the hardware does not take it or what it is over does not hold it. Throws DefinitionError for a formula
 /// that cannot be evaluated, and for counts of formulas that do not fit.
 [[nodiscard]] std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index,
-                                                             const PlannedArg& arg, const Scope& scope);
+                                                             const PlannedArg& arg, const Scope& scope,
+                                                             std::span<const PlannedArg> args = {});
 [[nodiscard]] std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index,
                                                              const PlannedWorkspace& workspace, DType type,
                                                              const Scope& scope);

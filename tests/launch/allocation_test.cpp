@@ -186,6 +186,27 @@ TEST_F(AllocationTest, a_launch_with_strides_allocates_nothing) {
   recording_.set_fast(0);
 }
 
+TEST_F(AllocationTest, a_launch_with_a_tensor_map_allocates_nothing_whatever_the_strides) {
+  const std::string path = (folder_.path() / "mapped.db").string();
+  {
+    SampleCache cache(path);
+    const OpInterface op = packed_interface();
+    cache.add_op(op, packed_mapped(), packed_kernels(), packed_binary());
+    cache.add_winner(op, "packed{b=2,t=3,h=5,d=8}", "mapped{}", {.role = WinnerRole::best});
+  }
+  const Op packed = Launcher(path).op("packed");
+  const auto launch = [&](std::int64_t batch) {
+    packed(nullptr, {2, 3, 5, 8}, fake_address(256), fake_address(1024), batch, 40, 8, 120, 8, 24);
+  };
+  launch(128);
+  recording_.set_fast(1);
+  EXPECT_EQ(counted([&] {
+              for (std::int64_t i = 0; i < 1000; ++i) launch(128 + 128 * i);
+            }),
+            0);
+  recording_.set_fast(0);
+}
+
 TEST_F(AllocationTest, a_launch_with_as_many_arguments_as_there_can_be_allocates_nothing) {
   tw_launcher* launcher = nullptr;
   tw_op* op = nullptr;

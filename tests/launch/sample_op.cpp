@@ -169,14 +169,27 @@ ImplementationRecipe packed_wide() {
   recipe.align = {{"x", f("16")}, {"y", f("16")}};
   return recipe;
 }
+ImplementationRecipe packed_mapped() {
+  ImplementationRecipe recipe = packed_wide();
+  recipe.name = "mapped";
+  recipe.requires_arch = "sm_90";
+  recipe.align = {};
+  recipe.maps = {{"m", "x", {f("d"), f("h"), f("t"), f("b")}, {f("8"), f("1"), f("3"), f("1")}, {}, f("32"), {}}};
+  recipe.maps[0].stride_scalars = {"x_head", "x_token", "x_batch"};
+  recipe.kernels[0].entry = "packed_mapped";
+  recipe.kernels[0].params = params({{map, "m"}, {ptr, "y"}});
+  recipe.kernels[0].block = {f("32")};
+  return recipe;
+}
 ImplementationRecipe packed_plain() { return packed("plain", "256"); }
 
 std::vector<std::byte> packed_binary() {
-  return recorded_binary("wide_symbol 8 8 8 8 8 8 8 8\nplain_symbol 8 8 8 8 8 8 8 8\n");
+  return recorded_binary("wide_symbol 8 8 8 8 8 8 8 8\nplain_symbol 8 8 8 8 8 8 8 8\nmapped_symbol 128 8\n");
 }
 
 std::vector<KernelFacts> packed_kernels() {
-  return {facts("packed_wide", "wide_symbol"), facts("packed_plain", "plain_symbol")};
+  return {facts("packed_wide", "wide_symbol"), facts("packed_plain", "plain_symbol"),
+          facts("packed_mapped", "mapped_symbol")};
 }
 
 OpInterface many_interface() {

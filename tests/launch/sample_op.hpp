@@ -35,6 +35,8 @@ namespace tilewright::testing {
 [[nodiscard]] OpInterface packed_interface();
 [[nodiscard]] ImplementationRecipe packed_wide();
 [[nodiscard]] ImplementationRecipe packed_plain();
+/// (map of x, y): a map that follows the strides of the call. For caches that a test makes.
+[[nodiscard]] ImplementationRecipe packed_mapped();
 [[nodiscard]] std::vector<std::byte> packed_binary();
 [[nodiscard]] std::vector<KernelFacts> packed_kernels();
 

@@ -85,6 +85,41 @@ TEST_F(StridesTest, are_named_by_the_op) {
   EXPECT_THAT(packed_.describe(), HasSubstr(R"("alias":["x"],"strides":["y_batch","y_token","y_head"]})"));
 }
 
+class MappedTest : public StridesTest {
+ protected:
+  MappedTest() {
+    SampleCache cache(path_);
+    const OpInterface op = packed_interface();
+    cache.add_op(op, packed_mapped(), packed_kernels(), packed_binary());
+    cache.add_op(op, packed_plain(), packed_kernels(), packed_binary());
+    cache.add_winner(op, "packed{b=2,t=3,h=5,d=8}", "mapped{}", {.role = WinnerRole::best});
+    cache.add_winner(op, "packed{b=2,t=3,h=5,d=8}", "plain{}", {.role = WinnerRole::base});
+  }
+  const std::string path_ = (folder_.path() / "mapped.db").string();
+};
+
+TEST_F(MappedTest, a_tensor_map_has_the_strides_of_each_call_in_bytes) {
+  const Op mapped = Launcher(path_).op("packed");
+  for (const Three& strides : {Three{120, 40, 8}, Three{360, 120, 8}, Three{120, 8, 24}, Three{120, 40, 8}}) {
+    recording_.reset();
+    mapped(nullptr, {2, 3, 5, 8}, x_, y_, strides[0], strides[1], strides[2], 120, 40, 8);
+    const auto launches = recording_.launches();
+    ASSERT_EQ(launches.size(), 1U);
+    ASSERT_EQ(launches[0].block[0], 32U);
+    const auto map = param<cuda::TensorMap>(launches[0], 0);
+    EXPECT_EQ(map.words[0], reinterpret_cast<std::uint64_t>(x_));
+    EXPECT_EQ(map.words[12], 2U * static_cast<std::uint64_t>(strides[2]));
+    EXPECT_EQ(map.words[13], 2U * static_cast<std::uint64_t>(strides[1]));
+    EXPECT_EQ(map.words[14], 2U * static_cast<std::uint64_t>(strides[0]));
+  }
+}
+
+TEST_F(MappedTest, strides_that_no_map_can_have_get_another_config) {
+  const Op mapped = Launcher(path_).op("packed");
+  mapped(nullptr, {2, 3, 5, 8}, x_, y_, 128, 44, 8, 120, 40, 8);
+  EXPECT_EQ(recording_.launches().at(0).block[0], 256U);
+}
+
 TEST_F(StridesTest, that_no_config_can_take_are_said_to_count) {
   TemporaryFolder folder;
   const std::string path = (folder.path() / "wide.db").string();

@@ -255,12 +255,14 @@ RECORDING_API Result cuTensorMapEncodeTiled(TensorMap* map, int type, unsigned r
                                             const std::uint64_t* dims, const std::uint64_t* strides,
                                             const std::uint32_t* box, const std::uint32_t*, int, int swizzle, int,
                                             int) {
-  const std::lock_guard lock(state().mutex);
-  if (const Result status = state().ordered("cuTensorMapEncodeTiled"); status != success) return status;
+  if (!state().fast.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(state().mutex);
+    if (const Result status = state().ordered("cuTensorMapEncodeTiled"); status != success) return status;
+  }
   if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) return invalid_value;
   if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0 || rank == 0 || rank > 5) return invalid_value;
   for (unsigned i = 0; i + 1 < rank; ++i) {
-    if (strides[i] % 16 != 0) return invalid_value;
+    if (strides[i] % 16 != 0 || strides[i] >= std::uint64_t{1} << 40) return invalid_value;
   }
   // Readable by a test; the driver's own layout is secret.
   std::memset(map, 0, sizeof *map);

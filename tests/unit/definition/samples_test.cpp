@@ -65,5 +65,20 @@ TEST(Samples, of_pitches_that_are_less_than_a_row_are_mistakes_of_the_definition
                           "mini[dtype=f32,act=gelu]{rows=1001,cols=1001}, less than a row's 1001 elements"));
 }
 
+TEST(Samples, of_strides_place_rows_and_a_tensor_map_may_follow_them) {
+  const TempFolder folder;
+  std::string toml = replaced(pitched("\"cols + rows\""), "pitch = \"p\"", "strides = [\"p\"]");
+  toml = replaced(toml, "box = [\"block\", 1]", "strides = [\"scalar:p\"], box = [\"block\", 1]");
+  const OpDefinition definition = load_definition(folder.write_mini(toml, kSource), {kernels_source_dir()});
+  const TensorMapRecipe& map = definition.implementation("mapped").recipe.maps.at(0);
+  EXPECT_THAT(map.stride_scalars, ElementsAre("p"));
+  EXPECT_TRUE(map.strides.empty());
+  const Problem problem = parse_problem("mini[act=gelu]{rows=4,cols=65}", definition.interface);
+  const auto strides = sample_strides(definition, problem, plan_args(definition.interface, problem));
+  ASSERT_EQ(strides.at(0).size(), 1U);
+  EXPECT_EQ(strides[0][0].stride, 69);
+  EXPECT_EQ(strides[0][0].extent, 4);
+}
+
 }  // namespace
 }  // namespace tilewright::test

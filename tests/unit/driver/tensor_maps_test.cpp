@@ -79,6 +79,64 @@ TEST_F(TensorMapsTest, encode_once_and_put_in_a_new_address_once) {
   EXPECT_EQ(replaced(), 2U);
 }
 
+/// A map of three dims and its strides, which come with the call.
+PlannedMap strided() {
+  PlannedMap map = matrix();
+  map.dims = {64, 8, 100};
+  map.strides = {128, 1024};
+  map.box = {32, 1, 32};
+  map.swizzle = 64;
+  map.stride_scalars = {1, 2};
+  return map;
+}
+
+TEST_F(TensorMapsTest, are_kept_by_address_and_strides_where_these_come_with_the_call) {
+  TensorMaps maps(driver_, strided());
+  EXPECT_EQ(encoded(), 1U);
+  const auto expect_right = [&](Address address, const TensorMaps::Strides& strides) {
+    TensorMap map{};
+    ASSERT_EQ(maps.get(address, strides, map), kSuccess);
+    EXPECT_EQ(map.words[0], address);
+    EXPECT_EQ(map.words[12], strides[0]);
+    EXPECT_EQ(map.words[13], strides[1]);
+    EXPECT_EQ(map.words[1], (std::uint64_t{6} << 32 | 2U << 8 | 3U)) << "fp16, 64-byte swizzle, rank 3";
+  };
+  for (int turn = 0; turn < 5; ++turn) {
+    expect_right(kFirst, {128, 1024});
+    expect_right(kFirst, {12800, 128});
+    expect_right(kFirst, {128, 2048});
+    expect_right(kFirst + 256, {128, 1024});
+  }
+  EXPECT_EQ(encoded(), 1U + 4U) << "each once";
+  EXPECT_EQ(replaced(), 0U);
+}
+
+TEST_F(TensorMapsTest, with_strides_are_bounded_and_use_most_of_the_room) {
+  TensorMaps maps(driver_, strided());
+  TensorMap map{};
+  for (int turn = 0; turn < 2; ++turn) {
+    if (turn == 1) recording_.reset();
+    for (std::uint64_t i = 1; i <= TensorMaps::kMost / 2; ++i) {
+      ASSERT_EQ(maps.get(kFirst, {128, 1024 * i}, map), kSuccess);
+      EXPECT_EQ(map.words[13], 1024 * i);
+    }
+  }
+  EXPECT_LE(encoded(), TensorMaps::kMost / 4);
+  for (std::uint64_t i = 1; i <= 10'000; ++i) {
+    ASSERT_EQ(maps.get(kFirst, {128, 16 * i}, map), kSuccess);
+    ASSERT_EQ(map.words[13], 16 * i);
+  }
+}
+
+TEST_F(TensorMapsTest, with_strides_that_the_driver_does_not_take_fail_and_are_not_kept) {
+  TensorMaps maps(driver_, strided());
+  TensorMap map{};
+  EXPECT_NE(maps.get(kFirst, {120, 1024}, map), kSuccess) << "no multiple of 16";
+  EXPECT_NE(maps.get(kFirst, {120, 1024}, map), kSuccess);
+  EXPECT_NE(maps.get(kFirst, {128, std::uint64_t{1} << 41}, map), kSuccess);
+  EXPECT_EQ(maps.get(kFirst, {128, 1024}, map), kSuccess);
+}
+
 TEST_F(TensorMapsTest, of_a_few_addresses_in_turn_are_all_kept) {
   TensorMaps maps(driver_, matrix());
   TensorMap map{};

@@ -30,6 +30,7 @@ std::string complaint(const std::function<void(json&)>& damage) {
 TEST(Recipe, json_gives_back_an_equal_recipe) {
   ImplementationRecipe full = gemm_tma();
   full.maps[0].strides = formulas({"k * 2"});
+  full.maps[0].stride_scalars = {"a_row"};
   full.workspaces.push_back({"flags", formula("4"), WorkspaceRecipe::Zero::once});
   full.workspaces.push_back({"scratch", formula("8"), WorkspaceRecipe::Zero::never});
   full.kernels[0].nonportable_cluster = true;

@@ -52,6 +52,55 @@ TEST(PlanMap, cannot_follow_a_pitch_that_comes_with_the_call) {
   EXPECT_EQ(refusal_of(arg), "the rows of 'x' have a pitch, which no map can follow");
 }
 
+/// x of {b, t, h, d} at the strides that are scalars 1 to 3.
+std::vector<PlannedArg> strided_args() {
+  std::vector<PlannedArg> args(4);
+  args[0].name = "x";
+  args[0].type = DType::bf16;
+  args[0].shape = {2, 3, 5, 64};
+  for (std::size_t i = 1; i <= 3; ++i) {
+    args[i].name = std::vector<std::string>{"batch", "token", "head"}[i - 1];
+    args[i].role = ArgRole::scalar;
+    args[i].type = DType::i64;
+    args[0].strides.push_back({i, args[0].shape[i - 1]});
+  }
+  return args;
+}
+
+TEST(PlanMap, follows_strides_that_come_with_the_call_where_it_names_them) {
+  const std::vector<PlannedArg> args = strided_args();
+  TensorMapRecipe map = recipe({"64", "5", "3", "2"}, {"64", "1", "3", "1"}, {}, "128");
+  EXPECT_EQ(std::get<std::string>(plan_map(map, 0, args[0], NoNames(), args)),
+            "'x' has strides, which this map does not follow");
+  map.stride_scalars = {"head", "token", "batch"};
+  const auto planned = std::get<PlannedMap>(plan_map(map, 0, args[0], NoNames(), args));
+  EXPECT_THAT(planned.stride_scalars, ElementsAre(3, 2, 1));
+  EXPECT_THAT(planned.strides, ElementsAre(128, 640, 1920)) << "those of a dense tensor, until the call comes";
+  map.stride_scalars = {"head", "token", "other"};
+  EXPECT_EQ(std::get<std::string>(plan_map(map, 0, args[0], NoNames(), args)), "'other' is no stride of 'x'");
+}
+
+TEST(PlanMap, of_a_dense_call_has_dense_strides_though_it_names_scalars) {
+  std::vector<PlannedArg> args = strided_args();
+  args.resize(1);
+  args[0].strides.clear();
+  TensorMapRecipe map = recipe({"64", "5", "3", "2"}, {"64", "1", "3", "1"});
+  map.stride_scalars = {"head", "token", "batch"};
+  const auto planned = std::get<PlannedMap>(plan_map(map, 0, args[0], NoNames(), args));
+  EXPECT_THAT(planned.stride_scalars, IsEmpty());
+  EXPECT_THAT(planned.strides, ElementsAre(128, 640, 1920));
+}
+
+TEST(PlanMap, of_extents_whose_dense_strides_no_map_has_is_taken_where_the_call_brings_others) {
+  const std::vector<PlannedArg> args = strided_args();
+  TensorMapRecipe map = recipe({"4", "5", "3", "2"}, {"16", "1", "3", "1"});
+  map.stride_scalars = {"head", "token", "batch"};
+  EXPECT_TRUE(std::holds_alternative<PlannedMap>(plan_map(map, 0, args[0], NoNames(), args)));
+  map.stride_scalars = {"head", "token"};
+  EXPECT_THAT(error_of<DefinitionError>([&] { (void)plan_map(map, 0, args[0], NoNames(), args); }),
+              HasSubstr("has 4 dims, 4 box extents and 2 strides"));
+}
+
 TEST(PlanMap, dense_strides_are_products_of_the_extents) {
   const PlannedMap map = planned(recipe({"64", "10", "3"}, {"32", "4", "1"}, {}, "64"));
   EXPECT_EQ(map.name, "map");

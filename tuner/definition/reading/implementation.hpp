@@ -48,6 +48,8 @@ class KernelReader {
   void read_param(const Node& text, KernelRecipe& kernel);
   void read_launch(Section& section, KernelRecipe& kernel);
   void read_map(const Member& member, ImplementationRecipe& recipe);
+  /// A map's strides that come with the call.
+  void read_stride_scalars(const Node& list, const Section& section, TensorMapRecipe& map);
   /// What a map lies over: an argument, or a workspace with a type.
   void read_target(Section& section, TensorMapRecipe& map);
   void read_workspace(const Member& member, ImplementationRecipe& recipe);

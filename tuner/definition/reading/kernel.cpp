@@ -8,6 +8,9 @@
 namespace tilewright::reading {
 namespace {
 
+/// What begins the name of a scalar of the call.
+constexpr std::string_view kScalar = "scalar:";
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -170,6 +173,42 @@ void KernelReader::read_target(Section& section, TensorMapRecipe& map) {
   }
 }
 
+void KernelReader::read_stride_scalars(const Node& list, const Section& section, TensorMapRecipe& map) {
+  const std::string what = section.what("strides");
+  if (map.dims.size() > 0 && list.items.size() + 1 != map.dims.size()) {
+    mistakes_.add(list.place, fmt::format("{} are {}, and the map has {} dims: one fewer", what, list.items.size(),
+                                          map.dims.size()));
+    return;
+  }
+  const Argument* arg = op_.args.find(map.arg);
+  for (const Node& item : list.items) {
+    if (!expect(item, Node::Kind::text, fmt::format("each of {}", what), mistakes_)) return;
+    if (!item.text.starts_with(kScalar)) {
+      mistakes_.add(item.place,
+                    fmt::format("{}: '{}' among scalars of the call; write \"scalar:ARG\"", what, item.text));
+      return;
+    }
+    map.stride_scalars.push_back(item.text.substr(kScalar.size()));
+    if (arg == nullptr || contains(arg->strides, map.stride_scalars.back())) continue;
+    mistakes_.add(item.place, fmt::format("{}: '{}' is no stride of '{}'{}", what, map.stride_scalars.back(), map.arg,
+                                          suggestion(map.stride_scalars.back(), arg->strides)));
+    return;
+  }
+  if (map.arg.empty()) {
+    mistakes_.add(list.place, fmt::format("{}: a workspace has no strides of the call", what));
+    return;
+  }
+  // Where they are absent the map is of a dense tensor, whose strides grow from the last extent to the first.
+  const Argument* first = map.stride_scalars.empty() ? nullptr : op_.args.find(map.stride_scalars.front());
+  if (arg == nullptr || first == nullptr || !first->when) return;
+  if (!std::ranges::equal(arg->strides.rbegin(), arg->strides.rend(), map.stride_scalars.begin(),
+                          map.stride_scalars.end())) {
+    mistakes_.add(list.place, fmt::format("{}: where the strides of '{}' may be absent, they stand here all, the last "
+                                          "first",
+                                          what, map.arg));
+  }
+}
+
 void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) {
   const std::string title = fmt::format("tensor map '{}'", member.key);
   if (!expect(member.value, Node::Kind::table, title, mistakes_) || !is_new(member, "tensor map", maps_)) return;
@@ -188,7 +227,13 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
   const std::size_t rank = map.dims.size();
   const bool is_known = rank > 0;
   map.box = list(section.need("box"), "box", is_known ? rank : 1, is_known ? rank : kMostDims);
-  map.strides = list(section.find("strides"), "strides", is_known ? rank - 1 : 0, is_known ? rank - 1 : kMostDims);
+  const Node* strides = section.find("strides", Node::Kind::list);
+  if (strides != nullptr && !strides->items.empty() && strides->items.front().kind == Node::Kind::text &&
+      strides->items.front().text.starts_with(kScalar)) {
+    read_stride_scalars(*strides, section, map);
+  } else {
+    map.strides = list(strides, "strides", is_known ? rank - 1 : 0, is_known ? rank - 1 : kMostDims);
+  }
   if (const Node* node = section.find("swizzle")) {
     auto swizzle = read_formula(*node, section.what("swizzle"), Stage::config, vocabulary_, mistakes_);
     if (swizzle) map.swizzle = *std::move(swizzle);

@@ -25,9 +25,9 @@ namespace tilewright::reading {
 void rehearse_domain(const OpDefinition& definition, Mistakes& mistakes);
 
 /// Reads the base config and checks that it can be the op's fallback: of the space, nothing specialised, and legal for
-/// dims of 1, odd ones and huge ones (inside the op's domain), every dtype and attribute, on the least GPU that is supported, with addresses
-/// aligned as callers must give them. `is_plannable` tells whether an implementation was read without mistakes; where
-/// one was not, it may be the base's.
+/// dims of 1, odd ones and huge ones (inside the op's domain), every dtype and attribute, on the least GPU that is
+/// supported, with addresses aligned as callers must give them. `is_plannable` tells whether an implementation was
+/// read without mistakes; where one was not, it may be the base's.
 [[nodiscard]] Config read_base(const Node& text, const OpDefinition& definition, const std::vector<bool>& is_plannable,
                                Mistakes& mistakes);
 
