@@ -30,8 +30,12 @@ std::string OpDefinition::unit_of(const Problem& problem) const {
   return fmt::format("tensor_{}", problem.spec.dtype == DType::f32 ? "tf32" : name(problem.spec.dtype));
 }
 
-Tolerance OpDefinition::tolerance_of(const Problem& problem, DType output) const {
+Tolerance OpDefinition::tolerance_of(const Problem& problem, DType output, const std::string& argument) const {
   const ProblemScope scope(problem);
+  for (const ToleranceTable& table : tolerance) {
+    const auto found = table.by_argument.find(argument);
+    if (found != table.by_argument.end() && (!table.when || table.when->truth(scope))) return found->second;
+  }
   for (const DType type : {output, problem.spec.dtype}) {
     for (const ToleranceTable& table : tolerance) {
       const auto found = table.by_type.find(type);

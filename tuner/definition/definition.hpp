@@ -37,10 +37,12 @@ struct Implementation {
   std::string hash;
 };
 
-/// [atol, rtol] that every element must meet.
+/// [atol, rtol] that every element must meet, or [atol, rtol, norm].
 struct Tolerance {
   double absolute = 0;
   double relative = 0;
+  /// The greatest norm-wise error; nothing: what follows from the type.
+  std::optional<double> norm{};
 };
 
 /// One table of an op's tolerances.
@@ -48,6 +50,8 @@ struct ToleranceTable {
   /// Sees attributes and `dtype`; nothing: it always counts.
   std::optional<Formula> when;
   std::map<DType, Tolerance> by_type;
+  /// Of outputs that have one of their own, by name, whatever the dtype.
+  std::map<std::string, Tolerance> by_argument{};
 };
 
 /// The plain kernel that says what is right. Its parameters are all arguments of the op in their order (absent ones are
@@ -100,9 +104,9 @@ struct OpDefinition {
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
   /// The unit of a device whose rate bounds the operations, as in ComputeRate: kFp32, or tensor cores with the dtype.
   [[nodiscard]] std::string unit_of(const Problem& problem) const;
-  /// Of an output of type `output`: from the first table that counts for the problem and has this type, else from the
-  /// first that has the op's dtype; exact equality where no table has either.
-  [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output) const;
+  /// Of an output of type `output`: from the first table that counts for the problem and has the argument of that name,
+  /// else this type, else the op's dtype; exact equality where no table has any.
+  [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output, const std::string& argument = {}) const;
 };
 
 /// The hashes of its implementations and nothing else: what tells whether something was measured with the sources of

@@ -28,6 +28,9 @@ double overflow_of(DType type) {
   }
 }
 
+// What lies between the elements of a sampled output's expected values: a NaN, and another one than what is left out.
+constexpr utility::u64 kGap = 0x7ff8000000000a9aULL;
+
 bool is_output(const PlannedArg& arg) { return arg.role == ArgRole::out || arg.role == ArgRole::inout; }
 
 // The reference as an implementation: all arguments of the op in its order, then all dims.
@@ -51,6 +54,7 @@ ImplementationRecipe reference_recipe(const OpDefinition& definition) {
 }  // namespace
 
 double norm_limit(DType type, const Tolerance& tolerance) noexcept {
+  if (tolerance.norm) return *tolerance.norm;
   const double rounding = unit_roundoff(type);
   if (rounding <= 0) return kInfinity;
   const bool is_accumulator = type == DType::f32 || type == DType::f64;
@@ -79,7 +83,7 @@ struct Verifier::Impl {
         computed(set.args().size()),
         sampled(definition.reference.sampled) {
     for (const PlannedArg& arg : set.args()) {
-      tolerances.push_back(definition.tolerance_of(problem, arg.type));
+      tolerances.push_back(definition.tolerance_of(problem, arg.type, arg.name));
     }
     run_reference(definition, problem, reference);
   }
@@ -99,6 +103,10 @@ struct Verifier::Impl {
       if (arg.role == ArgRole::inout) {
         device.tools().widen(expected[i]->address(), set.values()[i], arg.type, layout.span());
         poison_gaps(i);
+      }
+      if (has_marked_gaps(i)) {
+        const std::vector<utility::u64> words = marked_gaps(layout);
+        device.upload(expected[i]->address(), std::as_bytes(std::span(words)));
       }
       args.values[i] = expected[i]->address();
     }
@@ -121,8 +129,37 @@ struct Verifier::Impl {
     return now;
   }
 
-  // Between rows lies poison, which must not be taken for elements that were left out: definitions keep the two apart.
-  [[nodiscard]] bool may_leave_out(std::size_t arg) const { return sampled && set.layout(arg).gaps() == 0; }
+  // What is left out is poison: in these gaps lies something else, so that they are not taken for it.
+  [[nodiscard]] bool has_marked_gaps(std::size_t arg) const { return sampled && set.layout(arg).gaps() > 0; }
+
+  [[nodiscard]] static std::vector<utility::u64> marked_gaps(const TensorLayout& layout) {
+    std::vector<utility::u64> words(static_cast<std::size_t>(layout.span()), utility::kPoison);
+    layout.visit_gaps([&](std::int64_t offset, std::int64_t rows, std::int64_t row, std::int64_t pitch) {
+      for (std::int64_t r = 0; r + 1 < rows; ++r, offset += pitch) {
+        const auto begin = words.begin() + offset;
+        std::fill(begin + row, begin + pitch, kGap);
+      }
+    });
+    return words;
+  }
+
+  // The reference must have written some elements, and nothing between them.
+  void require_samples(std::size_t arg, const std::string& who) {
+    const TensorLayout& layout = set.layout(arg);
+    const std::vector<utility::u64> before = marked_gaps(layout);
+    std::vector<utility::u64> after(before.size());
+    device.download(std::as_writable_bytes(std::span(after)), expected[arg]->address());
+    computed[arg] = layout.elements();
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      if (before[i] == kGap && after[i] != kGap) {
+        throw Error(fmt::format("{} is wrong: it wrote between the rows of {}", who, set.args()[arg].name));
+      }
+      if (before[i] != kGap && after[i] == utility::kPoison) --computed[arg];
+    }
+    if (computed[arg] > 0) return;
+    throw Error(fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, layout.elements(),
+                            layout.elements(), set.args()[arg].name));
+  }
 
   void poison_gaps(std::size_t arg) {
     tilewright::poison_gaps(device.tools(), expected[arg]->address(), set.layout(arg), sizeof(double));
@@ -131,12 +168,13 @@ struct Verifier::Impl {
   // The reference must have written every element, or some if it samples, and nothing between the rows.
   void require_complete(std::size_t arg, const std::string& who) {
     const TensorLayout& layout = set.layout(arg);
+    if (has_marked_gaps(arg)) return require_samples(arg, who);
     const auto poison = [&] {
       return static_cast<std::int64_t>(device.tools().tally_words(expected[arg]->address(), layout.span()).poison);
     };
     const std::int64_t before = poison();
     computed[arg] = layout.elements();
-    if (may_leave_out(arg) && before < layout.elements()) {
+    if (sampled && before < layout.elements()) {
       computed[arg] -= before;
       return;
     }
@@ -173,7 +211,7 @@ struct Verifier::Impl {
     const Tolerance& tolerance = tolerances[index];
     const utility::Difference difference =
         device.tools().compare(set.values()[index], arg.type, expected[index]->address(), set.layout(index).span(),
-                               {tolerance.absolute, tolerance.relative, overflow_of(arg.type), may_leave_out(index)});
+                               {tolerance.absolute, tolerance.relative, overflow_of(arg.type), sampled});
     const double norm =
         difference.reference_squares > 0 ? std::sqrt(difference.error_squares / difference.reference_squares) : 0.0;
     const double limit = norm_limit(arg.type, tolerance);
@@ -203,8 +241,9 @@ struct Verifier::Impl {
     const std::string element = element_name(arg, layout.element(first));
     const utility::u64 off = difference.wrong - difference.stray - difference.unwritten;
     if (layout.in_gap(first)) {
-      return fmt::format("it wrote between the rows of {}: {} elements, the first behind {}", arg.name,
-                         difference.stray, element);
+      const utility::u64 written = has_marked_gaps(index) ? off : difference.stray;
+      return fmt::format("it wrote between the rows of {}: {} elements, the first behind {}", arg.name, written,
+                         element);
     }
     std::uint64_t stored = 0;
     double reference = 0;

@@ -37,7 +37,8 @@ struct Verdict {
   bool damaged = false;
 };
 
-/// The greatest norm-wise error that an output of this type may have: twice its unit roundoff. Where the type is no
+/// The greatest norm-wise error that an output of this type may have: the tolerance's own, else twice the type's unit
+/// roundoff. Where the type is no
 /// narrower than what kernels accumulate in (f32, f64), the sums' own rounding is larger than the output's, and the
 /// op's relative tolerance bounds it. Infinite for integers, which the element-wise check judges alone.
 [[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;

@@ -19,18 +19,31 @@ std::optional<Formula> maybe_formula_from(const Message& message) {
 }
 
 Message to_message(const ToleranceTable& table) {
+  const auto numbers = [](const Tolerance& tolerance) {
+    Message all = Message::array({tolerance.absolute, tolerance.relative});
+    if (tolerance.norm) all.push_back(*tolerance.norm);
+    return all;
+  };
   Message types = Message::object();
-  for (const auto& [type, tolerance] : table.by_type) {
-    types[std::string(name(type))] = Message::array({tolerance.absolute, tolerance.relative});
-  }
-  return {{"when", to_message(table.when)}, {"types", std::move(types)}};
+  for (const auto& [type, tolerance] : table.by_type) types[std::string(name(type))] = numbers(tolerance);
+  Message arguments = Message::object();
+  for (const auto& [argument, tolerance] : table.by_argument) arguments[argument] = numbers(tolerance);
+  return {{"when", to_message(table.when)}, {"types", std::move(types)}, {"arguments", std::move(arguments)}};
 }
 
 ToleranceTable tolerance_from(const Message& message) {
   ToleranceTable table;
   table.when = maybe_formula_from(message.at("when"));
-  for (const auto& [type, tolerance] : message.at("types").items()) {
-    table.by_type[dtype_from(type).value()] = {tolerance.at(0), tolerance.at(1)};
+  const auto tolerance_of = [](const Message& numbers) {
+    Tolerance tolerance{numbers.at(0), numbers.at(1)};
+    if (numbers.size() > 2) tolerance.norm = numbers.at(2).get<double>();
+    return tolerance;
+  };
+  for (const auto& [type, numbers] : message.at("types").items()) {
+    table.by_type[dtype_from(type).value()] = tolerance_of(numbers);
+  }
+  for (const auto& [argument, numbers] : message.at("arguments").items()) {
+    table.by_argument[argument] = tolerance_of(numbers);
   }
   return table;
 }

@@ -43,6 +43,30 @@ TEST_F(ToleranceTables, of_an_output_of_another_type_are_its_own_or_else_the_ops
   EXPECT_EQ(relative(mini, "mini[dtype=bf16]", DType::f16), 1e-2);
 }
 
+TEST_F(ToleranceTables, of_an_argument_come_before_those_of_its_type_and_may_have_a_norm) {
+  const OpDefinition mini = load(
+      "[ { when = \"act == 'gelu'\", y = [1e-3, 0.25, 0.125] }, { y = [0, 0.5], f32 = [1e-6, 1e-5], bf16 = [1e-4, "
+      "1e-2, "
+      "0.75] } ]");
+  const Problem none = parse_problem("mini[dtype=bf16]{rows=1,cols=1}", mini.interface);
+  const Problem gelu = parse_problem("mini[dtype=bf16,act=gelu]{rows=1,cols=1}", mini.interface);
+  EXPECT_EQ(mini.tolerance_of(gelu, DType::bf16, "y").relative, 0.25);
+  EXPECT_EQ(mini.tolerance_of(gelu, DType::bf16, "y").norm, 0.125);
+  EXPECT_EQ(mini.tolerance_of(none, DType::bf16, "y").relative, 0.5);
+  EXPECT_EQ(mini.tolerance_of(none, DType::bf16, "y").norm, std::nullopt);
+  EXPECT_EQ(mini.tolerance_of(none, DType::bf16, "z").norm, 0.75);
+}
+
+TEST_F(ToleranceTables, are_of_outputs_alone) {
+  EXPECT_THAT(mistakes_of(write("{ f32 = [0, 0], bf16 = [0, 0], x = [0, 0] }")),
+              ElementsAre(HasSubstr("unknown key 'x' in 'tolerance' in [op]")));
+  EXPECT_THAT(
+      mistakes_of(write("{ f32 = [0, 0], bf16 = [0, 0], y = [0] }")),
+      ElementsAre(HasSubstr("'y' in 'tolerance' in [op] must be [absolute, relative] or [absolute, relative, norm]")));
+  EXPECT_THAT(mistakes_of(write("{ f32 = [0, 0], bf16 = [0, 0], y = [0, 0, -1] }")),
+              ElementsAre(HasSubstr("must hold numbers that are 0 or more")));
+}
+
 TEST_F(ToleranceTables, must_cover_every_dtype_whatever_the_attributes_are) {
   EXPECT_THAT(mistakes_of(write("[ { when = \"act == 'gelu'\", f32 = [0, 0] }, { bf16 = [0, 0] } ]")),
               ElementsAre(HasSubstr("16:13: 'tolerance' in [op] has nothing for 'f32' where act is 'none'")));
@@ -83,8 +107,6 @@ TEST(SampledReference, is_for_outputs_of_which_a_left_out_element_can_be_told) {
       mistakes_of(load(replaced(sampled, "role = \"out\", type = \"dtype\"", "role = \"out\", type = \"i32\""))),
       testing::Contains(HasSubstr("15:71: the reference of an op cannot be sampled where an output holds whole "
                                   "numbers, as 'y' does")));
-  EXPECT_THAT(mistakes_of(load(replaced(sampled, "alias = [\"x\"]", "pitch = \"pitch\""))),
-              testing::Contains(HasSubstr("an output may have gaps between its rows, as 'y' does")));
   EXPECT_THAT(mistakes_of(load(replaced(replaced(sampled, ", alias = [\"x\"]", ""), "\"out\"", "\"inout\""))),
               ElementsAre(HasSubstr("an output starts from an input's values, as 'y' does")));
 }

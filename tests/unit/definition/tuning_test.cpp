@@ -25,7 +25,7 @@ const Spoiled kSpoiled[] = {
     {"tolerance_of_another_dtype", "bf16 = [1e-4, 1e-2] }", "bf16 = [1e-4, 1e-2], f16 = [0, 0] }", "f16 = [0",
      "unknown key 'f16' in 'tolerance' in [op]; did you mean 'bf16'?"},
     {"tolerance_with_one_number", "bf16 = [1e-4, 1e-2]", "bf16 = [1e-4]", "[1e-4]",
-     "'bf16' in 'tolerance' in [op] must be [absolute, relative]"},
+     "'bf16' in 'tolerance' in [op] must be [absolute, relative] or [absolute, relative, norm]"},
     {"tolerance_negative", "bf16 = [1e-4, 1e-2]", "bf16 = [-1e-4, 1e-2]", "[-1e-4",
      "'bf16' in 'tolerance' in [op] must hold numbers that are 0 or more"},
     {"reference_sampled_with_a_text", "\"mini_reference\" }", "\"mini_reference\", sampled = \"yes\" }", "\"yes\"",

@@ -49,6 +49,36 @@ TEST_F(StridedSweep, judges_elements_wherever_they_lie_and_what_lies_between_the
   }
 }
 
+TEST_F(StridedSweep, judges_what_a_sampled_reference_has_and_all_that_lies_between) {
+  OpDefinition definition = *request.definition;
+  definition.reference.entry = "reorder_sampled";
+  definition.reference.sampled = true;
+  request.definition = &definition;
+  const auto trials = by_fault("reorder[dtype=bf16]");
+  EXPECT_EQ(trials.at(0).status, TrialStatus::ok) << trials.at(0).reason;
+  EXPECT_EQ(trials.at(1).reason, "it wrote between the rows of y: 29 elements, the first behind y[0][0][0][7]");
+  EXPECT_EQ(trials.at(2).reason, "it wrote between the rows of y: 1 elements, the first behind y[0][2][4][7]");
+  EXPECT_EQ(trials.at(3).reason, "y[1][2][4][7] was never written (1 of 240 elements)") << "though no sample is there";
+  EXPECT_EQ(trials.at(4).status, TrialStatus::wrong_result);
+}
+
+TEST_F(StridedSweep, believes_no_sampled_reference_that_writes_between_elements_or_none) {
+  OpDefinition definition = *request.definition;
+  definition.reference.sampled = true;
+  request.definition = &definition;
+  const auto failure = [&](const char* entry) -> std::string {
+    definition.reference.entry = entry;
+    try {
+      (void)swept("reorder");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(failure("reorder_careless"), HasSubstr("is wrong: it wrote between the rows of y"));
+  EXPECT_THAT(failure("reorder_idle"), HasSubstr("is wrong: it left 240 of 240 elements of y unwritten"));
+}
+
 TEST_F(StridedSweep, tries_no_vectors_that_a_stride_does_not_keep) {
   // Rows of y are 12 elements apart: whole vectors of four and not of eight.
   std::map<std::int64_t, Trial> wide;

@@ -214,6 +214,7 @@ TEST(NormLimit, is_twice_the_rounding_of_narrow_types_and_the_tolerance_of_accum
   EXPECT_EQ(norm_limit(DType::f32, {1e-4, 1e-5}), 1e-5);
   EXPECT_EQ(norm_limit(DType::f32, {1e-4, 0}), 1.0 / (1 << 23));
   EXPECT_GT(norm_limit(DType::i32, {0, 0}), 1e300);
+  EXPECT_EQ(norm_limit(DType::bf16, {1e-4, 0.5, 0.25}), 0.25) << "but for one that says its own";
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ TEST(Messages, bring_all_of_a_built_in_definition_that_measuring_needs) {
         EXPECT_EQ(got.tolerance[i].by_type.at(type).relative, tolerance.relative);
       }
     }
+    for (std::size_t i = 0; i < sent.tolerance.size(); ++i) {
+      ASSERT_EQ(got.tolerance[i].by_argument.size(), sent.tolerance[i].by_argument.size());
+    }
     ASSERT_EQ(got.implementations.size(), sent.implementations.size());
     for (std::size_t i = 0; i < sent.implementations.size(); ++i) {
       EXPECT_EQ(got.implementations[i].recipe, sent.implementations[i].recipe);

@@ -15,20 +15,24 @@ constexpr const char* kTitle = "'tolerance' in [op]";
 
 std::optional<Tolerance> tolerance_of(const Node& node, const std::string& what, Mistakes& mistakes) {
   if (!expect(node, Node::Kind::list, what, mistakes)) return std::nullopt;
-  if (node.items.size() != 2) {
-    mistakes.add(node.place, fmt::format("{} must be [absolute, relative]", what));
+  const bool has_norm = node.items.size() == 3;
+  if (node.items.size() != 2 && !has_norm) {
+    mistakes.add(node.place, fmt::format("{} must be [absolute, relative] or [absolute, relative, norm]", what));
     return std::nullopt;
   }
   const auto absolute = number_of(node.items[0], what, mistakes);
   const auto relative = number_of(node.items[1], what, mistakes);
-  if (!absolute || !relative) return std::nullopt;
+  const auto norm = has_norm ? number_of(node.items[2], what, mistakes) : std::nullopt;
+  if (!absolute || !relative || (has_norm && !norm)) return std::nullopt;
   const auto is_usable = [](double value) { return std::isfinite(value) && value >= 0; };
-  if (is_usable(*absolute) && is_usable(*relative)) return Tolerance{*absolute, *relative};
+  if (is_usable(*absolute) && is_usable(*relative) && is_usable(norm.value_or(0))) {
+    return Tolerance{*absolute, *relative, norm};
+  }
   mistakes.add(node.place, fmt::format("{} must hold numbers that are 0 or more", what));
   return std::nullopt;
 }
 
-/// The dtypes of one table: all of them where `is_whole`.
+/// The dtypes of one table, all of them where `is_whole`, and outputs by name.
 void read_types(Section& section, bool is_whole, const OpPart& op, ToleranceTable& table) {
   for (const DType type : op.definition.interface.dtypes) {
     const std::string key(name(type));
@@ -38,7 +42,16 @@ void read_types(Section& section, bool is_whole, const OpPart& op, ToleranceTabl
       table.by_type[type] = *tolerance;
     }
   }
-  if (op.vocabulary.complete) section.finish();
+  for (const Argument& arg : op.args.args) {
+    const bool is_output = arg.role == ArgRole::out || arg.role == ArgRole::inout;
+    if (!is_output || dtype_from(arg.name) || arg.name == "when") continue;
+    const Node* node = section.find(arg.name);
+    if (node == nullptr) continue;
+    if (const auto tolerance = tolerance_of(*node, section.what(arg.name), section.mistakes())) {
+      table.by_argument[arg.name] = *tolerance;
+    }
+  }
+  if (op.vocabulary.complete && op.args.complete) section.finish();
 }
 
 ToleranceTable read_table(const Node& node, const OpPart& op, Mistakes& mistakes) {
@@ -105,6 +118,22 @@ void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mis
         counts[static_cast<std::size_t>(found - definition.tolerance.begin())] = true;
       } else if (std::exchange(is_covered, false)) {
         mistakes.add(list.place, fmt::format("{} has nothing for {}", kTitle, case_of(spec, definition.tolerance)));
+      }
+    }
+  }
+  // So does one that is the first for some output.
+  for (const Argument& arg : definition.interface.args) {
+    for (const OpSpec& spec : specs_of(definition)) {
+      for (const DType type : definition.interface.dtypes) {
+        Problem problem{spec, {}};
+        problem.spec.dtype = type;
+        const auto serves = [&](const ToleranceTable& table) {
+          return table.by_argument.contains(arg.name) && (!table.when || table.when->truth(ProblemScope(problem)));
+        };
+        const auto found = std::ranges::find_if(definition.tolerance, serves);
+        if (found != definition.tolerance.end()) {
+          counts[static_cast<std::size_t>(found - definition.tolerance.begin())] = true;
+        }
       }
     }
   }

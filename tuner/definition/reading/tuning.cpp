@@ -39,8 +39,6 @@ void check_sampled(const OpPart& op, Place place, Mistakes& mistakes) {
   for (const Argument& arg : op.args.args) {
     if (arg.role == ArgRole::inout) {
       refuse(arg, "starts from an input's values");
-    } else if (arg.role == ArgRole::out && (!arg.pitch.empty() || !arg.strides.empty())) {
-      refuse(arg, "may have gaps between its rows");
     } else if (arg.role == ArgRole::out && holds_whole_numbers(arg)) {
       refuse(arg, "holds whole numbers");
     }
