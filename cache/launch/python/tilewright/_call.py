@@ -146,8 +146,8 @@ class CallPlan:
     def _strides(arg: Argument, layout: Layout, where: str) -> list[int]:
         strides = extent_strides(layout.shape, layout.strides)
         if len(layout.shape) != len(arg.strides) + 1:
-            raise UsageError(f"{where} has the shape {layout.shape}; the op takes {len(arg.strides) + 1} extents, since "
-                             "each has a stride")
+            raise UsageError(f"{where} has the shape {layout.shape}; the op takes {len(arg.strides) + 1} extents, "
+                             "since each has a stride")
         if strides is None:
             raise UsageError(f"{where} of shape {layout.shape} has the strides {layout.strides}; elements of the last "
                              "extent must be neighbours")

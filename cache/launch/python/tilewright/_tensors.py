@@ -130,8 +130,8 @@ def row_pitch(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int | 
 
 
 def extent_strides(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> list[int] | None:
-    """Elements from one index to the next of each extent but the last; None where the last has gaps. Of an extent of one,
-    which has no next, as if it had no gaps: what a library says there may be anything."""
+    """Elements from one index to the next of each extent but the last; None where the last has gaps. Of an extent of
+    one, which has no next, as if it had no gaps: what a library says there may be anything."""
     if strides is not None and shape[-1] != 1 and strides[-1] != 1:
         return None
     found: list[int] = []
