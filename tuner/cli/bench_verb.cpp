@@ -29,8 +29,8 @@ constexpr std::string_view kPrefix = "benchmark_";
 
 /// The program that reports, where it is built and where it is installed.
 fs::path reporter() {
-  fs::path found = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec" / "tilewright" /
-                   "tilewright-bench";
+  fs::path found =
+      fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec" / "tilewright" / "tilewright-bench";
   if (fs::exists(found)) return found;
   throw Error(
       fmt::format("bench reports through a program that is not there: {}; install Tilewright whole", found.string()));
