@@ -216,7 +216,7 @@ class Import {
   }
 
   /// `own`: the time that is there, null where there is none.
-  void put_spare(const ProblemKey& key, const Identity& identity, Trial trial, const Trial* own, bool is_there,
+  void put_spare(const ProblemKey& key, const Identity& identity, const Trial& trial, const Trial* own, bool is_there,
                  bool is_kept) {
     if (implementations_.insert(identity.first).second) {
       to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
