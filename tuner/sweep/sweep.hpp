@@ -122,7 +122,7 @@ struct SweepSummary {
 ///
 /// Devices of one fingerprint share the problems; each problem is measured wholly on one of them. Devices that differ
 /// have all problems each. A device that is lost costs nothing but itself: what it was at is begun anew by another one
-/// like it. The store, the listener and the summary are of one thread at a time (turn.hpp), which is the caller's where
+/// like it. One thread at a time has the store, the listener and the summary (sweep_lock.hpp); it is the caller's where
 /// there is one device. Names of several devices must differ, or they are numbered.
 ///
 /// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost
