@@ -41,11 +41,11 @@ class CommitSubjects(unittest.TestCase):
         return self.run_in(self.clone, "git", "commit", "-q", "--allow-empty", *words)
 
     def add_hook(self, install=False):
-        shutil.copytree(ROOT / ".githooks", self.clone / ".githooks")
-        self.git("add", ".githooks")
+        shutil.copytree(ROOT / "scripts" / "hooks", self.clone / "scripts" / "hooks")
+        self.git("add", "scripts/hooks")
         self.assertEqual(self.commit("A hook").returncode, 0)
         if install:
-            self.git("config", "core.hooksPath", ".githooks")
+            self.git("config", "core.hooksPath", "scripts/hooks")
 
     def check(self, folder=None):
         return self.run_in(folder or self.clone, str(CHECK))
@@ -72,9 +72,9 @@ class CommitSubjects(unittest.TestCase):
         self.add_hook()
         message = self.folder / "message"
         message.write_text(f"# {LONG}\n\nShort\n\n# -------- >8 --------\ndiff {LONG}\n", encoding="utf-8")
-        self.assertEqual(self.run_in(self.clone, ".githooks/commit-msg", str(message)).returncode, 0)
+        self.assertEqual(self.run_in(self.clone, "scripts/hooks/commit-msg", str(message)).returncode, 0)
         message.write_text(f"# -------- >8 --------\ndiff {LONG}\n", encoding="utf-8")
-        self.assertEqual(self.run_in(self.clone, ".githooks/commit-msg", str(message)).returncode, 0)
+        self.assertEqual(self.run_in(self.clone, "scripts/hooks/commit-msg", str(message)).returncode, 0)
 
     def test_since_the_hook_are_checked_and_older_ones_stand(self):
         self.add_hook()
@@ -118,7 +118,7 @@ class CommitSubjects(unittest.TestCase):
     def test_are_skipped_without_a_clone_or_a_hook(self):
         self.assertIn("skipped", self.check().stderr)
         export = self.folder / "export"
-        shutil.copytree(ROOT / ".githooks", export / ".githooks")
+        shutil.copytree(ROOT / "scripts" / "hooks", export / "scripts" / "hooks")
         found = self.check(export)
         self.assertEqual(found.returncode, 0)
         self.assertIn("no git clone", found.stderr)
