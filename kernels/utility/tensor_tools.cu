@@ -9,6 +9,7 @@
 
 #include "device/config.cuh"
 #include "utility/elements.cuh"
+#include "utility/program.cuh"
 
 namespace tilewright::utility {
 
@@ -39,6 +40,30 @@ __global__ void __launch_bounds__(256)
     const float value = static_cast<float>(random_integer(static_cast<Fill>(fill), key, i)) * factor;
     write_element(to, static_cast<Type>(type), i, value);
   }
+}
+
+// Elements by their indices; tells the first one of each block that has no value.
+template <class Config>
+__global__ void __launch_bounds__(256) fill_by_program(void* to, const long long* words, unsigned long long* firsts,
+                                                       long long type, long long count, double scale) {
+  using namespace tilewright::utility;
+  __shared__ FirstWithout slots[kThreads];
+  FirstWithout mine{kPoison};
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) {
+    if (!fill_element(to, static_cast<Type>(type), words, i, scale)) merge(mine, {static_cast<u64>(i)});
+  }
+  merge_block(mine, slots);
+  if (threadIdx.x == 0) reinterpret_cast<FirstWithout*>(firsts)[blockIdx.x] = slots[0];
+}
+
+// Doubles as elements of another type, at other strides.
+template <class Config>
+__global__ void __launch_bounds__(256)
+    round_elements(void* to, const double* from, const long long* words, long long type, long long count) {
+  using namespace tilewright::utility;
+#pragma unroll 1
+  for (i64 i = first_index(); i < count; i += stride()) round_element(to, static_cast<Type>(type), from, words, i);
 }
 
 // Doubles of any type's elements.

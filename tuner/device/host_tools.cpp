@@ -34,6 +34,28 @@ class HostTools : public TensorTools {
     }
   }
 
+  std::optional<std::int64_t> fill_by_program(Address to, DType type, const ProgramFill& fill) override {
+    std::vector<std::byte> tensor = download_strided(to, size_of(type), fill.words, 1);
+    std::optional<std::int64_t> first;
+    for (std::int64_t i = 0; i < fill.elements; ++i) {
+      const bool exists = utility::fill_element(tensor.data(), utility_type(type), fill.words.data(), i, fill.scale);
+      if (!exists && !first) first = i;
+    }
+    device_.upload(to, tensor);
+    return first;
+  }
+
+  void round_elements(Address to, DType type, Address from, const std::vector<utility::i64>& words,
+                      std::int64_t elements) override {
+    const std::vector<std::byte> doubles = download_strided(from, sizeof(double), words, 1);
+    std::vector<std::byte> tensor = download_strided(to, size_of(type), words, 2);
+    const auto* const values = reinterpret_cast<const double*>(doubles.data());
+    for (std::int64_t i = 0; i < elements; ++i) {
+      utility::round_element(tensor.data(), utility_type(type), values, words.data(), i);
+    }
+    device_.upload(to, tensor);
+  }
+
   void widen(Address to, Address from, DType type, std::int64_t count) override {
     std::vector<double> wide;
     for_pieces(from, size_of(type), count,
@@ -84,6 +106,18 @@ class HostTools : public TensorTools {
   }
 
  private:
+  // A tensor with its gaps, as words of a program have it: rank, extents, and then lists of strides, of which it has
+  // the one at `list`, counted from 1.
+  std::vector<std::byte> download_strided(Address from, std::size_t size, const std::vector<utility::i64>& words,
+                                          std::size_t list) {
+    const auto rank = static_cast<std::size_t>(words[0]);
+    std::int64_t span = 1;
+    for (std::size_t i = 1; i <= rank; ++i) span += (words[i] - 1) * words[list * rank + i];
+    std::vector<std::byte> tensor(static_cast<std::size_t>(span) * size);
+    device_.download(tensor, from);
+    return tensor;
+  }
+
   // Calls `work(bytes, index of the first element, elements)` for each piece of a tensor.
   template <class Work>
   void for_pieces(Address from, std::size_t size, std::int64_t count, const Work& work) {

@@ -33,6 +33,11 @@ const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
       {"fill_random",
        {tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64), scalar("fill", DType::i64),
         scalar("key", DType::u64), scalar("factor", DType::f32)}},
+      {"fill_by_program",
+       {tensor("to"), tensor("words"), tensor("firsts"), scalar("type", DType::i64), scalar("count", DType::i64),
+        scalar("scale", DType::f64)}},
+      {"round_elements",
+       {tensor("to"), tensor("from"), tensor("words"), scalar("type", DType::i64), scalar("count", DType::i64)}},
       {"widen", {tensor("from"), tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64)}},
       {"poison_gaps",
        {tensor("to"), scalar("row", DType::i64), scalar("gap", DType::i64), scalar("count", DType::i64)}},
@@ -78,6 +83,22 @@ class KernelTools : public TensorTools {
     run("fill_random", blocks_for(count),
         {to, bits(std::int64_t{utility_type(type)}), bits(count), bits(std::int64_t{fill.fill}), fill.key,
          bits(fill.factor())});
+  }
+
+  std::optional<std::int64_t> fill_by_program(Address to, DType type, const ProgramFill& fill) override {
+    const auto words = on_device(fill.words);
+    const std::int64_t blocks = blocks_for(fill.elements);
+    run("fill_by_program", blocks,
+        {to, words->address(), tallies_->address(), bits(std::int64_t{utility_type(type)}), bits(fill.elements),
+         bits(fill.scale)});
+    const auto first = merged(blocks, utility::FirstWithout{utility::kPoison});
+    return first.index == utility::kPoison ? std::nullopt : std::optional(static_cast<std::int64_t>(first.index));
+  }
+
+  void round_elements(Address to, DType type, Address from, const std::vector<utility::i64>& words,
+                      std::int64_t elements) override {
+    run("round_elements", blocks_for(elements),
+        {to, from, on_device(words)->address(), bits(std::int64_t{utility_type(type)}), bits(elements)});
   }
 
   void widen(Address to, Address from, DType type, std::int64_t count) override {
@@ -138,6 +159,12 @@ class KernelTools : public TensorTools {
     problem.spec.op = interface.op;
     return device_.load(compiled_.binary, kernel_facts(compiled_), interface, recipe, {entry, {{"blocks", blocks}}},
                         problem);
+  }
+
+  std::unique_ptr<DeviceBuffer> on_device(const std::vector<utility::i64>& words) {
+    auto buffer = device_.allocate(words.size() * sizeof(utility::i64), "a program of the tuner");
+    device_.upload(buffer->address(), std::as_bytes(std::span(words)));
+    return buffer;
   }
 
   template <class Tally>

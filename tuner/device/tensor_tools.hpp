@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "cache/base/dtype.hpp"
 #include "kernels/utility/elements.cuh"
+#include "kernels/utility/program.cuh"
 #include "tuner/device/device.hpp"
 
 /// Work on whole tensors around a measurement, done where the tensors are: random inputs, sums that show whether
@@ -25,10 +28,25 @@ struct RandomFill {
   [[nodiscard]] float factor() const noexcept;
 };
 
+/// How elements follow from their indices; in row-major order there are `elements` of them.
+struct ProgramFill {
+  /// As utility::fill_element takes them.
+  std::vector<utility::i64> words;
+  std::int64_t elements = 0;
+  double scale = 1.0;
+};
+
 class TensorTools {
  public:
   virtual ~TensorTools() = default;
   virtual void fill_random(Address to, DType type, std::int64_t count, const RandomFill& fill) = 0;
+  /// Writes the elements for which the program's condition is true. The index of the first one that has no value, or
+  /// one that the type does not hold; nothing: all have.
+  [[nodiscard]] virtual std::optional<std::int64_t> fill_by_program(Address to, DType type,
+                                                                    const ProgramFill& fill) = 0;
+  /// Rounds `elements` doubles at `from` to f32 and then to `type`; `words` as utility::round_element takes them.
+  virtual void round_elements(Address to, DType type, Address from, const std::vector<utility::i64>& words,
+                              std::int64_t elements) = 0;
   /// Writes `count` doubles with the values of the elements at `from`.
   virtual void widen(Address to, Address from, DType type, std::int64_t count) = 0;
   /// Sets all bits of what lies between `rows` rows of `row` bytes, of which each starts `pitch` ≥ `row` bytes behind

@@ -147,6 +147,51 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
   }
 }
 
+// Of 300 × 45 elements in rows of 60, those in odd columns: half of row / (column - without).
+ProgramFill odd_columns(std::int64_t without) {
+  using namespace utility;
+  return {{2, 300,        45, 60,          1, 13,              //
+           3, kPushIndex, 1,  kPushNumber, 2, kRemainder,  0,  //
+           5, kPushIndex, 0,  kPushIndex,  1, kPushNumber, without, kSubtract, 0, kDivide, 0},
+          300 * 45,
+          0.5};
+}
+
+TEST_F(Tools, by_kernels_fill_and_round_by_indices_as_the_host_does) {
+  const auto kernels = make_kernel_tools(*device_);
+  TensorTools& host = device_->tools();
+  constexpr std::int64_t kElements = 300 * 60;
+  for (const DType type : kTypes) {
+    const std::size_t bytes = kElements * size_of(type);
+    const auto a = make(bytes), b = make(bytes), doubles = make(kElements * 8);
+    EXPECT_EQ(kernels->fill_by_program(a->address(), type, odd_columns(-1)), std::nullopt) << name(type);
+    EXPECT_EQ(host.fill_by_program(b->address(), type, odd_columns(-1)), std::nullopt) << name(type);
+    ASSERT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
+    const auto content = read<std::byte>(*a, bytes);
+    const double scale = unit_roundoff(type) > 0 ? 0.5 : 1.0;
+    for (std::int64_t i = 0; i < kElements; ++i) {
+      const std::int64_t row = i / 60, column = i % 60;
+      const double value = column % 2 == 1 && column < 45 ? scale * static_cast<double>(row / (column + 1)) : 0.0;
+      ASSERT_EQ(utility::read_element(content.data(), utility_type(type), i), value) << name(type) << " " << i;
+    }
+    // Row 0 has a quotient of zero by zero in column 7, which is element 7.
+    EXPECT_EQ(kernels->fill_by_program(a->address(), type, odd_columns(7)), 7) << name(type);
+    EXPECT_EQ(host.fill_by_program(b->address(), type, odd_columns(7)), 7) << name(type);
+
+    host.fill_random(doubles->address(), DType::f64, kElements, {utility::kUniform, 100.0, 3});
+    const std::vector<utility::i64> words{2, 300, 45, 45, 1, 60, 1};
+    kernels->round_elements(a->address(), type, doubles->address(), words, 300 * 45);
+    host.round_elements(b->address(), type, doubles->address(), words, 300 * 45);
+    const auto rounded = read<std::byte>(*a, bytes), wide = read<std::byte>(*doubles, kElements * 8);
+    ASSERT_EQ(rounded, read<std::byte>(*b, bytes)) << name(type);
+    const double value = utility::read_element(wide.data(), utility::kF64, 17 * 45 + 44);
+    std::uint64_t expected = 0;
+    utility::write_element(&expected, utility_type(type), 0, static_cast<float>(value));
+    if (type == DType::f64) std::memcpy(&expected, &value, 8);
+    EXPECT_EQ(std::memcmp(&expected, rounded.data() + (17 * 60 + 44) * size_of(type), size_of(type)), 0) << name(type);
+  }
+}
+
 TEST_F(Tools, by_kernels_serve_tensors_of_one_element) {
   const auto kernels = make_kernel_tools(*device_);
   kernels->poison_gaps(0, 1, 4, 8);

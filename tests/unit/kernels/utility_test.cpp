@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuner's own kernels by the compiler of GPUs: the emulator runs them elsewhere (device/tensor_tools_test.cpp).
+#include <gtest/gtest.h>
+
+#include "tests/unit/kernels/built_in_op.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/compile/nvrtc_library.hpp"
+#include "tuner/compile/nvrtc_search.hpp"
+
+namespace tilewright {
+namespace {
+
+TEST(Utility, compiles_for_gpus_without_spilling) {
+  NvrtcReport report;
+  auto library = NvrtcLibrary::find(nvrtc_search_places(), &report);
+  if (library == nullptr) GTEST_SKIP() << report.why;
+  if (!report.why_no_headers.empty()) GTEST_SKIP() << report.why_no_headers;
+  NvrtcCompiler compiler(std::move(library));
+  for (const char* arch : {"sm_80", "sm_90a"}) {
+    CompileRequest request;
+    request.source = "namespace tilewright_generated {\nstruct Config {};\n}\n#include \"utility/tensor_tools.cu\"\n";
+    request.name = "tensor_tools.cu";
+    request.entries = {"fill_random", "fill_by_program", "round_elements", "widen",
+                       "poison_gaps", "tally_words",     "compare"};
+    request.arch = arch;
+    request.include_dirs = {test_kernels_dir()};
+    const CompileResult result = compiler.compile(request);
+    ASSERT_TRUE(result.ok) << result.log;
+    for (const auto& kernel : result.kernels) {
+      EXPECT_EQ(kernel.resources.spill_store_bytes, 0) << kernel.entry << " for " << arch;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
