@@ -7,11 +7,12 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/base/error.hpp"
+#include "tuner/definition/samples.hpp"
 
 namespace tilewright {
 namespace {
 
-/// The start of the last line, which names a file of this machine.
+/// The start of the last lines, which name files of this machine.
 constexpr std::string_view kSourceInclude = "#include \"/";
 
 /// One member of the generated struct a line. Everything that a binary may depend on stands here and nothing else does.
@@ -47,21 +48,30 @@ class ConfigText {
     text_ += fmt::format("  static constexpr long long {} = {};\n", dim, value);
   }
 
-  std::string finish(const std::filesystem::path& source) {
-    const std::string path = source.string();
-    if (path.find_first_of("\"\n\\") != std::string::npos) {
-      throw UsageError(
-          fmt::format("cannot compile {}: its path has a quote, a backslash or a line break, which an "
-                      "#include cannot name; move the op to another folder",
-                      path));
+  /// With the files that the kernels are in, each once.
+  std::string finish(const std::vector<std::filesystem::path>& sources) {
+    text_ += "};\n}\n";
+    for (const std::filesystem::path& source : sources) {
+      const std::string path = source.string();
+      if (path.find_first_of("\"\n\\") != std::string::npos) {
+        throw UsageError(
+            fmt::format("cannot compile {}: its path has a quote, a backslash or a line break, which an "
+                        "#include cannot name; move the op to another folder",
+                        path));
+      }
+      text_ += fmt::format("#include \"{}\"\n", path);
     }
-    text_ += fmt::format("}};\n}}\n#include \"{}\"\n", path);
     return std::move(text_);
   }
 
  private:
   std::string text_;
 };
+
+template <class T>
+void add_new(std::vector<T>& all, const T& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -90,7 +100,7 @@ GeneratedSource generate_source(const OpDefinition& definition, const Implementa
   for (const auto& [dim, value] : problem.dims) text.dim(dim, contains(constant_dims, dim) ? value : 0);
 
   GeneratedSource generated;
-  generated.text = text.finish(implementation.source);
+  generated.text = text.finish({implementation.source});
   generated.name = fmt::format("{}_{}.cu", definition.interface.op, config.implementation);
   generated.label = fmt::format("{} {}", problem.key(), config.text());
   for (const KernelRecipe& kernel : implementation.recipe.kernels) {
@@ -104,16 +114,31 @@ GeneratedSource generate_source(const OpDefinition& definition, const Implementa
 GeneratedSource generate_reference(const OpDefinition& definition, const Problem& problem) {
   ConfigText text(problem);
   text.attributes(problem.spec);
-  for (const std::string& dim : definition.interface.dims) text.dim(dim, 0);
-  return {text.finish(definition.reference.source),
-          fmt::format("{}_reference.cu", definition.interface.op),
-          {definition.reference.entry},
+  std::vector<std::string> dims = definition.interface.dims;
+  std::vector<std::filesystem::path> sources;
+  std::vector<std::string> entries{definition.reference.entry};
+  // Ops that make inputs have their attributes, and dims, beside this op's in one struct.
+  OpSpec others;
+  for (const MadeInput* made : made_inputs_of(definition)) {
+    for (const auto& attribute : attributes_of(*made, problem.spec)) {
+      const bool is_known = problem.spec.attribute(attribute.first) != nullptr || others.attribute(attribute.first);
+      if (!is_known) others.attributes.push_back(attribute);
+    }
+    const OpDefinition& op = *made->op;
+    for (const std::string& dim : op.interface.dims) add_new(dims, dim);
+    add_new(sources, op.reference.source);
+    add_new(entries, op.reference.entry);
+  }
+  text.attributes(others);
+  for (const std::string& dim : dims) text.dim(dim, 0);
+  add_new(sources, definition.reference.source);
+  return {text.finish(sources), fmt::format("{}_reference.cu", definition.interface.op), std::move(entries),
           problem.key() + " reference"};
 }
 
 std::string source_key(const GeneratedSource& source, const std::string& implementation_hash) {
-  // The implementation's hash stands for the content of the source, wherever that lies.
-  const std::string_view without_path = std::string_view(source.text).substr(0, source.text.rfind(kSourceInclude));
+  // The implementation's hash stands for the content of the sources, wherever they lie.
+  const std::string_view without_path = std::string_view(source.text).substr(0, source.text.find(kSourceInclude));
   std::string identity =
       fmt::format("tilewright source 1\n{}\n{}\n{}", implementation_hash, without_path.size(), without_path);
   for (const std::string& entry : source.entries) identity += fmt::format("{}\n", entry);

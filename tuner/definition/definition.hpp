@@ -15,6 +15,7 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 #include "tuner/definition/fusion.hpp"
+#include "tuner/definition/sample.hpp"
 
 /// An op's definition as read from its TOML file: all that the tuner knows of an op (docs/definitions.md). Values,
 /// immutable after loading, free to be shared by threads.
@@ -66,15 +67,6 @@ struct Reference {
   bool sampled = false;
 };
 
-/// How the tuner fills an argument when it verifies and measures.
-struct Sample {
-  /// Tensors: "normal" (mean 0, deviation `scale`) or "uniform" (in ±scale). Scalars: "value", the number in `scale`.
-  std::string fill = "normal";
-  double scale = 1.0;
-  /// Of a scalar whose value is a whole number, or depends on the problem: counts instead of `scale`.
-  std::optional<Formula> formula = std::nullopt;
-};
-
 struct OpDefinition {
   OpInterface interface;
   std::string summary;
@@ -86,8 +78,10 @@ struct OpDefinition {
   Reference reference;
   /// In the definition's order. Every dtype has a tolerance whatever the attributes are.
   std::vector<ToleranceTable> tolerance;
-  /// By argument name: every scalar, and tensors that are not to be standard normal.
-  std::map<std::string, Sample> samples;
+  /// What every config is verified on and measured with.
+  Samples samples;
+  /// What every config is verified on besides, each as complete as the first.
+  std::vector<NamedSamples> more_samples{};
   /// What a bare sweep tunes, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
   /// Every dim in the op's order; the same twice when the definition has no grid for the emulator.
   std::vector<std::pair<std::string, std::string>> grid;

@@ -2,13 +2,16 @@
 #include "tuner/definition/samples.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tilewright {
 namespace {
 
-std::int64_t stride_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
+std::int64_t whole_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
   const SampleValue value = scalar_sample(definition, name, problem);
   const auto* whole = std::get_if<std::int64_t>(&value);
   return whole != nullptr ? *whole : std::llround(std::get<double>(value));
@@ -31,6 +34,17 @@ std::int64_t stride_sample(const OpDefinition& definition, const std::string& na
   throw DefinitionError({std::move(mistake)});
 }
 
+template <class Number>
+bool is_in_range_of(std::int64_t value) {
+  return value >= std::int64_t{std::numeric_limits<Number>::min()} &&
+         value <= std::int64_t{std::numeric_limits<Number>::max()};
+}
+
+[[noreturn]] void refuse(const Formula& formula, std::string message) {
+  const SourcePlace& place = formula.place();
+  throw DefinitionError({{place.file, place.line, place.column, std::move(message)}});
+}
+
 }  // namespace
 
 SampleValue scalar_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
@@ -46,7 +60,7 @@ std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definiti
   for (const PlannedArg& arg : args) {
     std::vector<StrideStep>& steps = all.emplace_back();
     for (const PlannedStride& stride : arg.strides) {
-      steps.push_back({stride.extent, stride_sample(definition, args[stride.scalar].name, problem)});
+      steps.push_back({stride.extent, whole_sample(definition, args[stride.scalar].name, problem)});
     }
     const auto mistake = arg.strides.empty() ? std::nullopt : short_stride(steps, arg.shape.back());
     if (mistake) {
@@ -55,6 +69,134 @@ std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definiti
     }
   }
   return all;
+}
+
+SampleScope::SampleScope(const OpDefinition& definition, const Problem& problem, std::uint64_t draw)
+    : definition_(definition), problem_(problem), draw_(static_cast<std::int64_t>(draw)) {}
+
+void SampleScope::set_indices(std::span<const std::string> names, std::span<const std::int64_t> values) {
+  index_names_ = names;
+  index_values_ = values;
+}
+
+std::optional<Value> SampleScope::find(std::string_view name) const {
+  if (auto found = ProblemScope(problem_).find(name)) return found;
+  for (const Argument& arg : definition_.interface.args) {
+    if (arg.name != name || !is_whole_scalar(arg)) continue;
+    // To kernels, too, a scalar is 0 where it is absent.
+    if (arg.when && !arg.when->truth(ProblemScope(problem_))) return 0;
+    return whole_sample(definition_, arg.name, problem_);
+  }
+  if (name == kDraw) return draw_;
+  for (std::size_t i = 0; i < index_names_.size(); ++i) {
+    if (index_names_[i] == name) return index_values_[i];
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SampleScope::names() const {
+  std::vector<std::string> all = ProblemScope(problem_).names();
+  for (const Argument& arg : definition_.interface.args) {
+    if (is_whole_scalar(arg)) all.push_back(arg.name);
+  }
+  all.emplace_back(kDraw);
+  all.insert(all.end(), index_names_.begin(), index_names_.end());
+  return all;
+}
+
+bool holds(DType type, std::int64_t value) noexcept {
+  switch (type) {
+    case DType::i32:
+      return is_in_range_of<std::int32_t>(value);
+    case DType::u32:
+      return is_in_range_of<std::uint32_t>(value);
+    case DType::u8:
+      return is_in_range_of<std::uint8_t>(value);
+    case DType::u64:
+      return value >= 0;
+    default:
+      return true;
+  }
+}
+
+bool is_whole_scalar(const Argument& arg) noexcept {
+  return arg.role == ArgRole::scalar && arg.type && unit_roundoff(*arg.type) <= 0;
+}
+
+WholeBounds whole_bounds(const Sample& sample, const PlannedArg& arg, const Scope& scope) {
+  WholeBounds bounds;
+  if (sample.from) bounds.from = sample.from->integer(scope);
+  bounds.to = sample.to->integer(scope);
+  if (sample.sometimes) bounds.sometimes = sample.sometimes->integer(scope);
+  const bool is_prefix = sample.fill == "prefix";
+  if (is_prefix ? bounds.to < 0 : bounds.to <= bounds.from) {
+    refuse(*sample.to, fmt::format("the sample of '{}' is a {} from {} to {}, and there is no number in it{}", arg.name,
+                                   sample.fill, bounds.from, bounds.to, values_in(*sample.to, scope)));
+  }
+  // A prefix ends in `to` itself.
+  const std::int64_t last = is_prefix ? bounds.to : bounds.to - 1;
+  for (const std::int64_t value : {bounds.from, last, bounds.sometimes.value_or(last)}) {
+    if (holds(arg.type, value)) continue;
+    refuse(*sample.to, fmt::format("the sample of '{}' has the value {}, which {} does not hold{}", arg.name, value,
+                                   name(arg.type), values_in(*sample.to, scope)));
+  }
+  return bounds;
+}
+
+OpDefinition with_samples(const OpDefinition& definition, std::size_t index) {
+  OpDefinition with = definition;
+  if (index > 0) with.samples = definition.more_samples.at(index - 1).samples;
+  return with;
+}
+
+std::vector<const MadeInput*> made_inputs_of(const OpDefinition& definition) {
+  std::vector<const MadeInput*> all;
+  const auto add = [&](const Samples& samples) {
+    for (const auto& [arg, sample] : samples) {
+      if (sample.made) all.push_back(&*sample.made);
+    }
+  };
+  add(definition.samples);
+  for (const NamedSamples& more : definition.more_samples) add(more.samples);
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> attributes_of(const MadeInput& made, const OpSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Attribute& attribute : made.op->interface.attributes) {
+    const auto given = std::ranges::find(made.attributes, attribute.name, &std::pair<std::string, std::string>::first);
+    const std::string* same = spec.attribute(attribute.name);
+    const std::string& otherwise = same != nullptr ? *same : attribute.values.front();
+    all.emplace_back(attribute.name, given != made.attributes.end() ? given->second : otherwise);
+  }
+  return all;
+}
+
+Problem problem_of(const MadeInput& made, const PlannedArg& arg, const Problem& problem) {
+  const OpInterface& interface = made.op->interface;
+  const OpSpec spec{interface.op, problem.spec.dtype, attributes_of(made, problem.spec)};
+  std::vector<std::int64_t> dims;
+  for (const auto& [dim, formula] : made.dims) dims.push_back(formula.integer(ProblemScope(problem)));
+  // An op has a dim at least.
+  const Formula& place = made.dims.front().second;
+  auto maker = [&] {
+    try {
+      return make_problem(spec, interface, dims);
+    } catch (const UsageError& error) {
+      refuse(place, fmt::format("the sample of '{}' for {} cannot be made: {}", arg.name, problem.key(), error.what()));
+    }
+  }();
+  const std::vector<PlannedArg> outputs = plan_args(interface, maker);
+  const auto output = std::ranges::find(outputs, made.output, &PlannedArg::name);
+  if (output == outputs.end()) {
+    refuse(place,
+           fmt::format("the sample of '{}' for {} cannot be made: {} has no '{}' then; 'attributes' of the sample "
+                       "may say otherwise",
+                       arg.name, problem.key(), maker.key(), made.output));
+  }
+  if (output->shape == arg.shape) return maker;
+  refuse(place, fmt::format("the sample of '{}' for {} has {} elements, and '{}' of {} has {}", arg.name, problem.key(),
+                            fmt::join(arg.shape, "×"), made.output, maker.key(), fmt::join(output->shape, "×")));
 }
 
 }  // namespace tilewright

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cache/base/content_hash.hpp"
+#include "tuner/definition/samples.hpp"
 #include "tuner/sweep/sweep_lock.hpp"
 
 namespace tilewright {
@@ -49,6 +50,14 @@ class Counted {
   int& count_;
 };
 
+std::string reference_text(const OpDefinition& definition) {
+  std::ifstream file(definition.reference.source, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  // Its headers are among the implementations'.
+  for (const Implementation& implementation : definition.implementations) text += "\n" + implementation.hash;
+  return text;
+}
+
 }  // namespace
 
 std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
@@ -81,10 +90,8 @@ CompileResult to_compile_result(const Build& build, std::vector<std::byte> binar
 }
 
 std::string reference_hash(const OpDefinition& definition) {
-  std::ifstream file(definition.reference.source, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  // Its headers are among the implementations'.
-  for (const Implementation& implementation : definition.implementations) text += "\n" + implementation.hash;
+  std::string text = reference_text(definition);
+  for (const MadeInput* made : made_inputs_of(definition)) text += "\n" + reference_text(*made->op);
   return content_hash(std::string_view(text));
 }
 

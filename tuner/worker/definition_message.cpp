@@ -48,15 +48,63 @@ ToleranceTable tolerance_from(const Message& message) {
   return table;
 }
 
+Message to_message(const MadeInput& made) {
+  Message dims = Message::array();
+  for (const auto& [dim, formula] : made.dims) dims.push_back({dim, formula.text()});
+  return {{"op", to_message(*made.op)},
+          {"output", made.output},
+          {"attributes", made.attributes},
+          {"dims", std::move(dims)}};
+}
+
+MadeInput made_input_from(const Message& message) {
+  MadeInput made{std::make_shared<const OpDefinition>(definition_from(message.at("op"))), message.at("output")};
+  message.at("attributes").get_to(made.attributes);
+  for (const Message& dim : message.at("dims")) made.dims.emplace_back(dim.at(0), formula_from(dim.at(1)));
+  return made;
+}
+
+Message to_message(const Samples& samples) {
+  Message message = Message::object();
+  for (const auto& [argument, sample] : samples) {
+    message[argument] = {{"fill", sample.fill},
+                         {"scale", sample.scale},
+                         {"formula", to_message(sample.formula)},
+                         {"index", sample.index},
+                         {"where", to_message(sample.where)},
+                         {"from", to_message(sample.from)},
+                         {"to", to_message(sample.to)},
+                         {"sometimes", to_message(sample.sometimes)},
+                         {"made", sample.made ? to_message(*sample.made) : Message(nullptr)}};
+  }
+  return message;
+}
+
+Samples samples_from(const Message& message) {
+  Samples samples;
+  for (const auto& [argument, sample] : message.items()) {
+    Sample& read = samples[argument];
+    sample.at("fill").get_to(read.fill);
+    sample.at("scale").get_to(read.scale);
+    read.formula = maybe_formula_from(sample.at("formula"));
+    sample.at("index").get_to(read.index);
+    read.where = maybe_formula_from(sample.at("where"));
+    read.from = maybe_formula_from(sample.at("from"));
+    read.to = maybe_formula_from(sample.at("to"));
+    read.sometimes = maybe_formula_from(sample.at("sometimes"));
+    if (const Message& made = sample.at("made"); !made.is_null()) read.made = made_input_from(made);
+  }
+  return samples;
+}
+
 }  // namespace
 
 Message to_message(const OpDefinition& definition) {
   Message tolerance = Message::array();
   for (const ToleranceTable& table : definition.tolerance) tolerance.push_back(to_message(table));
-  Message samples = Message::object();
-  for (const auto& [argument, sample] : definition.samples) {
-    samples[argument] = {{"fill", sample.fill}, {"scale", sample.scale}, {"formula", to_message(sample.formula)}};
-  }
+  Message more_samples = Message::array();
+  for (const NamedSamples& more : definition.more_samples)
+    more_samples.push_back({more.name, to_message(more.samples)});
   Message recipes = Message::array();
   for (const Implementation& implementation : definition.implementations) {
     recipes.push_back(to_json(implementation.recipe));
@@ -71,7 +119,8 @@ Message to_message(const OpDefinition& definition) {
             {"grid", definition.reference.grid.text()},
             {"sampled", definition.reference.sampled}}},
           {"tolerance", std::move(tolerance)},
-          {"samples", std::move(samples)},
+          {"samples", to_message(definition.samples)},
+          {"more_samples", std::move(more_samples)},
           {"recipes", std::move(recipes)},
           {"base", definition.base.text()}};
 }
@@ -88,8 +137,9 @@ OpDefinition definition_from(const Message& message) {
   definition.reference.grid = formula_from(reference.at("grid"));
   reference.at("sampled").get_to(definition.reference.sampled);
   for (const Message& table : message.at("tolerance")) definition.tolerance.push_back(tolerance_from(table));
-  for (const auto& [argument, sample] : message.at("samples").items()) {
-    definition.samples[argument] = {sample.at("fill"), sample.at("scale"), maybe_formula_from(sample.at("formula"))};
+  definition.samples = samples_from(message.at("samples"));
+  for (const Message& more : message.at("more_samples")) {
+    definition.more_samples.push_back({more.at(0), samples_from(more.at(1))});
   }
   for (const Message& recipe : message.at("recipes")) {
     definition.implementations.emplace_back().recipe = recipe_from_json(recipe);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <memory>
+
 #include "cache/base/error.hpp"
 #include "tests/unit/definition/helpers.hpp"
 #include "tuner/definition/space.hpp"
@@ -12,6 +14,7 @@ namespace tilewright::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class Source : public testing::Test {
  protected:
@@ -122,6 +125,31 @@ struct Config {{
                                      data_dir().string()));
   EXPECT_EQ(source.name, "mix_reference.cu");
   EXPECT_THAT(source.entries, ElementsAre("mix_reference"));
+}
+
+TEST_F(Source, of_a_reference_has_those_of_ops_that_make_inputs_before_it) {
+  OpDefinition other = mix_;
+  other.interface.dims = {"n", "rows"};
+  other.interface.attributes = {{"layout", {"nt", "nn"}}, {"form", {"round", "square"}}};
+  other.reference = {"/ops/other.cu", "other_reference", Formula::parse("1")};
+  mix_.samples["a"] = {"made"};
+  mix_.samples["a"].made =
+      MadeInput{std::make_shared<const OpDefinition>(other), "d", {{"form", "square"}}, {{"n", Formula::parse("n")}}};
+  mix_.more_samples = {{"more", mix_.samples}};
+  const Problem problem = parse_problem("mix[dtype=f16,layout=nn]{m=3,n=4,k=5}", mix_.interface);
+  const GeneratedSource source = generate_reference(mix_, problem);
+  EXPECT_THAT(source.text, HasSubstr("  static constexpr tilewright::Name act{\"none\"};\n"
+                                     "  static constexpr tilewright::Name form{\"square\"};\n"
+                                     "  static constexpr long long m = 0;\n"
+                                     "  static constexpr long long n = 0;\n"
+                                     "  static constexpr long long k = 0;\n"
+                                     "  static constexpr long long rows = 0;\n"));
+  EXPECT_THAT(source.text, HasSubstr("#include \"/ops/other.cu\"\n#include \"" + data_dir().string()));
+  EXPECT_THAT(source.entries, ElementsAre("mix_reference", "other_reference"));
+
+  GeneratedSource moved = source;
+  moved.text = replaced(moved.text, "/ops/other.cu", "/elsewhere/other.cu");
+  EXPECT_EQ(source_key(moved, "hash"), source_key(source, "hash"));
 }
 
 TEST_F(Source, has_a_key_of_its_content_wherever_the_op_lies) {

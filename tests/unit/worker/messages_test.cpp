@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "cache/base/error.hpp"
 #include "tuner/definition/catalogue.hpp"
@@ -13,6 +14,43 @@ namespace tilewright {
 namespace {
 
 Message through(const Message& message) { return Message::from_cbor(Message::to_cbor(message)); }
+
+void expect_equal(const Samples& got, const Samples& sent) {
+  ASSERT_EQ(got.size(), sent.size());
+  for (const auto& [name, sample] : sent) {
+    const Sample& other = got.at(name);
+    EXPECT_EQ(other.fill, sample.fill);
+    EXPECT_EQ(other.scale, sample.scale);
+    EXPECT_EQ(other.formula, sample.formula);
+    EXPECT_EQ(other.index, sample.index);
+    EXPECT_EQ(other.where, sample.where);
+    EXPECT_EQ(other.from, sample.from);
+    EXPECT_EQ(other.to, sample.to);
+    EXPECT_EQ(other.sometimes, sample.sometimes);
+    ASSERT_EQ(other.made.has_value(), sample.made.has_value());
+    if (!sample.made) continue;
+    EXPECT_EQ(other.made->op->interface, sample.made->op->interface);
+    EXPECT_EQ(other.made->output, sample.made->output);
+    EXPECT_EQ(other.made->attributes, sample.made->attributes);
+    EXPECT_EQ(other.made->dims, sample.made->dims);
+  }
+}
+
+TEST(Messages, bring_whole_numbers_and_made_inputs) {
+  OpDefinition sent;
+  sent.bytes = sent.flops = Formula::parse("1");
+  sent.base = Config{"plain", {}};
+  Sample& range = sent.samples["target"] = {"range"};
+  range.from = Formula::parse("3");
+  range.to = Formula::parse("n");
+  range.sometimes = Formula::parse("ignore");
+  OpDefinition other = sent;
+  other.interface.op = "softmax";
+  sent.samples["y"] = {"made"};
+  sent.samples["y"].made = MadeInput{
+      std::make_shared<const OpDefinition>(other), "y", {{"pitch", "dense"}}, {{"rows", Formula::parse("n")}}};
+  expect_equal(definition_from(through(to_message(sent))).samples, sent.samples);
+}
 
 TEST(Messages, bring_all_of_a_built_in_definition_that_measuring_needs) {
   Catalogue catalogue({}, TILEWRIGHT_TEST_KERNELS);
@@ -26,11 +64,11 @@ TEST(Messages, bring_all_of_a_built_in_definition_that_measuring_needs) {
     EXPECT_EQ(got.reference.entry, sent.reference.entry);
     EXPECT_EQ(got.reference.grid, sent.reference.grid);
     EXPECT_EQ(got.reference.sampled, sent.reference.sampled);
-    ASSERT_EQ(got.samples.size(), sent.samples.size());
-    for (const auto& [name, sample] : sent.samples) {
-      EXPECT_EQ(got.samples.at(name).fill, sample.fill);
-      EXPECT_EQ(got.samples.at(name).scale, sample.scale);
-      EXPECT_EQ(got.samples.at(name).formula, sample.formula);
+    expect_equal(got.samples, sent.samples);
+    ASSERT_EQ(got.more_samples.size(), sent.more_samples.size()) << op;
+    for (std::size_t i = 0; i < sent.more_samples.size(); ++i) {
+      EXPECT_EQ(got.more_samples[i].name, sent.more_samples[i].name);
+      expect_equal(got.more_samples[i].samples, sent.more_samples[i].samples);
     }
     ASSERT_EQ(got.tolerance.size(), sent.tolerance.size());
     for (std::size_t i = 0; i < sent.tolerance.size(); ++i) {

@@ -54,12 +54,12 @@ std::vector<std::string> implementation_hashes(const std::filesystem::path& toml
   return hashes;
 }
 
-OpDefinition load_definition(const std::filesystem::path& toml_file,
-                             const std::vector<std::filesystem::path>& kernel_dirs) {
+OpDefinition reading::load(const std::filesystem::path& toml_file,
+                           const std::vector<std::filesystem::path>& kernel_dirs, bool has_other_ops) {
   const std::filesystem::path file = std::filesystem::absolute(toml_file).lexically_normal();
   Mistakes mistakes(toml_file.string());
   const Node root = parse_toml(read_file(file), mistakes.file());
-  Sources sources(file.parent_path(), kernel_dirs);
+  Sources sources(file.parent_path(), kernel_dirs, has_other_ops);
 
   Section top(root, "the definition", mistakes);
   const Node* op_table = top.need("op", Node::Kind::table);
@@ -85,6 +85,11 @@ OpDefinition load_definition(const std::filesystem::path& toml_file,
   }
   mistakes.throw_if_any();
   return std::move(op.definition);
+}
+
+OpDefinition load_definition(const std::filesystem::path& toml_file,
+                             const std::vector<std::filesystem::path>& kernel_dirs) {
+  return load(toml_file, kernel_dirs, true);
 }
 
 }  // namespace tilewright

@@ -29,9 +29,12 @@ struct OpPart {
 /// `stem` is the file's name without `.toml`, which must be the op's.
 [[nodiscard]] OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mistakes& mistakes);
 
-/// The parts of [op] that say how the tuner verifies and measures: reference, tolerance, sample, grid, emulator_grid.
+/// The parts of [op] that say how the tuner verifies and measures: reference, tolerance, samples, grid,
+/// emulator_grid.
 void read_tuning(Section& section, Sources& sources, OpPart& op);
 /// Of those, `tolerance`: one table, or a list of tables with conditions that together cover every problem.
 void read_tolerance(Section& section, OpPart& op);
+/// And `sample` and `samples`.
+void read_samples(Section& section, Sources& sources, OpPart& op);
 
 }  // namespace tilewright::reading

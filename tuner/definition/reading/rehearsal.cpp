@@ -10,7 +10,6 @@
 #include "cache/model/domain.hpp"
 #include "cache/plan/padding.hpp"
 #include "cache/plan/plan.hpp"
-#include "tuner/definition/samples.hpp"
 #include "tuner/definition/space.hpp"
 
 namespace tilewright::reading {
@@ -194,26 +193,6 @@ void rehearse(const OpDefinition& definition, const Implementation& implementati
       Config config = first;
       config.values[i].second = value;
       plan_all(specs.front(), config);
-    }
-  }
-}
-
-void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes) {
-  const OpInterface& interface = definition.interface;
-  for (const OpSpec& spec : specs_to_rehearse(interface)) {
-    for (const std::int64_t all : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1001}}) {
-      const std::vector<std::int64_t> dims(interface.dims.size(), all);
-      const std::optional<Problem> problem = problem_to_rehearse(interface, spec, dims);
-      if (!problem) continue;
-      try {
-        const std::vector<PlannedArg> args = plan_args(interface, *problem);
-        for (const PlannedArg& arg : args) {
-          if (arg.role == ArgRole::scalar) static_cast<void>(scalar_sample(definition, arg.name, *problem));
-        }
-        static_cast<void>(sample_strides(definition, *problem, args));
-      } catch (const DefinitionError& error) {
-        mistakes.add(error);
-      }
     }
   }
 }

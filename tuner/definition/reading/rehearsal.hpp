@@ -35,8 +35,8 @@ void rehearse_domain(const OpDefinition& definition, Mistakes& mistakes);
 /// overflow is a mistake of the definition.
 void rehearse(const OpDefinition& definition, const Implementation& implementation, Mistakes& mistakes);
 
-/// Evaluates the samples of scalars for a few problems: a formula that cannot be evaluated, and a pitch that is less
-/// than a row, are mistakes. For definitions whose [op] reads well.
+/// Evaluates all samples for a few problems, formulas of elements at the edges: what cannot be evaluated or made, and a
+/// pitch that is less than a row, are mistakes. For definitions whose [op] reads well.
 void rehearse_samples(const OpDefinition& definition, Mistakes& mistakes);
 
 }  // namespace tilewright::reading

@@ -63,6 +63,35 @@ const Node* Sources::fragment(const Node& name, Mistakes& mistakes) {
   return nullptr;
 }
 
+std::shared_ptr<const OpDefinition> Sources::other_op(const Node& name, Mistakes& mistakes) {
+  if (!has_other_ops_) {
+    mistakes.add(name.place,
+                 fmt::format("an input made by '{}' of an op that makes inputs of another: it must draw its "
+                             "own, by a fill or a formula",
+                             name.text));
+    return nullptr;
+  }
+  if (const auto known = other_ops_.find(name.text); known != other_ops_.end()) return known->second;
+  std::vector<std::filesystem::path> folders{folder_.parent_path()};
+  folders.insert(folders.end(), kernel_dirs_.begin(), kernel_dirs_.end());
+  std::vector<std::string> searched;
+  for (const std::filesystem::path& folder : folders) {
+    const std::filesystem::path file = folder / name.text / (name.text + ".toml");
+    searched.push_back(folder.string());
+    std::error_code missing;
+    if (!std::filesystem::is_regular_file(file, missing)) continue;
+    std::shared_ptr<const OpDefinition>& op = other_ops_[name.text];
+    try {
+      op = std::make_shared<const OpDefinition>(load(file, kernel_dirs_, false));
+    } catch (const DefinitionError& error) {
+      mistakes.add(error);
+    }
+    return op;
+  }
+  mistakes.add(name.place, fmt::format("there is no op '{}' in {}", name.text, fmt::join(searched, " or ")));
+  return nullptr;
+}
+
 void Sources::check_kernel(const SourceClosure& closure, const Node& entry, std::optional<std::size_t> parameters,
                            const std::string& counted, Mistakes& mistakes) {
   std::vector<std::string> names;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tuner/definition/reading/op.hpp"
 #include "tuner/definition/shapes.hpp"
@@ -75,65 +74,6 @@ void read_reference(Section& op_section, Sources& sources, OpPart& op) {
   section.finish();
 }
 
-Sample tensor_sample(const Node& table, const std::string& arg, Mistakes& mistakes) {
-  Sample sample;
-  const std::string title = fmt::format("the sample of '{}'", arg);
-  if (!expect(table, Node::Kind::table, title, mistakes)) return sample;
-  Section section(table, title, mistakes);
-  if (const Node* fill = section.need("fill", Node::Kind::text)) {
-    sample.fill = fill->text;
-    const std::vector<std::string> known{"normal", "uniform"};
-    if (std::ranges::find(known, fill->text) == known.end()) {
-      mistakes.add(fill->place, fmt::format("unknown fill '{}'{}", fill->text, suggestion(fill->text, known)));
-    }
-  }
-  if (const Node* scale = section.find("scale")) {
-    sample.scale = number_of(*scale, section.what("scale"), mistakes).value_or(1.0);
-    if (!std::isfinite(sample.scale) || sample.scale <= 0) {
-      mistakes.add(scale->place,
-                   fmt::format("{} must be more than 0: other data would hide wrong kernels", section.what("scale")));
-    }
-  }
-  section.finish();
-  return sample;
-}
-
-Sample scalar_sample(const Node& node, const std::string& arg, const Vocabulary& vocabulary, Mistakes& mistakes) {
-  const std::string what = fmt::format("the sample of the scalar '{}'", arg);
-  Sample sample{"value", 0.0};
-  if (node.kind == Node::Kind::integer || node.kind == Node::Kind::text) {
-    sample.formula = read_formula(node, what, Stage::problem, vocabulary, mistakes);
-    if (node.kind == Node::Kind::integer) sample.scale = static_cast<double>(node.integer);
-  } else if (node.kind == Node::Kind::real) {
-    sample.scale = node.real;
-  } else {
-    mistakes.add(node.place, fmt::format("{} must be a number or a formula, and is {}", what, name(node.kind)));
-  }
-  return sample;
-}
-
-void read_samples(Section& op_section, OpPart& op) {
-  Mistakes& mistakes = op_section.mistakes();
-  const Node* table = op_section.find("sample", Node::Kind::table);
-  const Node nothing;
-  Section section(table == nullptr ? nothing : *table, "[op.sample]", mistakes);
-  for (std::size_t i = 0; i < op.args.args.size(); ++i) {
-    const Argument& arg = op.args.args[i];
-    if (arg.role == ArgRole::out) continue;
-    const Node* node = section.find(arg.name);
-    if (node != nullptr) {
-      const bool is_scalar = arg.role == ArgRole::scalar;
-      op.definition.samples[arg.name] = is_scalar ? scalar_sample(*node, arg.name, op.vocabulary, mistakes)
-                                                  : tensor_sample(*node, arg.name, mistakes);
-    } else if (arg.role == ArgRole::scalar && op.args.complete) {
-      mistakes.add(op.args.places[i], fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
-                                                  "pass? Such as: sample = {{ {} = 0.5 }}",
-                                                  arg.name, arg.name));
-    }
-  }
-  if (op.args.complete) section.finish();
-}
-
 /// A dim's values as the command line has them.
 std::optional<std::string> range_of(const Node& node, const std::string& dim, const std::string& what,
                                     Mistakes& mistakes) {
@@ -167,7 +107,7 @@ std::vector<std::pair<std::string, std::string>> read_grid(const Node& table, co
 void read_tuning(Section& section, Sources& sources, OpPart& op) {
   read_reference(section, sources, op);
   read_tolerance(section, op);
-  read_samples(section, op);
+  read_samples(section, sources, op);
   if (const Node* grid = section.need("grid", Node::Kind::table)) {
     op.definition.grid = read_grid(*grid, "grid", op, section.mistakes());
   }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/model/formula/formula.hpp"
+
+/// What the tuner fills the arguments of an op with when it verifies and measures: `[op.sample]` and `[op.samples]` of
+/// a definition. Values.
+namespace tilewright {
+
+struct OpDefinition;
+
+/// An input that the reference of another op makes, rounded to the input's type.
+struct MadeInput {
+  std::shared_ptr<const OpDefinition> op;
+  /// One of its outputs.
+  std::string output;
+  /// Attributes that the definition gives; of the others one with this op's value where it has one of that name, else
+  /// the default.
+  std::vector<std::pair<std::string, std::string>> attributes{};
+  /// All of its dims, in its order, as formulas of this op's.
+  std::vector<std::pair<std::string, Formula>> dims{};
+};
+
+/// How the tuner fills an argument when it verifies and measures. Formulas of tensors see the names of SampleScope
+/// (definition/samples.hpp).
+struct Sample {
+  /// Scalars: "value", the number in `scale`. Tensors: "normal" (mean 0, deviation `scale`), "uniform" (in ±scale),
+  /// "formula" (`scale` times the value of `formula`, by the element's indices) or "made". Tensors of whole numbers,
+  /// too: "range" (each from `from` to below `to`), "prefix" (each row from 0 to `to`, never falling) and "permutation"
+  /// (0 to below `to`, none twice before all were there).
+  std::string fill = "normal";
+  double scale = 1.0;
+  /// Of a scalar whose value is a whole number, or depends on the problem: counts instead of `scale`.
+  std::optional<Formula> formula = std::nullopt;
+  /// Of a "formula": what it calls the indices, slowest first; where it counts (nothing: everywhere), the tensor being
+  /// standard normal elsewhere.
+  std::vector<std::string> index{};
+  std::optional<Formula> where{};
+  std::optional<Formula> from{};
+  std::optional<Formula> to{};
+  /// Of a "range": what an element in eight is instead.
+  std::optional<Formula> sometimes{};
+  /// Of "made".
+  std::optional<MadeInput> made{};
+};
+
+/// By argument name: every scalar, and tensors that are not to be standard normal.
+using Samples = std::map<std::string, Sample>;
+
+struct NamedSamples {
+  std::string name;
+  Samples samples;
+};
+
+}  // namespace tilewright
