@@ -138,7 +138,8 @@ void TrialRunner::make_sets() {
 }
 
 void TrialRunner::fill_sets() {
-  sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, ArgumentSet::Options{}));
+  sets_.push_back(
+      std::make_unique<ArgumentSet>(device_, definition_, problem_, ArgumentSet::Options{.reference = &reference_}));
   // What is kept for putting back costs as much again.
   const ArgumentSet& first = *sets_.front();
   const std::size_t each = 2 * first.bytes();
@@ -148,7 +149,7 @@ void TrialRunner::fill_sets() {
   const auto room = static_cast<std::size_t>(share * static_cast<double>(device_.free_bytes() / 2));
   const int count = input_sets_for(device_.facts(), touched, room, setting_.mode);
   for (int i = 1; i < count && device_.free_bytes() > each; ++i) {
-    const ArgumentSet::Options options{.seed = static_cast<std::uint64_t>(i) + 1};
+    const ArgumentSet::Options options{.seed = static_cast<std::uint64_t>(i) + 1, .reference = &reference_};
     sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, options));
   }
   for (const auto& set : sets_) {

@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "cache/base/error.hpp"
 #include "cache/model/formula/arithmetic.hpp"
 #include "tuner/definition/samples.hpp"
+#include "tuner/verify/made_inputs.hpp"
+#include "tuner/verify/program.hpp"
+#include "tuner/verify/whole_numbers.hpp"
 
 namespace tilewright {
 namespace {
@@ -38,10 +42,11 @@ std::uint64_t scalar_bits(DType type, const SampleValue& sample) {
   return bits;
 }
 
+// What is not random is standard normal between its elements, and where its formula says nothing.
 RandomFill fill_for(const Sample& sample, std::uint64_t seed, std::size_t arg) {
   RandomFill fill;
   fill.fill = sample.fill == "uniform" ? utility::kUniform : utility::kNormal;
-  fill.scale = sample.scale;
+  if (sample.fill == "uniform" || sample.fill == "normal") fill.scale = sample.scale;
   fill.key = utility::random_bits(seed, arg);
   return fill;
 }
@@ -49,11 +54,12 @@ RandomFill fill_for(const Sample& sample, std::uint64_t seed, std::size_t arg) {
 }  // namespace
 
 ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options)
-    : device_(device), args_(plan_args(definition.interface, problem)) {
+    : device_(device), options_(options), args_(plan_args(definition.interface, problem)) {
   values_.resize(args_.size());
   tensors_.resize(args_.size());
   places_.resize(args_.size());
   overwritten_.resize(args_.size());
+  kept_.resize(args_.size());
   for (std::size_t i = 0; i < args_.size(); ++i) {
     const auto sample = definition.samples.find(args_[i].name);
     fills_.push_back(fill_for(sample == definition.samples.end() ? Sample{} : sample->second, options.seed, i));
@@ -72,6 +78,12 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
       values_[i] = tensors_[i].address;
     }
   }
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    const auto sample = definition.samples.find(args_[i].name);
+    if (args_[i].role == ArgRole::scalar || sample == definition.samples.end()) continue;
+    fill_by_sample(i, sample->second, definition, problem);
+  }
+  make_inputs(definition, problem);
 }
 
 void ArgumentSet::find_places() {
@@ -150,11 +162,98 @@ void ArgumentSet::fill_guards(std::size_t arg) {
 }
 
 void ArgumentSet::fill_input(std::size_t arg) {
-  const GuardedTensor& tensor = tensors_[arg];
-  device_.tools().fill_random(tensor.address, args_[arg].type, tensor.layout.span(), fills_[arg]);
+  if (kept_[arg]) {
+    device_.copy(tensors_[arg].address, kept_[arg]->address(), tensors_[arg].bytes);
+    return;
+  }
+  fill_random(arg);
+  fill_gaps(arg);
+}
+
+void ArgumentSet::fill_random(std::size_t arg) {
+  device_.tools().fill_random(tensors_[arg].address, args_[arg].type, tensors_[arg].layout.span(), fills_[arg]);
+}
+
+void ArgumentSet::fill_gaps(std::size_t arg) {
   // Between rows that are written lies what comparison knows to be no kernel's.
-  if (args_[arg].role == ArgRole::inout || overwritten_[arg]) {
-    poison_gaps(device_.tools(), tensor.address, tensor.layout, static_cast<std::int64_t>(size_of(args_[arg].type)));
+  if (args_[arg].role != ArgRole::inout && !overwritten_[arg] && !options_.poison_gaps) return;
+  const GuardedTensor& tensor = tensors_[arg];
+  poison_gaps(device_.tools(), tensor.address, tensor.layout, static_cast<std::int64_t>(size_of(args_[arg].type)));
+}
+
+void ArgumentSet::keep(std::size_t arg) {
+  fill_gaps(arg);
+  kept_[arg] = device_.allocate(tensors_[arg].bytes, "copy of " + args_[arg].name);
+  device_.copy(kept_[arg]->address(), tensors_[arg].address, tensors_[arg].bytes);
+}
+
+void ArgumentSet::fill_by_sample(std::size_t arg, const Sample& sample, const OpDefinition& definition,
+                                 const Problem& problem) {
+  if (tensors_[arg].layout.elements() == 0) return;
+  SampleScope scope(definition, problem, options_.seed);
+  if (sample.fill == "formula") {
+    fill_by_formula(arg, sample, scope);
+  } else if (sample.to) {
+    const WholeBounds bounds = whole_bounds(sample, args_[arg], scope);
+    const std::vector<std::int64_t> numbers = whole_numbers(args_[arg], sample, bounds, fills_[arg].key);
+    std::vector<std::byte> bytes = read(arg);
+    const TensorLayout& layout = tensors_[arg].layout;
+    for (std::int64_t offset = 0; offset < layout.span(); ++offset) {
+      if (layout.in_gap(offset)) continue;
+      utility::write_whole(bytes.data(), utility_type(args_[arg].type), offset,
+                           numbers[static_cast<std::size_t>(layout.element(offset))]);
+    }
+    device_.upload(tensors_[arg].address, bytes);
+  } else {
+    return;
+  }
+  keep(arg);
+}
+
+void ArgumentSet::fill_by_formula(std::size_t arg, const Sample& sample, SampleScope& scope) {
+  const GuardedTensor& tensor = tensors_[arg];
+  const std::vector<std::int64_t>& shape = args_[arg].shape;
+  ProgramFill fill{{static_cast<utility::i64>(shape.size())}, tensor.layout.elements(), sample.scale};
+  const auto append = [&](const auto& words) { fill.words.insert(fill.words.end(), words.begin(), words.end()); };
+  append(shape);
+  append(element_strides(args_[arg], tensor.layout));
+  const auto where = program_of(sample.where.value_or(Formula::parse("true")), sample.index, scope);
+  append(std::vector<utility::i64>{static_cast<utility::i64>(fill.words.size() + 1 + where.size())});
+  append(where);
+  append(program_of(*sample.formula, sample.index, scope));
+  const auto first = device_.tools().fill_by_program(tensor.address, args_[arg].type, fill);
+  if (!first) return;
+  // The formula itself tells why.
+  std::vector<std::int64_t> place(shape.size());
+  std::int64_t rest = *first;
+  for (std::size_t i = shape.size(); i-- > 0; rest /= shape[i]) place[i] = rest % shape[i];
+  scope.set_indices(sample.index, place);
+  if (sample.where) static_cast<void>(sample.where->truth(scope));
+  const std::int64_t value = sample.formula->integer(scope);
+  const SourcePlace& at = sample.formula->place();
+  throw DefinitionError({{at.file, at.line, at.column,
+                          fmt::format("the sample of {} has the value {}, which {} does not hold",
+                                      element_name(args_[arg], *first), value, name(args_[arg].type))}});
+}
+
+void ArgumentSet::make_inputs(const OpDefinition& definition, const Problem& problem) {
+  std::vector<bool> is_ready(args_.size(), true);
+  std::vector<std::pair<std::size_t, const MadeInput*>> makes;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    const auto sample = definition.samples.find(args_[i].name);
+    if (sample == definition.samples.end() || !sample->second.made) continue;
+    makes.emplace_back(i, &*sample->second.made);
+    is_ready[i] = false;
+  }
+  if (makes.empty()) return;
+  if (options_.reference == nullptr) {
+    throw UsageError(
+        fmt::format("the inputs of {} are made by other ops, and their references are not here", problem.key()));
+  }
+  InputMaker maker(device_, problem, *options_.reference, options_.seed);
+  for (const auto& [arg, made] : makes) {
+    maker.make({args_, values_, tensors_, is_ready}, arg, *made);
+    keep(arg);
   }
 }
 
@@ -217,15 +316,21 @@ std::string ArgumentSet::guard_damage(std::size_t arg) const {
 std::string ArgumentSet::input_damage(std::size_t arg) const {
   const utility::Type type = utility_type(args_[arg].type);
   const std::size_t size = size_of(args_[arg].type);
-  std::vector<std::byte> piece;
+  std::vector<std::byte> piece, kept;
   const TensorLayout& layout = tensors_[arg].layout;
   for (std::int64_t first = 0; first < layout.span(); first += kPiece) {
     const std::int64_t here = std::min(kPiece, layout.span() - first);
     piece.resize(static_cast<std::size_t>(here) * size);
     device_.download(piece, tensors_[arg].address + static_cast<Address>(first) * size);
+    kept.resize(piece.size());
+    if (kept_[arg]) device_.download(kept, kept_[arg]->address() + static_cast<Address>(first) * size);
     for (std::int64_t i = 0; i < here; ++i) {
       std::uint64_t original = 0;
-      utility::write_element(&original, type, 0, fills_[arg].value(first + i));
+      if (kept_[arg]) {
+        std::memcpy(&original, kept.data() + static_cast<std::size_t>(i) * size, size);
+      } else {
+        utility::write_element(&original, type, 0, fills_[arg].value(first + i));
+      }
       if (std::memcmp(&original, piece.data() + static_cast<std::size_t>(i) * size, size) == 0) continue;
       return fmt::format("it changed its input {}: {}{} was {:.9g} and is {:.9g}", args_[arg].name,
                          layout.in_gap(first + i) ? "what lies between the rows behind " : "",
@@ -257,6 +362,21 @@ std::string ArgumentSet::in_place() const {
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", args_[i].name, args_[*places_[i]].name);
   }
   return text;
+}
+
+std::vector<std::int64_t> element_strides(const PlannedArg& arg, const TensorLayout& layout) {
+  const std::size_t rank = arg.shape.size();
+  std::vector<std::int64_t> strides(rank, 1);
+  const std::vector<StrideStep>& steps = layout.steps();
+  for (std::size_t i = rank - 1; i-- > 0;) {
+    const bool is_row = i + 2 == rank;
+    if (steps.empty() || (arg.is_pitched && !is_row)) {
+      strides[i] = strides[i + 1] * arg.shape[i + 1];
+    } else {
+      strides[i] = steps[arg.is_pitched ? 0 : i].stride;
+    }
+  }
+  return strides;
 }
 
 void poison_gaps(TensorTools& tools, Address address, const TensorLayout& layout, std::int64_t size) {

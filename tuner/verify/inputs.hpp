@@ -10,12 +10,14 @@
 
 #include "cache/plan/plan.hpp"
 #include "tuner/definition/definition.hpp"
+#include "tuner/definition/samples.hpp"
 #include "tuner/device/device.hpp"
 #include "tuner/device/tensor_tools.hpp"
 #include "tuner/verify/layout.hpp"
 
-/// The arguments of a problem in device memory: random inputs, poisoned outputs, guard zones around both. Verify and
-/// bench use the same ones. An input's element depends on seed, argument and index alone, so that it can be made again.
+/// The arguments of a problem in device memory: inputs as the definition's sample says, poisoned outputs, guard zones
+/// around both. Verify and bench use the same ones. They follow from the seed. What is random is made again when it is
+/// needed again; of all other inputs a copy is kept.
 namespace tilewright {
 
 /// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the
@@ -39,9 +41,13 @@ class ArgumentSet {
     std::uint64_t seed = 1;
     int misalign_elements = 0;
     bool in_place = false;
+    /// Sets all bits of what lies between the rows of inputs, too (NaN), where there is random data otherwise.
+    bool poison_gaps = false;
+    /// The binary of the op's reference, for inputs that other ops make.
+    const CompileResult* reference = nullptr;
   };
   /// Allocates and fills. Throws DeviceError when memory does not suffice, DefinitionError for the sample of a stride
-  /// with which elements overlap.
+  /// with which elements overlap and for formulas without a value, UsageError without a reference that is needed.
   ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options);
 
   [[nodiscard]] const std::vector<PlannedArg>& args() const noexcept { return args_; }
@@ -63,7 +69,7 @@ class ArgumentSet {
   [[nodiscard]] const TensorLayout& layout(std::size_t arg) const { return tensors_.at(arg).layout; }
   /// Each output that stands in the place of an input: "y = x"; empty where none does.
   [[nodiscard]] std::string in_place() const;
-  /// What an input or inout tensor is filled with.
+  /// What an input or inout tensor that is random is filled with.
   [[nodiscard]] const RandomFill& fill_of(std::size_t arg) const { return fills_.at(arg); }
 
  private:
@@ -71,17 +77,28 @@ class ArgumentSet {
   void lay_out(const OpDefinition& definition, const Problem& problem);
   void allocate(std::size_t arg, int misalign_elements);
   void fill_guards(std::size_t arg);
+  /// The first time, or again.
   void fill_input(std::size_t arg);
+  void fill_random(std::size_t arg);
+  void fill_gaps(std::size_t arg);
+  /// By formulas or as whole numbers, where the sample says so.
+  void fill_by_sample(std::size_t arg, const Sample& sample, const OpDefinition& definition, const Problem& problem);
+  void fill_by_formula(std::size_t arg, const Sample& sample, SampleScope& scope);
+  void make_inputs(const OpDefinition& definition, const Problem& problem);
+  void keep(std::size_t arg);
   [[nodiscard]] bool is_pure_input(std::size_t arg) const;
   [[nodiscard]] utility::WordTally tally(std::size_t arg) const;
   [[nodiscard]] std::string guard_damage(std::size_t arg) const;
   [[nodiscard]] std::string input_damage(std::size_t arg) const;
 
   Device& device_;
+  Options options_;
   std::vector<PlannedArg> args_;
   std::vector<std::uint64_t> values_;
   std::vector<GuardedTensor> tensors_;
   std::vector<RandomFill> fills_;
+  /// Of inputs that are not random, what they hold.
+  std::vector<std::unique_ptr<DeviceBuffer>> kept_;
   /// Of an output in the place of an input, that input.
   std::vector<std::optional<std::size_t>> places_;
   /// Inputs that an output stands in the place of.
@@ -90,6 +107,9 @@ class ArgumentSet {
   std::vector<std::uint64_t> sums_;
   std::size_t bytes_ = 0;
 };
+
+/// The steps from an element to its neighbour along each extent, in elements.
+[[nodiscard]] std::vector<std::int64_t> element_strides(const PlannedArg& arg, const TensorLayout& layout);
 
 /// Sets all bits of what lies between the elements of a tensor at `address`, each of `size` bytes.
 void poison_gaps(TensorTools& tools, Address address, const TensorLayout& layout, std::int64_t size);

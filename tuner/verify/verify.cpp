@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "tuner/verify/reference_run.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -31,26 +33,6 @@ double overflow_of(DType type) {
 // What lies between the elements of a sampled output's expected values: a NaN, and another one than what is left out.
 constexpr utility::u64 kGap = 0x7ff8000000000a9aULL;
 
-bool is_output(const PlannedArg& arg) { return arg.role == ArgRole::out || arg.role == ArgRole::inout; }
-
-// The reference as an implementation: all arguments of the op in its order, then all dims.
-ImplementationRecipe reference_recipe(const OpDefinition& definition) {
-  KernelRecipe kernel;
-  kernel.entry = definition.reference.entry;
-  kernel.when = Formula::parse("1");
-  for (const Argument& arg : definition.interface.args) {
-    kernel.params.push_back(
-        {arg.role == ArgRole::scalar ? KernelParam::Kind::scalar : KernelParam::Kind::ptr, arg.name});
-  }
-  for (const std::string& dim : definition.interface.dims) kernel.params.push_back({KernelParam::Kind::dim, dim});
-  kernel.grid = {definition.reference.grid};
-  kernel.block = {Formula::parse("256")};
-  ImplementationRecipe recipe;
-  recipe.name = "reference";
-  recipe.kernels = {std::move(kernel)};
-  return recipe;
-}
-
 }  // namespace
 
 double norm_limit(DType type, const Tolerance& tolerance) noexcept {
@@ -61,7 +43,10 @@ double norm_limit(DType type, const Tolerance& tolerance) noexcept {
   return is_accumulator ? std::max(2 * rounding, tolerance.relative) : 2 * rounding;
 }
 
-struct Verifier::Impl {
+namespace {
+
+/// One sample's inputs and expected outputs.
+struct SampleCheck {
   Device& device;
   ArgumentSet set;
   /// By argument; null for inputs and scalars. Doubles.
@@ -75,8 +60,8 @@ struct Verifier::Impl {
   /// False from before a run until its damage is known to be none.
   bool intact = true;
 
-  Impl(Device& on, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
-       ArgumentSet::Options options)
+  SampleCheck(Device& on, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
+              ArgumentSet::Options options)
       : device(on),
         set(on, definition, problem, options),
         expected(set.args().size()),
@@ -85,35 +70,24 @@ struct Verifier::Impl {
     for (const PlannedArg& arg : set.args()) {
       tolerances.push_back(definition.tolerance_of(problem, arg.type, arg.name));
     }
-    run_reference(definition, problem, reference);
+    compute_expected(definition, problem, reference);
   }
 
-  void run_reference(const OpDefinition& definition, const Problem& problem, const CompileResult& reference) {
+  void compute_expected(const OpDefinition& definition, const Problem& problem, const CompileResult& reference) {
     const std::string who =
         fmt::format("the reference of {} ({})", problem.key(), definition.reference.source.string());
     set.poison_outputs();
-    LaunchArgs args{set.values(), {}};
+    std::vector<std::uint64_t> values = set.values();
     for (std::size_t i = 0; i < set.args().size(); ++i) {
-      const PlannedArg& arg = set.args()[i];
-      if (!is_output(arg)) continue;
-      const TensorLayout& layout = set.layout(i);
-      const auto bytes = static_cast<std::size_t>(layout.span()) * sizeof(double);
-      expected[i] = device.allocate(bytes, "expected " + arg.name);
-      device.fill(expected[i]->address(), 0xff, bytes);
-      if (arg.role == ArgRole::inout) {
-        device.tools().widen(expected[i]->address(), set.values()[i], arg.type, layout.span());
-        poison_gaps(i);
-      }
+      if (!is_output(set.args()[i])) continue;
+      expected[i] = room_for_expected(device, set, i);
       if (has_marked_gaps(i)) {
-        const std::vector<utility::u64> words = marked_gaps(layout);
+        const std::vector<utility::u64> words = marked_gaps(set.layout(i));
         device.upload(expected[i]->address(), std::as_bytes(std::span(words)));
       }
-      args.values[i] = expected[i]->address();
+      values[i] = expected[i]->address();
     }
-    device
-        .load(reference.binary, kernel_facts(reference), definition.interface, reference_recipe(definition),
-              {"reference", {}}, problem)
-        ->run(args);
+    run_reference(device, definition, problem, reference, values);
     if (const std::string damage = set.damage(); !damage.empty()) throw Error(who + " is wrong: " + damage);
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       if (expected[i]) require_complete(i, who);
@@ -310,16 +284,69 @@ struct Verifier::Impl {
   }
 };
 
+/// Of several samples together.
+void add(Verdict& all, const Verdict& one) {
+  const auto widen = [](Accuracy& into, const Accuracy& other) {
+    into.max_absolute = std::max(into.max_absolute, other.max_absolute);
+    into.max_relative = std::max(into.max_relative, other.max_relative);
+    into.norm_relative = std::max(into.norm_relative, other.norm_relative);
+  };
+  if (all.outputs.empty()) {
+    all = one;
+    return;
+  }
+  for (std::size_t i = 0; i < all.outputs.size(); ++i) {
+    all.outputs[i].elements += one.outputs[i].elements;
+    all.outputs[i].wrong += one.outputs[i].wrong;
+    widen(all.outputs[i].accuracy, one.outputs[i].accuracy);
+  }
+  widen(all.accuracy, one.accuracy);
+  all.right = one.right;
+  all.reason = one.reason;
+  all.damaged = all.damaged || one.damaged;
+}
+
+}  // namespace
+
+struct Verifier::Impl {
+  struct Named {
+    /// Empty for the first.
+    std::string name;
+    std::unique_ptr<SampleCheck> check;
+  };
+  std::vector<Named> samples{};
+};
+
 Verifier::Verifier(Device& device, const OpDefinition& definition, const Problem& problem,
                    const CompileResult& reference, ArgumentSet::Options options)
-    : impl_(std::make_unique<Impl>(device, definition, problem, reference, options)) {}
+    : impl_(std::make_unique<Impl>()) {
+  options.reference = &reference;
+  for (std::size_t i = 0; i <= definition.more_samples.size(); ++i) {
+    const std::string name = i == 0 ? "" : definition.more_samples[i - 1].name;
+    options.poison_gaps = i > 0;
+    impl_->samples.push_back(
+        {name, std::make_unique<SampleCheck>(device, with_samples(definition, i), problem, reference, options)});
+  }
+}
 
 Verifier::~Verifier() = default;
 
 Verdict Verifier::check(DeviceExecutable& executable, std::span<const Address> workspaces) {
-  return impl_->check(executable, workspaces);
+  Verdict all;
+  for (const Impl::Named& sample : impl_->samples) {
+    Verdict verdict = sample.check->check(executable, workspaces);
+    if (!verdict.right && !sample.name.empty()) {
+      verdict.reason = fmt::format("on the sample '{}': {}", sample.name, verdict.reason);
+    }
+    add(all, verdict);
+    if (!all.right) break;
+  }
+  return all;
 }
 
-bool Verifier::sound() { return impl_->sums_now() == impl_->sums; }
+bool Verifier::sound() {
+  return std::ranges::all_of(impl_->samples,
+                             [](const Impl::Named& sample) { return sample.check->sums_now() == sample.check->sums; });
+}
 
 }  // namespace tilewright

@@ -27,9 +27,10 @@ struct OutputErrors {
 
 struct Verdict {
   bool right = false;
-  /// What is wrong first, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)".
+  /// What is wrong first, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)". Where it
+  /// is not on the definition's first sample, it begins with "on the sample 'planted': ".
   std::string reason;
-  /// The largest of all outputs.
+  /// The largest of all outputs, on all samples that were tried.
   Accuracy accuracy;
   /// In the order of the arguments.
   std::vector<OutputErrors> outputs{};
@@ -43,19 +44,20 @@ struct Verdict {
 /// op's relative tolerance bounds it. Infinite for integers, which the element-wise check judges alone.
 [[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;
 
-/// Holds a problem's inputs and its reference output; made once a problem, used for every config. Belongs to the
-/// device's thread.
+/// Holds a problem's inputs and its reference output for each sample of the definition; made once a problem, used for
+/// every config. Belongs to the device's thread.
 class Verifier {
  public:
-  /// Runs the op's reference kernel on the device. `reference` is its binary (compile/source.hpp's generate_reference).
-  /// Throws Error when the reference itself is at fault: it leaves elements unwritten, or writes elsewhere.
+  /// Runs the op's reference kernel on each sample. `reference` is its binary, by generate_reference
+  /// (compile/source.hpp). Throws Error when the reference itself is at fault: it leaves elements unwritten, or writes
+  /// elsewhere.
   Verifier(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
            ArgumentSet::Options options = {});
   ~Verifier();
 
-  /// Poisons the outputs, runs, compares. A DeviceError of the run propagates: it is the caller's to call it a crash.
-  /// Whatever a config destroyed is made anew before the next one runs. Throws UsageError when an argument is not
-  /// aligned as the config needs (Options::misalign_elements).
+  /// Poisons the outputs, runs, compares; sample by sample, until one is wrong. A DeviceError of the run propagates: it
+  /// is the caller's to call it a crash. Whatever a config destroyed is made anew before the next one runs. Throws
+  /// UsageError when an argument is not aligned as the config needs (Options::misalign_elements).
   [[nodiscard]] Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces = {});
 
   /// True when what results are compared with is still what the reference computed: a config may write anywhere. One

@@ -221,6 +221,99 @@ TEST_F(PitchedArguments, with_a_pitch_beyond_all_memory_are_refused) {
   EXPECT_THROW((void)make(), UsageError);
 }
 
+Sample formula_sample(const char* value, std::vector<std::string> index, const char* where = nullptr) {
+  Sample sample{"formula", 1.0, Formula::parse(value)};
+  sample.index = std::move(index);
+  if (where != nullptr) sample.where = Formula::parse(where);
+  return sample;
+}
+
+TEST_F(PitchedArguments, by_a_formula_have_its_values_and_are_random_elsewhere) {
+  definition_.samples["x"] = formula_sample("8 * i - c + steps + draw", {"i", "c"}, "c >= cols - 2 or i == 3");
+  definition_.samples["x"].scale = 0.5;
+  const ArgumentSet random = [&] {
+    OpDefinition without = definition_;
+    without.samples.erase("x");
+    return ArgumentSet(*device_, without, problem_, {.seed = 2});
+  }();
+  const auto x = make({.seed = 2}).read(0), before = random.read(0);
+  for (std::int64_t offset = 0; offset < 49 * 78 + 70; ++offset) {
+    const std::int64_t i = offset / 78, c = offset % 78;
+    const double value = utility::read_element(x.data(), utility::kBf16, offset);
+    if (c < 70 && (c >= 68 || i == 3)) {
+      EXPECT_EQ(value, utility::bf16_to_float(utility::float_to_bf16(static_cast<float>(8 * i - c - 4 + 2) / 2)))
+          << i << ", " << c;
+    } else {
+      EXPECT_EQ(value, utility::read_element(before.data(), utility::kBf16, offset)) << i << ", " << c;
+    }
+  }
+}
+
+TEST_F(PitchedArguments, with_poisoned_gaps_hold_nothing_else_there) {
+  const auto x = make({.poison_gaps = true}).read(0);
+  for (std::size_t i = 0; i < 49 * 78 + 70; ++i) EXPECT_EQ(is_poison(x, i), i % 78 >= 70) << i;
+}
+
+TEST_F(PitchedArguments, by_a_formula_are_put_back_as_they_were_and_a_changed_one_is_named) {
+  definition_.samples["x"] = formula_sample("i + c", {"i", "c"});
+  ArgumentSet set = make({.poison_gaps = true});
+  const auto x = set.read(0);
+  set.poison_outputs();
+  device_->fill(set.values()[0] + (3 * 78 + 4) * 2, 0, 2);
+  EXPECT_EQ(set.damage(), "it changed its input x: x[3][4] was 7 and is 0");
+  set.repair();
+  EXPECT_EQ(set.damage(), "");
+  EXPECT_EQ(set.read(0), x);
+
+  ArgumentSet in_place = make({.in_place = true});
+  device_->fill(in_place.values()[0], 0, in_place.tensor(0).bytes);
+  in_place.poison_outputs();
+  EXPECT_EQ(in_place.read(0), x) << "between whose rows there is poison, too";
+}
+
+TEST_F(Arguments, of_whole_numbers_hold_every_number_of_their_type_exactly) {
+  definition_.interface.args[1].type = DType::i64;
+  definition_.samples["i"] = formula_sample("9007199254740993 + i2", {"i2"});
+  const auto i = make().read(1);
+  std::int64_t last = 0;
+  std::memcpy(&last, i.data() + 49 * 8, 8);
+  EXPECT_EQ(last, 9007199254740993 + 49);
+}
+
+TEST_F(Arguments, whose_formula_has_no_value_somewhere_are_refused_with_the_reason) {
+  const auto mistake = [&](const char* value) -> std::string {
+    definition_.samples["i"] = formula_sample(value, {"row"});
+    try {
+      (void)make();
+    } catch (const DefinitionError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(mistake("100 / (row - 17)"), HasSubstr("division by zero"));
+  EXPECT_THAT(mistake("row * 100000000"),
+              HasSubstr("the sample of i[22] has the value 2200000000, which i32 does not"));
+}
+
+TEST_F(Arguments, of_a_range_that_has_no_number_are_refused) {
+  Sample range{"range"};
+  range.to = Formula::parse("cols - 70");
+  definition_.samples["i"] = range;
+  try {
+    (void)make();
+    FAIL() << "numbers were found between 0 and 0";
+  } catch (const DefinitionError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the sample of 'i' is a range from 0 to 0, and there is no number in it"));
+  }
+}
+
+TEST_F(Arguments, that_another_op_makes_need_its_reference) {
+  Sample made{"made"};
+  made.made = MadeInput{std::make_shared<const OpDefinition>(definition_), "y"};
+  definition_.samples["x"] = made;
+  EXPECT_THROW((void)make(), UsageError);
+}
+
 TEST_F(Arguments, too_large_for_memory_is_a_device_error_that_names_the_argument) {
   problem_.dims = {{"rows", std::int64_t{1} << 30}, {"cols", std::int64_t{1} << 24}};
   try {

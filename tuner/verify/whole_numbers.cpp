@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/verify/whole_numbers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tuner/device/tensor_tools.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Numbers that look random, one after the other.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t key) : key_(key) {}
+  /// From 0 to below `count`.
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(utility::random_bits(key_, next_++) % static_cast<std::uint64_t>(count));
+  }
+
+ private:
+  std::uint64_t key_;
+  std::uint64_t next_ = 0;
+};
+
+constexpr std::int64_t kOneIn = 8;
+
+void fill_range(std::vector<std::int64_t>& elements, const WholeBounds& bounds, Draws draws) {
+  for (std::int64_t& element : elements) {
+    const bool is_other = draws.below(kOneIn) == 0;
+    const std::int64_t inside = bounds.from + draws.below(bounds.to - bounds.from);
+    element = is_other && bounds.sometimes ? *bounds.sometimes : inside;
+  }
+}
+
+// Each row from 0 to `to`, with cuts between at random. One cut in eight is there twice: kernels go wrong at pieces of
+// length zero.
+void fill_prefix(std::vector<std::int64_t>& elements, std::int64_t to, std::int64_t row, Draws draws) {
+  for (auto begin = elements.begin(); begin != elements.end(); begin += row) {
+    const auto end = begin + row;
+    for (auto element = begin; element != end; ++element) {
+      const bool repeats = element - begin > 1 && draws.below(kOneIn) == 0;
+      const std::int64_t cut = draws.below(to + 1);
+      *element = repeats ? element[-1] : cut;
+    }
+    std::sort(begin, end);
+    *begin = 0;
+    end[-1] = row > 1 ? to : 0;
+  }
+}
+
+void fill_permutation(std::vector<std::int64_t>& elements, std::int64_t to, Draws draws) {
+  const auto count = static_cast<std::int64_t>(elements.size());
+  // Numbers beyond the tensor take part, too: not all pages are in use.
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(to));
+  for (std::int64_t first = 0; first < count; first += to) {
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const std::int64_t here = std::min(to, count - first);
+    for (std::int64_t i = 0; i < here; ++i) {
+      std::swap(numbers[static_cast<std::size_t>(i)], numbers[static_cast<std::size_t>(i + draws.below(to - i))]);
+    }
+    std::copy_n(numbers.begin(), here, elements.begin() + first);
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> whole_numbers(const PlannedArg& arg, const Sample& sample, const WholeBounds& bounds,
+                                        std::uint64_t key) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : arg.shape) count *= extent;
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(count));
+  if (count == 0) return elements;
+  if (sample.fill == "range") fill_range(elements, bounds, Draws(key));
+  if (sample.fill == "prefix") fill_prefix(elements, bounds.to, arg.shape.back(), Draws(key));
+  if (sample.fill == "permutation") fill_permutation(elements, bounds.to, Draws(key));
+  return elements;
+}
+
+}  // namespace tilewright
