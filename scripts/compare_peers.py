@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton and, where it is installed,
-Liger: alternately in one process, on the same random tensors, with cold caches. Checks the results against float64.
-With --op gemm matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile and Triton.
+"""Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton, Liger and QuACK: alternately
+in one process, on the same random tensors, with cold caches. Checks the results of each against float64. With --op gemm
+matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile, Triton and QuACK.
+
+A peer that has the op and gives no right time, be it that its package is not installed, leaves the cell without a
+verdict: nothing is said to beat it. --peers names those that are asked for.
 
     scripts/compare_peers.py --cache winners.db --out comparison       measure what is not there yet, with --resume
     scripts/compare_peers.py --report comparison --format markdown      print the tables
@@ -28,7 +31,8 @@ import time
 from peers import cells as cells_of
 from peers import gemm_cells, report
 from peers import warm as warming
-from peers.verdicts import PEERS, accuracy_faults, fastest_peer
+from peers.registry import PEERS
+from peers.verdicts import accuracy_faults, fastest_peer, without_verdict
 
 
 def say(text):
@@ -87,7 +91,8 @@ def parse(words):
     parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000; of gemm MxNxK")
     parser.add_argument("--sets", help=f"of gemm: {','.join(gemm_cells.SETS)} (default: all)")
     parser.add_argument("--regime", choices=("burst", "sustained"), help="of gemm (default: burst)")
-    parser.add_argument("--peers", type=peers, default=PEERS, help=f"only these: {','.join(PEERS)} (default: all)")
+    parser.add_argument("--peers", type=peers, default=list(PEERS),
+                        help=f"only these: {','.join(PEERS)} (default: all)")
     parser.add_argument("--only", help="only cells whose name this expression matches somewhere; see --list")
     parser.add_argument("--resume", action="store_true", help="leave out cells that have a result of this commit")
     parser.add_argument("--rounds", type=positive, default=25, help="rounds of each arm (default: 25)")
@@ -161,6 +166,7 @@ def measure_all(options, folder):
             write(result_file(options, cell), result)
             fastest = fastest_peer(result)
             words = f"{fastest[1]:.3f} of {fastest[0]}" if fastest else "no peer"
+            words += "".join(f"; no verdict, {peer}: {why}" for peer, why in without_verdict(result).items())
             say(f"{index}/{len(options.cells)} {cell.name}: {words}, {time.monotonic() - began:.1f} s"
                 + "".join(f"; {fault}" for fault in accuracy_faults(result)))
         except Exception as error:

@@ -6,6 +6,7 @@ gemm_cells   the same of matrix products, in sets                               
 statistics   medians, intervals, geometric means                                            no torch
 philox       the random numbers of dropout, for NumPy and torch                             no torch
 library      the launch library's C functions                                               no torch
+registry     the peers, and which has which op                                              no torch
 verdicts     the fastest peer of a cell, faults, goals, the form of tables                  no torch
 report       tables and goals from the results of cells                                     no torch
 gemm_report  the same of matrix products, by regime                                         no torch

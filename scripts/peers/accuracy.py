@@ -67,23 +67,24 @@ def _sliced(cell, inputs, first, last):
     return [tensor if kinds[name] == "vector" else tensor[first:last] for name, tensor in inputs.items()]
 
 
-def compare(cell, inputs, ours, theirs):
-    """Errors of our outputs and of torch's eager ones, by output. Dropout draws other masks in torch: ours is held to
-    its definition, theirs to its own zeros."""
+def compare(cell, inputs, outputs):
+    """Errors of each arm's outputs (lists, by arm, `ours` among them), by output. Dropout draws other masks in every
+    peer: ours is held to its definition, eager's to its own zeros, and others are left out."""
     names = [argument.name for argument in cell.arguments() if argument.role == "out"]
     drops = cell.op in ("dropout", "bias_act_dropout")
-    errors = {who: {name: Errors(cell.dtype) for name in names} for who in ("ours", "eager")}
+    arms = [arm for arm in outputs if arm in ("ours", "eager") or not drops]
+    errors = {who: {name: Errors(cell.dtype) for name in names} for who in arms}
     kept = wrong_mask = 0
     for first, last in slices(cell):
         parts = _sliced(cell, inputs, first, last)
         undropped = torch_ops.exact(cell, parts, first)
         for position, name in enumerate(names):
-            our_part, their_part = ours[position][first:last], theirs[position][first:last]
             reference = undropped[position]
             if not drops:
-                errors["ours"][name].add(our_part, reference)
-                errors["eager"][name].add(their_part, reference)
+                for arm in arms:
+                    errors[arm][name].add(outputs[arm][position][first:last], reference)
                 continue
+            our_part, their_part = (outputs[arm][position][first:last] for arm in ("ours", "eager"))
             mask = torch_ops.expected_mask(cell, first, our_part.shape)
             kept += int(mask.sum())
             # Where the value itself may come out as 0, as an fp32 gelu does in its tail, nothing can be told.

@@ -71,9 +71,8 @@ def eager(cell, sets):
 
 
 def cublaslt(cell, sets):
-    """None where it has no such epilogue."""
     function = gemm_torch.cublaslt(cell)
-    return function and (lambda i: function(*sets.tensors(i)))
+    return lambda i: function(*sets.tensors(i))
 
 
 def _choice_is_made_here(cell):
@@ -107,20 +106,63 @@ def _fitting(function, *arguments, **named):
 
 
 def liger(cell, sets):
-    """None where the package is not installed or has no such op."""
-    with contextlib.suppress(ImportError):
-        from liger_kernel.transformers import functional
-        eps = SCALARS["eps"]
-        if cell.op == "rmsnorm":
-            return lambda i: _fitting(functional.liger_rms_norm, sets.inputs[i]["x"], sets.inputs[i]["weight"], eps,
-                                      in_place=False)
-        if cell.op == "layernorm":
-            return lambda i: functional.liger_layer_norm(*sets.tensors(i), eps)
-        if cell.op == "softmax" and hasattr(functional, "liger_softmax"):
-            return lambda i: functional.liger_softmax(sets.inputs[i]["x"])
-        if cell.op == "swiglu" and cell.dims and ("layout", "split") in cell.attributes:
-            return lambda i: functional.liger_swiglu(*sets.tensors(i))
-    return None
+    from liger_kernel.transformers import functional
+    eps = SCALARS["eps"]
+
+    def add_rmsnorm(x, residual, weight):
+        y, total = _fitting(functional.liger_fused_add_rms_norm, x, residual, weight, eps, in_place=False)
+        return total, y
+    function = {
+        "softmax": lambda x: functional.liger_softmax(x),
+        "rmsnorm": lambda x, weight: _fitting(functional.liger_rms_norm, x, weight, eps, in_place=False),
+        "layernorm": lambda x, weight, bias: functional.liger_layer_norm(x, weight, bias, eps),
+        "add_rmsnorm": add_rmsnorm,
+        "swiglu": lambda gate, up: functional.liger_swiglu(gate, up),
+    }[cell.op]
+    return lambda i: function(*sets.tensors(i))
+
+
+def _quack_gemm(cell):
+    from quack import gemm_interface
+    activation = {"none": None, "relu": "relu", "gelu": "gelu_tanh_approx"}[cell["act"]]
+    has_bias, has_residual = cell["bias"] == "yes", cell["residual"] == "yes"
+
+    def run(a, b, *others):
+        left, right = gemm_torch.left_of(cell, a), gemm_torch.right_of(cell, b)
+        bias, residual = others[0] if has_bias else None, others[-1] if has_residual else None
+        if activation is None and not has_residual:
+            return gemm_interface.gemm(left, right, bias=bias)
+        if activation is None and not has_bias:
+            return gemm_interface.gemm_add(left, right, residual)
+        return gemm_interface.gemm_act(left, right, C=residual, bias=bias, activation=activation,
+                                       store_preact=False)[-1]
+    return run
+
+
+def quack(cell, sets):
+    """Its layernorm takes weight and bias in f32 alone: they are widened before anything is timed."""
+    if cell.op == "gemm":
+        function = _quack_gemm(cell)
+        return lambda i: function(*sets.tensors(i))
+    eps = SCALARS["eps"]
+    if cell.op == "softmax":
+        from quack.softmax import softmax
+        return lambda i: softmax(*sets.tensors(i))
+    from quack import rmsnorm as norms
+    if cell.op == "layernorm":
+        wide = [[tensor.float() for tensor in sets.tensors(i)[1:]] for i in range(len(sets))]
+        return lambda i: norms.layernorm_fwd(sets.inputs[i]["x"], *wide[i], eps=eps)
+    if cell.op == "rmsnorm":
+        return lambda i: norms.rmsnorm_fwd(*sets.tensors(i), eps=eps)[0]
+
+    def add_rmsnorm(x, residual, weight):
+        y, total = norms.rmsnorm_fwd(x, weight, residual=residual, eps=eps)[:2]
+        return total, y
+    return lambda i: add_rmsnorm(*sets.tensors(i))
+
+
+# Peers that are made of a cell and its sets alone, by their names; each raises what keeps it from being there.
+MAKERS = {"eager": eager, "cublaslt": cublaslt, "liger": liger, "quack": quack}
 
 
 class Ceiling:

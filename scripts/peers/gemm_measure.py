@@ -2,7 +2,7 @@
 """A cell of gemm from its inputs to its result: as of other ops, but in one of two regimes, and without a ceiling."""
 import torch
 
-from . import arms, gemm_accuracy, gemm_torch, measure, probe, regimes
+from . import gemm_accuracy, gemm_torch, measure, probe, regimes
 
 
 class GemmMeasurer(measure.Measurer):
@@ -14,16 +14,10 @@ class GemmMeasurer(measure.Measurer):
 
     def _launches(self, cell, sets, result):
         result["regime"] = self.options.regime
-        launches = {}
-        launches["tilewright"], result["served"] = arms.ours(self.launcher, cell, sets)
-        launches["tilewright"](0)
-        torch.cuda.synchronize()
+        return super()._launches(cell, sets, result)
 
-        def add(name, make):
-            self._add(launches, result, name, make)
-        self._torch_and_triton(cell, sets, result, add)
-        add("cublaslt", lambda: arms.cublaslt(cell, sets))
-        return launches
+    def _add_ceiling(self, launches, cell, sets, result):
+        """What bounds a product is no copy."""
 
     def _fastest(self, launches, sets):
         """Candidates are told apart in bursts, whichever the regime: as our own configs were."""
@@ -36,14 +30,10 @@ class GemmMeasurer(measure.Measurer):
         return rounds
 
     def _check(self, cell, sets, launches, result):
-        c = sets.outputs[0]["c"]
-        c.view(torch.uint8).fill_(0xFF)  # NaN: what is not written shows
-        launches["tilewright"](0)
-        results = {"ours": c, "eager": gemm_torch.eager(cell)(*sets.tensors(0))}
-        if "cublaslt" in launches:
-            results["cublaslt"] = launches["cublaslt"](0)
+        outputs = {name: c for name, (c,) in self._outputs_by_arm(launches, result, sets).items()}
+        outputs.setdefault("eager", gemm_torch.eager(cell)(*sets.tensors(0)))
         torch.cuda.synchronize()
-        result["accuracy"] = gemm_accuracy.compare(cell, sets.inputs[0], results)
+        result["accuracy"] = gemm_accuracy.compare(cell, sets.inputs[0], outputs)
 
     def _extremes(self, cell, sets, launches, result):
         """NaN and infinity are what the tests of the op are for."""

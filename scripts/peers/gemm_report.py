@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a report that is about gemm, a regime at a time: goals, sets, a line a cell with the rate of each arm."""
+from . import registry
 from .gemm_cells import FEW_ROWS, SETS
 from .statistics import geometric_mean
 from .verdicts import (
     GOAL_HEADINGS,
     accuracy_faults,
     all_faults,
+    all_without_verdict,
     common_lists,
     fastest_peer,
     goal_rows,
     judged,
     lists,
+    name_of,
     not_exact,
     ratios_by_cell,
+    slower_than_a_peer,
     table_of,
+    without_verdict,
 )
 
 REGIMES = {"burst": "the GPU rests after each round, so that no power limit is reached",
            "sustained": "no rest, under load for a second or more"}
-ARMS = ["tilewright", "eager", "cublaslt", "compile", "triton"]
 
 
 def by_regime(results):
@@ -39,25 +43,27 @@ def _is_mlp_gelu(result):
 def _goals(results):
     ratios = ratios_by_cell(results)
 
-    def of(condition):
-        return [ratios[result["cell"]] for result in results if result["cell"] in ratios and condition(result)]
+    def goal(name, asked, condition, least=False):
+        values = [ratios[result["cell"]] for result in results if result["cell"] in ratios and condition(result)]
+        missing = sum(1 for result in results if without_verdict(result) and condition(result))
+        return judged(name, asked, values, least, missing)
 
     def in_set(name):
-        return of(lambda r: r["set"] == name)
+        return lambda r: r["set"] == name
 
     over_cublas = [result["arms"]["eager"]["over_tilewright"]["median"] for result in results
                    if result["set"] == "plain" and dims_of(result) == (8192, 8192, 8192) and "eager" in result["arms"]]
     goals = [
-        judged("plain: least cell, over the fastest peer", 0.95, in_set("plain"), least=True),
-        judged("plain: geometric mean", 1.03, in_set("plain")),
-        judged(f"plain, m <= {FEW_ROWS}: geometric mean", 1.15,
-               of(lambda r: r["set"] == "plain" and r["m"] <= FEW_ROWS)),
+        goal("plain: least cell, over the fastest peer", 0.95, in_set("plain"), least=True),
+        goal("plain: geometric mean", 1.03, in_set("plain")),
+        goal(f"plain, m <= {FEW_ROWS}: geometric mean", 1.15,
+             lambda r: r["set"] == "plain" and r["m"] <= FEW_ROWS),
         judged("plain, 8192x8192x8192: over cuBLAS (eager)", 0.97, over_cublas, least=True),
-        judged("epilogue: geometric mean", 1.08, in_set("epilogue")),
-        judged("epilogue, 4096x16384x4096 bias+gelu", 1.02, of(_is_mlp_gelu), least=True),
-        judged("layouts nn and tn: least cell", 0.93, in_set("layouts"), least=True),
+        goal("epilogue: geometric mean", 1.08, in_set("epilogue")),
+        goal("epilogue, 4096x16384x4096 bias+gelu", 1.02, _is_mlp_gelu, least=True),
+        goal("layouts nn and tn: least cell", 0.93, in_set("layouts"), least=True),
     ]
-    return [goal for goal in goals if goal]
+    return [each for each in goals if each]
 
 
 def _of_sets(results):
@@ -72,15 +78,14 @@ def _of_sets(results):
 
 def summarise(results):
     """Of one regime."""
-    ratios = ratios_by_cell(results)
     return {
         "cells": len(results),
         "commits": sorted({result.get("commit", "unknown") for result in results}),
         "gpus": sorted({result.get("gpu", "unknown") for result in results}),
         "goals": _goals(results),
         "sets": _of_sets(results),
-        "slower_than_a_peer": {cell: ratio for cell, ratio in sorted(ratios.items(), key=lambda item: item[1])
-                               if ratio < 1.0},
+        "no_verdict": all_without_verdict(results),
+        "slower_than_a_peer": slower_than_a_peer(results),
         "not_exact": not_exact(results),
         "accuracy_faults": all_faults(results),
         "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
@@ -130,23 +135,27 @@ def _errors(result, what):
     return " / ".join(f"{accuracy[who]['c'][what]:.3g}" for who in ("ours", "eager", "cublaslt") if who in accuracy)
 
 
-def _row(result):
+def _row(result, peers):
     fastest = fastest_peer(result)
     own = result["arms"]["tilewright"]["median"]
     return [variant(result), result["dtype"], "x".join(str(dim) for dim in dims_of(result)), f"{own / 1e3:.2f}",
-            *(_rate(result, arm) for arm in ARMS),
+            *(_rate(result, arm) for arm in ["tilewright", *peers]),
             f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-",
-            fastest[0] if fastest else "-",
+            name_of(result, fastest),
             f"{result['bytes'] / own:.0f}" if result["m"] <= FEW_ROWS else "-", *_device(result), _config(result),
             _errors(result, "rms"), _errors(result, "largest"), "bad" if accuracy_faults(result) else "good"]
 
 
-HEADINGS = ["gemm", "dtype", "m x n x k", "µs", "tilewright", "eager", "cuBLASLt", "compile", "Triton",
-            "fastest peer / ours", "it is", "GB/s", "MHz", "W", "served", "rms ours / eager / cuBLASLt",
+HEADINGS = ["fastest peer / ours", "it is", "GB/s", "MHz", "W", "served", "rms ours / eager / cuBLASLt",
             "largest ours / eager / cuBLASLt", "accuracy"]
 NOTE = ("µs is Tilewright's time; the arms are in TFLOP/s. Medians of rounds in which all of a row were timed "
-        "alternately; ratios are medians of per-round ratios. MHz and W are the SM clock and the power while they were "
-        "timed.")
+        "alternately; ratios are medians of per-round ratios. In brackets is the fastest where a peer that should be "
+        "there is not: no verdict. MHz and W are the SM clock and the power while they were timed.")
+
+
+def headings(peers):
+    titles = [registry.PEERS[peer].title for peer in peers]
+    return ["gemm", "dtype", "m x n x k", "µs", "tilewright", *titles, *HEADINGS]
 
 
 def text(regime, results, form):
@@ -154,13 +163,14 @@ def text(regime, results, form):
     summary = summarise(results)
     table = table_of(form)
     order = {name: i for i, name in enumerate(SETS)}
-    rows = [_row(result) for result in sorted(results, key=lambda result: order[result["set"]])]
+    peers = registry.columns(results)
+    rows = [_row(result, peers) for result in sorted(results, key=lambda result: order[result["set"]])]
     sets = [[name, f"{each['geometric_mean']:.3f}", f"{each['least']:.3f}", str(each["cells"])]
             for name, each in summary["sets"].items()]
     parts = [f"gemm, {regime} ({REGIMES[regime]}): {summary['cells']} cells on {', '.join(summary['gpus'])}, "
              f"commit {', '.join(summary['commits'])}",
              table(GOAL_HEADINGS, goal_rows(summary)),
              table(["set", "geometric mean over the fastest peer", "least", "cells"], sets),
-             NOTE, table(HEADINGS, rows)]
+             NOTE, table(headings(peers), rows)]
     slower = [f"{cell}: {ratio:.3f}" for cell, ratio in summary["slower_than_a_peer"].items()]
     return parts + lists([("Slower than a peer", slower)] + common_lists(summary))

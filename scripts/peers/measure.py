@@ -6,8 +6,7 @@ import time
 
 import torch
 
-from . import accuracy, arms, library, statistics, timing, torch_ops
-from .verdicts import PEERS
+from . import accuracy, arms, library, registry, statistics, timing, torch_ops
 
 
 def say(text):
@@ -42,7 +41,7 @@ class Measurer:
         sets = arms.Sets(cell, count, generator)
         result = {"cell": cell.name, "op": cell.op, "attributes": dict(cell.attributes), "dtype": cell.dtype,
                   **cell.facts(),
-                  "sets": count, "arms": {}, "skipped": {}}
+                  "sets": count, "expected": registry.expected(cell, self.options.peers), "arms": {}, "skipped": {}}
         launches = self._launches(cell, sets, result)
         self._check(cell, sets, launches, result)
         self._time(launches, count, result)
@@ -51,35 +50,20 @@ class Measurer:
         return result
 
     def _launches(self, cell, sets, result):
-        """Launches by arm. Of the peers one that fails is left out, with the reason; ours must be there."""
+        """Launches by arm. Of the others one that fails is left out, with the reason; ours must be there."""
         launches = {}
         launches["tilewright"], result["served"] = arms.ours(self.launcher, cell, sets)
         launches["tilewright"](0)
         torch.cuda.synchronize()
-
-        def add(name, make):
-            self._add(launches, result, name, make)
-
-        self._torch_and_triton(cell, sets, result, add)
-        add("liger", lambda: arms.liger(cell, sets))
-
-        def ceiling():
-            self.copy = arms.Ceiling(self.launcher, cell, len(sets), self.tuned_copies(cell))
-            result["ceiling"] = {"tuned": self.copy.tuned, "scale": self.copy.scale, "served": self.copy.served}
-            return self.copy.launches["ceiling"]
-        add("ceiling", ceiling)
-        if "ceiling" in launches and "torch_copy" in self.copy.launches:
-            add("torch_copy", lambda: self.copy.launches["torch_copy"])
+        for name in result["expected"]:
+            self._add(launches, result, name, lambda name=name: self._peer(name, cell, sets, result))
+        self._add_ceiling(launches, cell, sets, result)
         return launches
 
     def _add(self, launches, result, name, make):
-        """A peer that was asked for, or another arm, unless it fails."""
-        if name in PEERS and name not in self.options.peers:
-            return
+        """An arm, unless it fails."""
         try:
             launch = make()
-            if launch is None:
-                return
             launch(0)
             torch.cuda.synchronize()
             launches[name] = launch
@@ -87,13 +71,21 @@ class Measurer:
             result["skipped"][name] = f"{type(error).__name__}: {error}"[:500]
             torch.cuda.synchronize()
 
-    def _torch_and_triton(self, cell, sets, result, add):
-        add("eager", lambda: arms.eager(cell, sets))
-        if self.warm.compiled_is_ready(cell) or "compile" not in self.options.peers:
-            add("compile", lambda: arms.compiled(cell, sets))
-        else:
-            result["skipped"]["compile"] = "its first compile did not end in time"
-        add("triton", lambda: self._triton(cell, sets, result))
+    def _peer(self, name, cell, sets, result):
+        if name == "compile":
+            if not self.warm.compiled_is_ready(cell):
+                raise TimeoutError("its first compile did not end in time")
+            return arms.compiled(cell, sets)
+        return self._triton(cell, sets, result) if name == "triton" else arms.MAKERS[name](cell, sets)
+
+    def _add_ceiling(self, launches, cell, sets, result):
+        def ceiling():
+            self.copy = arms.Ceiling(self.launcher, cell, len(sets), self.tuned_copies(cell))
+            result["ceiling"] = {"tuned": self.copy.tuned, "scale": self.copy.scale, "served": self.copy.served}
+            return self.copy.launches["ceiling"]
+        self._add(launches, result, "ceiling", ceiling)
+        if "ceiling" in launches and "torch_copy" in self.copy.launches:
+            self._add(launches, result, "torch_copy", lambda: self.copy.launches["torch_copy"])
 
     def _fastest(self, launches, sets):
         return timing.fastest(launches, sets, self.stream)
@@ -135,14 +127,25 @@ class Measurer:
             ratios = [value / own for value, own in zip(values, rounds["tilewright"])]
             result["arms"][name]["over_tilewright"] = statistics.summary(ratios)
 
-    def _check(self, cell, sets, launches, result):
+    def _outputs(self, launch, sets):
+        """What an arm gives for the first set, whether it returns it or writes it where ours does."""
         for output in sets.outputs[0].values():
             output.view(torch.uint8).fill_(0xFF)  # NaN: what is not written shows
-        launches["tilewright"](0)
-        ours = list(sets.outputs[0].values())
-        theirs = torch_ops.outputs_of(torch_ops.eager(cell)(*sets.tensors(0)))
+        returned = launch(0)
         torch.cuda.synchronize()
-        result["accuracy"] = accuracy.compare(cell, sets.inputs[0], ours, theirs)
+        if returned is not None:
+            return list(torch_ops.outputs_of(returned))
+        return [output.clone() for output in sets.outputs[0].values()]
+
+    def _outputs_by_arm(self, launches, result, sets):
+        names = {"tilewright": "ours", **{name: name for name in result["expected"]}}
+        return {names[arm]: self._outputs(launch, sets) for arm, launch in launches.items() if arm in names}
+
+    def _check(self, cell, sets, launches, result):
+        outputs = self._outputs_by_arm(launches, result, sets)
+        outputs.setdefault("eager", torch_ops.outputs_of(torch_ops.eager(cell)(*sets.tensors(0))))
+        torch.cuda.synchronize()
+        result["accuracy"] = accuracy.compare(cell, sets.inputs[0], outputs)
 
     def _extremes(self, cell, sets, launches, result):
         last = len(sets) - 1

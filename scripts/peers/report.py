@@ -5,25 +5,28 @@ import json
 import math
 import pathlib
 
-from . import gemm_report
+from . import gemm_report, registry
 from .cells import NORMS
 from .statistics import geometric_mean
 from .verdicts import (
     GOAL_HEADINGS,
     accuracy_faults,
     all_faults,
+    all_without_verdict,
     common_lists,
     fastest_peer,
     goal_rows,
     judged,
     label,
     lists,
+    name_of,
     not_exact,
     ratios_by_cell,
+    slower_than_a_peer,
     table_of,
+    without_verdict,
 )
 
-PEERS = ["eager", "compile", "triton", "liger"]
 LARGE_BYTES = 128 << 20
 WIDE_COLS = 65536
 
@@ -76,17 +79,21 @@ def summarise(results):
     def of(condition):
         return [ratios[result["cell"]] for result in results if result["cell"] in ratios and condition(result)]
 
+    def goal(name, asked, condition, least=False):
+        missing = sum(1 for result in results if without_verdict(result) and condition(result))
+        return judged(name, asked, of(condition), least, missing)
+
     shares = {result["cell"]: share_of_ceiling(result) for result in results
               if result["bytes"] >= LARGE_BYTES and "dropout" not in result["op"]
               and result["attributes"].get("act") != "gelu_erf"}
     shares = {cell: share for cell, share in shares.items() if share is not None}
     goals = [
-        judged("least of all cells, over the fastest peer", 0.98, of(lambda r: True), least=True),
-        judged("geometric mean of all cells", 1.08, of(lambda r: True)),
-        judged("geometric mean of softmax and norms at cols >= 65536", 1.5,
-               of(lambda r: r["cols"] >= WIDE_COLS and (r["op"] == "softmax" or r["op"] in NORMS))),
-        judged("geometric mean of widths that are no power of two", 1.3, of(has_odd_width)),
-        judged("geometric mean of bias_act_dropout", 1.4, of(lambda r: r["op"] == "bias_act_dropout")),
+        goal("least of all cells, over the fastest peer", 0.98, lambda r: True, least=True),
+        goal("geometric mean of all cells", 1.08, lambda r: True),
+        goal("geometric mean of softmax and norms at cols >= 65536", 1.5,
+             lambda r: r["cols"] >= WIDE_COLS and (r["op"] == "softmax" or r["op"] in NORMS)),
+        goal("geometric mean of widths that are no power of two", 1.3, has_odd_width),
+        goal("geometric mean of bias_act_dropout", 1.4, lambda r: r["op"] == "bias_act_dropout"),
         judged("least share of the ceiling at 128 MiB or more (gelu_erf and dropout aside)", 0.95,
                list(shares.values()), least=True),
     ]
@@ -95,11 +102,11 @@ def summarise(results):
         "cells": len(results),
         "commits": sorted({result.get("commit", "unknown") for result in results}),
         "gpus": sorted({result.get("gpu", "unknown") for result in results}),
-        "goals": [goal for goal in goals if goal],
+        "goals": [each for each in goals if each],
         "ops": {op: geometric_mean(of(lambda r, op=op: label(r) == op)) for op in ops
                 if of(lambda r, op=op: label(r) == op)},
-        "slower_than_a_peer": {cell: ratio for cell, ratio in sorted(ratios.items(), key=lambda item: item[1])
-                               if ratio < 1.0},
+        "no_verdict": all_without_verdict(results),
+        "slower_than_a_peer": slower_than_a_peer(results),
         "below_ceiling_goal": {cell: share for cell, share in sorted(shares.items(), key=lambda item: item[1])
                                if share < 0.95},
         "not_exact": not_exact(results),
@@ -112,27 +119,30 @@ def _time(result, arm):
     return f"{result['arms'][arm]['median'] / 1e3:.2f}" if arm in result["arms"] else "-"
 
 
-def _row(result):
+def _row(result, peers):
     fastest = fastest_peer(result)
     share = share_of_ceiling(result)
     own = result["arms"]["tilewright"]["median"]
     errors = result.get("accuracy", {}).get("ours", {}).get("y", {})
     theirs = result.get("accuracy", {}).get("eager", {}).get("y", {})
     return [label(result), f"{result['rows']}x{result['cols']}", result["dtype"], _time(result, "tilewright"),
-            *(_time(result, peer) for peer in PEERS), _time(result, "ceiling"),
+            *(_time(result, peer) for peer in peers), _time(result, "ceiling"),
             f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-",
-            fastest[0] if fastest else "-",
+            name_of(result, fastest),
             f"{100 * share:.1f} %" if share else "-", f"{result['bytes'] / own:.0f}",
             f"{errors['rms']:.3g} / {theirs['rms']:.3g}" if errors else "-",
             f"{errors['largest']:.3g} / {theirs['largest']:.3g}" if errors else "-",
             "bad" if accuracy_faults(result) else "good"]
 
 
-HEADINGS = ["op", "shape", "dtype", "tilewright", "eager", "compile", "Triton", "Liger", "ceiling",
-            "fastest peer / ours",
-            "it is", "of ceiling", "GB/s", "rms ours / eager", "largest ours / eager", "accuracy"]
+HEADINGS = ["ceiling", "fastest peer / ours", "it is", "of ceiling", "GB/s", "rms ours / eager", "largest ours / eager",
+            "accuracy"]
 NOTE = ("Times in µs. Medians of rounds in which all of a row were timed alternately; ratios are medians of per-round "
-        "ratios.")
+        "ratios. In brackets is the fastest where a peer that should be there is not: no verdict.")
+
+
+def headings(peers):
+    return ["op", "shape", "dtype", "tilewright", *(registry.PEERS[peer].title for peer in peers), *HEADINGS]
 
 
 def _text(results, form):
@@ -142,7 +152,8 @@ def _text(results, form):
              table(GOAL_HEADINGS, goal_rows(summary)),
              table(["op", "geometric mean over the fastest peer"],
                    [[op, f"{value:.3f}"] for op, value in summary["ops"].items()])]
-    parts += [NOTE, table(HEADINGS, [_row(result) for result in results])]
+    peers = registry.columns(results)
+    parts += [NOTE, table(headings(peers), [_row(result, peers) for result in results])]
     titled = [("Slower than a peer", [f"{cell}: {ratio:.3f}" for cell, ratio in summary["slower_than_a_peer"].items()]),
               ("Below 0.95 of the ceiling",
                [f"{cell}: {share:.3f}" for cell, share in summary["below_ceiling_goal"].items()])]

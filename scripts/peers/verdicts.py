@@ -1,13 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the reports of all ops have in common: the fastest peer of a cell, faults of its accuracy, goals, tables."""
+"""What the reports of all ops have in common: the fastest peer of a cell, whether there is a verdict, faults of
+accuracy, goals, tables."""
+from .registry import PEERS
 from .statistics import geometric_mean
 
-PEERS = ["eager", "cublaslt", "compile", "triton", "liger"]
+# A peer whose rms error is so many times eager's computes something else.
+OFF = 4
+
+
+def _why_wrong(result, peer):
+    """In words, what is wrong with a peer's outputs; empty where nothing is, or nobody looked."""
+    accuracy = result.get("accuracy", {})
+    for name, errors in accuracy.get(peer, {}).items():
+        if errors["wrong"]:
+            return f"{errors['wrong']} elements of its {name} are no numbers"
+        eager = accuracy.get("eager", {}).get(name)
+        if eager and peer != "eager" and errors["rms"] > OFF * eager["rms"] and errors["rms"] > 1e-12:
+            return f"its {name} is off: rms {errors['rms']:.3g}, eager {eager['rms']:.3g}"
+    return ""
+
+
+def without_verdict(result):
+    """Peers that should be there and are not, or are wrong, each with the reason. Where there is one, the fastest of
+    the others is not the fastest of all: the cell has no verdict. Results of older commits list no peers that should
+    be there; in these it is those that were tried."""
+    skipped = result.get("skipped", {})
+    expected = result.get("expected", [name for name in PEERS if name in result["arms"] or name in skipped])
+    reasons = {}
+    for name in expected:
+        why = _why_wrong(result, name) if name in result["arms"] else skipped.get(name, "it was not timed")
+        if why:
+            reasons[name] = why
+    return reasons
 
 
 def fastest_peer(result):
-    """(name, time over ours: median, low, high) of the fastest; None without peers."""
-    times = {name: result["arms"][name] for name in PEERS if name in result["arms"]}
+    """(name, time over ours: median, low, high) of the fastest that is right; None without peers."""
+    times = {name: result["arms"][name] for name in PEERS if name in result["arms"] and not _why_wrong(result, name)}
     if not times:
         return None
     name = min(times, key=lambda peer: times[peer]["over_tilewright"]["median"])
@@ -15,14 +44,33 @@ def fastest_peer(result):
     return name, ratio["median"], ratio["low"], ratio["high"]
 
 
+def name_of(result, fastest):
+    """Of fastest_peer's, for a table: in brackets where there is no verdict."""
+    if fastest is None:
+        return "-"
+    return f"({fastest[0]})" if without_verdict(result) else fastest[0]
+
+
 def ratios_by_cell(results):
-    """The fastest peer's time over ours, where there is a peer."""
-    ratios = {result["cell"]: fastest_peer(result) for result in results}
+    """The fastest peer's time over ours, where there is a verdict."""
+    ratios = {result["cell"]: fastest_peer(result) for result in results if not without_verdict(result)}
     return {cell: ratio[1] for cell, ratio in ratios.items() if ratio}
 
 
+def slower_than_a_peer(results):
+    """Cells where some peer is ahead, verdict or not, the furthest behind first."""
+    ratios = {result["cell"]: fastest_peer(result) for result in results}
+    behind = {cell: ratio[1] for cell, ratio in ratios.items() if ratio and ratio[1] < 1.0}
+    return dict(sorted(behind.items(), key=lambda item: item[1]))
+
+
+def all_without_verdict(results):
+    reasons = {result["cell"]: without_verdict(result) for result in results}
+    return {cell: each for cell, each in reasons.items() if each}
+
+
 def best_errors(accuracy, name):
-    """Of an output, the least of torch's: (rms, largest)."""
+    """Of an output, the least of torch's own: (rms, largest)."""
     theirs = [accuracy[peer][name] for peer in ("eager", "cublaslt") if peer in accuracy]
     return min(each["rms"] for each in theirs), min(each["largest"] for each in theirs)
 
@@ -65,20 +113,26 @@ def label(result):
     return f"{result['op']}[{inside}]" if inside else result["op"]
 
 
-def judged(name, asked, values, least=False):
-    """A goal with what was reached; None where there is no cell to judge."""
+def judged(name, asked, values, least=False, open_cells=0):
+    """A goal with what was reached; None where there is no cell to judge. While some of its cells have no verdict
+    (`open_cells`) it is not met."""
     if not values:
         return None
     value = min(values) if least else geometric_mean(values)
-    return {"goal": name, "asked": asked, "cells": len(values), "value": value, "met": value >= asked}
+    return {"goal": name, "asked": asked, "cells": len(values), "value": value, "open": open_cells,
+            "met": value >= asked and open_cells == 0}
+
+
+def _goal_state(goal):
+    return "MISSED" if goal["value"] < goal["asked"] else "met" if goal["met"] else "open"
 
 
 def goal_rows(summary):
-    return [[goal["goal"], f"{goal['value']:.3f}", f"{goal['asked']:.2f}", "met" if goal["met"] else "MISSED",
-             str(goal["cells"])] for goal in summary["goals"]]
+    return [[goal["goal"], f"{goal['value']:.3f}", f"{goal['asked']:.2f}", _goal_state(goal), str(goal["cells"]),
+             str(goal["open"])] for goal in summary["goals"]]
 
 
-GOAL_HEADINGS = ["goal", "reached", "asked", "", "cells"]
+GOAL_HEADINGS = ["goal", "reached", "asked", "", "cells", "no verdict"]
 
 
 def _plain_table(headings, rows):
@@ -104,7 +158,9 @@ def lists(titled):
 
 def common_lists(summary):
     """(title, lines) of what every report lists."""
-    return [("Not served exactly", summary["not_exact"]),
+    return [("No verdict", [f"{cell}: {peer}: {why}" for cell, reasons in summary["no_verdict"].items()
+                            for peer, why in reasons.items()]),
+            ("Not served exactly", summary["not_exact"]),
             ("Accuracy", [f"{cell}: {'; '.join(words)}" for cell, words in summary["accuracy_faults"].items()]),
             ("Left out", [f"{cell}: {arm}: {reason}" for cell, arms in summary["skipped"].items()
-                          for arm, reason in arms.items()])]
+                          for arm, reason in arms.items() if arm not in summary["no_verdict"].get(cell, {})])]

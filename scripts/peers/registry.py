@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which peers there are, and which of them has the op of a cell. A peer that has it is expected in the result: where it
+is not, the cell has no verdict (verdicts.py)."""
+import dataclasses
+import typing
+
+CUBLASLT_ACTS = ("gelu", "relu")
+QUACK_ACTS = ("none", "gelu", "relu")
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    name: str  # of --peers, and in results
+    title: str  # in tables
+    has: typing.Callable  # of a cell: whether it has its op, with these attributes and this type
+
+
+def _is_gemm(cell):
+    return cell.op == "gemm"
+
+
+def _cublaslt_has(cell):
+    """Its epilogues; without one it is what eager calls."""
+    attributes = dict(cell.attributes)
+    return (_is_gemm(cell) and attributes["bias"] == "yes" and attributes["residual"] == "no"
+            and attributes["act"] in CUBLASLT_ACTS)
+
+
+def _stores_sum(cell):
+    """Their fused norms write x + residual, too; without that they would be timed for work that nobody asked for."""
+    return cell.op == "add_rmsnorm" and ("store", "yes") in cell.attributes
+
+
+def _liger_has(cell):
+    return (cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
+            or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
+
+
+def _quack_has(cell):
+    if not _is_gemm(cell):
+        return cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
+    attributes = dict(cell.attributes)
+    # It adds the residual before the activation.
+    return (cell.dtype != "f32" and attributes["act"] in QUACK_ACTS
+            and (attributes["residual"] == "no" or attributes["act"] == "none"))
+
+
+PEERS = {peer.name: peer for peer in (
+    Peer("eager", "eager", lambda cell: True),
+    Peer("cublaslt", "cuBLASLt", _cublaslt_has),
+    Peer("compile", "compile", lambda cell: True),
+    Peer("triton", "Triton", lambda cell: True),
+    Peer("liger", "Liger", _liger_has),
+    Peer("quack", "QuACK", _quack_has),
+)}
+
+
+def expected(cell, asked):
+    """Of the peers asked for, those that have the op, in the order in which they are made."""
+    return [name for name, peer in PEERS.items() if name in asked and peer.has(cell)]
+
+
+def columns(results):
+    """The peers that a table of these results has a column for."""
+    return [name for name in PEERS if any(name in result["arms"] or name in result.get("expected", [])
+                                          for result in results)]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How arms are made and what is kept of one that fails: with stand-ins for torch and Triton."""
+import importlib
+import sys
+import types
+import unittest
+from unittest import mock
+
+from peers import registry, verdicts
+
+STAND_INS = ("torch", "torch._dynamo", "torch._inductor", "torch._inductor.config", "torch.nn", "torch.nn.functional",
+             "triton", "triton.language")
+
+
+class Arms(unittest.TestCase):
+    def setUp(self):
+        patch = mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in STAND_INS})
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.measure = importlib.import_module("peers.measure")
+        measurer = self.measure.Measurer.__new__(self.measure.Measurer)
+        measurer.options = types.SimpleNamespace(peers=list(registry.PEERS))
+        measurer.warm = types.SimpleNamespace(compiled_is_ready=lambda cell: False)
+        measurer.launcher = None
+        measurer._add_ceiling = lambda *_: None
+        measurer._triton = lambda *_: mock.Mock()
+        self.measurer = measurer
+
+    def launches(self, makers):
+        cell = types.SimpleNamespace(op="softmax", attributes=(), dtype="bf16")
+        result = {"expected": registry.expected(cell, self.measurer.options.peers), "skipped": {}, "arms": {}}
+        with mock.patch.object(self.measure.arms, "MAKERS", makers), \
+                mock.patch.object(self.measure.arms, "ours", lambda *_: (mock.Mock(), {"fit": "exact"})):
+            return self.measurer._launches(cell, None, result), result
+
+    def test_that_run_are_there_and_others_leave_their_error(self):
+        def absent(cell, sets):
+            raise ModuleNotFoundError("No module named 'quack'")
+
+        def failing(cell, sets):
+            return mock.Mock(side_effect=RuntimeError("too wide"))
+        launches, result = self.launches({"eager": lambda *_: mock.Mock(), "liger": failing, "quack": absent})
+        self.assertEqual(list(launches), ["tilewright", "eager", "triton"])
+        self.assertEqual(result["skipped"], {
+            "compile": "TimeoutError: its first compile did not end in time",
+            "liger": "RuntimeError: too wide",
+            "quack": "ModuleNotFoundError: No module named 'quack'"})
+
+    def test_that_failed_leave_the_cell_without_a_verdict(self):
+        def absent(cell, sets):
+            raise ModuleNotFoundError("No module named 'quack'")
+        self.measurer.options.peers = ["eager", "quack"]
+        launches, result = self.launches({"eager": lambda *_: mock.Mock(), "quack": absent})
+        timed = {"median": 2.0, "low": 2.0, "high": 2.0}
+        result["arms"] = {name: {**timed, "over_tilewright": timed} for name in launches}
+        self.assertEqual(list(verdicts.without_verdict(result)), ["quack"])
+
+
+if __name__ == "__main__":
+    unittest.main()

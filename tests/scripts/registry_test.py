@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+import ast
+import pathlib
+import unittest
+
+from peers import cells, gemm_cells, registry
+
+
+def cells_of(op, **attributes):
+    return [cell for cell in cells.make_cells(["bf16"], ["64x128"], ops=[op])
+            if set(attributes.items()) <= set(cell.attributes)]
+
+
+def product(dtype="bf16", **attributes):
+    return gemm_cells.GemmCell(tuple({**gemm_cells.DEFAULTS, **attributes}.items()), dtype, 64, 64, 64)
+
+
+def peers_of(cell):
+    return registry.expected(cell, list(registry.PEERS))
+
+
+class Expected(unittest.TestCase):
+    def test_of_row_ops_are_liger_and_quack_where_they_have_them(self):
+        everywhere = ["eager", "compile", "triton"]
+        for op, more in (("softmax", ["liger", "quack"]), ("rmsnorm", ["liger", "quack"]),
+                         ("layernorm", ["liger", "quack"]), ("bias_act", []), ("dropout", []),
+                         ("add_rmsnorm_silu", [])):
+            self.assertEqual(peers_of(cells_of(op)[0]), everywhere + more, op)
+
+    def test_of_fused_norms_are_those_that_do_the_same_work(self):
+        self.assertIn("quack", peers_of(cells_of("add_rmsnorm", store="yes")[0]))
+        self.assertNotIn("quack", peers_of(cells_of("add_rmsnorm", store="no")[0]))
+        self.assertIn("liger", peers_of(cells_of("swiglu", layout="split")[0]))
+        self.assertNotIn("liger", peers_of(cells_of("swiglu", layout="packed")[0]))
+
+    def test_of_products_are_those_with_the_epilogue(self):
+        self.assertEqual(peers_of(product()), ["eager", "compile", "triton", "quack"])
+        self.assertEqual(peers_of(product(bias="yes", act="gelu")),
+                         ["eager", "cublaslt", "compile", "triton", "quack"])
+        self.assertNotIn("quack", peers_of(product(bias="yes", act="silu")))
+        self.assertNotIn("quack", peers_of(product(act="relu", residual="yes")))
+        self.assertIn("quack", peers_of(product(bias="yes", residual="yes")))
+        self.assertNotIn("quack", peers_of(product(dtype="f32")))
+
+    def test_are_none_that_were_not_asked_for(self):
+        self.assertEqual(registry.expected(cells_of("softmax")[0], ["quack", "eager"]), ["eager", "quack"])
+
+
+class Columns(unittest.TestCase):
+    def test_are_of_peers_that_some_result_has_or_lacks(self):
+        results = [{"arms": {"eager": {}}, "expected": ["eager", "quack"]}, {"arms": {"eager": {}, "liger": {}}}]
+        self.assertEqual(registry.columns(results), ["eager", "liger", "quack"])
+
+
+class Arms(unittest.TestCase):
+    def test_has_a_maker_for_every_peer(self):
+        """arms.py needs torch; what it says is read."""
+        source = pathlib.Path(registry.__file__).with_name("arms.py").read_text(encoding="utf-8")
+        makers = next(node.value for node in ast.parse(source).body
+                      if isinstance(node, ast.Assign) and node.targets[0].id == "MAKERS")
+        names = {key.value for key in makers.keys}
+        # These two depend on what was compiled before (measure.py).
+        self.assertEqual(names | {"compile", "triton"}, set(registry.PEERS))
+
+
+if __name__ == "__main__":
+    unittest.main()
