@@ -78,8 +78,8 @@ TEST_P(ElementwiseSpace, compiles_without_spills_for_the_architectures_it_is_for
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, ElementwiseSpace,
-                         ::testing::Values("activation", "add", "mul", "dropout", "bias_act", "bias_act_dropout",
-                                           "swiglu"),
+                         ::testing::Values("activation", "activation_bwd", "add", "mul", "dropout", "bias_act",
+                                           "bias_act_dropout", "swiglu"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
