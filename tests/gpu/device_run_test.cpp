@@ -80,6 +80,34 @@ TEST_F(GpuRun, tensor_tools_compute_the_hosts_bits) {
   }
 }
 
+TEST_F(GpuRun, fills_and_rounds_by_indices_as_the_host_does) {
+  using namespace utility;
+  // Of 3000 × 1001 elements in rows of 1024, those in odd columns: half of
+  // row · 65537 % (column + 3) / (column - 1000).
+  const std::vector<i64> where{3, kPushIndex, 1, kPushNumber, 2, kRemainder, 0};
+  const std::vector<i64> value{11, kPushIndex,  0,    kPushNumber, 65537, kMultiply,  0, kPushIndex,
+                               1,  kPushNumber, 3,    kAdd,        0,     kRemainder, 0, kPushIndex,
+                               1,  kPushNumber, 1000, kSubtract,   0,     kDivide,    0};
+  ProgramFill fill{{2, 3000, 1001, 1024, 1, 13}, 3000 * 1001, 0.5};
+  fill.words.insert(fill.words.end(), where.begin(), where.end());
+  fill.words.insert(fill.words.end(), value.begin(), value.end());
+  const std::vector<i64> words{2, 3000, 1001, 1001, 1, 1024, 1};
+  const auto host = make_host_tools(*device_);
+  const auto doubles = device_->allocate(3000 * 1001 * 8, "doubles");
+  host->fill_random(doubles->address(), DType::f64, 3000 * 1001, {kUniform, 100.0, 3});
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64}) {
+    const std::size_t bytes = 3000 * 1024 * size_of(type);
+    const auto a = device_->allocate(bytes, "a"), b = device_->allocate(bytes, "b");
+    for (const auto& buffer : {a.get(), b.get()}) device_->fill(buffer->address(), 0, bytes);
+    EXPECT_EQ(device_->tools().fill_by_program(a->address(), type, fill),
+              host->fill_by_program(b->address(), type, fill));
+    EXPECT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
+    device_->tools().round_elements(a->address(), type, doubles->address(), words, 3000 * 1001);
+    host->round_elements(b->address(), type, doubles->address(), words, 3000 * 1001);
+    EXPECT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
+  }
+}
+
 // In a process of its own, since its context answers no more.
 using GpuRunDeathTest = GpuRun;
 TEST_F(GpuRunDeathTest, an_illegal_address_is_a_device_error) {
