@@ -34,7 +34,7 @@ class PitchedSweep : public SweepFixture {
 
 TEST_F(PitchedSweep, judges_rows_and_what_lies_between_them) {
   const auto trials = swept("rescale[pitch=strided]");
-  ASSERT_EQ(trials.size(), 7U);
+  ASSERT_EQ(trials.size(), 8U);
   EXPECT_EQ(trials.at(0).status, TrialStatus::ok) << trials.at(0).reason;
   for (std::int64_t fault = 1; fault <= 5; ++fault) {
     EXPECT_EQ(trials.at(fault).status, TrialStatus::wrong_result) << fault;
@@ -45,6 +45,16 @@ TEST_F(PitchedSweep, judges_rows_and_what_lies_between_them) {
   EXPECT_THAT(trials.at(4).reason, HasSubstr("between the rows of y"));
   EXPECT_THAT(trials.at(5).reason,
               StartsWith("it changed its input x: what lies between the rows behind x[0][32] was "));
+}
+
+TEST_F(PitchedSweep, has_nan_between_the_rows_of_a_further_sample) {
+  EXPECT_EQ(swept("rescale[pitch=strided]").at(7).status, TrialStatus::ok) << "0 · a random number is 0";
+  OpDefinition definition = *request.definition;
+  definition.more_samples = {{"again", definition.samples}};
+  request.definition = &definition;
+  const auto trials = swept("rescale[pitch=strided]", "rows=6 cols=33");
+  EXPECT_EQ(trials.at(0).status, TrialStatus::ok) << trials.at(0).reason;
+  EXPECT_THAT(trials.at(7).reason, StartsWith("on the sample 'again': y[0][0] is "));
 }
 
 TEST_F(PitchedSweep, finds_nothing_wrong_with_gaps_where_there_are_none) {

@@ -28,6 +28,7 @@ __global__ void rescale_rowwise(typename Config::dtype* x, typename Config::dtyp
     if (Config::fault == 1 && y_pitch > cols) to[cols] = from_float<T>(1.0f);
     if (Config::fault == 2 && y_pitch > cols) to[cols + 1] = from_float<T>(kInfinity - kInfinity);
     if (Config::fault == 5 && x_pitch > cols) from[cols + 2] = from_float<T>(1.0f);
+    if (Config::fault == 7 && x_pitch > cols) to[0] = from_float<T>(to_float(to[0]) + 0.0f * to_float(from[cols]));
   }
 }
 
