@@ -60,7 +60,7 @@ Launcher::Launcher(LauncherOptions options)
     jit_ = std::make_unique<Jit>(options_.ops);
     resolver_.allow_compiles();
   }
-  watch_ = std::make_unique<Watch>(options_.watch, [this] { refresh_quietly(); });
+  watch_ = std::make_unique<PeriodicTask>(options_.watch, [this] { refresh_quietly(); });
 }
 
 Op& Launcher::op(const std::string& spec) {
@@ -169,7 +169,7 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   return *plan;
 }
 
-void Launcher::compile(const Serving& wanted, const Problem& problem, const Place& place) {
+void Launcher::compile(const PlannedWinner& wanted, const Problem& problem, const Place& place) {
   const DeviceFacts& device = contexts_.at(place.key.context).device;
   const std::string key = Resolver::compile_key(wanted, problem, device);
   if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second.push_back(place);

@@ -14,8 +14,8 @@
 #include "cache/launch/jit.hpp"
 #include "cache/launch/miss_recorder.hpp"
 #include "cache/launch/op.hpp"
+#include "cache/launch/periodic_task.hpp"
 #include "cache/launch/resolver.hpp"
-#include "cache/launch/watch.hpp"
 #include "cache/launch/workspaces.hpp"
 
 /// A cache opened for launching, and the ops that were asked of it: what a tw_launcher is. Everything that reads the
@@ -94,7 +94,7 @@ class Launcher {
   /// The current context, whose id this is.
   const Context& context_of(const cuda::Driver& driver, std::uint64_t id);
   /// Asks for a config, once, and for the place to be served by it.
-  void compile(const Serving& wanted, const Problem& problem, const Place& place);
+  void compile(const PlannedWinner& wanted, const Problem& problem, const Place& place);
   /// On the compiling thread: keeps what came of it, and gives the shapes that wait for it their plans.
   void compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept;
   /// On any thread: looks up again who serves. False, and the plan as it was, where nobody does, or where the context
@@ -127,7 +127,7 @@ class Launcher {
   std::map<std::string, std::string> compile_errors_;
   // Last, so that they end before what they change; begun when all else is there.
   std::unique_ptr<Jit> jit_;
-  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<PeriodicTask> watch_;
 };
 
 /// The current context's id. Throws DeviceError when none is current on the calling thread.

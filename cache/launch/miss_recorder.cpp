@@ -22,7 +22,7 @@ void MissRecorder::record(const std::string& shape_key, const std::string& devic
     ++known->second.count;
     known->second.last_at = now;
   } else if (waiting_.size() < kMostWaiting) {
-    waiting_.emplace(std::pair(shape_key, device_fingerprint), Request{shape_key, device_fingerprint, 1, now, now});
+    waiting_.emplace(std::pair(shape_key, device_fingerprint), Miss{shape_key, device_fingerprint, 1, now, now});
   }
   write();
 } catch (const std::exception&) {
@@ -32,7 +32,7 @@ void MissRecorder::record(const std::string& shape_key, const std::string& devic
 void MissRecorder::write() noexcept {
   if (!file_ || waiting_.empty()) return;
   try {
-    std::vector<Request> misses;
+    std::vector<Miss> misses;
     for (const auto& [key, miss] : waiting_) misses.push_back(miss);
     if (file_->append(misses)) waiting_.clear();
   } catch (const std::exception& error) {

@@ -41,7 +41,7 @@ class MissRecorder {
 
   mutable std::mutex mutex_;
   std::optional<MissFile> file_;
-  std::map<std::pair<std::string, std::string>, Request> waiting_;
+  std::map<std::pair<std::string, std::string>, Miss> waiting_;
   std::string problem_;
 };
 

@@ -199,7 +199,7 @@ Resolver::Resolved Resolver::resolve_from(const WinnerSource& source, const cuda
                                           const std::shared_ptr<const ReadyPlan>& last, const Match* better_than) {
   std::shared_ptr<const ReadyPlan> plan;
   std::exception_ptr first_error;
-  const auto obstacle = [&](const Serving& serving) -> std::string {
+  const auto obstacle = [&](const PlannedWinner& serving) -> std::string {
     try {
       plan = load(source, driver, asked, serving, last);
       return {};
@@ -219,7 +219,7 @@ Resolver::Resolved Resolver::resolve_from(const WinnerSource& source, const cuda
   return {std::move(chosen), std::move(plan)};
 }
 
-std::string Resolver::compile_key(const Serving& wanted, const Problem& problem, const DeviceFacts& device) {
+std::string Resolver::compile_key(const PlannedWinner& wanted, const Problem& problem, const DeviceFacts& device) {
   std::string key = fmt::format("{}{} {} {} {}", kCompiledHere, device.arch(), wanted.row.implementation_hash,
                                 wanted.row.winner.trial.config.text(), problem.spec.text());
   for (const auto& [name, length] : problem.dims) {
@@ -230,7 +230,7 @@ std::string Resolver::compile_key(const Serving& wanted, const Problem& problem,
   return key;
 }
 
-bool Resolver::is_compiled_here(const Choice& choice) {
+bool Resolver::is_compiled_here(const PlannedWinner& choice) {
   return choice.row.winner.trial.build_key.starts_with(kCompiledHere);
 }
 
@@ -240,7 +240,7 @@ void Resolver::keep(const std::string& compile_key, std::vector<std::byte> binar
 
 CompiledHere Resolver::compiled_here(const Problem& problem, const DeviceFacts& device) const {
   if (!compiles_) return {};
-  return [this, &problem, &device](const Serving& serving) -> std::optional<std::string> {
+  return [this, &problem, &device](const PlannedWinner& serving) -> std::optional<std::string> {
     const auto found = compiled_.find(compile_key(serving, problem, device));
     if (found == compiled_.end()) return std::nullopt;
     return found->second.binary.empty() ? std::string() : found->first;
@@ -248,7 +248,7 @@ CompiledHere Resolver::compiled_here(const Problem& problem, const DeviceFacts& 
 }
 
 std::shared_ptr<const ReadyPlan> Resolver::load(const WinnerSource& source, const cuda::Driver& driver,
-                                                const Asked& asked, const Choice& choice,
+                                                const Asked& asked, const PlannedWinner& choice,
                                                 const std::shared_ptr<const ReadyPlan>& last) {
   const Trial& trial = choice.row.winner.trial;
   const std::string what = fmt::format("{} of {}", trial.config.text(), asked.problem.spec.text());

@@ -37,7 +37,7 @@ struct Asked {
 };
 
 /// In place of the record of how a winner was named (cache/model/records.hpp), which plays no part in launching.
-using Choice = Serving;
+using PlannedWinner = PlannedWinner;
 
 class Resolver {
  public:
@@ -75,9 +75,9 @@ class Resolver {
   /// From now on configs that need a compile are looked at: found in `keep`, else told as Chosen::wanted.
   void allow_compiles() { compiles_ = true; }
   /// The name under which a wanted config is kept.
-  [[nodiscard]] static std::string compile_key(const Serving& wanted, const Problem& problem,
+  [[nodiscard]] static std::string compile_key(const PlannedWinner& wanted, const Problem& problem,
                                                const DeviceFacts& device);
-  [[nodiscard]] static bool is_compiled_here(const Choice& choice);
+  [[nodiscard]] static bool is_compiled_here(const PlannedWinner& choice);
   /// Keeps a binary; without one, that the config does not compile.
   void keep(const std::string& compile_key, std::vector<std::byte> binary, std::vector<KernelFacts> kernels);
 
@@ -91,7 +91,7 @@ class Resolver {
                                       const std::shared_ptr<const ReadyPlan>& last, const Match* better_than);
   /// Throws CacheError when the binary is missing or damaged, DeviceError when the driver rejects it.
   [[nodiscard]] std::shared_ptr<const ReadyPlan> load(const WinnerSource& source, const cuda::Driver& driver,
-                                                      const Asked& asked, const Choice& choice,
+                                                      const Asked& asked, const PlannedWinner& choice,
                                                       const std::shared_ptr<const ReadyPlan>& last);
 
   struct Compiled {

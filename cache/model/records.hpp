@@ -204,7 +204,7 @@ struct Sustained {
 };
 
 /// How a winner was chosen among the configs of its problem (docs/tuning.md).
-struct Choice {
+struct Selection {
   /// What ranked the finalists. The trial, its time and its interval are of burst in either.
   Regime regime = Regime::burst;
   /// The finalists under load, fastest first; empty where that was never asked.
@@ -234,7 +234,7 @@ struct Choice {
     friend bool operator==(const Recheck&, const Recheck&) = default;
   };
   std::optional<Recheck> recheck{};
-  friend bool operator==(const Choice&, const Choice&) = default;
+  friend bool operator==(const Selection&, const Selection&) = default;
 };
 
 /// The config served for a problem on a device, with what justifies it.
@@ -249,7 +249,7 @@ struct Winner {
   int configs_considered = 0;
   int configs_failed = 0;
   std::string strategy;
-  Choice choice;
+  Selection choice;
 };
 
 /// Identifies a problem on a device under one interface: the key of trials and winners.
@@ -270,7 +270,7 @@ struct WinnerRow {
 };
 
 /// What is known of one config on one shape, in short.
-struct KnownConfig {
+struct ConfigSummary {
   std::string implementation_hash;
   Config config;
   /// 0: nobody timed it here; then it is a spare, or failed.
@@ -296,10 +296,10 @@ inline constexpr std::string_view kSpare = "compiled for shapes around that were
 [[nodiscard]] Trial spare_mark(const Trial& of);
 
 /// What is known of a tuned shape, for those near it.
-struct KnownShape {
+struct ShapeSummary {
   /// In the interface's order.
   std::vector<std::int64_t> dims;
-  std::vector<KnownConfig> configs;
+  std::vector<ConfigSummary> configs;
 };
 
 /// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.
@@ -331,7 +331,7 @@ struct ComputeRate {
 };
 
 /// A shape that applications asked for and for which they got no exact winner.
-struct Request {
+struct Miss {
   /// The whole shape key.
   std::string shape_key;
   std::string device_fingerprint;
@@ -339,7 +339,7 @@ struct Request {
   std::int64_t count = 1;
   std::int64_t first_at = 0;
   std::int64_t last_at = 0;
-  friend bool operator==(const Request&, const Request&) = default;
+  friend bool operator==(const Miss&, const Miss&) = default;
 };
 
 /// A definition's part that the store keeps: what launching needs, by hash.

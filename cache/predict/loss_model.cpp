@@ -46,7 +46,7 @@ json known_to_json(const LossModel::Known& known) { return {known.implementation
 
 }  // namespace
 
-LossModel::LossModel(Parts parts) : parts_(std::move(parts)) { check(); }
+LossModel::LossModel(Contents contents) : contents_(std::move(contents)) { check(); }
 
 LossModel::Node LossModel::leaf(double units) {
   const auto bits =
@@ -55,26 +55,26 @@ LossModel::Node LossModel::leaf(double units) {
 }
 
 void LossModel::check() const {
-  const std::size_t features = parts_.space.count();
+  const std::size_t features = contents_.space.count();
   // What is counted of very many dims may come out small.
-  if (parts_.space.dims >= kLeaf || features >= kLeaf || parts_.cuts.size() != features)
+  if (contents_.space.dims >= kLeaf || features >= kLeaf || contents_.cuts.size() != features)
     refuse("its features and their cuts differ in number");
-  for (const std::vector<float>& cuts : parts_.cuts) {
+  for (const std::vector<float>& cuts : contents_.cuts) {
     const bool has_no_number = std::ranges::any_of(cuts, [](float cut) { return std::isnan(cut); });
     if (cuts.size() > kMostCuts || has_no_number || !std::ranges::is_sorted(cuts))
       refuse("the cuts of a feature are not in order");
   }
   // Configs are sorted by what is expected of them.
-  if (!std::isfinite(parts_.mean) || !std::isfinite(parts_.unit)) refuse("its numbers are not finite");
-  for (const Known& known : parts_.configs) {
-    if (known.implementation >= parts_.space.implementations.size()) refuse("a config has no implementation");
+  if (!std::isfinite(contents_.mean) || !std::isfinite(contents_.unit)) refuse("its numbers are not finite");
+  for (const Known& known : contents_.configs) {
+    if (known.implementation >= contents_.space.implementations.size()) refuse("a config has no implementation");
   }
-  for (std::size_t tree = 0; tree < parts_.roots.size(); ++tree) {
-    const std::size_t first = parts_.roots[tree];
-    const std::size_t end = tree + 1 < parts_.roots.size() ? parts_.roots[tree + 1] : parts_.nodes.size();
-    if (first >= end || end > parts_.nodes.size()) refuse("a tree lies outside of it");
+  for (std::size_t tree = 0; tree < contents_.roots.size(); ++tree) {
+    const std::size_t first = contents_.roots[tree];
+    const std::size_t end = tree + 1 < contents_.roots.size() ? contents_.roots[tree + 1] : contents_.nodes.size();
+    if (first >= end || end > contents_.nodes.size()) refuse("a tree lies outside of it");
     for (std::size_t at = first; at < end; ++at) {
-      const Node& node = parts_.nodes[at];
+      const Node& node = contents_.nodes[at];
       if (node.feature == kLeaf) continue;
       // On either way the next node is behind this one and in this tree, so every way ends.
       if (node.feature >= features || node.right < 2 || at + node.right >= end) refuse("a tree leads out of itself");
@@ -83,24 +83,24 @@ void LossModel::check() const {
 }
 
 double LossModel::loss(std::span<const float> features) const {
-  if (features.size() != parts_.cuts.size()) refuse("it was asked with other features than it has");
+  if (features.size() != contents_.cuts.size()) refuse("it was asked with other features than it has");
   return losses(features).front();
 }
 
 std::vector<double> LossModel::losses(std::span<const float> features) const {
-  const std::size_t each = parts_.cuts.size();
+  const std::size_t each = contents_.cuts.size();
   if (features.size() % each != 0) refuse("it was asked with other features than it has");
   std::vector<std::uint8_t> places(features.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::vector<float>& cuts = parts_.cuts[i % each];
+    const std::vector<float>& cuts = contents_.cuts[i % each];
     places[i] = static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, features[i]) - cuts.begin());
   }
   // Tree by tree: the nodes of one stay in the first cache, those of all would not.
   std::vector<std::int64_t> sums(features.size() / each);
-  for (const std::uint32_t root : parts_.roots) {
+  for (const std::uint32_t root : contents_.roots) {
     const std::uint8_t* place = places.data();
     for (std::int64_t& sum : sums) {
-      const Node* node = &parts_.nodes[root];
+      const Node* node = &contents_.nodes[root];
       while (node->feature != kLeaf) node += place[node->feature] <= node->cut ? 1 : node->right;
       sum += leaf_value(*node);
       place += each;
@@ -109,27 +109,27 @@ std::vector<double> LossModel::losses(std::span<const float> features) const {
   std::vector<double> losses;
   losses.reserve(sums.size());
   for (const std::int64_t sum : sums)
-    losses.push_back(double{parts_.mean} + double{parts_.unit} * static_cast<double>(sum));
+    losses.push_back(double{contents_.mean} + double{contents_.unit} * static_cast<double>(sum));
   return losses;
 }
 
 std::vector<std::byte> LossModel::encode() const {
   json configs = json::array();
-  for (const Known& known : parts_.configs) configs.push_back(known_to_json(known));
+  for (const Known& known : contents_.configs) configs.push_back(known_to_json(known));
   json cuts = json::array();
-  for (const std::vector<float>& each : parts_.cuts) cuts.push_back(json::binary(bytes_of(each)));
+  for (const std::vector<float>& each : contents_.cuts) cuts.push_back(json::binary(bytes_of(each)));
   const json all = {{"version", kVersion},
-                    {"implementations", parts_.space.implementations},
-                    {"parameters", parts_.space.parameters},
-                    {"dims", parts_.space.dims},
-                    {"attributes", parts_.space.attributes},
+                    {"implementations", contents_.space.implementations},
+                    {"parameters", contents_.space.parameters},
+                    {"dims", contents_.space.dims},
+                    {"attributes", contents_.space.attributes},
                     {"configs", configs},
                     {"cuts", cuts},
-                    {"nodes", json::binary(bytes_of(parts_.nodes))},
-                    {"roots", json::binary(bytes_of(parts_.roots))},
-                    {"mean", parts_.mean},
-                    {"unit", parts_.unit},
-                    {"shapes", parts_.shapes}};
+                    {"nodes", json::binary(bytes_of(contents_.nodes))},
+                    {"roots", json::binary(bytes_of(contents_.roots))},
+                    {"mean", contents_.mean},
+                    {"unit", contents_.unit},
+                    {"shapes", contents_.shapes}};
   const std::vector<std::uint8_t> bytes = json::to_cbor(all);
   const auto seen = std::as_bytes(std::span(bytes));
   return {seen.begin(), seen.end()};
@@ -139,21 +139,21 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
   try {
     const json all = json::from_cbor(bytes);
     if (all.at("version").get<int>() != kVersion) return std::nullopt;
-    Parts parts;
-    all.at("implementations").get_to(parts.space.implementations);
-    all.at("parameters").get_to(parts.space.parameters);
-    all.at("dims").get_to(parts.space.dims);
-    all.at("attributes").get_to(parts.space.attributes);
+    Contents contents;
+    all.at("implementations").get_to(contents.space.implementations);
+    all.at("parameters").get_to(contents.space.parameters);
+    all.at("dims").get_to(contents.space.dims);
+    all.at("attributes").get_to(contents.space.attributes);
     for (const json& known : all.at("configs")) {
-      parts.configs.push_back({known.at(0).get<std::size_t>(), Config::parse(known.at(1).get<std::string>())});
+      contents.configs.push_back({known.at(0).get<std::size_t>(), Config::parse(known.at(1).get<std::string>())});
     }
-    for (const json& cuts : all.at("cuts")) parts.cuts.push_back(values_of<float>(cuts));
-    parts.nodes = values_of<Node>(all.at("nodes"));
-    parts.roots = values_of<std::uint32_t>(all.at("roots"));
-    all.at("mean").get_to(parts.mean);
-    all.at("unit").get_to(parts.unit);
-    all.at("shapes").get_to(parts.shapes);
-    return LossModel(std::move(parts));
+    for (const json& cuts : all.at("cuts")) contents.cuts.push_back(values_of<float>(cuts));
+    contents.nodes = values_of<Node>(all.at("nodes"));
+    contents.roots = values_of<std::uint32_t>(all.at("roots"));
+    all.at("mean").get_to(contents.mean);
+    all.at("unit").get_to(contents.unit);
+    all.at("shapes").get_to(contents.shapes);
+    return LossModel(std::move(contents));
   } catch (const json::exception& bad) {
     refuse(bad.what());
   }

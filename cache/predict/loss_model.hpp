@@ -38,7 +38,7 @@ class LossModel {
     friend bool operator==(const Known&, const Known&) = default;
   };
 
-  struct Parts {
+  struct Contents {
     FeatureSpace space;
     std::vector<Known> configs;
     /// For each feature, ascending.
@@ -51,15 +51,15 @@ class LossModel {
     float unit = 0;
     /// Shapes that it was learned from.
     std::size_t shapes = 0;
-    friend bool operator==(const Parts&, const Parts&) = default;
+    friend bool operator==(const Contents&, const Contents&) = default;
   };
 
   /// Throws UsageError where the parts do not fit together: then a question might never end.
-  explicit LossModel(Parts parts);
+  explicit LossModel(Contents contents);
 
-  [[nodiscard]] const FeatureSpace& space() const noexcept { return parts_.space; }
-  [[nodiscard]] const std::vector<Known>& configs() const noexcept { return parts_.configs; }
-  [[nodiscard]] std::size_t shapes() const noexcept { return parts_.shapes; }
+  [[nodiscard]] const FeatureSpace& space() const noexcept { return contents_.space; }
+  [[nodiscard]] const std::vector<Known>& configs() const noexcept { return contents_.configs; }
+  [[nodiscard]] std::size_t shapes() const noexcept { return contents_.shapes; }
 
   /// By how much a config of these features is slower than the best there is, a natural logarithm. As many as the space
   /// has.
@@ -80,7 +80,7 @@ class LossModel {
  private:
   void check() const;
 
-  Parts parts_;
+  Contents contents_;
 };
 
 }  // namespace tilewright

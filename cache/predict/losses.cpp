@@ -24,11 +24,11 @@ struct Way {
   double share = 0;
 };
 
-std::vector<Way> ways_between(const std::vector<KnownShape>& known, const std::vector<Losses>& losses) {
+std::vector<Way> ways_between(const std::vector<ShapeSummary>& known, const std::vector<Losses>& losses) {
   std::vector<Way> ways;
-  for (const KnownShape& from : known) {
+  for (const ShapeSummary& from : known) {
     const auto winner =
-        std::ranges::find_if(from.configs, [](const KnownConfig& each) { return each.role == WinnerRole::best; });
+        std::ranges::find_if(from.configs, [](const ConfigSummary& each) { return each.role == WinnerRole::best; });
     if (winner == from.configs.end()) continue;
     for (std::size_t to = 0; to < known.size(); ++to) {
       const auto loss = losses[to].find(identity(*winner));
@@ -47,7 +47,7 @@ std::vector<Way> ways_between(const std::vector<KnownShape>& known, const std::v
 
 }  // namespace
 
-Identity identity(const KnownConfig& known) {
+Identity identity(const ConfigSummary& known) {
   std::size_t hash = std::hash<std::string>()(known.implementation_hash);
   for (const auto& value : known.config.values) hash = hash * 31 + static_cast<std::size_t>(value.second);
   return {&known, hash};
@@ -58,25 +58,25 @@ double doublings(std::int64_t a, std::int64_t b) {
       std::log2(static_cast<double>(std::max<std::int64_t>(a, 1)) / static_cast<double>(std::max<std::int64_t>(b, 1))));
 }
 
-Losses losses_at(const KnownShape& shape) {
+Losses losses_at(const ShapeSummary& shape) {
   double best = std::numeric_limits<double>::infinity();
-  for (const KnownConfig& each : shape.configs) {
+  for (const ConfigSummary& each : shape.configs) {
     if (each.was_timed()) best = std::min(best, each.median_ns);
   }
   Losses losses;
-  for (const KnownConfig& each : shape.configs) {
+  for (const ConfigSummary& each : shape.configs) {
     if (each.was_timed()) losses.emplace(identity(each), std::log(each.median_ns / best));
   }
   return losses;
 }
 
-std::vector<Losses> losses_of(const std::vector<KnownShape>& known) {
+std::vector<Losses> losses_of(const std::vector<ShapeSummary>& known) {
   std::vector<Losses> losses;
-  for (const KnownShape& shape : known) losses.push_back(losses_at(shape));
+  for (const ShapeSummary& shape : known) losses.push_back(losses_at(shape));
   return losses;
 }
 
-std::vector<double> dim_weights(const std::vector<KnownShape>& known, const std::vector<Losses>& losses) {
+std::vector<double> dim_weights(const std::vector<ShapeSummary>& known, const std::vector<Losses>& losses) {
   if (known.empty()) return {};
   const std::vector<Way> ways = ways_between(known, losses);
   std::vector<double> weights(known.front().dims.size(), kUsualWeight);
@@ -99,9 +99,9 @@ std::vector<double> dim_weights(const std::vector<KnownShape>& known, const std:
   return weights;
 }
 
-std::vector<double> dim_weights(const std::vector<KnownShape>& known) { return dim_weights(known, losses_of(known)); }
+std::vector<double> dim_weights(const std::vector<ShapeSummary>& known) { return dim_weights(known, losses_of(known)); }
 
-std::vector<Losses> paddings_of(const std::vector<KnownShape>& known, const std::vector<Losses>& losses,
+std::vector<Losses> paddings_of(const std::vector<ShapeSummary>& known, const std::vector<Losses>& losses,
                                 const LogPadding& padding) {
   std::vector<Losses> paddings(known.size());
   if (!padding) return paddings;
@@ -146,7 +146,7 @@ double cost_of_padding(const std::vector<Losses>& losses, const std::vector<Loss
   return std::clamp(covariance / variance, 0.0, 1.0);
 }
 
-double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding) {
+double cost_of_padding(const std::vector<ShapeSummary>& known, const LogPadding& padding) {
   const std::vector<Losses> losses = losses_of(known);
   return padding ? cost_of_padding(losses, paddings_of(known, losses, padding)) : 0;
 }

@@ -15,7 +15,7 @@ namespace tilewright {
 
 /// A config by what it is, for looking it up where thousands are; it must live elsewhere.
 struct Identity {
-  const KnownConfig* known;
+  const ConfigSummary* known;
   std::size_t hash;
   friend bool operator==(const Identity& a, const Identity& b) {
     return a.hash == b.hash && a.known->implementation_hash == b.known->implementation_hash &&
@@ -27,12 +27,12 @@ struct IdentityHash {
 };
 template <class Value>
 using ByConfig = std::unordered_map<Identity, Value, IdentityHash>;
-[[nodiscard]] Identity identity(const KnownConfig& known);
+[[nodiscard]] Identity identity(const ConfigSummary& known);
 
 /// By how much each config that was timed at a shape is slower than the fastest of them, as a natural logarithm.
 using Losses = ByConfig<double>;
-[[nodiscard]] Losses losses_at(const KnownShape& shape);
-[[nodiscard]] std::vector<Losses> losses_of(const std::vector<KnownShape>& known);
+[[nodiscard]] Losses losses_at(const ShapeSummary& shape);
+[[nodiscard]] std::vector<Losses> losses_of(const std::vector<ShapeSummary>& known);
 /// Beyond this, worse is no worse: nobody would choose it.
 constexpr double kMostLoss = 1;
 
@@ -42,20 +42,21 @@ constexpr double kMostLoss = 1;
 /// For each dim the cost, as a natural logarithm of time, of a doubling: least squares over the pairs of shapes where
 /// it is known how the winner of one does at the other, near pairs counting more, with a pull towards kUsualWeight.
 /// Never below 0.2 %.
-[[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known);
-[[nodiscard]] std::vector<double> dim_weights(const std::vector<KnownShape>& known, const std::vector<Losses>& losses);
+[[nodiscard]] std::vector<double> dim_weights(const std::vector<ShapeSummary>& known);
+[[nodiscard]] std::vector<double> dim_weights(const std::vector<ShapeSummary>& known,
+                                              const std::vector<Losses>& losses);
 constexpr double kUsualWeight = 0.05;
 
 /// The logarithm of the padding of each config that was timed at each shape, 0 left out; nothing where `padding` is
 /// empty.
-[[nodiscard]] std::vector<ByConfig<double>> paddings_of(const std::vector<KnownShape>& known,
+[[nodiscard]] std::vector<ByConfig<double>> paddings_of(const std::vector<ShapeSummary>& known,
                                                         const std::vector<Losses>& losses, const LogPadding& padding);
 /// 0 where it is not there.
 [[nodiscard]] double value_at(const ByConfig<double>& values, const Identity& config);
 
 /// The power of the padding that times of a config go with, 0 to 1: least squares over how both differ from shape to
 /// shape, with a pull towards 0. About 1 where computing bounds, less where a lane that has nothing to do costs little.
-[[nodiscard]] double cost_of_padding(const std::vector<KnownShape>& known, const LogPadding& padding);
+[[nodiscard]] double cost_of_padding(const std::vector<ShapeSummary>& known, const LogPadding& padding);
 [[nodiscard]] double cost_of_padding(const std::vector<Losses>& losses, const std::vector<ByConfig<double>>& paddings);
 
 }  // namespace tilewright

@@ -76,15 +76,16 @@ double Expectation::distance_to(std::span<const std::int64_t> dims) const {
   return sum;
 }
 
-Expectation::Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape, LogPadding padding)
+Expectation::Expectation(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
+                         LogPadding padding)
     : shape_(shape.begin(), shape.end()), padding_(std::move(padding)) {
   const std::vector<Losses> losses = losses_of(known);
   const std::vector<Losses> paddings = paddings_of(known, losses, padding_);
   cost_of_padding_ = padding_ ? cost_of_padding(losses, paddings) : 0;
   steps_ = steps_of(dim_weights(known, losses));
-  std::map<std::string, const KnownConfig*> implementations;
-  for (const KnownShape& each : known) {
-    for (const KnownConfig& config : each.configs) implementations.emplace(config.implementation_hash, &config);
+  std::map<std::string, const ConfigSummary*> implementations;
+  for (const ShapeSummary& each : known) {
+    for (const ConfigSummary& config : each.configs) implementations.emplace(config.implementation_hash, &config);
   }
   for (const auto& [hash, config] : implementations) {
     axes_.push_back(hash);
@@ -147,16 +148,16 @@ double Expectation::loss(const std::string& implementation_hash, const Config& c
   return lost / all + cost_of_padding_ * padding;
 }
 
-double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padding) {
+double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& padding) {
   double sum = 0;
   int count = 0;
   for (std::size_t left_out = 0; left_out < std::min(known.size(), kLeftOut); ++left_out) {
-    const KnownShape& at = known[left_out];
-    std::vector<KnownShape> rest = known;
+    const ShapeSummary& at = known[left_out];
+    std::vector<ShapeSummary> rest = known;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(left_out));
     ByConfig<bool> timed;
-    for (const KnownShape& shape : rest) {
-      for (const KnownConfig& each : shape.configs) {
+    for (const ShapeSummary& shape : rest) {
+      for (const ConfigSummary& each : shape.configs) {
         if (each.was_timed()) timed.emplace(identity(each), true);
       }
     }
@@ -169,7 +170,7 @@ double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padd
       double lost = 0;
     };
     Pick picks[2];
-    for (const KnownConfig& each : at.configs) {
+    for (const ConfigSummary& each : at.configs) {
       const auto lost = losses.find(identity(each));
       if (lost == losses.end() || each.role == WinnerRole::base) continue;
       Pick& pick = picks[timed.contains(lost->first) ? 1 : 0];
@@ -183,8 +184,8 @@ double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padd
   return count == 0 ? kLeastRisk : std::max(kLeastRisk, sum / count);
 }
 
-std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape,
-                                     const Usable& usable, const std::vector<KnownConfig>& untimed, double risk,
+std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
+                                     const Usable& usable, const std::vector<ConfigSummary>& untimed, double risk,
                                      const LogPadding& padding) {
   const Expectation expectation(known, shape, padding);
   std::vector<NearConfig> ranked;
@@ -193,9 +194,9 @@ std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::
   ByConfig<std::size_t> places;
   // Not taken: bases, and untried what failed at a shape around.
   ByConfig<bool> bases, failed;
-  for (const KnownShape& at : known) {
+  for (const ShapeSummary& at : known) {
     const double away = expectation.distance_to(at.dims);
-    for (const KnownConfig& each : at.configs) {
+    for (const ConfigSummary& each : at.configs) {
       if (each.role == WinnerRole::base) bases.emplace(identity(each), true);
       if (each.has_failed) failed.emplace(identity(each), true);
       if (each.has_failed || each.role == WinnerRole::base || !usable(each, at.dims)) continue;
@@ -223,7 +224,7 @@ std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known, std::
     if (!timed[place] && failed.contains(config)) ranked[place].expected_loss = std::numeric_limits<double>::infinity();
   }
   std::erase_if(ranked, [](const NearConfig& each) { return std::isinf(each.expected_loss); });
-  for (const KnownConfig& each : untimed) {
+  for (const ConfigSummary& each : untimed) {
     const Identity config = identity(each);
     if (known.empty() || bases.contains(config) || failed.contains(config) ||
         !places.emplace(config, ranked.size()).second)

@@ -47,7 +47,7 @@ constexpr std::size_t kMostNeighbours = 128;
 class Expectation {
  public:
   /// `padding` may be empty: nothing is known of it.
-  Expectation(const std::vector<KnownShape>& known, std::span<const std::int64_t> shape, LogPadding padding = {});
+  Expectation(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape, LogPadding padding = {});
   /// A natural logarithm.
   [[nodiscard]] double loss(const std::string& implementation_hash, const Config& config) const;
   /// The square of the steps from the shape to one with these dims.
@@ -76,10 +76,10 @@ class Expectation {
 /// What a config that nobody timed must promise more than one that was.
 constexpr double kLeastRisk = 0.05;
 
-/// What such a config must promise more where that is known of the op: the nearest shapes are left out one after the
-/// other, and what the most promising of the configs lost that were timed at this shape alone is compared with what it
-/// promised, and with the most promising of those that were timed elsewhere, too. At least kLeastRisk.
-[[nodiscard]] double untimed_risk(const std::vector<KnownShape>& known, const LogPadding& padding = {});
+/// The same, estimated from the op's trials: each of the nearest shapes is left out in turn, and the actual loss of the
+/// best-ranked config that was timed only there is compared with its predicted loss, and with the actual loss of the
+/// best-ranked config that was timed elsewhere, too. At least kLeastRisk.
+[[nodiscard]] double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& padding = {});
 
 /// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
 struct NearConfig {
@@ -97,15 +97,15 @@ struct NearConfig {
 };
 
 /// Whether a config may be thought of at all.
-using Usable = std::function<bool(const KnownConfig& config, const ShapeDims& tuned_for)>;
+using Usable = std::function<bool(const ConfigSummary& config, const ShapeDims& tuned_for)>;
 
 /// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to
 /// judge. Bases are left out, what was timed nowhere and failed somewhere, and what `usable` refuses: a config, and the
 /// shape where it was timed. Of `untimed`, which nothing is stored of, those that are not in `known` are among them, as
 /// if of the first shape. What was timed nowhere must promise `risk` more.
-[[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<KnownShape>& known,
+[[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known,
                                                    std::span<const std::int64_t> shape, const Usable& usable,
-                                                   const std::vector<KnownConfig>& untimed = {},
+                                                   const std::vector<ConfigSummary>& untimed = {},
                                                    double risk = kLeastRisk, const LogPadding& padding = {});
 
 }  // namespace tilewright

@@ -23,9 +23,9 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 }
 
 /// A candidate with its recipe and plan, or why it cannot be launched for the problem.
-std::variant<Serving, std::string> plan_candidate(const WinnerSource& source, const OpInterface& interface,
-                                                  const Problem& problem, const DeviceFacts& device,
-                                                  const Alignments& alignments, MatchCandidate& candidate) {
+std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& source, const OpInterface& interface,
+                                                        const Problem& problem, const DeviceFacts& device,
+                                                        const Alignments& alignments, MatchCandidate& candidate) {
   WinnerRow& row = candidate.row;
   const Config& config = row.winner.trial.config;
   auto stored = source.implementation_by_hash(row.implementation_hash);
@@ -38,7 +38,7 @@ std::variant<Serving, std::string> plan_candidate(const WinnerSource& source, co
   if (auto* illegal = std::get_if<Illegal>(&planned)) return std::move(illegal->reason);
   auto& plan = std::get<LaunchPlan>(planned);
   if (std::string why = misaligned(plan.args, alignments); !why.empty()) return why;
-  return Serving{candidate.match, std::move(row), std::move(stored->recipe), std::move(plan)};
+  return PlannedWinner{candidate.match, std::move(row), std::move(stored->recipe), std::move(plan)};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
     const std::string config = candidate.row.winner.trial.config.text();
     auto planned = plan_candidate(source, interface, problem, device, alignments, candidate);
     if (const auto* why = std::get_if<std::string>(&planned)) return refuse(config, *why);
-    auto& serving = std::get<Serving>(planned);
+    auto& serving = std::get<PlannedWinner>(planned);
     if (candidate.needs_compile) {
       std::optional<std::string> build = compiled(serving);
       if (!build) {

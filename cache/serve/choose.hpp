@@ -18,7 +18,7 @@ namespace tilewright {
 using Alignments = std::vector<unsigned>;
 
 /// A winner that can serve, with the plan that proves it.
-struct Serving {
+struct PlannedWinner {
   Match match;
   WinnerRow row;
   ImplementationRecipe recipe;
@@ -27,20 +27,20 @@ struct Serving {
 
 /// Who serves, or why nobody does: each config with what forbids it; empty when there is none.
 struct Chosen {
-  std::optional<Serving> choice;
+  std::optional<PlannedWinner> choice;
   std::string why;
   /// Who would serve, had it been compiled for the problem; only where choose() is given `compiled`.
-  std::optional<Serving> wanted = std::nullopt;
+  std::optional<PlannedWinner> wanted = std::nullopt;
   /// What of the source could not be read and was passed over; empty: nothing.
   std::string unread = {};
 };
 
 /// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
-using Obstacle = std::function<std::string(const Serving&)>;
+using Obstacle = std::function<std::string(const PlannedWinner&)>;
 
 /// Of those that compile at run time: the key of the build of a config whose dims are specialised for the problem;
 /// nothing while there is none, empty where it does not compile.
-using CompiledHere = std::function<std::optional<std::string>(const Serving&)>;
+using CompiledHere = std::function<std::optional<std::string>(const PlannedWinner&)>;
 
 /// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is
 /// beyond 2^63 bytes; CacheError where nothing serves and something could not be read, a winner's implementation for

@@ -98,8 +98,8 @@ class Offer {
       if (const auto learned = readable([&] { return source_.learned(key, mode); }); learned) {
         const std::vector<NearConfig> ranked = rank_by_model(*learned, key, mode, shapes);
         if (offer_one_of(ranked, key, by_model, mode)) return true;
-        // Who is asked next has a binary, too, but nobody chose it for other shapes; who compiles needs none of them,
-        // unless some of what was learned could not be read.
+        // The configs of the nearest shapes have binaries as well, but the model did not choose them for this shape. A
+        // caller that compiles passes them over, unless a part of the model could not be read.
         if (with_compiles_ && !ranked.empty() && failures_ == failed) continue;
       }
       if (!is_wanted(by_shapes)) continue;
@@ -132,12 +132,13 @@ class Offer {
   }
 
   /// What is known of those that can be read: all at once, or else one after the other.
-  std::vector<KnownShape> known_shapes(const ProblemKey& key, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
+  std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
+                                         const std::vector<ShapeDims>& shapes) {
     const auto read = [&](const std::vector<ShapeDims>& some) {
       return readable([&] { return source_.known_shapes(key, mode, some); });
     };
     const std::size_t failed = failures_;
-    std::vector<KnownShape> known = read(shapes);
+    std::vector<ShapeSummary> known = read(shapes);
     if (failures_ == failed || shapes.size() == 1) return known;
     for (const ShapeDims& shape : shapes) std::ranges::move(read({shape}), std::back_inserter(known));
     return known;
@@ -145,12 +146,12 @@ class Offer {
 
   bool nearest(const ProblemKey& key, const Match& match, MeasureMode mode, const std::vector<ShapeDims>& shapes) {
     const ShapeDims shape = shape_of(key.problem);
-    const auto usable = [&](const KnownConfig& known, const ShapeDims& tuned_for) {
+    const auto usable = [&](const ConfigSummary& known, const ShapeDims& tuned_for) {
       if (tuned_for == shape) return false;
       const bool has_binary = known.role || known.has_binary;
       return with_compiles_ || (has_binary && serves(known.config, known.implementation_hash, tuned_for, key.problem));
     };
-    const std::vector<KnownShape> known = known_shapes(key, mode, shapes);
+    const std::vector<ShapeSummary> known = known_shapes(key, mode, shapes);
     const LogPadding padding = log_padding(recipe_, key.problem, device_);
     const double risk = with_compiles_ ? untimed_risk(known, padding) : kLeastRisk;
     return offer_one_of(rank_nearest(known, shape, usable, untimed(known, key.problem), risk, padding), key, match,
@@ -183,7 +184,7 @@ class Offer {
       features.insert(features.end(), own->begin(), own->end());
       ranked.push_back(std::move(near));
     };
-    for (const Server& each : learned.servers) {
+    for (const StoredConfig& each : learned.servers) {
       if (each.tuned_for.size() != shape.size() || (each.role && each.tuned_for == shape) ||
           !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
         continue;
@@ -243,12 +244,12 @@ class Offer {
   }
 
   /// What might be compiled beside what was timed.
-  std::vector<KnownConfig> untimed(const std::vector<KnownShape>& known, const Problem& problem) {
-    std::vector<KnownConfig> found;
+  std::vector<ConfigSummary> untimed(const std::vector<ShapeSummary>& known, const Problem& problem) {
+    std::vector<ConfigSummary> found;
     if (!with_compiles_) return found;
     std::map<std::string, SeenValues> seen;
-    for (const KnownShape& shape : known) {
-      for (const KnownConfig& each : shape.configs) {
+    for (const ShapeSummary& shape : known) {
+      for (const ConfigSummary& each : shape.configs) {
         see(recipe_(each.implementation_hash), each.config, seen[each.implementation_hash]);
       }
     }
@@ -375,10 +376,10 @@ std::string offer_candidates(const WinnerSource& source, const Problem& problem,
   }
 }
 
-Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
-             const DeviceFacts& device, const Versions& versions,
-             const std::vector<std::string>& current_implementations) {
-  Served served;
+MatchedRow match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+                 const DeviceFacts& device, const Versions& versions,
+                 const std::vector<std::string>& current_implementations) {
+  MatchedRow served;
   static_cast<void>(offer_candidates(source, problem, interface_hash, device, versions, current_implementations,
                                      [&](MatchCandidate& candidate) {
                                        served = {candidate.match, std::move(candidate.row)};

@@ -50,15 +50,15 @@ std::string offer_candidates(const WinnerSource& source, const Problem& problem,
                              const std::function<bool(MatchCandidate&)>& take, bool with_compiles = false,
                              const Match* better_than = nullptr);
 
-struct Served {
+struct MatchedRow {
   Match match;
   /// Nothing when match.fit is `none`.
   std::optional<WinnerRow> row;
 };
 
 /// The first candidate, legal or not.
-[[nodiscard]] Served match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
-                           const DeviceFacts& device, const Versions& versions,
-                           const std::vector<std::string>& current_implementations = {});
+[[nodiscard]] MatchedRow match(const WinnerSource& source, const Problem& problem, const std::string& interface_hash,
+                               const DeviceFacts& device, const Versions& versions,
+                               const std::vector<std::string>& current_implementations = {});
 
 }  // namespace tilewright

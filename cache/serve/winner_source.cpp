@@ -15,27 +15,27 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
   return nearest_shapes(tuned_shapes(key, mode), shape, most);
 }
 
-std::vector<Server> servers_of(const std::vector<KnownShape>& known) {
-  std::vector<Server> servers;
+std::vector<StoredConfig> servers_of(const std::vector<ShapeSummary>& known) {
+  std::vector<StoredConfig> servers;
   ByConfig<bool> taken, failed;
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
+  for (const ShapeSummary& shape : known) {
+    for (const ConfigSummary& each : shape.configs) {
       if (each.has_failed) failed.emplace(identity(each), true);
     }
   }
-  const auto add = [&](const KnownShape& shape, const KnownConfig& each) {
+  const auto add = [&](const ShapeSummary& shape, const ConfigSummary& each) {
     if (!each.config.specialised() && !taken.emplace(identity(each), true).second) return;
     servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
   };
-  for (const KnownShape& shape : known) {
+  for (const ShapeSummary& shape : known) {
     std::set<WinnerRole> roles;
-    for (const KnownConfig& each : shape.configs) {
+    for (const ConfigSummary& each : shape.configs) {
       // The first of a role is its winner; a base serves where nothing else does.
       if (each.role && *each.role != WinnerRole::base && roles.insert(*each.role).second) add(shape, each);
     }
   }
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
+  for (const ShapeSummary& shape : known) {
+    for (const ConfigSummary& each : shape.configs) {
       if (!each.role && each.is_spare && !failed.contains(identity(each))) add(shape, each);
     }
   }

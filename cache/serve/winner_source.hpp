@@ -22,7 +22,7 @@
 namespace tilewright {
 
 /// A config with a binary that may serve other shapes than its own: a winner, but no base, or a spare.
-struct Server {
+struct StoredConfig {
   std::vector<std::int64_t> tuned_for;
   /// The role in which it is a winner there; nothing: it is a spare.
   std::optional<WinnerRole> role;
@@ -36,7 +36,7 @@ struct Learned {
   std::shared_ptr<const LossModel> model;
   /// Seconds since 1970.
   std::int64_t learned_at = 0;
-  std::vector<Server> servers;
+  std::vector<StoredConfig> servers;
 };
 
 /// Configs by the hash of their implementation and their text.
@@ -85,7 +85,7 @@ class WinnerSource {
   /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other
   /// config, where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever
   /// attributes, is no spare.
-  [[nodiscard]] virtual std::vector<KnownShape> known_shapes(
+  [[nodiscard]] virtual std::vector<ShapeSummary> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
 
   /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or
@@ -109,6 +109,6 @@ class WinnerSource {
 [[nodiscard]] RecipeOf recipes_of(const WinnerSource& source);
 
 /// Those of these shapes: winners, then spares that failed at none of them, each in the order of the shapes.
-[[nodiscard]] std::vector<Server> servers_of(const std::vector<KnownShape>& known);
+[[nodiscard]] std::vector<StoredConfig> servers_of(const std::vector<ShapeSummary>& known);
 
 }  // namespace tilewright

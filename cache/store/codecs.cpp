@@ -114,7 +114,7 @@ std::vector<KernelFacts> decode_kernels(std::string_view text) {
   });
 }
 
-std::string encode_choice(const Choice& choice) {
+std::string encode_choice(const Selection& choice) {
   json tied = json::array();
   for (const Config& config : choice.tied) tied.push_back(config.text());
   json sustained = json::array();
@@ -136,9 +136,9 @@ std::string encode_choice(const Choice& choice) {
 }
 
 // Winners of before schema 3 have an empty object.
-Choice decode_choice(std::string_view text) {
+Selection decode_choice(std::string_view text) {
   return read_json("choice of a winner", text, [](const json& item) {
-    Choice choice;
+    Selection choice;
     if (item.empty()) return choice;
     // Absent where it was written before there were regimes.
     choice.regime = known(regime_from(item.value("regime", "burst")), "regime of a winner", item.value("regime", ""));
@@ -155,7 +155,7 @@ Choice decode_choice(std::string_view text) {
     choice.at = item.at("at");
     choice.forbidden = item.value("forbidden", choice.forbidden);
     if (const auto found = item.find("recheck"); found != item.end()) {
-      choice.recheck = Choice::Recheck{found->at(0), found->at(1), found->at(2)};
+      choice.recheck = Selection::Recheck{found->at(0), found->at(1), found->at(2)};
     }
     return choice;
   });

@@ -44,8 +44,8 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_recipe(const ImplementationRecipe& recipe);
 [[nodiscard]] ImplementationRecipe decode_recipe(std::string_view json);
 
-[[nodiscard]] std::string encode_choice(const Choice& choice);
-[[nodiscard]] Choice decode_choice(std::string_view json);
+[[nodiscard]] std::string encode_choice(const Selection& choice);
+[[nodiscard]] Selection decode_choice(std::string_view json);
 
 /// One little-endian float64 a round.
 [[nodiscard]] std::vector<std::byte> encode_rounds(std::span<const double> rounds);

@@ -36,7 +36,7 @@ using Group = std::vector<Store::WinnerRow>;
 
 /// Implementation and config.
 using Identity = ConfigNames::value_type;
-Identity identity_of(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
+Identity identity_of(const ConfigSummary& known) { return {known.implementation_hash, known.config.text()}; }
 
 /// What Store::timed gives of each config of a problem; those of an implementation are read at once.
 class TimedAt {
@@ -173,8 +173,8 @@ class Import {
     const std::map<Identity, bool> settled = settled_configs(key, mode);
     const ConfigNames& failed = failed_there(key, mode);
     TimedAt timed(from_, key, mode), timed_there(to_, key, mode);
-    for (const KnownShape& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
-      for (const KnownConfig& known : shape.configs) {
+    for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      for (const ConfigSummary& known : shape.configs) {
         const Identity identity = identity_of(known);
         const bool is_kept = known.is_spare && !failed.contains(identity);
         const auto there = settled.find(identity);
@@ -191,8 +191,8 @@ class Import {
   /// The configs that are there; true: the config needs no mark, or has failed and must not look as if it had not.
   std::map<Identity, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
     std::map<Identity, bool> settled;
-    for (const KnownShape& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
-      for (const KnownConfig& known : shape.configs) {
+    for (const ShapeSummary& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
+      for (const ConfigSummary& known : shape.configs) {
         settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
       }
     }
@@ -200,7 +200,7 @@ class Import {
   }
 
   /// The trial as it is brought: a spare with its build, any other config with its time alone.
-  Trial spare_trial(const ProblemKey& key, MeasureMode mode, const KnownConfig& known, Trial trial, bool is_kept) {
+  Trial spare_trial(const ProblemKey& key, MeasureMode mode, const ConfigSummary& known, Trial trial, bool is_kept) {
     const Identity identity = identity_of(known);
     trial.sweep = 0;
     trial.phases.reset();
@@ -236,8 +236,8 @@ class Import {
     const auto [place, is_new] =
         spares_.try_emplace({key.problem.spec.text(), key.interface_hash, key.device_fingerprint, mode});
     if (!is_new) return place->second;
-    for (const KnownShape& shape : from_.known_shapes(key, mode, from_.tuned_shapes(key, mode))) {
-      for (const KnownConfig& known : shape.configs) {
+    for (const ShapeSummary& shape : from_.known_shapes(key, mode, from_.tuned_shapes(key, mode))) {
+      for (const ConfigSummary& known : shape.configs) {
         if (known.is_spare) place->second.insert(identity_of(known));
       }
     }

@@ -30,7 +30,7 @@ constexpr mode_t kForAll = 0666;  // less the umask
 constexpr mode_t kFolder = 0755;
 
 using Key = std::pair<std::string, std::string>;
-Key key_of(const Request& miss) { return {miss.shape_key, miss.device_fingerprint}; }
+Key key_of(const Miss& miss) { return {miss.shape_key, miss.device_fingerprint}; }
 
 std::string header() { return fmt::format("{}{}\n", kTitle, kFormat); }
 
@@ -143,7 +143,7 @@ void check_frame(std::string_view doing, const std::filesystem::path& path, std:
 }
 
 /// "first last count device shape", parted by tabs.
-std::string line_of(const Request& miss) {
+std::string line_of(const Miss& miss) {
   return fmt::format("{}\t{}\t{}\t{}\t{}\n", miss.first_at, miss.last_at, miss.count, miss.device_fingerprint,
                      miss.shape_key);
 }
@@ -155,8 +155,8 @@ bool read_number(std::string_view& rest, std::int64_t& number) {
   return number >= 0;
 }
 
-std::optional<Request> read_line(std::string_view line) {
-  Request miss;
+std::optional<Miss> read_line(std::string_view line) {
+  Miss miss;
   if (!read_number(line, miss.first_at) || !read_number(line, miss.last_at) || !read_number(line, miss.count)) {
     return std::nullopt;
   }
@@ -171,29 +171,29 @@ std::optional<Request> read_line(std::string_view line) {
 }
 
 /// All lines, those of one shape and device together; the most asked first.
-std::vector<Request> parse(std::string_view doing, const std::filesystem::path& path, std::string_view text) {
+std::vector<Miss> parse(std::string_view doing, const std::filesystem::path& path, std::string_view text) {
   if (text.empty()) return {};
   check_frame(doing, path, text, text.back());
-  std::map<Key, Request> found;
+  std::map<Key, Miss> found;
   std::size_t number = 1;
   std::size_t start = text.find('\n') + 1;
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
     ++number;
-    const std::optional<Request> miss = read_line(text.substr(start, end - start));
+    const std::optional<Miss> miss = read_line(text.substr(start, end - start));
     if (!miss) throw damage(doing, path, fmt::format("line {}", number));
     const auto [place, is_new] = found.try_emplace(key_of(*miss), *miss);
     if (!is_new) {
-      Request& known = place->second;
+      Miss& known = place->second;
       known.count += std::min(miss->count, INT64_MAX - known.count);
       known.first_at = std::min(known.first_at, miss->first_at);
       known.last_at = std::max(known.last_at, miss->last_at);
     }
     start = end + 1;
   }
-  std::vector<Request> misses;
+  std::vector<Miss> misses;
   for (auto& [key, miss] : found) misses.push_back(std::move(miss));
-  std::ranges::stable_sort(misses, [](const Request& a, const Request& b) {
+  std::ranges::stable_sort(misses, [](const Miss& a, const Miss& b) {
     return std::pair(a.count, a.last_at) > std::pair(b.count, b.last_at);
   });
   return misses;
@@ -218,9 +218,9 @@ void replace(std::string_view doing, const std::filesystem::path& path, const De
   }
 }
 
-std::string text_of(std::span<const Request> misses, std::size_t most_bytes) {
+std::string text_of(std::span<const Miss> misses, std::size_t most_bytes) {
   std::string text = header();
-  for (const Request& miss : misses) {
+  for (const Miss& miss : misses) {
     const std::string line = line_of(miss);
     if (text.size() + line.size() > most_bytes) break;
     text += line;
@@ -258,14 +258,14 @@ std::optional<std::filesystem::path> default_misses_path() {
 MissFile::MissFile(std::filesystem::path path, std::int64_t most_bytes)
     : path_(std::move(path)), most_bytes_(most_bytes) {}
 
-std::vector<Request> MissFile::read() const {
+std::vector<Miss> MissFile::read() const {
   constexpr std::string_view kDoing = "read the misses";
   const Descriptor file = open_locked(kDoing, path_, O_RDONLY, LOCK_SH);
   if (!file) return {};
   return parse(kDoing, path_, read_at(kDoing, path_, file, 0, size_of(kDoing, path_, file)));
 }
 
-bool MissFile::append(std::span<const Request> misses) const {
+bool MissFile::append(std::span<const Miss> misses) const {
   constexpr std::string_view kDoing = "record a miss";
   if (misses.empty()) return true;
   make_folder(path_.parent_path());
@@ -273,7 +273,7 @@ bool MissFile::append(std::span<const Request> misses) const {
   if (!file) return false;
 
   std::string lines;
-  for (const Request& miss : misses) lines += line_of(miss);
+  for (const Miss& miss : misses) lines += line_of(miss);
   const std::int64_t size = size_of(kDoing, path_, file);
   if (size > 0) {
     const std::string start = read_at(kDoing, path_, file, 0, std::min<std::int64_t>(size, 64));
@@ -299,14 +299,14 @@ bool MissFile::append(std::span<const Request> misses) const {
   return true;
 }
 
-std::size_t MissFile::remove(std::span<const Request> misses) const {
+std::size_t MissFile::remove(std::span<const Miss> misses) const {
   constexpr std::string_view kDoing = "forget misses";
   const Descriptor file = open_locked(kDoing, path_, O_RDWR, LOCK_EX);
   if (!file) return 0;
-  std::vector<Request> all = parse(kDoing, path_, read_at(kDoing, path_, file, 0, size_of(kDoing, path_, file)));
+  std::vector<Miss> all = parse(kDoing, path_, read_at(kDoing, path_, file, 0, size_of(kDoing, path_, file)));
   std::set<Key> gone;
-  for (const Request& miss : misses) gone.insert(key_of(miss));
-  const std::size_t removed = std::erase_if(all, [&](const Request& miss) { return gone.count(key_of(miss)) > 0; });
+  for (const Miss& miss : misses) gone.insert(key_of(miss));
+  const std::size_t removed = std::erase_if(all, [&](const Miss& miss) { return gone.count(key_of(miss)) > 0; });
   if (removed > 0) replace(kDoing, path_, file, text_of(all, static_cast<std::size_t>(most_bytes_)));
   return removed;
 }

@@ -33,15 +33,15 @@ class MissFile {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
   /// One for each shape and device, the most asked first; none where there is no file. Throws CacheError.
-  [[nodiscard]] std::vector<Request> read() const;
+  [[nodiscard]] std::vector<Miss> read() const;
 
   /// Adds lines; makes the file and its folders where there are none. False, with nothing written, while another
   /// process has the file locked: never waits. Throws CacheError, nothing being added then.
-  [[nodiscard]] bool append(std::span<const Request> misses) const;
+  [[nodiscard]] bool append(std::span<const Miss> misses) const;
 
   /// Forgets these shapes on these devices (the counts play no part); others stay. Returns how many were there. Throws
   /// CacheError.
-  std::size_t remove(std::span<const Request> misses) const;
+  std::size_t remove(std::span<const Miss> misses) const;
 
  private:
   std::filesystem::path path_;

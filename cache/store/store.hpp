@@ -150,7 +150,7 @@ class Store final : public WinnerSource {
   /// Read anew when the file has changed.
   [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                                   std::size_t most) const override;
-  [[nodiscard]] std::vector<KnownShape> known_shapes(
+  [[nodiscard]] std::vector<ShapeSummary> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const std::string& implementation_hash,
@@ -185,9 +185,9 @@ class Store final : public WinnerSource {
 
   // Requests: what applications asked for and did not get exactly.
   /// Adds to what is known of this shape on this device: counts sum up, moments widen (a `last_at` of 0 is now).
-  void put_request(const Request& request);
+  void put_miss(const Miss& request);
   /// The most asked first.
-  [[nodiscard]] std::vector<Request> list_requests() const;
+  [[nodiscard]] std::vector<Miss> list_misses() const;
 
   struct Counts {
     std::int64_t devices = 0, interfaces = 0, implementations = 0, problems = 0, configs = 0, trials = 0, winners = 0,

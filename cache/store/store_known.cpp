@@ -15,19 +15,19 @@ namespace tilewright {
 namespace {
 
 /// Configs by row id: few, and decoded once each.
-using Configs = std::map<std::int64_t, KnownConfig>;
+using Configs = std::map<std::int64_t, ConfigSummary>;
 
 /// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares,
 /// but those that failed somewhere: such a mark is as good as none.
-std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
-                                  Configs& configs) {
+std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
+                                    Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
     const auto [place, is_new] = configs.try_emplace(row.integer(0));
     if (is_new)
       place->second = {.implementation_hash = row.text(hash), .config = decode_config(row.text(text)), .role = {}};
     return place->second;
   };
-  std::vector<KnownConfig> found;
+  std::vector<ConfigSummary> found;
   std::set<std::int64_t> winners;
   Query winner = database.query(
       "SELECT t.config, w.role, t.median_ns, c.text, m.hash FROM winners w JOIN trials t ON t.id = w.trial "
@@ -36,7 +36,7 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
       problem, device, name(mode));
   while (winner.next()) {
     winners.insert(winner.integer(0));
-    KnownConfig& known = found.emplace_back(config_of(winner, 3, 4));
+    ConfigSummary& known = found.emplace_back(config_of(winner, 3, 4));
     known.role = decode_role(winner.text(1));
     known.median_ns = winner.real(2);
   }
@@ -56,7 +56,7 @@ std::vector<KnownConfig> known_at(Database& database, std::int64_t problem, std:
     const bool is_spare = timed.integer(6) != 0;
     // A mark alone, of what failed at another problem.
     if (status == TrialStatus::pruned && !is_spare) continue;
-    KnownConfig& known = found.emplace_back(config_of(timed, 4, 5));
+    ConfigSummary& known = found.emplace_back(config_of(timed, 4, 5));
     known.has_failed = status != TrialStatus::ok && status != TrialStatus::pruned;
     if (known.has_failed) continue;
     known.median_ns = timed.real(2);
@@ -124,11 +124,11 @@ std::vector<std::vector<std::int64_t>> Store::tuned_near(const ProblemKey& key, 
   });
 }
 
-std::vector<KnownShape> Store::known_shapes(const ProblemKey& key, MeasureMode mode,
-                                            const std::vector<std::vector<std::int64_t>>& shapes) const {
+std::vector<ShapeSummary> Store::known_shapes(const ProblemKey& key, MeasureMode mode,
+                                              const std::vector<std::vector<std::int64_t>>& shapes) const {
   return impl_->reading("read winners", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
-    std::vector<KnownShape> known;
+    std::vector<ShapeSummary> known;
     const auto device = ids::find_device(database, key.device_fingerprint);
     if (!device) return known;
     Configs configs;

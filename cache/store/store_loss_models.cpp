@@ -39,10 +39,11 @@ std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> frame, 
 
 /// Who can serve: winners first, then spares, as servers_of() has them. Nothing where the model, learned at that time,
 /// does not know the implementation of a later winner: then it is out of date.
-std::optional<std::vector<Server>> read_servers(Database& database, std::int64_t spec, std::int64_t device,
-                                                MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
+std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::int64_t spec, std::int64_t device,
+                                                      MeasureMode mode, const LossModel& model,
+                                                      std::int64_t learned_at) {
   const std::vector<std::string>& known = model.space().implementations;
-  std::vector<Server> servers;
+  std::vector<StoredConfig> servers;
   std::set<std::int64_t> taken;
   const auto add = [&](Query& row, std::optional<WinnerRole> role) {
     Config config = decode_config(row.text(2));

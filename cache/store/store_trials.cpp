@@ -254,7 +254,7 @@ std::vector<ComputeRate> Store::compute_rates(const std::string& device_fingerpr
   });
 }
 
-void Store::put_request(const Request& request) {
+void Store::put_miss(const Miss& request) {
   impl_->writing("store a request", [&, &database = impl_->database] {
     const std::int64_t last = request.last_at != 0 ? request.last_at : now_seconds();
     database.run(
@@ -266,9 +266,9 @@ void Store::put_request(const Request& request) {
   });
 }
 
-std::vector<Request> Store::list_requests() const {
+std::vector<Miss> Store::list_misses() const {
   return impl_->reading("list requests", [&, &database = impl_->database] {
-    std::vector<Request> requests;
+    std::vector<Miss> requests;
     Query query = database.query(
         "SELECT shape_key, device_fingerprint, count, first_at, last_at FROM requests "
         "ORDER BY count DESC, shape_key, device_fingerprint");

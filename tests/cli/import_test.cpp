@@ -191,9 +191,9 @@ TEST(ShippedWinners, have_all_servers_that_their_shapes_tell_of) {
     const ProblemKey key{make_problem(parse_spec(spec, interface), interface, ones), interface.hash(), device};
     const auto learned = store.learned(key, MeasureMode::cold);
     ASSERT_TRUE(learned) << spec;
-    const auto identities = [](const std::vector<Server>& servers) {
+    const auto identities = [](const std::vector<StoredConfig>& servers) {
       std::multiset<std::pair<std::string, std::string>> found;
-      for (const Server& each : servers) found.emplace(each.implementation_hash, each.config.text());
+      for (const StoredConfig& each : servers) found.emplace(each.implementation_hash, each.config.text());
       return found;
     };
     const auto tuned = store.tuned_shapes(key, MeasureMode::cold);

@@ -16,7 +16,7 @@ class MissesOption : public CliTest {
     return options;
   }
   void record(const std::string& shape, const std::string& device, std::int64_t count = 1) const {
-    ASSERT_TRUE(MissFile(misses()).append(std::vector{Request{shape, device, count, 1'764'000'000, 1'764'000'000}}));
+    ASSERT_TRUE(MissFile(misses()).append(std::vector{Miss{shape, device, count, 1'764'000'000, 1'764'000'000}}));
   }
 };
 

@@ -144,8 +144,8 @@ TEST_F(Prepare, compiles_spares_once_and_export_takes_them_along) {
   for (const WinnerRow& row : store.list_winners({.op = "shift", .role = WinnerRole::best})) {
     const std::vector<std::int64_t> dims = shape_of(row.problem);
     const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
-    for (const KnownShape& shape : bundle.known_shapes(key, row.mode, {dims})) {
-      shipped += std::ranges::count_if(shape.configs, &KnownConfig::is_spare);
+    for (const ShapeSummary& shape : bundle.known_shapes(key, row.mode, {dims})) {
+      shipped += std::ranges::count_if(shape.configs, &ConfigSummary::is_spare);
     }
   }
   EXPECT_EQ(shipped, added);
@@ -220,8 +220,8 @@ TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {
   std::set<std::string> spares;
   for (const WinnerRow& row : store.list_winners({.op = "gemm", .role = WinnerRole::best})) {
     const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
-    for (const KnownShape& shape : store.known_shapes(key, row.mode, store.tuned_shapes(key, row.mode))) {
-      for (const KnownConfig& each : shape.configs) {
+    for (const ShapeSummary& shape : store.known_shapes(key, row.mode, store.tuned_shapes(key, row.mode))) {
+      for (const ConfigSummary& each : shape.configs) {
         if (each.is_spare) spares.insert(each.config.text());
       }
     }

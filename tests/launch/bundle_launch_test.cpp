@@ -109,7 +109,7 @@ TEST_F(MissTest, shapes_without_an_exact_winner_are_recorded_once) {
   (void)scale.match({7, 70});
   const auto misses = MissFile(misses_path()).read();
   ASSERT_EQ(misses.size(), 2U) << "a question is no launch";
-  for (const Request& miss : misses) {
+  for (const Miss& miss : misses) {
     EXPECT_EQ(miss.count, 1);
     EXPECT_EQ(miss.device_fingerprint, recording_device().fingerprint());
     EXPECT_THAT(miss.shape_key, ::testing::AnyOf(HasSubstr("{rows=3,cols=61}"), HasSubstr("{rows=5,cols=60}")));

@@ -78,7 +78,7 @@ TEST_F(Recorder, keeps_no_more_than_its_bound_while_another_has_the_file) {
   const auto misses = MissFile(path_).read();
   EXPECT_EQ(misses.size(), kMost);
   std::size_t asked_twice = 0;
-  for (const Request& miss : misses) asked_twice += miss.count == 2 ? 1 : 0;
+  for (const Miss& miss : misses) asked_twice += miss.count == 2 ? 1 : 0;
   EXPECT_EQ(asked_twice, 1U) << "what is known is counted on";
 }
 

@@ -35,18 +35,18 @@ std::string BenchRun::prepare(const Timed& timed, Known& known) {
   if (!known.ready) return kInterrupted;
   if (!known.ready->build.ok) return "compile_failed: " + first_error(known.ready->build.log);
   known.build = build_of(known.ready->build);
-  Trials* const trials = bench_.set_up(*timed.definition, timed.problem, timed.mode);
-  if (trials == nullptr) return kInterrupted;
-  const Verdict verdict = trials->verify(known.ready->view());
+  ConfigRunner* const runner = bench_.set_up(*timed.definition, timed.problem, timed.mode);
+  if (runner == nullptr) return kInterrupted;
+  const Verdict verdict = runner->verify(known.ready->view());
   if (interrupted()) return kInterrupted;
   return verdict.right ? "" : "wrong_result: " + verdict.reason;
 }
 
 Message BenchRun::time(const Timed& timed, Known& known, std::int64_t iterations) {
-  Trials* const trials = bench_.set_up(*timed.definition, timed.problem, timed.mode);
-  if (trials == nullptr) return {{"error", kInterrupted}};
+  ConfigRunner* const runner = bench_.set_up(*timed.definition, timed.problem, timed.mode);
+  if (runner == nullptr) return {{"error", kInterrupted}};
   const std::int64_t rounds = known.launches > 0 ? (iterations + known.launches - 1) / known.launches : 1;
-  Timing timing = trials->time(known.ready->view(), exactly(rounds));
+  Timing timing = runner->time(known.ready->view(), exactly(rounds));
   if (timing.rounds_ns.empty()) return {{"error", kInterrupted}};
   // The first round's, from then on: Google Benchmark wants as many iterations of each repetition.
   if (known.launches == 0) known.launches = timing.launches_per_round;

@@ -104,10 +104,10 @@ std::optional<DeviceSession::Ready> DeviceSession::ready(const OpDefinition& def
   return Ready{candidate, *build, build->ok ? own_->binary(build->binary_hash) : std::vector<std::byte>()};
 }
 
-Trials* DeviceSession::set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode) {
+ConfigRunner* DeviceSession::set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode) {
   const std::string wanted = fmt::format("{} {}", problem.key(), name(mode));
-  if (trials_ && wanted == problem_) return trials_.get();
-  trials_.reset();
+  if (runner_ && wanted == problem_) return runner_.get();
+  runner_.reset();
   const auto build = builder_->wait(request(generate_reference(definition, problem), reference_hash(definition)));
   if (!build) return nullptr;
   if (!build->ok) {
@@ -118,10 +118,10 @@ Trials* DeviceSession::set_up(const OpDefinition& definition, const Problem& pro
   setting.mode = mode;
   setting.versions = {device().driver_version(), compiler_->version(), std::string(version())};
   setting.interrupted = interrupted;
-  trials_ = devices_->first().set_up(definition, problem, to_compile_result(*build, own_->binary(build->binary_hash)),
+  runner_ = devices_->first().set_up(definition, problem, to_compile_result(*build, own_->binary(build->binary_hash)),
                                      setting);
   problem_ = wanted;
-  return trials_.get();
+  return runner_.get();
 }
 
 void DeviceSession::lock() {

@@ -14,8 +14,8 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
 #include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/device_lock.hpp"
-#include "tuner/sweep/trials.hpp"
 
 /// A device on which configs are run outside of a sweep: what `verify`, `bench` and `regret --measure` need. Binaries
 /// that the cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
@@ -53,7 +53,7 @@ class DeviceSession {
     Candidate candidate;
     Build build;
     std::vector<std::byte> binary;
-    [[nodiscard]] Finalist view() const { return {candidate.implementation, candidate.config, &build, binary}; }
+    [[nodiscard]] CompiledConfig view() const { return {candidate.implementation, candidate.config, &build, binary}; }
   };
   /// Waits for the build; nothing when interrupted. As request() else.
   [[nodiscard]] std::optional<Ready> ready(const OpDefinition& definition, const Problem& problem,
@@ -61,7 +61,7 @@ class DeviceSession {
 
   /// The problem, set up; null when interrupted. The one before is let go of. Throws DeviceError when it cannot be set
   /// up, Error when its reference does not compile.
-  [[nodiscard]] Trials* set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode);
+  [[nodiscard]] ConfigRunner* set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode);
 
   /// Keeps other tuners off the device from now on, as a sweep does.
   void lock();
@@ -80,7 +80,7 @@ class DeviceSession {
   std::unique_ptr<Store> own_;
   std::unique_ptr<Builder> builder_;
   std::string problem_;
-  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<ConfigRunner> runner_;
   std::optional<DeviceLock> lock_;
 };
 

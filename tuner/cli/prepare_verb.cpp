@@ -19,9 +19,9 @@
 #include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/compile/source.hpp"
-#include "tuner/learn/known_specs.hpp"
 #include "tuner/learn/learn.hpp"
 #include "tuner/learn/spares.hpp"
+#include "tuner/learn/spec_summaries.hpp"
 #include "tuner/sweep/builder.hpp"
 
 namespace tilewright::cli {

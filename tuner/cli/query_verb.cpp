@@ -9,8 +9,8 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/lookup.hpp"
 #include "tuner/cli/problem_words.hpp"
-#include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/shell.hpp"
 #include "tuner/cli/stored_devices.hpp"
@@ -39,7 +39,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   std::vector<std::string> unread;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
-    Servable found = find_servable(store, interface, problem, device, current);
+    Lookup found = look_up(store, interface, problem, device, current);
     ServedLine& line = lines.emplace_back(ServedLine{asked, std::move(found.served)});
     if (line.served.row) line.roofline = roofline_of(store, *line.served.row, arguments);
     if (!found.obstacle.empty()) obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));

@@ -152,13 +152,13 @@ void RegretMeasure::time(std::vector<Regret>& regrets, MeasureMode mode) {
   }
 }
 
-std::string RegretMeasure::try_out(const Problem& problem, const Candidate& candidate, Trials& trials,
+std::string RegretMeasure::try_out(const Problem& problem, const Candidate& candidate, ConfigRunner& runner,
                                    std::optional<DeviceSession::Ready>& ready) {
   try {
     ready = bench_->ready(definition_, problem, candidate);
     if (!ready) return "";
     if (!ready->build.ok) return fmt::format("compile_failed: {}", first_error(ready->build.log));
-    const Verdict verdict = trials.verify(ready->view());
+    const Verdict verdict = runner.verify(ready->view());
     return verdict.right || interrupted() ? "" : fmt::format("wrong_result: {}", verdict.reason);
   } catch (const UsageError& error) {
     return fmt::format("exceeds_limits: {}", error.what());
@@ -171,28 +171,28 @@ void RegretMeasure::time(Regret& regret, const Candidate& served, const Candidat
   const auto leave = [&](const std::string& why) {
     notes_.push_back(fmt::format("{} is untimed: {}.", regret.problem.key(), why));
   };
-  Trials* trials = nullptr;
+  ConfigRunner* runner = nullptr;
   try {
-    trials = bench_->set_up(definition_, regret.problem, mode);
+    runner = bench_->set_up(definition_, regret.problem, mode);
   } catch (const DeviceError& error) {
     return leave(error.what());
   }
-  if (trials == nullptr) return;
+  if (runner == nullptr) return;
   std::optional<DeviceSession::Ready> own;
   std::optional<DeviceSession::Ready> best;
-  regret.failure = try_out(regret.problem, served, *trials, own);
+  regret.failure = try_out(regret.problem, served, *runner, own);
   if (!regret.failure.empty() || interrupted()) return;
-  const std::string lost = try_out(regret.problem, winner, *trials, best);
+  const std::string lost = try_out(regret.problem, winner, *runner, best);
   if (interrupted()) return;
   if (!lost.empty()) return leave("its winner failed when it was tried again: " + lost);
-  const Finalist both[] = {own->view(), best->view()};
-  const std::vector<Timing> timings = trials->time_together(both, rule_);
+  const CompiledConfig both[] = {own->view(), best->view()};
+  const std::vector<Timing> timings = runner->time_together(both, rule_);
   if (interrupted()) return;
   if (timings[0].rounds_ns.empty() || timings[1].rounds_ns.empty()) {
     return leave(fmt::format("{} and its winner could not be timed in turns", regret.served->text()));
   }
   try {
-    regret.failure = trials->check_again(both[0]);
+    regret.failure = runner->check_again(both[0]);
   } catch (const DeviceError& error) {
     regret.failure = fmt::format("{}: {}", name(status_of(error)), error.what());
   }

@@ -59,7 +59,7 @@ class RegretMeasure {
   void compile(const std::vector<Regret*>& untimed);
   void time(Regret& regret, const Candidate& served, const Candidate& winner, MeasureMode mode);
   /// A config made ready and found right; else why not, and nothing when interrupted.
-  [[nodiscard]] std::string try_out(const Problem& problem, const Candidate& candidate, Trials& trials,
+  [[nodiscard]] std::string try_out(const Problem& problem, const Candidate& candidate, ConfigRunner& runner,
                                     std::optional<DeviceSession::Ready>& ready);
 
   const Arguments& arguments_;

@@ -11,7 +11,7 @@
 #include "tuner/cli/regret_measure.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
-#include "tuner/learn/known_specs.hpp"
+#include "tuner/learn/spec_summaries.hpp"
 
 namespace tilewright::cli {
 namespace {

@@ -22,8 +22,8 @@ namespace tilewright::cli {
 [[nodiscard]] std::filesystem::path cache_path(const Arguments& arguments);
 /// The cache for reading, also of an older schema; throws CacheError that says how to make one.
 [[nodiscard]] Store open_to_read(const Arguments& arguments);
-/// The same for verbs that need none: nothing where there is none; nor where the default one cannot be used or told,
-/// and `why` says so. One that --cache names, and that is there, is used or refused.
+/// For verbs that work without a cache. Nothing where no file is there, or where the default cache cannot be used; then
+/// `why` says why. Throws CacheError where the file of --cache is there and cannot be used.
 [[nodiscard]] std::optional<Store> cache_if_usable(const Arguments& arguments, std::string& why);
 /// What a sweep starts its compile workers with: this program, and a first word that main.cpp knows.
 inline constexpr const char* kCompileWorker = "compile-worker";

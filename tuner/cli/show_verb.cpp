@@ -13,8 +13,8 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/lookup.hpp"
 #include "tuner/cli/problem_words.hpp"
-#include "tuner/cli/servable.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/shell.hpp"
 #include "tuner/cli/stored_devices.hpp"
@@ -205,7 +205,7 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
   std::vector<ServedLine> lines;
   std::string obstacles;
   for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    Servable found = find_servable(store, interface, problem, device, current);
+    Lookup found = look_up(store, interface, problem, device, current);
     // Evidence of a fallback would pass for the winner's.
     if (!found.unread.empty()) throw CacheError(found.unread);
     if (found.served.row) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/cli/servable.hpp"
+#include "tuner/cli/lookup.hpp"
 #include "tuner/report/winner_lines.hpp"
 
 namespace tilewright::cli {

@@ -32,15 +32,15 @@ MissFile open_misses() {
 struct Group {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
-  std::vector<Request> misses;
+  std::vector<Miss> misses;
 };
 
 /// Parts what these devices are asked for by op. What no definition at hand describes is told and left.
-std::vector<Group> groups_of(const std::vector<Request>& misses, Catalogue& catalogue, const std::string& op,
+std::vector<Group> groups_of(const std::vector<Miss>& misses, Catalogue& catalogue, const std::string& op,
                              const std::vector<std::string>& devices, Console& console) {
   std::vector<Group> groups;
   std::size_t elsewhere = 0;
-  for (const Request& miss : misses) {
+  for (const Miss& miss : misses) {
     const std::string name = miss.shape_key.substr(0, miss.shape_key.find_first_of("[{"));
     if (!op.empty() && name != op) continue;
     if (std::ranges::find(devices, miss.device_fingerprint) == devices.end()) {
@@ -75,10 +75,10 @@ Table tuned_table(const Store& store, const std::vector<Group>& groups, const Sw
                    {"config", "winner"},
                    {"median_ns", "time", Unit::nanoseconds},
                    common_column("device", "device")};
-  std::vector<Request> tuned;
+  std::vector<Miss> tuned;
   for (const Group& group : groups) {
     const std::string hash = group.definition->interface.hash();
-    for (const Request& miss : group.misses) {
+    for (const Miss& miss : group.misses) {
       const ProblemKey key{parse_problem(miss.shape_key, group.definition->interface), hash, miss.device_fingerprint};
       const auto row = store.winner_of(key, request.mode, WinnerRole::best);
       std::vector<Cell> cells{miss.shape_key, miss.count};
@@ -109,7 +109,7 @@ ExitCode run_sweep_misses(const Arguments& arguments, Console& console) {
   if (!op.empty()) (void)catalogue.find(op);
   SweepRequest request = sweep_request(arguments);
   const MissFile file = open_misses();
-  const std::vector<Request> misses = file.read();
+  const std::vector<Miss> misses = file.read();
   if (misses.empty()) {
     console.say(fmt::format("There are no misses in {}: nothing to tune.", file.path().string()));
     return ExitCode::done;
@@ -161,7 +161,7 @@ ExitCode list_misses(const Arguments& arguments, Console& console) {
   Table table;
   table.title = "Misses";
   table.columns = {{"problem", "problem"}, {"asked", "asked"}, {"last_at", "last asked"}, {"device", "device"}};
-  for (const Request& miss : file.read()) {
+  for (const Miss& miss : file.read()) {
     const std::time_t last = miss.last_at;
     std::tm parts{};
     char text[32] = "";

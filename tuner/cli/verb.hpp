@@ -16,8 +16,8 @@ class Console;
 /// How the program ends.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
-/// What a value is where it is none of a few words, for completion: more of it is known on the machine. A value called
-/// FILE or DIR is completed without.
+/// What completion offers for a value that is no fixed list of words. A value named FILE or DIR is completed as a path
+/// and needs none.
 enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch, parameter, columns, config };
 
 struct Option {

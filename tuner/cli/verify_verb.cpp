@@ -106,13 +106,13 @@ std::vector<Line> check(DeviceSession& bench, const ChosenProblem& chosen, const
   if (!ready->build.ok) {
     return {failure(chosen, candidate, TrialStatus::compile_failed, first_error(ready->build.log))};
   }
-  Trials* const trials = bench.set_up(*chosen.definition, chosen.problem, MeasureMode::cold);
-  if (trials == nullptr) return {};
+  ConfigRunner* const runner = bench.set_up(*chosen.definition, chosen.problem, MeasureMode::cold);
+  if (runner == nullptr) return {};
   try {
-    Verdict verdict = trials->verify(ready->view());
+    Verdict verdict = runner->verify(ready->view());
     if (interrupted()) return {};
     if (verdict.right) {
-      verdict.reason = trials->check_again(ready->view());
+      verdict.reason = runner->check_again(ready->view());
       verdict.right = verdict.reason.empty();
     }
     if (interrupted()) return {};

@@ -9,7 +9,7 @@
 
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/analysis/units.hpp"
-#include "tuner/measure/watch.hpp"
+#include "tuner/measure/disturbance_watch.hpp"
 #include "tuner/report/evidence_table.hpp"
 #include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/winners_table.hpp"
@@ -18,14 +18,14 @@ namespace tilewright::cli {
 namespace {
 
 /// How sure the distance to the runner-up is.
-std::string margin_text(const Choice& choice) {
+std::string margin_text(const Selection& choice) {
   if (choice.margin_high <= 0) return "";
   const auto percent = [](double ratio) { return fmt::format("{:+.2f} %", 100 * (ratio - 1)); };
   return fmt::format(" (95 % interval of the rounds' ratio {} to {})", percent(choice.margin_low),
                      percent(choice.margin_high));
 }
 
-std::string tie_text(const Choice& choice) {
+std::string tie_text(const Selection& choice) {
   if (choice.tied.empty()) return "";
   std::string text = "  tied with it, as fast by all that can be told:";
   for (const Config& config : choice.tied) text += "\n    " + config.text();
@@ -36,7 +36,7 @@ std::string tie_text(const Choice& choice) {
 }
 
 /// What of the space was never considered, by the rules that forbid most.
-std::string forbidden_text(const Choice& choice) {
+std::string forbidden_text(const Selection& choice) {
   constexpr std::size_t kRulesTold = 3;
   std::vector<std::pair<std::string, std::int64_t>> rules(choice.forbidden.begin(), choice.forbidden.end());
   if (rules.empty()) return "";
@@ -51,7 +51,7 @@ std::string forbidden_text(const Choice& choice) {
   return fmt::format("  {} more of the space are no configs for this problem here: {}\n", sum, told);
 }
 
-std::string choice_text(const Problem& problem, const Served& served) {
+std::string choice_text(const Problem& problem, const MatchedRow& served) {
   const Store::WinnerRow& row = *served.row;
   const Winner& winner = row.winner;
   std::string text = fmt::format("{} is served by {}\n", problem.key(), winner.trial.config.text());
@@ -124,7 +124,7 @@ std::string roofline_text(const ServedLine& line) {
 }
 
 /// The finalists after a second of load each; the regime that was asked for chose among them, or the burst did.
-std::string load_text(const Choice& choice) {
+std::string load_text(const Selection& choice) {
   const std::string served = fmt::format("  served is the fastest in {}", name(choice.regime));
   if (choice.sustained.empty()) return served + "; under load nothing was measured (sweep --regime sustained)\n";
   std::string text = served + "; under load:\n";
@@ -183,7 +183,7 @@ std::string machine_text(const Store::WinnerRow& row) {
 }  // namespace
 
 std::string evidence_text(const Store& store, const Problem& problem, const ServedLine& line) {
-  const Served& served = line.served;
+  const MatchedRow& served = line.served;
   const Store::WinnerRow& row = *served.row;
   std::string text = choice_text(problem, served);
   text += time_text(row.winner, store.trial(row.winner.trial.id), row.mode);

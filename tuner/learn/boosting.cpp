@@ -52,19 +52,19 @@ struct Split {
 
 class Trees {
  public:
-  Trees(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Parts& parts)
-      : rows_(rows), settings_(settings), parts_(parts) {
-    parts_.cuts.clear();
+  Trees(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Contents& contents)
+      : rows_(rows), settings_(settings), contents_(contents) {
+    contents_.cuts.clear();
     for (std::size_t f = 0; f < rows_.features; ++f) {
       std::vector<float> column;
       for (std::size_t i = 0; i < rows_.count(); ++i) column.push_back(rows_.values[i * rows_.features + f]);
-      parts_.cuts.push_back(cuts_of(std::move(column)));
-      if (!parts_.cuts.back().empty()) varying_.push_back(f);
+      contents_.cuts.push_back(cuts_of(std::move(column)));
+      if (!contents_.cuts.back().empty()) varying_.push_back(f);
     }
     bins_.resize(rows_.count() * varying_.size());
     for (std::size_t i = 0; i < rows_.count(); ++i) {
       for (std::size_t v = 0; v < varying_.size(); ++v) {
-        const std::vector<float>& cuts = parts_.cuts[varying_[v]];
+        const std::vector<float>& cuts = contents_.cuts[varying_[v]];
         const float value = rows_.values[i * rows_.features + varying_[v]];
         bins_[i * varying_.size() + v] =
             static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, value) - cuts.begin());
@@ -78,8 +78,8 @@ class Trees {
       sum += double{rows_.weights[i]} * double{rows_.targets[i]};
       weight += double{rows_.weights[i]};
     }
-    parts_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
-    for (const float target : rows_.targets) rest_.push_back(target - parts_.mean);
+    contents_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
+    for (const float target : rows_.targets) rest_.push_back(target - contents_.mean);
     // Where all features are the same everywhere, nothing can be halved.
     const std::size_t parts = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.parts);
     // Where all are one part, none is ever out.
@@ -152,7 +152,7 @@ class Trees {
       const Bin* const bins = leaf.histogram.data() + v * kBins;
       double gradient = 0, weight = 0;
       std::size_t below = 0;
-      for (std::size_t cut = 0; cut < parts_.cuts[varying_[v]].size(); ++cut) {
+      for (std::size_t cut = 0; cut < contents_.cuts[varying_[v]].size(); ++cut) {
         gradient += double{bins[cut].gradient};
         weight += double{bins[cut].weight};
         below += bins[cut].rows;
@@ -229,25 +229,25 @@ class Trees {
       for (const Leaf& leaf : tree) greatest = std::max(greatest, std::fabs(leaf.value));
     }
     constexpr double kMost = std::numeric_limits<std::int16_t>::max();
-    parts_.unit = greatest > 0 ? static_cast<float>(greatest / kMost) : 1;
-    parts_.nodes.clear();
-    parts_.roots.clear();
+    contents_.unit = greatest > 0 ? static_cast<float>(greatest / kMost) : 1;
+    contents_.nodes.clear();
+    contents_.roots.clear();
     for (const std::vector<Leaf>& tree : trees_) {
-      parts_.roots.push_back(static_cast<std::uint32_t>(parts_.nodes.size()));
+      contents_.roots.push_back(static_cast<std::uint32_t>(contents_.nodes.size()));
       write(tree, 0);
     }
   }
 
   void write(const std::vector<Leaf>& tree, std::size_t at) {
     const Leaf& leaf = tree[at];
-    const std::size_t place = parts_.nodes.size();
+    const std::size_t place = contents_.nodes.size();
     if (!leaf.parts) {
-      parts_.nodes.push_back(LossModel::leaf(leaf.value / double{parts_.unit}));
+      contents_.nodes.push_back(LossModel::leaf(leaf.value / double{contents_.unit}));
       return;
     }
-    parts_.nodes.push_back({static_cast<std::uint8_t>(leaf.feature), static_cast<std::uint8_t>(leaf.cut), 0});
+    contents_.nodes.push_back({static_cast<std::uint8_t>(leaf.feature), static_cast<std::uint8_t>(leaf.cut), 0});
     write(tree, leaf.parts->first);
-    parts_.nodes[place].right = static_cast<std::uint8_t>(parts_.nodes.size() - place);
+    contents_.nodes[place].right = static_cast<std::uint8_t>(contents_.nodes.size() - place);
     write(tree, leaf.parts->second);
   }
 
@@ -255,7 +255,7 @@ class Trees {
 
   const BoostingRows& rows_;
   const BoostingSettings& settings_;
-  LossModel::Parts& parts_;
+  LossModel::Contents& contents_;
   /// Features that are not the same everywhere, and row by row the bins of these.
   std::vector<std::size_t> varying_;
   std::vector<std::uint8_t> bins_;
@@ -273,8 +273,8 @@ class Trees {
 
 }  // namespace
 
-void boost(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Parts& parts) {
-  Trees(rows, settings, parts).grow();
+void boost(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Contents& contents) {
+  Trees(rows, settings, contents).grow();
 }
 
 }  // namespace tilewright

@@ -43,6 +43,6 @@ struct BoostingSettings {
 };
 
 /// The parts of a model that are learned of rows: cuts, nodes, roots, mean and unit.
-void boost(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Parts& parts);
+void boost(const BoostingRows& rows, const BoostingSettings& settings, LossModel::Contents& contents);
 
 }  // namespace tilewright

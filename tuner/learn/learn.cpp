@@ -20,11 +20,11 @@ namespace {
 /// Slowness, as a natural logarithm, over which the weight of a trial falls to 1/e.
 constexpr double kInterest = 0.5;
 
-using Specs = std::vector<const KnownSpec*>;
+using Specs = std::vector<const SpecSummary*>;
 
-void for_each_config(const Specs& known, const std::function<void(const KnownConfig&)>& visit) {
-  for (const KnownSpec* const spec : known) {
-    for (const KnownShape& shape : spec->shapes) std::ranges::for_each(shape.configs, visit);
+void for_each_config(const Specs& known, const std::function<void(const ConfigSummary&)>& visit) {
+  for (const SpecSummary* const spec : known) {
+    for (const ShapeSummary& shape : spec->shapes) std::ranges::for_each(shape.configs, visit);
   }
 }
 
@@ -34,7 +34,7 @@ std::vector<std::string> differing(const Specs& known) {
   if (known.empty()) return names;
   const OpSpec& first = known.front()->spec;
   const auto differ = [&](const auto& value_of) {
-    return std::ranges::any_of(known, [&](const KnownSpec* each) { return value_of(each->spec) != value_of(first); });
+    return std::ranges::any_of(known, [&](const SpecSummary* each) { return value_of(each->spec) != value_of(first); });
   };
   if (differ([](const OpSpec& spec) { return spec.dtype; })) names.emplace_back("dtype");
   for (std::size_t i = 0; i < first.attributes.size(); ++i) {
@@ -50,10 +50,10 @@ std::vector<std::string> differing(const Specs& known) {
 FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
-  for_each_config(all, [&](const KnownConfig& each) {
+  for_each_config(all, [&](const ConfigSummary& each) {
     if (each.was_timed()) implementations.emplace(each.config.implementation, each.implementation_hash);
   });
-  for_each_config(known, [&](const KnownConfig& each) {
+  for_each_config(known, [&](const ConfigSummary& each) {
     if (!each.was_timed()) return;
     for (const auto& value : each.config.values) parameters.insert(value.first);
   });
@@ -64,9 +64,9 @@ FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
 
 /// Those that were timed at a shape, the base among them: it is at each, and may be the best of a small one. Each once,
 /// by text and hash of the implementation.
-std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const KnownShape& shape) {
-  std::map<std::pair<std::string, std::string>, const KnownConfig*> timed;
-  for (const KnownConfig& each : shape.configs) {
+std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed_at(const ShapeSummary& shape) {
+  std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed;
+  for (const ConfigSummary& each : shape.configs) {
     if (!each.was_timed()) continue;
     timed.emplace(std::pair(each.config.text(), each.implementation_hash), &each);
   }
@@ -76,11 +76,11 @@ std::map<std::pair<std::string, std::string>, const KnownConfig*> timed_at(const
 /// Those that were timed and may be thought of elsewhere: they went wrong in none of all specs.
 std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, const FeatureSpace& space) {
   ByConfig<bool> refused;
-  for_each_config(all, [&](const KnownConfig& each) {
+  for_each_config(all, [&](const ConfigSummary& each) {
     if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
   });
   std::map<std::pair<std::size_t, std::string>, Config> found;
-  for_each_config(known, [&](const KnownConfig& each) {
+  for_each_config(known, [&](const ConfigSummary& each) {
     if (!each.was_timed() || refused.contains(identity(each))) return;
     const auto place = std::ranges::find(space.implementations, each.implementation_hash);
     found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
@@ -93,16 +93,16 @@ std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, c
 
 /// Those of which more than winners is known that could be launched today.
 Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Specs& all, const RecipeOf& recipe_of) {
-  const auto is_row = [&](const KnownConfig& each, const Problem& problem) {
+  const auto is_row = [&](const ConfigSummary& each, const Problem& problem) {
     const ImplementationRecipe& recipe = recipe_of(each.implementation_hash);
     const FeatureSpace any{{each.implementation_hash}, {}, interface.dims.size()};
     return !recipe.kernels.empty() &&
            any.of(interface, each.implementation_hash, recipe, each.config, problem, device).has_value();
   };
   Specs specs;
-  for (const KnownSpec* const spec : all) {
+  for (const SpecSummary* const spec : all) {
     std::size_t missing = kFewestTrialsEach * spec->shapes.size();
-    for (const KnownShape& shape : spec->shapes) {
+    for (const ShapeSummary& shape : spec->shapes) {
       if (missing == 0) break;
       const Problem problem = problem_of(interface, spec->spec, shape.dims);
       for (const auto& [key, config] : timed_at(shape)) {
@@ -115,30 +115,30 @@ Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Sp
 }
 
 /// The shapes of a spec in an order of their own, so that a cache that was filled in another one teaches the same.
-std::vector<const KnownShape*> in_order(const KnownSpec& spec) {
-  std::vector<const KnownShape*> shapes;
-  for (const KnownShape& shape : spec.shapes) shapes.push_back(&shape);
-  std::ranges::sort(shapes, {}, &KnownShape::dims);
+std::vector<const ShapeSummary*> in_order(const SpecSummary& spec) {
+  std::vector<const ShapeSummary*> shapes;
+  for (const ShapeSummary& shape : spec.shapes) shapes.push_back(&shape);
+  std::ranges::sort(shapes, {}, &ShapeSummary::dims);
   return shapes;
 }
 
 }  // namespace
 
 std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
-                               const std::vector<KnownSpec>& specs, const RecipeOf& recipe_of) {
+                               const std::vector<SpecSummary>& specs, const RecipeOf& recipe_of) {
   Specs all;
-  for (const KnownSpec& spec : specs) all.push_back(&spec);
+  for (const SpecSummary& spec : specs) all.push_back(&spec);
   const Specs known = teaching(interface, device, all, recipe_of);
-  LossModel::Parts parts;
-  for (const KnownSpec* const spec : known) parts.shapes += spec->shapes.size();
+  LossModel::Contents parts;
+  for (const SpecSummary* const spec : known) parts.shapes += spec->shapes.size();
   if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
   parts.space = space_of(known, all, interface.dims.size());
   // More numbers than nodes have room for: no op of ours is near it.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};
   std::size_t group = 0;
-  for (const KnownSpec* const spec : known) {
-    for (const KnownShape* const shape : in_order(*spec)) {
+  for (const SpecSummary* const spec : known) {
+    for (const ShapeSummary* const shape : in_order(*spec)) {
       const Problem problem = problem_of(interface, spec->spec, shape->dims);
       const Losses losses = losses_at(*shape);
       for (const auto& [key, config] : timed_at(*shape)) {

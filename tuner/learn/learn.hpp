@@ -10,7 +10,7 @@
 #include "cache/plan/padding.hpp"
 #include "cache/predict/loss_model.hpp"
 #include "cache/store/store.hpp"
-#include "tuner/learn/known_specs.hpp"
+#include "tuner/learn/spec_summaries.hpp"
 
 /// From the trials of an op on a device to what they let expect of its configs at other shapes. One model for all
 /// dtypes and attributes: what is tuned of few shapes in one of them is known from the others. Pure.
@@ -22,13 +22,13 @@ constexpr std::size_t kFewestTrialsToLearn = 256;
 /// For each shape of a spec, on average: winners alone teach that everything is good.
 constexpr std::size_t kFewestTrialsEach = 8;
 
-/// Learns by how much each config that was timed at a shape is slower than the fastest there, beyond a factor of e all
-/// alike; those that are nearly as fast count the more. Among the model's configs is neither a base, which teaches all
-/// the same, nor what failed anywhere; that is asked of all specs, and so are the implementations that it knows, while
-/// those with too few trials teach nothing else. Nothing for too few. Throws what `recipe_of` and make_plan throw.
+/// A model of the natural logarithm of a config's time over the fastest at its shape, clipped to 1; fast configs weigh
+/// more. It names the configs that may serve: all that were timed, without bases and without what failed in any spec.
+/// Bases teach nevertheless. A spec with fewer than kFewestTrialsEach a shape adds no rows. Nothing below the two other
+/// minima. Throws what `recipe_of` and make_plan throw.
 [[nodiscard]] std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
-                                             const std::vector<KnownSpec>& known, const RecipeOf& recipe_of);
-/// The same of all that a cache knows.
+                                             const std::vector<SpecSummary>& known, const RecipeOf& recipe_of);
+/// Learns from all specs of the op in the cache.
 [[nodiscard]] std::optional<LossModel> learn(const Store& store, const OpInterface& interface,
                                              const DeviceFacts& device, MeasureMode mode);
 

@@ -13,18 +13,18 @@
 
 #include "cache/predict/nearest.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
-#include "tuner/learn/lessons.hpp"
 #include "tuner/learn/spares.hpp"
+#include "tuner/learn/training_set.hpp"
 
 namespace tilewright {
 namespace {
 
 /// Something is learned so often at most, each time without a part of the shapes: that takes seconds of a core.
-constexpr std::size_t kLessons = 32;
+constexpr std::size_t kFolds = 32;
 
 using Identity = std::pair<std::string, std::string>;
 
-Identity identity(const KnownConfig& known) { return {known.implementation_hash, known.config.text()}; }
+Identity identity(const ConfigSummary& known) { return {known.implementation_hash, known.config.text()}; }
 
 /// A cache as it would be without some shapes; with spares, and as an export of it would be, where wanted.
 class Without final : public WinnerSource {
@@ -34,7 +34,7 @@ class Without final : public WinnerSource {
 
   /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which
   /// must stay.
-  void teach(std::shared_ptr<const LossModel> model, const std::vector<KnownShape>& serving) {
+  void teach(std::shared_ptr<const LossModel> model, const std::vector<ShapeSummary>& serving) {
     model_ = std::move(model);
     serving_ = &serving;
     learned_.reset();
@@ -45,8 +45,8 @@ class Without final : public WinnerSource {
   }
   /// From now on nothing has a binary but winners and spares.
   void become_export(const ProblemKey& key, MeasureMode mode) {
-    for (const KnownShape& shape : known_shapes(key, mode, tuned_shapes(key, mode))) {
-      for (const KnownConfig& each : shape.configs) {
+    for (const ShapeSummary& shape : known_shapes(key, mode, tuned_shapes(key, mode))) {
+      for (const ConfigSummary& each : shape.configs) {
         if (each.role || each.is_spare) exported_.insert(identity(each));
       }
     }
@@ -80,15 +80,15 @@ class Without final : public WinnerSource {
     std::erase_if(shapes, leaves_out_);
     return shapes;
   }
-  [[nodiscard]] std::vector<KnownShape> known_shapes(const ProblemKey& key, MeasureMode mode,
-                                                     const std::vector<ShapeDims>& shapes) const override {
-    std::vector<KnownShape> known = store_.known_shapes(key, mode, shapes);
-    for (KnownShape& shape : known) {
+  [[nodiscard]] std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
+                                                       const std::vector<ShapeDims>& shapes) const override {
+    std::vector<ShapeSummary> known = store_.known_shapes(key, mode, shapes);
+    for (ShapeSummary& shape : known) {
       if (const auto own = spares_.find(shape.dims); own != spares_.end()) {
         for (const Spare& spare : own->second) add(spare, shape);
       }
       if (exported_.empty()) continue;
-      for (KnownConfig& each : shape.configs) {
+      for (ConfigSummary& each : shape.configs) {
         each.has_binary = each.has_binary && exported_.contains(identity(each));
       }
     }
@@ -96,8 +96,8 @@ class Without final : public WinnerSource {
   }
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& /*key*/, MeasureMode /*mode*/) const override {
     if (!model_ || learned_) return learned_;
-    std::vector<KnownShape> here;
-    for (const KnownShape& shape : *serving_) {
+    std::vector<ShapeSummary> here;
+    for (const ShapeSummary& shape : *serving_) {
       if (leaves_out_(shape.dims)) continue;
       here.push_back(shape);
       const auto own = spares_.find(shape.dims);
@@ -125,8 +125,8 @@ class Without final : public WinnerSource {
   }
 
  private:
-  static void add(const Spare& spare, KnownShape& shape) {
-    const auto is_it = [&](const KnownConfig& each) {
+  static void add(const Spare& spare, ShapeSummary& shape) {
+    const auto is_it = [&](const ConfigSummary& each) {
       return each.implementation_hash == spare.implementation_hash && each.config == spare.config;
     };
     auto found = std::ranges::find_if(shape.configs, is_it);
@@ -142,14 +142,15 @@ class Without final : public WinnerSource {
   LeavesOut leaves_out_;
   std::map<ShapeDims, std::vector<Spare>> spares_;
   std::shared_ptr<const LossModel> model_;
-  const std::vector<KnownShape>* serving_ = nullptr;
+  const std::vector<ShapeSummary>* serving_ = nullptr;
   mutable std::shared_ptr<const Learned> learned_;
   /// Empty: all.
   std::set<Identity> exported_;
 };
 
 /// Values of the space as far as the store knows it; of each implementation the source in use alone.
-SpaceValues values_in_use(const Store& store, const std::vector<KnownShape>& known, const std::string& interface_hash) {
+SpaceValues values_in_use(const Store& store, const std::vector<ShapeSummary>& known,
+                          const std::string& interface_hash) {
   SpaceValues values = values_seen(store, known);
   const std::set<std::string> in_use = store.implementations_in_use(interface_hash);
   std::erase_if(values, [&](const auto& each) { return !in_use.contains(each.first); });
@@ -158,7 +159,7 @@ SpaceValues values_in_use(const Store& store, const std::vector<KnownShape>& kno
 
 /// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
 struct Nearly {
-  Nearly(const std::vector<KnownShape>& known, const SpaceValues& space, const ConfigNames& failed)
+  Nearly(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigNames& failed)
       : best(nearly_best(known, space, failed)), is_all_kept(not_kept(best, known).empty()) {}
   NearlyBest best;
   bool is_all_kept;
@@ -166,13 +167,13 @@ struct Nearly {
 
 /// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is
 /// kept since it was nearly the best of a left-out shape, or its winner, only at another where it was.
-std::vector<Spare> spares_that_stay(const std::vector<KnownShape>& known, const Nearly& nearly,
+std::vector<Spare> spares_that_stay(const std::vector<ShapeSummary>& known, const Nearly& nearly,
                                     const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
   std::vector<Spare> stay;
   if (left.empty()) return stay;
-  for (const KnownShape& shape : known) {
+  for (const ShapeSummary& shape : known) {
     if (!leaves_out(shape.dims)) continue;
-    for (const KnownConfig& each : shape.configs) {
+    for (const ConfigSummary& each : shape.configs) {
       const bool is_winner = each.role && each.role != WinnerRole::base && nearly.is_all_kept;
       if (!each.is_spare && !is_winner) continue;
       const auto found = nearly.best.find(identity(each));
@@ -217,10 +218,10 @@ class Judge {
         key_(key_of_ones(interface, spec, device)),
         tuned_(store.tuned_shapes(key_, mode)),
         judged_(setting.judged.empty() ? tuned_ : setting.judged),
-        lessons_(store, interface, device, key_, mode, tuned_),
-        values_(values_in_use(store, lessons_.known(), key_.interface_hash)),
+        training_set_(store, interface, device, key_, mode, tuned_),
+        values_(values_in_use(store, training_set_.known(), key_.interface_hash)),
         failed_somewhere_(store.failed_configs(key_, mode)),
-        nearly_(lessons_.known(), values_, failed_somewhere_) {}
+        nearly_(training_set_.known(), values_, failed_somewhere_) {}
 
   /// In the order of the shapes, but for those whose winner nobody knows.
   std::vector<Regret> all() {
@@ -249,7 +250,8 @@ class Judge {
     regret.best_ns = winner->winner.trial.timing->median_ns;
 
     Without rest(store_, leaves_out(shape, regret.is_tuned));
-    if (lessons_.all()) rest.teach(regret.is_tuned ? model_without_part_of(at) : lessons_.all(), lessons_.serving());
+    if (training_set_.all())
+      rest.teach(regret.is_tuned ? model_without_fold_of(at) : training_set_.all(), training_set_.serving());
     add_spares(rest, shape, regret.is_tuned);
     if (setting_.exported) rest.become_export(key_, mode_);
     serve(rest, regret);
@@ -265,20 +267,20 @@ class Judge {
   }
 
   /// Learned when it is first asked for.
-  const std::shared_ptr<const LossModel>& model_without_part_of(std::size_t at) {
-    if (!parts_) {
+  const std::shared_ptr<const LossModel>& model_without_fold_of(std::size_t at) {
+    if (!folds_) {
       const auto left_out_by = [this](const ShapeDims& shape) { return leaves_out(shape, true); };
-      parts_.emplace(judged_, lessons_.shapes(), left_out_by, kLessons);
-      models_ = lessons_.without_each(*parts_);
+      folds_.emplace(judged_, training_set_.shapes(), left_out_by, kFolds);
+      models_ = training_set_.without_each(*folds_);
     }
-    return models_[parts_->of(at)];
+    return models_[folds_->of(at)];
   }
 
   /// The spares that the rest would have, and those that are chosen from it.
   void add_spares(Without& rest, const ShapeDims& shape, bool is_tuned) {
     if (!setting_.only_from) {
-      rest.keep(
-          spares_that_stay(lessons_.known(), nearly_, leaves_out(shape, is_tuned), rest.tuned_shapes(key_, mode_)));
+      rest.keep(spares_that_stay(training_set_.known(), nearly_, leaves_out(shape, is_tuned),
+                                 rest.tuned_shapes(key_, mode_)));
     }
     // The same rest for all of these: the same spares.
     const bool is_same_rest = setting_.only_from || !is_tuned;
@@ -292,7 +294,7 @@ class Judge {
   /// By the rest.
   void serve(const Without& rest, Regret& regret) const {
     // Whatever is wanted counts as compiled.
-    const auto compiled = [](const Serving&) -> std::optional<std::string> { return "compiled"; };
+    const auto compiled = [](const PlannedWinner&) -> std::optional<std::string> { return "compiled"; };
     const Chosen chosen = choose(rest, interface_, key_.problem, device_, {}, {}, {},
                                  setting_.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
     // What gives way when it is served would be told of here as a loss.
@@ -322,12 +324,12 @@ class Judge {
   ProblemKey key_;
   std::vector<ShapeDims> tuned_;
   const std::vector<ShapeDims>& judged_;
-  Lessons lessons_;
+  TrainingSet training_set_;
   /// Of the space, not of what was timed: a definition has them all.
   SpaceValues values_;
   ConfigNames failed_somewhere_;
   Nearly nearly_;
-  std::optional<Parts> parts_;
+  std::optional<Folds> folds_;
   std::vector<std::shared_ptr<const LossModel>> models_;
   std::vector<Spare> shared_, own_;
 };

@@ -33,12 +33,12 @@ const double kUnserved = std::log(2.0);
 using Identity = ConfigNames::value_type;
 
 /// What the base loses where it was timed, on average.
-double loss_of_base(const std::vector<KnownShape>& shapes) {
+double loss_of_base(const std::vector<ShapeSummary>& shapes) {
   double sum = 0;
   std::size_t count = 0;
-  for (const KnownShape& shape : shapes) {
+  for (const ShapeSummary& shape : shapes) {
     const auto time_of = [&](WinnerRole role) {
-      const auto found = std::ranges::find(shape.configs, role, &KnownConfig::role);
+      const auto found = std::ranges::find(shape.configs, role, &ConfigSummary::role);
       return found == shape.configs.end() ? 0.0 : found->median_ns;
     };
     const double best = time_of(WinnerRole::best);
@@ -74,13 +74,13 @@ class Choosing {
                          device_.fingerprint()};
     const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
     if (tuned.empty() || most == 0) return {};
-    std::vector<KnownShape> shapes = source_.known_shapes(key, mode_, tuned);
+    std::vector<ShapeSummary> shapes = source_.known_shapes(key, mode_, tuned);
     unserved_ = std::max(kUnserved, loss_of_base(shapes));
-    for (const KnownShape& shape : shapes) {
-      for (const KnownConfig& each : shape.configs) note(each);
+    for (const ShapeSummary& shape : shapes) {
+      for (const ConfigSummary& each : shape.configs) note(each);
     }
     nearly_best_ = not_kept(nearly_best(shapes, space_, failed_), shapes);
-    for (KnownShape& shape : shapes) known_.emplace(shape.dims, std::move(shape));
+    for (ShapeSummary& shape : shapes) known_.emplace(shape.dims, std::move(shape));
     const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
     shapes_ = draw_shapes(tuned, count - around, 1);
@@ -129,7 +129,7 @@ class Choosing {
     return found == implementations_.end() ? kNone : found->recipe;
   }
 
-  void note(const KnownConfig& each) {
+  void note(const ConfigSummary& each) {
     const Identity identity(each.implementation_hash, each.config.text());
     if (each.role == WinnerRole::base) refused_.insert(identity);
     if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
@@ -161,7 +161,7 @@ class Choosing {
   }
 
   void expect_by_nearest(const std::vector<ShapeDims>& tuned, const ShapeDims& shape, const Problem& problem) {
-    std::vector<KnownShape> around;
+    std::vector<ShapeSummary> around;
     for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
       if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
     }
@@ -251,7 +251,7 @@ class Choosing {
   /// Null: nothing was.
   std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;
-  std::map<ShapeDims, KnownShape> known_;
+  std::map<ShapeDims, ShapeSummary> known_;
   /// That nobody keeps.
   NearlyBest nearly_best_;
   /// Bases, and what failed somewhere.
@@ -268,11 +268,11 @@ class Choosing {
 
 }  // namespace
 
-SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape>& known) {
+SpaceValues values_seen(const WinnerSource& source, const std::vector<ShapeSummary>& known) {
   SpaceValues values;
   std::map<std::string, ImplementationRecipe> recipes;
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
+  for (const ShapeSummary& shape : known) {
+    for (const ConfigSummary& each : shape.configs) {
       const auto [recipe, is_new] = recipes.try_emplace(each.implementation_hash);
       if (is_new) {
         if (auto stored = source.implementation_by_hash(each.implementation_hash)) recipe->second = stored->recipe;
@@ -283,18 +283,18 @@ SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape
   return values;
 }
 
-NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space, const ConfigNames& failed) {
+NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigNames& failed) {
   std::map<Identity, std::vector<std::pair<double, ShapeDims>>> losses;
-  for (const KnownShape& shape : known) {
+  for (const ShapeSummary& shape : known) {
     double best = std::numeric_limits<double>::infinity();
-    const auto counts = [&](const KnownConfig& each) {
+    const auto counts = [&](const ConfigSummary& each) {
       return each.was_timed() && !each.config.specialised() && space.contains(each.implementation_hash) &&
              !failed.contains({each.implementation_hash, each.config.text()});
     };
-    for (const KnownConfig& each : shape.configs) {
+    for (const ConfigSummary& each : shape.configs) {
       if (counts(each)) best = std::min(best, each.median_ns);
     }
-    for (const KnownConfig& each : shape.configs) {
+    for (const ConfigSummary& each : shape.configs) {
       if (!counts(each)) continue;
       const double loss = std::log(each.median_ns / best);
       if (loss > kNearlyBest) continue;
@@ -309,9 +309,9 @@ NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& 
   return nearly;
 }
 
-NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known) {
-  for (const KnownShape& shape : known) {
-    for (const KnownConfig& each : shape.configs) {
+NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
+  for (const ShapeSummary& shape : known) {
+    for (const ConfigSummary& each : shape.configs) {
       if (each.role || each.is_spare) nearly.erase({each.implementation_hash, each.config.text()});
     }
   }
@@ -326,8 +326,8 @@ std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& 
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {
   std::set<Identity> spares;
-  for (const KnownShape& shape : source.known_shapes(key, mode, source.tuned_shapes(key, mode))) {
-    for (const KnownConfig& each : shape.configs) {
+  for (const ShapeSummary& shape : source.known_shapes(key, mode, source.tuned_shapes(key, mode))) {
+    for (const ConfigSummary& each : shape.configs) {
       if (each.is_spare) spares.emplace(each.implementation_hash, each.config.text());
     }
   }

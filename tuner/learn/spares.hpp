@@ -23,7 +23,7 @@ namespace tilewright {
 using SpaceValues = std::map<std::string, SeenValues>;
 
 /// The values that some config of these shapes has.
-[[nodiscard]] SpaceValues values_seen(const WinnerSource& source, const std::vector<KnownShape>& known);
+[[nodiscard]] SpaceValues values_seen(const WinnerSource& source, const std::vector<ShapeSummary>& known);
 
 struct Spare {
   std::string implementation_hash;
@@ -43,10 +43,10 @@ inline constexpr double kNearlyBest = 0.05;
 using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<ShapeDims>>;
 /// Among those of the implementations of `space`, since what older sources were good for nobody can compile any more,
 /// that are not among `failed`.
-[[nodiscard]] NearlyBest nearly_best(const std::vector<KnownShape>& known, const SpaceValues& space,
+[[nodiscard]] NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues& space,
                                      const ConfigNames& failed);
 /// The rest of them, that nobody keeps: neither winners nor spares.
-[[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<KnownShape>& known);
+[[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known);
 
 /// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares
 /// that there are. Then what was nearly the best, those first that were so at most shapes. None of `failed`

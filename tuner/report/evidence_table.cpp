@@ -29,7 +29,7 @@ Cell timing_cell(const EvidenceLine& line, Value Timing::*member) {
   }
 }
 
-Cell margin_cell(const EvidenceLine& line, double Choice::*member) {
+Cell margin_cell(const EvidenceLine& line, double Selection::*member) {
   const double margin = line.winner->choice.*member;
   return margin > 0 ? Cell(margin) : Cell();
 }
@@ -64,9 +64,9 @@ void add_choice(Sources& sources) {
                        return finalists > 0 ? count_cell(finalists) : Cell();
                      }});
   sources.push_back({column("margin_low", "runner-up at least", Unit::ratio),
-                     [](const EvidenceLine& line) { return margin_cell(line, &Choice::margin_low); }});
+                     [](const EvidenceLine& line) { return margin_cell(line, &Selection::margin_low); }});
   sources.push_back({column("margin_high", "runner-up at most", Unit::ratio),
-                     [](const EvidenceLine& line) { return margin_cell(line, &Choice::margin_high); }});
+                     [](const EvidenceLine& line) { return margin_cell(line, &Selection::margin_high); }});
   sources.push_back({column("tied", "tied with it"), tied_cell});
   sources.push_back({column("tie_broken_by", "tie broken by the winner of"),
                      [](const EvidenceLine& line) { return text_cell(line.winner->choice.tie_broken_by); }});

@@ -15,7 +15,7 @@ namespace tilewright {
 /// One answer; `device` is the fingerprint that was asked for, which may not be the one that the winner is of.
 struct ServedLine {
   std::string device;
-  Served served;
+  MatchedRow served;
   /// Of the problem that was measured.
   Roofline roofline{};
 };

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/search/board.hpp"
+#include "tuner/search/observations.hpp"
 #include "tuner/search/shuffle.hpp"
 
 namespace tilewright {
@@ -14,19 +14,19 @@ namespace {
 class InOrder final : public Strategy {
  public:
   InOrder(std::string name, const SearchSpace& space, std::vector<std::size_t> order)
-      : name_(std::move(name)), space_(space), board_(space), order_(std::move(order)) {}
+      : name_(std::move(name)), space_(space), observations_(space), order_(std::move(order)) {}
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    return whole_looks(order_, board_, space_, most);
+    return whole_looks(order_, observations_, space_, most);
   }
-  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
-  [[nodiscard]] std::size_t still_to_try() const override { return board_.count_unknown(); }
+  void tell(std::size_t candidate, const Trial& trial) override { observations_.tell(candidate, trial); }
+  [[nodiscard]] std::size_t still_to_try() const override { return observations_.count_unknown(); }
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:
   std::string name_;
   const SearchSpace& space_;
-  Board board_;
+  Observations observations_;
   std::vector<std::size_t> order_;
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/search/board.hpp"
+#include "tuner/search/observations.hpp"
 #include "tuner/search/shuffle.hpp"
 #include "tuner/search/surrogate.hpp"
 
@@ -27,23 +27,23 @@ class Local final : public Strategy {
  public:
   explicit Local(const SearchSpace& space)
       : space_(space),
-        board_(space),
+        observations_(space),
         most_(std::max(kFewest, static_cast<std::size_t>(kShare * static_cast<double>(space.candidates.size())))),
         starts_(starts()) {}
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    const std::size_t made = board_.count_tried();
+    const std::size_t made = observations_.count_tried();
     if (made >= most_) return {};
     most = std::min(most, most_ - made);
-    std::vector<Look> looks = whole_looks(starts_, board_, space_, most);
-    if (looks.empty()) looks = whole_looks(moves(), board_, space_, most);
+    std::vector<Look> looks = whole_looks(starts_, observations_, space_, most);
+    if (looks.empty()) looks = whole_looks(moves(), observations_, space_, most);
     return looks;
   }
 
-  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+  void tell(std::size_t candidate, const Trial& trial) override { observations_.tell(candidate, trial); }
 
   [[nodiscard]] std::size_t still_to_try() const override {
-    return std::min(most_ - std::min(most_, board_.count_tried()), board_.count_unknown());
+    return std::min(most_ - std::min(most_, observations_.count_tried()), observations_.count_unknown());
   }
 
   [[nodiscard]] std::string why_left_out() const override {
@@ -55,7 +55,7 @@ class Local final : public Strategy {
  private:
   [[nodiscard]] std::vector<std::size_t> starts() const {
     std::vector<std::size_t> found;
-    for (const KnownProblem& known : space_.known) {
+    for (const Neighbour& known : space_.known) {
       if (found.size() >= kStarts) break;
       if (!known.winner) continue;
       const auto nearest = likeness(*known.winner);
@@ -83,11 +83,11 @@ class Local final : public Strategy {
   /// Where to go from here: what is a step away from one of those that lead, the most promising first. Where all of
   /// that is known, what is left of the walk's share goes to the most promising of all.
   [[nodiscard]] std::vector<std::size_t> moves() const {
-    const std::vector<std::size_t> from = leaders(board_.trials()).best;
+    const std::vector<std::size_t> from = leaders(observations_.trials()).best;
     std::vector<std::size_t> unknown;
     std::vector<std::size_t> around;
     for (std::size_t i = 0; i < space_.candidates.size(); ++i) {
-      if (board_.known(i)) continue;
+      if (observations_.known(i)) continue;
       unknown.push_back(i);
       const auto near = [&](std::size_t leader) {
         return differing(space_.candidates[i], space_.candidates[leader]) <= kLongestStep;
@@ -104,8 +104,9 @@ class Local final : public Strategy {
   /// Of all that was told so far.
   [[nodiscard]] const std::vector<double>& promises() const {
     if (!surrogate_) surrogate_.emplace(space_);
-    if (promises_.empty() || promised_of_ != board_.count_tried()) promises_ = surrogate_->promise(board_.trials());
-    promised_of_ = board_.count_tried();
+    if (promises_.empty() || promised_of_ != observations_.count_tried())
+      promises_ = surrogate_->promise(observations_.trials());
+    promised_of_ = observations_.count_tried();
     return promises_;
   }
 
@@ -117,7 +118,7 @@ class Local final : public Strategy {
   }
 
   const SearchSpace& space_;
-  Board board_;
+  Observations observations_;
   std::size_t most_;
   std::vector<std::size_t> starts_;
   // What an answer is made of, when it is first asked for.

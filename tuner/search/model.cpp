@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/search/board.hpp"
+#include "tuner/search/observations.hpp"
 #include "tuner/search/shuffle.hpp"
 #include "tuner/search/surrogate.hpp"
 
@@ -22,23 +22,23 @@ constexpr double kDrawnShare = 0.25;
 class Model final : public Strategy {
  public:
   explicit Model(const SearchSpace& space)
-      : space_(space), board_(space), ranking_(shuffled(space.candidates.size(), space.seed)) {
+      : space_(space), observations_(space), ranking_(shuffled(space.candidates.size(), space.seed)) {
     const double share = space.known.empty() ? kDrawnShare : kShare;
     most_ = std::max(kFewest, static_cast<std::size_t>(share * static_cast<double>(space.candidates.size())));
     open_ = space.known.empty() ? most_ : 0;
   }
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    const std::size_t made = board_.count_tried();
+    const std::size_t made = observations_.count_tried();
     if (made >= most_) return {};
     if (made >= open_) rank(made);
-    return whole_looks(ranking_, board_, space_, std::min(most, open_ - made));
+    return whole_looks(ranking_, observations_, space_, std::min(most, open_ - made));
   }
 
-  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+  void tell(std::size_t candidate, const Trial& trial) override { observations_.tell(candidate, trial); }
 
   [[nodiscard]] std::size_t still_to_try() const override {
-    return std::min(most_ - std::min(most_, board_.count_tried()), board_.count_unknown());
+    return std::min(most_ - std::min(most_, observations_.count_tried()), observations_.count_unknown());
   }
 
   [[nodiscard]] std::string why_left_out() const override {
@@ -55,10 +55,10 @@ class Model final : public Strategy {
     open_ = std::min(most_, made + kBatch);
     ranking_.clear();
     while (made + ranking_.size() < open_) {
-      const std::vector<double> promise = surrogate_->promise(board_.trials(), ranking_);
+      const std::vector<double> promise = surrogate_->promise(observations_.trials(), ranking_);
       std::optional<std::size_t> next;
       for (std::size_t i = 0; i < promise.size(); ++i) {
-        const bool taken = board_.known(i) || std::find(ranking_.begin(), ranking_.end(), i) != ranking_.end();
+        const bool taken = observations_.known(i) || std::find(ranking_.begin(), ranking_.end(), i) != ranking_.end();
         if (!taken && (!next || promise[i] < promise[*next])) next = i;
       }
       if (!next) return;
@@ -67,7 +67,7 @@ class Model final : public Strategy {
   }
 
   const SearchSpace& space_;
-  Board board_;
+  Observations observations_;
   std::size_t most_ = 0;
   // What an answer is made of, when it is first asked for.
   mutable std::optional<Surrogate> surrogate_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/search/board.hpp"
+#include "tuner/search/observations.hpp"
 
 namespace tilewright {
 namespace {
@@ -18,16 +18,18 @@ constexpr double kHopeless = 1.1;
 class Race final : public Strategy {
  public:
   explicit Race(const SearchSpace& space)
-      : space_(space), board_(space), order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
+      : space_(space),
+        observations_(space),
+        order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
 
   /// Every candidate once; the base wholly, since all speed-ups refer to it. Those that lead then meet in the final.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
-    std::vector<Look> looks = whole_looks({}, board_, space_, most);
+    std::vector<Look> looks = whole_looks({}, observations_, space_, most);
     const double best = fastest(false);
     const double dynamic = fastest(true);
     for (const std::size_t i : order_) {
       if (looks.size() >= most) break;
-      if (board_.known(i) || space_.candidates[i] == space_.base) continue;
+      if (observations_.known(i) || space_.candidates[i] == space_.base) continue;
       StopRule rule = space_.rule;
       rule.max_rounds = std::min(rule.max_rounds, kBriefRounds);
       rule.give_up_ns = kHopeless * (space_.candidates[i].specialised() ? best : dynamic);
@@ -36,17 +38,17 @@ class Race final : public Strategy {
     return looks;
   }
 
-  void tell(std::size_t candidate, const Trial& trial) override { board_.tell(candidate, trial); }
+  void tell(std::size_t candidate, const Trial& trial) override { observations_.tell(candidate, trial); }
 
-  [[nodiscard]] std::size_t still_to_try() const override { return board_.count_unknown(); }
+  [[nodiscard]] std::size_t still_to_try() const override { return observations_.count_unknown(); }
   [[nodiscard]] std::string name() const override { return "race"; }
 
  private:
   /// The smallest median; 0 when there is none.
   [[nodiscard]] double fastest(bool dynamic_only) const {
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < board_.size(); ++i) {
-      const Timing* timing = board_.timing(i);
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      const Timing* timing = observations_.timing(i);
       if (timing == nullptr || (dynamic_only && space_.candidates[i].specialised())) continue;
       least = std::min(least, timing->median_ns);
     }
@@ -54,7 +56,7 @@ class Race final : public Strategy {
   }
 
   const SearchSpace& space_;
-  Board board_;
+  Observations observations_;
   std::vector<std::size_t> order_;
 };
 

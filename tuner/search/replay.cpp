@@ -95,14 +95,14 @@ const Trial* fastest(const Recording& recording) {
 }
 
 /// The recordings of other shapes of the op, device and mode.
-Knowledge others(const std::vector<Recording>& recordings, const Recording& but) {
-  Knowledge known;
+Neighbours others(const std::vector<Recording>& recordings, const Recording& but) {
+  Neighbours known;
   for (const Recording& recording : recordings) {
     const bool alike = recording.problem.spec.op == but.problem.spec.op && recording.device == but.device &&
                        recording.mode == but.mode && recording.problem.dims != but.problem.dims;
     const Trial* best = alike ? fastest(recording) : nullptr;
     if (best == nullptr) continue;
-    KnownProblem& problem = known.emplace_back();
+    Neighbour& problem = known.emplace_back();
     problem.problem = recording.problem;
     problem.winner = best->config;
     std::copy_if(recording.trials.begin(), recording.trials.end(), std::back_inserter(problem.trials), timed);

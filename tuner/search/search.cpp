@@ -75,10 +75,10 @@ std::vector<Winner> Search::winners() const {
     if (trial) told.push_back(*trial);
   }
   // Ties are broken by shapes that are served the same way: another spec's winner says less.
-  Knowledge shapes;
-  const Knowledge& known = shapes_ ? *shapes_ : space_.known;
+  Neighbours shapes;
+  const Neighbours& known = shapes_ ? *shapes_ : space_.known;
   std::copy_if(known.begin(), known.end(), std::back_inserter(shapes),
-               [&](const KnownProblem& each) { return each.problem.spec == space_.problem.spec; });
+               [&](const Neighbour& each) { return each.problem.spec == space_.problem.spec; });
   std::vector<Winner> winners = choose_winners(told, space_.base, name_, shapes);
   const std::map<std::string, int> reasons = pruned();
   for (Winner& winner : winners) {

@@ -35,7 +35,7 @@ class Search {
   /// Who must be timed in turns before winners are named; empty when they were.
   [[nodiscard]] std::vector<std::size_t> finalists() const;
   /// Other shapes with their winners, nearest first, in the place of those of the space: they break ties from now on.
-  void meet(Knowledge shapes) { shapes_ = std::move(shapes); }
+  void meet(Neighbours shapes) { shapes_ = std::move(shapes); }
   /// The winners of all that was told, with how they were chosen but for the moment.
   [[nodiscard]] std::vector<Winner> winners() const;
 
@@ -50,7 +50,7 @@ class Search {
   [[nodiscard]] std::map<std::string, int> pruned() const;
 
   SearchSpace space_;
-  std::optional<Knowledge> shapes_;
+  std::optional<Neighbours> shapes_;
   std::string name_;
   std::size_t max_trials_;
   std::unique_ptr<Strategy> strategy_;

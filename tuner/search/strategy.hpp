@@ -9,7 +9,7 @@
 
 #include "cache/model/records.hpp"
 #include "tuner/measure/measure.hpp"
-#include "tuner/search/knowledge.hpp"
+#include "tuner/search/neighbours.hpp"
 #include "tuner/search/tiles.hpp"
 
 /// What to look at next, and for how long. A strategy sees candidates by index and the trials they became; it never
@@ -35,7 +35,7 @@ struct SearchSpace {
   StopRule rule;
   std::uint64_t seed = 1;
   /// Other problems of the op with trials on the device, nearest first.
-  Knowledge known;
+  Neighbours known;
   /// How the op's work is cut; by default nothing is known of it.
   Tiling tiling;
 };

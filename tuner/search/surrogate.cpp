@@ -46,7 +46,7 @@ class Places {
  public:
   explicit Places(const SearchSpace& space) : space_(space) {
     for (const Config& config : space.candidates) add(config);
-    for (const KnownProblem& known : space.known) {
+    for (const Neighbour& known : space.known) {
       for (const Trial& trial : known.trials) add(trial.config);
     }
   }
@@ -75,7 +75,7 @@ class Places {
 /// How alike two problems are, by their indices; the last is the problem at hand.
 Matrix likeness_of_shapes(const SearchSpace& space) {
   std::vector<const Problem*> problems;
-  for (const KnownProblem& known : space.known) problems.push_back(&known.problem);
+  for (const Neighbour& known : space.known) problems.push_back(&known.problem);
   problems.push_back(&space.problem);
   Matrix likeness(problems.size(), problems.size());
   for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -98,7 +98,7 @@ double covariance(const Point& a, const Point& b, const Matrix& shapes) {
 }
 
 /// The trials of a neighbour that count, fastest first.
-std::vector<const Trial*> telling(const KnownProblem& known) {
+std::vector<const Trial*> telling(const Neighbour& known) {
   std::vector<const Trial*> all;
   for (const Trial& trial : known.trials) {
     if (timed(trial)) all.push_back(&trial);

@@ -61,9 +61,9 @@ bool tied(const Trial& other, const Trial& quickest) {
 bool faster(const Trial* a, const Trial* b) { return median(*a) < median(*b); }
 
 /// Of the tied, who is taken, and the neighbour that decided it.
-std::pair<const Trial*, std::string> break_tie(const Trials& tied, const Knowledge& neighbours) {
+std::pair<const Trial*, std::string> break_tie(const Trials& tied, const Neighbours& neighbours) {
   if (tied.size() == 1) return {tied.front(), ""};
-  for (const KnownProblem& neighbour : neighbours) {
+  for (const Neighbour& neighbour : neighbours) {
     if (!neighbour.winner) continue;
     const auto found =
         std::find_if(tied.begin(), tied.end(), [&](const Trial* each) { return each->config == *neighbour.winner; });
@@ -74,7 +74,7 @@ std::pair<const Trial*, std::string> break_tie(const Trials& tied, const Knowled
 
 /// `rivals` are in the definition's order. min_element gives the first of equals: nothing here depends on anything but
 /// the trials, their order and the neighbours.
-Winner choose(WinnerRole role, const Trials& rivals, const Knowledge& neighbours) {
+Winner choose(WinnerRole role, const Trials& rivals, const Neighbours& neighbours) {
   const Trials met = contenders(rivals);
   const Trial& quickest = **std::min_element(met.begin(), met.end(), faster);
   Trials equals;
@@ -112,7 +112,7 @@ Winner choose(WinnerRole role, const Trials& rivals, const Knowledge& neighbours
 }  // namespace
 
 std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base, const std::string& strategy,
-                                   const Knowledge& neighbours) {
+                                   const Neighbours& neighbours) {
   Trials all;
   Trials dynamic;
   Trials fallback;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cache/model/records.hpp"
-#include "tuner/search/knowledge.hpp"
+#include "tuner/search/neighbours.hpp"
 
 /// The rule that names winners (docs/tuning.md). It depends on the trials, their order and the neighbours' winners
 /// alone, so the same figures give the same winner every time. Pure.
@@ -22,6 +22,6 @@ namespace tilewright {
 /// the one first in the definition's order. The runner-up is the next best by median, so its ratio is below 1 where the
 /// rule chose among tied configs.
 [[nodiscard]] std::vector<Winner> choose_winners(const std::vector<Trial>& trials, const Config& base,
-                                                 const std::string& strategy, const Knowledge& neighbours = {});
+                                                 const std::string& strategy, const Neighbours& neighbours = {});
 
 }  // namespace tilewright

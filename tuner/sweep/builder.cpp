@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{50};
 // Where several devices hold their finals one after the other: how long nothing compiles though someone waits for it,
 // and how long compilers then have the host.
-constexpr std::chrono::seconds kLongestQuiet{2};
+constexpr std::chrono::seconds kLongestPause{2};
 constexpr std::chrono::seconds kShareOfCompilers{1};
 constexpr std::chrono::milliseconds kPoll{2};
 
@@ -168,11 +168,11 @@ void Builder::rest(std::chrono::milliseconds time) {
 bool Builder::owes_compilers() const {
   if (waiting_ == 0) return false;
   const auto now = Clock::now();
-  return quiet_ > 0 ? now - quiet_since_ > kLongestQuiet
-                    : loud_since_ - quiet_since_ > kLongestQuiet && now - loud_since_ < kShareOfCompilers;
+  return pauses_ > 0 ? now - paused_since_ > kLongestPause
+                     : resumed_at_ - paused_since_ > kLongestPause && now - resumed_at_ < kShareOfCompilers;
 }
 
-Builder::Quiet::Quiet(Builder& builder, const std::function<bool()>& meanwhile) : builder_(builder) {
+Builder::CompilePause::CompilePause(Builder& builder, const std::function<bool()>& meanwhile) : builder_(builder) {
   const auto wait = [&] {
     const Stopwatch stopwatch(builder_.waited_);
     builder_.rest(kPoll);
@@ -181,7 +181,7 @@ Builder::Quiet::Quiet(Builder& builder, const std::function<bool()>& meanwhile) 
     if (!meanwhile || !meanwhile()) wait();
   };
   while (builder_.owes_compilers() && !builder_.interrupted_()) pass();
-  if (builder_.quiet_++ == 0) builder_.quiet_since_ = Clock::now();
+  if (builder_.pauses_++ == 0) builder_.paused_since_ = Clock::now();
   try {
     while (!builder_.pool_.pause(std::chrono::milliseconds(0)) && !builder_.interrupted_()) pass();
   } catch (...) {
@@ -190,11 +190,11 @@ Builder::Quiet::Quiet(Builder& builder, const std::function<bool()>& meanwhile) 
   }
 }
 
-Builder::Quiet::~Quiet() { leave(); }
+Builder::CompilePause::~CompilePause() { leave(); }
 
-void Builder::Quiet::leave() {
-  if (--builder_.quiet_ > 0) return;
-  builder_.loud_since_ = Clock::now();
+void Builder::CompilePause::leave() {
+  if (--builder_.pauses_ > 0) return;
+  builder_.resumed_at_ = Clock::now();
   builder_.pool_.resume();
 }
 

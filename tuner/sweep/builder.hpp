@@ -62,15 +62,16 @@ class Builder {
   /// Requested and not compiled yet.
   [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
 
-  /// While it lives nothing compiles: what runs when it is made is waited for, unless interrupted. Several may live at
-  /// once; but where one device follows the other without an end while a third waits for a compiler, the compilers get
-  /// their share first. `meanwhile` (may be empty) is called instead of waiting; false: it had nothing to do.
-  class Quiet {
+  /// Nothing compiles while a pause lives. Its constructor waits for running compiles, unless interrupted, and calls
+  /// `meanwhile` (may be empty) instead of idling until that returns false. Pauses of several devices may overlap; a
+  /// new one first gives the compilers their share, where pauses have followed one another while a device waits for a
+  /// build.
+  class CompilePause {
    public:
-    explicit Quiet(Builder& builder, const std::function<bool()>& meanwhile = {});
-    ~Quiet();
-    Quiet(const Quiet&) = delete;
-    Quiet& operator=(const Quiet&) = delete;
+    explicit CompilePause(Builder& builder, const std::function<bool()>& meanwhile = {});
+    ~CompilePause();
+    CompilePause(const CompilePause&) = delete;
+    CompilePause& operator=(const CompilePause&) = delete;
 
    private:
     void leave();
@@ -92,7 +93,7 @@ class Builder {
   void rest(std::chrono::milliseconds time);
   /// Takes what the cache has of it; false: nothing that counts.
   bool look_up(const std::string& key);
-  /// Someone waits for a compiler, and it has been quiet for too long to go on so.
+  /// Someone waits for a compiler, and nothing has compiled for too long.
   [[nodiscard]] bool owes_compilers() const;
   /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
   void keep(CompilePool::Finished finished);
@@ -114,11 +115,11 @@ class Builder {
   /// What ready() has not found in the cache.
   std::set<std::string> absent_;
   bool retry_failed_ = false;
-  /// How many there are of Quiet and of wait(), and since when it is quiet, or when it was for the last time.
-  int quiet_ = 0;
+  /// How many CompilePauses and wait()s there are, and since when nothing compiles, or when that was last so.
+  int pauses_ = 0;
   int waiting_ = 0;
-  Clock::time_point quiet_since_;
-  Clock::time_point loud_since_;
+  Clock::time_point paused_since_;
+  Clock::time_point resumed_at_;
   std::size_t compiled_ = 0;
   double compile_ms_ = 0;
   std::chrono::duration<double> waited_{0};

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/sweep/trials.hpp"
+#include "tuner/sweep/config_runner.hpp"
 
 /// The devices of a sweep: some are there when it begins, others may come while it is under way, so that one that opens
 /// slowly holds none of the rest up.

@@ -62,15 +62,15 @@ Pace pace_in(const History& history, const std::string& fingerprint) {
 
 }  // namespace
 
-std::string_view name(KnownState state) noexcept {
+std::string_view name(CacheState state) noexcept {
   switch (state) {
-    case KnownState::fresh:
+    case CacheState::fresh:
       return "known";
-    case KnownState::partial:
+    case CacheState::partial:
       return "partly known";
-    case KnownState::stale:
+    case CacheState::stale:
       return "stale";
-    case KnownState::unknown:
+    case CacheState::unknown:
       return "new";
   }
   return "";
@@ -96,10 +96,10 @@ Forecast ProblemRun::forecast(const std::string& compiler) const {
     forecast.builds.insert(build_key(source, setting_.facts.arch(), compiler, {}));
   }
   const bool won = !setting_.store->winners(key_, setting_.trial.mode).empty();
-  forecast.state = forecast.to_try == 0 && (won || forecast.known > 0) ? KnownState::fresh
-                   : forecast.known > 0                                ? KnownState::partial
-                   : won                                               ? KnownState::stale
-                                                                       : KnownState::unknown;
+  forecast.state = forecast.to_try == 0 && (won || forecast.known > 0) ? CacheState::fresh
+                   : forecast.known > 0                                ? CacheState::partial
+                   : won                                               ? CacheState::stale
+                                                                       : CacheState::unknown;
   return forecast;
 }
 

@@ -16,18 +16,18 @@
 namespace tilewright {
 
 /// What the cache has of a problem.
-enum class KnownState : std::uint8_t {
+enum class CacheState : std::uint8_t {
   fresh,    ///< nothing is left to try
   partial,  ///< some is
   stale,    ///< a winner, all of whose trials are of another driver, compiler, version or source
   unknown,  ///< nothing
 };
-[[nodiscard]] std::string_view name(KnownState state) noexcept;
+[[nodiscard]] std::string_view name(CacheState state) noexcept;
 
 /// Of one problem on one device.
 struct Forecast {
   Problem problem;
-  KnownState state = KnownState::unknown;
+  CacheState state = CacheState::unknown;
   /// Configs of the space, and how many of them each rule forbids.
   std::size_t total = 0;
   std::map<std::string, std::size_t> forbidden;

@@ -13,7 +13,7 @@ namespace tilewright {
 namespace {
 
 constexpr int kMostRetakes = 3;
-// As of times that are disturbed (measure/watch.cpp): a process that ends takes some tenths of a second.
+// As of times that are disturbed (measure/disturbance_watch.cpp): a process that ends takes some tenths of a second.
 constexpr std::chrono::milliseconds kFirstWait{100};
 constexpr std::chrono::milliseconds kPoll{20};
 // The driver and contexts take so much of a GPU's memory, or such a share.

@@ -36,7 +36,7 @@ std::optional<std::vector<std::size_t>> ProblemRun::time_together(const std::vec
   if (!set_up()) return std::nullopt;
   std::vector<Binary> binaries;
   for (const std::size_t i : indices) binaries.push_back(binary_of(*search_->trials()[i]));
-  std::vector<Finalist> finalists;
+  std::vector<CompiledConfig> finalists;
   for (std::size_t n = 0; n < indices.size(); ++n) {
     const Candidate& candidate = candidates_[indices[n]];
     finalists.push_back({candidate.implementation, candidate.config, &binaries[n].build, binaries[n].bytes});
@@ -44,7 +44,7 @@ std::optional<std::vector<std::size_t>> ProblemRun::time_together(const std::vec
   std::vector<Timing> timings;
   Phases phases;
   {
-    const Builder::Quiet quiet(*setting_.builder, meanwhile_);
+    const Builder::CompilePause pause(*setting_.builder, meanwhile_);
     if (setting_.trial.interrupted()) return std::nullopt;
     phases.began_us = moment_us();
     timings = runner_->time_together(finalists, setting_.stop);
@@ -73,7 +73,7 @@ bool ProblemRun::time_alone(std::size_t index) {
   Phases phases;
   phases.began_us = moment_us();
   try {
-    const Builder::Quiet quiet(*setting_.builder, meanwhile_);
+    const Builder::CompilePause pause(*setting_.builder, meanwhile_);
     if (setting_.trial.interrupted()) return false;
     phases.began_us = moment_us();
     const Timing timing =
@@ -120,7 +120,7 @@ bool ProblemRun::load_leaders() {
     any_failed = false;
     for (const std::size_t i : unloaded_leaders()) {
       if (!set_up()) return false;
-      const Builder::Quiet quiet(*setting_.builder, meanwhile_);
+      const Builder::CompilePause pause(*setting_.builder, meanwhile_);
       const Trial& trial = *search_->trials()[i];
       const Binary binary = binary_of(trial);
       const Candidate& candidate = candidates_[i];
@@ -180,7 +180,7 @@ bool ProblemRun::keep_evidence(const std::vector<Winner>& stored, std::vector<Wi
   if (!again.stands(any ? &winners.front() : nullptr)) return false;
   for (Winner& winner : winners) {
     const auto before = std::ranges::find(stored, winner.role, &Winner::role);
-    winner.choice.recheck = Choice::Recheck{winner.choice.at, static_cast<int>(again.leaders.size()), again.why};
+    winner.choice.recheck = Selection::Recheck{winner.choice.at, static_cast<int>(again.leaders.size()), again.why};
     if (before == stored.end()) continue;
     winner.strategy = before->strategy;
     winner.configs_considered = before->configs_considered;

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tuner/prune/pruner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 #include "tuner/sweep/problem_run.hpp"
-#include "tuner/sweep/trial_runner.hpp"
 
 namespace tilewright {
 

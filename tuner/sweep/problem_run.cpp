@@ -32,8 +32,8 @@ constexpr std::size_t kRequestsAtOnce = 32;
 constexpr std::size_t kWindow = 256;
 
 /// The same winners, and the same trials by their rows.
-bool same(const Knowledge& a, const Knowledge& b) {
-  return std::ranges::equal(a, b, [](const KnownProblem& one, const KnownProblem& other) {
+bool same(const Neighbours& a, const Neighbours& b) {
+  return std::ranges::equal(a, b, [](const Neighbour& one, const Neighbour& other) {
     return one.problem == other.problem && one.winner == other.winner &&
            std::ranges::equal(one.trials, other.trials, {}, &Trial::id, &Trial::id);
   });
@@ -92,8 +92,8 @@ void ProblemRun::count_known() {
   }
 }
 
-Knowledge ProblemRun::shapes_nearby() const {
-  Knowledge known;
+Neighbours ProblemRun::shapes_nearby() const {
+  Neighbours known;
   for (const Store::Tried& tried : setting_.store->tried(definition_.interface.op)) {
     const ProblemKey& key = tried.key;
     if (key.interface_hash != key_.interface_hash || key.device_fingerprint != key_.device_fingerprint ||
@@ -103,7 +103,7 @@ Knowledge ProblemRun::shapes_nearby() const {
     known.push_back({key.problem, {}, std::nullopt});
   }
   known = nearest(std::move(known), problem_, kNeighbours);
-  for (KnownProblem& neighbour : known) {
+  for (Neighbour& neighbour : known) {
     const ProblemKey key{neighbour.problem, key_.interface_hash, key_.device_fingerprint};
     const std::vector<Winner> winners = setting_.store->winners(key, setting_.trial.mode);
     if (!winners.empty() && winners.front().role == WinnerRole::best) neighbour.winner = winners.front().trial.config;
@@ -111,18 +111,18 @@ Knowledge ProblemRun::shapes_nearby() const {
   return known;
 }
 
-Knowledge ProblemRun::neighbours() const {
-  Knowledge known = shapes_nearby();
-  for (KnownProblem& neighbour : known) {
+Neighbours ProblemRun::neighbours() const {
+  Neighbours known = shapes_nearby();
+  for (Neighbour& neighbour : known) {
     const ProblemKey key{neighbour.problem, key_.interface_hash, key_.device_fingerprint};
     neighbour.trials = setting_.store->trials(key, implementation_hashes(definition_), setting_.trial.mode);
     std::erase_if(neighbour.trials, [](const Trial& trial) { return !timed(trial); });
   }
-  std::erase_if(known, [](const KnownProblem& neighbour) { return neighbour.trials.empty(); });
+  std::erase_if(known, [](const Neighbour& neighbour) { return neighbour.trials.empty(); });
   return known;
 }
 
-void ProblemRun::make_search(Knowledge known) {
+void ProblemRun::make_search(Neighbours known) {
   SearchSpace space;
   for (const Candidate& candidate : candidates_) space.candidates.push_back(candidate.config);
   space.base = definition_.base;
@@ -150,7 +150,7 @@ void ProblemRun::begin(TrialDevice& trial_device, std::chrono::steady_clock::tim
   }
   store_pruned();
   // What was learned stands where nothing is new: to learn it costs the more, the more is known.
-  Knowledge now = neighbours();
+  Neighbours now = neighbours();
   if (!changed && same(now, search_->space().known)) return;
   make_search(std::move(now));
   count_known();

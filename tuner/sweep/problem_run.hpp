@@ -18,9 +18,9 @@
 #include "tuner/prune/pruner.hpp"
 #include "tuner/search/search.hpp"
 #include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/regime.hpp"
-#include "tuner/sweep/trials.hpp"
 
 /// One problem of a sweep, from its candidates to its winners. It is asked for work ahead of time, so that binaries are
 /// compiled while other problems are measured, and holds device memory from its first trial to its end only.
@@ -104,7 +104,7 @@ class ProblemRun {
   /// What it would do (forecast.hpp); before begin().
   [[nodiscard]] Forecast forecast(const std::string& compiler) const;
 
-  /// The GPU of the times that are known, and still count where the problem is measured there; empty: there are none.
+  /// The UUID of the GPU whose stored times are reused if the problem is measured there again; empty: there are none.
   [[nodiscard]] std::string home() const;
 
   /// Frees the device memory.
@@ -113,9 +113,9 @@ class ProblemRun {
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] std::size_t candidates() const noexcept { return candidates_.size(); }
-  /// Of the space, those that are none.
+  /// Points of the space that a constraint or a limit of the device forbids.
   [[nodiscard]] std::size_t forbidden() const noexcept;
-  /// Of its candidates, those that are left out since they cannot win.
+  /// Candidates that are not measured since they cannot win.
   [[nodiscard]] std::size_t pruned() const;
   [[nodiscard]] std::size_t known_before() const noexcept { return known_before_; }
   /// Some of its candidates were not known when it was set up.
@@ -144,10 +144,10 @@ class ProblemRun {
   /// What another sweep of the same cache has found out meanwhile.
   [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look);
   /// The nearest shapes with their winners, as they are now; and with their trials.
-  [[nodiscard]] Knowledge shapes_nearby() const;
-  [[nodiscard]] Knowledge neighbours() const;
+  [[nodiscard]] Neighbours shapes_nearby() const;
+  [[nodiscard]] Neighbours neighbours() const;
   /// A search that knows what is known.
-  void make_search(Knowledge known);
+  void make_search(Neighbours known);
   void request_reference();
   /// The source that a candidate is built from.
   [[nodiscard]] GeneratedSource source_of(std::size_t candidate) const;
@@ -217,7 +217,7 @@ class ProblemRun {
   /// Of finish().
   std::function<bool()> meanwhile_;
   std::string reference_key_;
-  std::unique_ptr<Trials> runner_;
+  std::unique_ptr<ConfigRunner> runner_;
   /// What making the runner took, until a trial tells it.
   std::int64_t set_up_us_ = 0;
 };

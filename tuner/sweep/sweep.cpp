@@ -16,7 +16,7 @@
 #include "tuner/sweep/device_group.hpp"
 #include "tuner/sweep/device_runner.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 
 namespace tilewright {
 namespace {

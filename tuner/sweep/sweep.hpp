@@ -16,9 +16,9 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
 #include "tuner/measure/measure.hpp"
+#include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/devices.hpp"
 #include "tuner/sweep/recheck.hpp"
-#include "tuner/sweep/trials.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, on each device one problem after the other,
 /// compiling ahead of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep
@@ -117,13 +117,13 @@ struct SweepSummary {
 /// fingerprint, whatever became of it. Problems asked for twice are tuned once. The sweep's and the problems' rows are
 /// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
 ///
-/// It begins with the devices that are open and goes on with those that come (devices.hpp); it ends when nothing is
-/// left to do, without those that are still being opened, unless they may be of a model that nobody has served.
+/// The sweep starts on the devices that are open and takes up others as they open (devices.hpp). It ends when no work
+/// is left. It waits for devices still being opened only where their model may have work that no other device does.
 ///
-/// Devices of one fingerprint share the problems; each problem is measured wholly on one of them. Devices that differ
-/// have all problems each. A device that is lost costs nothing but itself: what it was at is begun anew by another one
-/// like it. One thread at a time has the store, the listener and the summary (sweep_lock.hpp); it is the caller's where
-/// there is one device. Names of several devices must differ, or they are numbered.
+/// Devices of one fingerprint share the problems; one of them measures all of a problem. Every fingerprint gets all
+/// problems. The problem in flight on a lost device starts again on another of its fingerprint. One thread at a time
+/// uses the store, the listener and the summary (sweep_lock.hpp): the caller's, where there is one device. Devices with
+/// equal names are numbered.
 ///
 /// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost
 /// when the cache or every device itself is lost; on a device of this process a config that crashes on a GPU does that,

@@ -6,38 +6,40 @@
 namespace tilewright {
 namespace {
 
-class UnlockedTrials : public Trials {
+class UnlockedConfigRunner : public ConfigRunner {
  public:
-  UnlockedTrials(std::unique_ptr<Trials> trials, SweepLock& lock) : trials_(std::move(trials)), lock_(lock) {}
-  ~UnlockedTrials() override {
+  UnlockedConfigRunner(std::unique_ptr<ConfigRunner> runner, SweepLock& lock)
+      : runner_(std::move(runner)), lock_(lock) {}
+  ~UnlockedConfigRunner() override {
     const SweepLock::Released released(lock_);
-    trials_.reset();
+    runner_.reset();
   }
 
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
                           std::span<const std::byte> binary, const StopRule& rule) override {
     const SweepLock::Released released(lock_);
-    return trials_->run(implementation, config, build, binary, rule);
+    return runner_->run(implementation, config, build, binary, rule);
   }
-  [[nodiscard]] std::vector<Timing> time_together(std::span<const Finalist> finalists, const StopRule& rule) override {
+  [[nodiscard]] std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
+                                                  const StopRule& rule) override {
     const SweepLock::Released released(lock_);
-    return trials_->time_together(finalists, rule);
+    return runner_->time_together(configs, rule);
   }
-  [[nodiscard]] Timing time(const Finalist& config, const StopRule& rule) override {
+  [[nodiscard]] Timing time(const CompiledConfig& config, const StopRule& rule) override {
     const SweepLock::Released released(lock_);
-    return trials_->time(config, rule);
+    return runner_->time(config, rule);
   }
-  [[nodiscard]] Verdict verify(const Finalist& config) override {
+  [[nodiscard]] Verdict verify(const CompiledConfig& config) override {
     const SweepLock::Released released(lock_);
-    return trials_->verify(config);
+    return runner_->verify(config);
   }
-  [[nodiscard]] std::string check_again(const Finalist& config) override {
+  [[nodiscard]] std::string check_again(const CompiledConfig& config) override {
     const SweepLock::Released released(lock_);
-    return trials_->check_again(config);
+    return runner_->check_again(config);
   }
 
  private:
-  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<ConfigRunner> runner_;
   SweepLock& lock_;
 };
 
@@ -57,15 +59,15 @@ void SweepLock::unlock() {
   served_.notify_all();
 }
 
-std::unique_ptr<Trials> UnlockedTrialDevice::set_up(const OpDefinition& definition, const Problem& problem,
-                                                    const CompileResult& reference, const TrialSetting& setting) {
-  std::unique_ptr<Trials> trials;
+std::unique_ptr<ConfigRunner> UnlockedTrialDevice::set_up(const OpDefinition& definition, const Problem& problem,
+                                                          const CompileResult& reference, const TrialSetting& setting) {
+  std::unique_ptr<ConfigRunner> runner;
   {
     const SweepLock::Released released(lock_);
-    trials = device_.set_up(definition, problem, reference, setting);
+    runner = device_.set_up(definition, problem, reference, setting);
   }
-  if (!trials) return nullptr;
-  return std::make_unique<UnlockedTrials>(std::move(trials), lock_);
+  if (!runner) return nullptr;
+  return std::make_unique<UnlockedConfigRunner>(std::move(runner), lock_);
 }
 
 double UnlockedTrialDevice::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "tuner/sweep/trials.hpp"
+#include "tuner/sweep/config_runner.hpp"
 
 /// The one lock of a sweep. It guards the store, the builds, the summary and the listener. The thread of a device holds
 /// it but while it waits for its device or for a compiler, so devices measure at the same time and write one after the
@@ -65,8 +65,9 @@ class UnlockedTrialDevice : public TrialDevice {
   [[nodiscard]] const std::string& name() const noexcept override { return device_.name(); }
   [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return device_.gpu_uuid(); }
   [[nodiscard]] int driver_version() const noexcept override { return device_.driver_version(); }
-  [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
-                                               const CompileResult& reference, const TrialSetting& setting) override;
+  [[nodiscard]] std::unique_ptr<ConfigRunner> set_up(const OpDefinition& definition, const Problem& problem,
+                                                     const CompileResult& reference,
+                                                     const TrialSetting& setting) override;
   [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                  const std::function<bool()>& interrupted) override;
   [[nodiscard]] bool answers() override;

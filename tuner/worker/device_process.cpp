@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tuner/sweep/failure.hpp"
-#include "tuner/worker/remote_trials.hpp"
+#include "tuner/worker/remote_config_runner.hpp"
 
 namespace tilewright {
 namespace {
@@ -144,9 +144,9 @@ DeviceProcess::Answer DeviceProcess::end(Channel::Received why, std::chrono::mil
   return answer;
 }
 
-std::unique_ptr<Trials> DeviceProcess::set_up(const OpDefinition& definition, const Problem& problem,
-                                              const CompileResult& reference, const TrialSetting& setting) {
-  auto trials = std::make_unique<RemoteTrials>(*this, definition, problem, reference, setting);
+std::unique_ptr<ConfigRunner> DeviceProcess::set_up(const OpDefinition& definition, const Problem& problem,
+                                                    const CompileResult& reference, const TrialSetting& setting) {
+  auto trials = std::make_unique<RemoteConfigRunner>(*this, definition, problem, reference, setting);
   if (!trials->set_up()) return nullptr;
   return trials;
 }

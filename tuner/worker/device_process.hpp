@@ -10,7 +10,7 @@
 
 #include "tuner/device/device.hpp"
 #include "tuner/process/worker_process.hpp"
-#include "tuner/sweep/trials.hpp"
+#include "tuner/sweep/config_runner.hpp"
 #include "tuner/worker/messages.hpp"
 
 /// A device in a process of its own. An illegal access poisons a context, and a kernel that never ends blocks whoever
@@ -50,8 +50,9 @@ class DeviceProcess : public TrialDevice {
   [[nodiscard]] int gpus() const noexcept { return greeting_.gpus; }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return settings_.timeout; }
 
-  [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
-                                               const CompileResult& reference, const TrialSetting& setting) override;
+  [[nodiscard]] std::unique_ptr<ConfigRunner> set_up(const OpDefinition& definition, const Problem& problem,
+                                                     const CompileResult& reference,
+                                                     const TrialSetting& setting) override;
   [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                  const std::function<bool()>& interrupted) override;
   void leave() override { discard(); }

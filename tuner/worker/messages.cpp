@@ -133,21 +133,21 @@ CompileResult reference_from(const Message& message) {
   return reference;
 }
 
-Message to_message(const Finalist& config) {
+Message to_message(const CompiledConfig& config) {
   return {{"implementation", config.implementation->recipe.name},
           {"config", config.config.text()},
           {"kernels", to_message(config.build->kernels)},
           {"binary", to_message(config.binary)}};
 }
 
-OwnedFinalist finalist_from(const Message& message, const OpDefinition& definition) {
-  OwnedFinalist finalist;
-  finalist.config = Config::parse(message.at("config").get<std::string>());
-  finalist.build.ok = true;
-  finalist.build.kernels = kernels_from(message.at("kernels"));
-  finalist.binary = bytes_from(message.at("binary"));
-  finalist.implementation = &definition.implementation(message.at("implementation").get<std::string>());
-  return finalist;
+OwnedCompiledConfig compiled_config_from(const Message& message, const OpDefinition& definition) {
+  OwnedCompiledConfig compiled;
+  compiled.config = Config::parse(message.at("config").get<std::string>());
+  compiled.build.ok = true;
+  compiled.build.kernels = kernels_from(message.at("kernels"));
+  compiled.binary = bytes_from(message.at("binary"));
+  compiled.implementation = &definition.implementation(message.at("implementation").get<std::string>());
+  return compiled;
 }
 
 Message to_message(const Verdict& verdict) {

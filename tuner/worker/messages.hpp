@@ -9,7 +9,7 @@
 
 #include "tuner/definition/definition.hpp"
 #include "tuner/process/channel.hpp"
-#include "tuner/sweep/trials.hpp"
+#include "tuner/sweep/config_runner.hpp"
 
 /// What a sweep and the process that has its device say to each other, as values. Both ends are one program, so a
 /// message needs no version; what does not fit throws nlohmann's exceptions.
@@ -38,16 +38,16 @@ namespace tilewright {
 [[nodiscard]] CompileResult reference_from(const Message& message);
 
 /// A config with the binary that it runs; read back, the build has no more than its kernels.
-[[nodiscard]] Message to_message(const Finalist& config);
-struct OwnedFinalist {
+[[nodiscard]] Message to_message(const CompiledConfig& config);
+struct OwnedCompiledConfig {
   Config config;
   Build build;
   std::vector<std::byte> binary;
   const Implementation* implementation = nullptr;
-  [[nodiscard]] Finalist view() const { return {implementation, config, &build, binary}; }
+  [[nodiscard]] CompiledConfig view() const { return {implementation, config, &build, binary}; }
 };
 /// `definition` must outlive the result.
-[[nodiscard]] OwnedFinalist finalist_from(const Message& message, const OpDefinition& definition);
+[[nodiscard]] OwnedCompiledConfig compiled_config_from(const Message& message, const OpDefinition& definition);
 
 /// Of a trial, what the device says: status, reason, timing, accuracy, phases and readings.
 [[nodiscard]] Message to_message(const Trial& trial);

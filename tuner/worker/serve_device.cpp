@@ -9,7 +9,7 @@
 
 #include "tuner/device/cuda_device.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 #include "tuner/worker/messages.hpp"
 
 namespace tilewright {
@@ -36,7 +36,7 @@ class Server {
   /// A problem that is set up. Its runner refers to its definition.
   struct Place {
     OpDefinition definition;
-    std::unique_ptr<Trials> runner;
+    std::unique_ptr<ConfigRunner> runner;
   };
 
   bool greet() {
@@ -99,7 +99,7 @@ class Server {
     Place& place = places_.at(id);
     const StopRule rule = rule_from(message.at("rule"));
     if (what == "time_together") return time_together(place, message, rule);
-    const OwnedFinalist config = finalist_from(message, place.definition);
+    const OwnedCompiledConfig config = compiled_config_from(message, place.definition);
     if (what == "run") return run(place, config, rule);
     if (what == "time") return {{"timing", to_message(place.runner->time(config.view(), rule))}};
     if (what == "verify") return to_message(place.runner->verify(config.view()));
@@ -128,7 +128,7 @@ class Server {
     return Message::object();
   }
 
-  Message run(Place& place, const OwnedFinalist& config, const StopRule& rule) {
+  Message run(Place& place, const OwnedCompiledConfig& config, const StopRule& rule) {
     const Trial trial = place.runner->run(*config.implementation, config.config, config.build, config.binary, rule);
     Message answer = to_message(trial);
     answer["lost"] = trial.status != TrialStatus::ok && !still_answers(*device_);
@@ -136,12 +136,12 @@ class Server {
   }
 
   static Message time_together(Place& place, const Message& message, const StopRule& rule) {
-    std::vector<OwnedFinalist> owned;
-    for (const Message& config : message.at("configs")) owned.push_back(finalist_from(config, place.definition));
-    std::vector<Finalist> finalists;
-    for (const OwnedFinalist& config : owned) finalists.push_back(config.view());
+    std::vector<OwnedCompiledConfig> owned;
+    for (const Message& config : message.at("configs")) owned.push_back(compiled_config_from(config, place.definition));
+    std::vector<CompiledConfig> configs;
+    for (const OwnedCompiledConfig& config : owned) configs.push_back(config.view());
     Message timings = Message::array();
-    for (const Timing& timing : place.runner->time_together(finalists, rule)) timings.push_back(to_message(timing));
+    for (const Timing& timing : place.runner->time_together(configs, rule)) timings.push_back(to_message(timing));
     return {{"timings", std::move(timings)}};
   }
 

@@ -121,13 +121,13 @@ std::vector<std::vector<std::int64_t>> Bundle::tuned_near(const ProblemKey& key,
   return nearest_of(known->second, shape, most);
 }
 
-std::vector<KnownShape> Bundle::known_shapes(const ProblemKey& key, MeasureMode mode,
-                                             const std::vector<std::vector<std::int64_t>>& shapes) const {
-  std::vector<KnownShape> found;
+std::vector<ShapeSummary> Bundle::known_shapes(const ProblemKey& key, MeasureMode mode,
+                                               const std::vector<std::vector<std::int64_t>>& shapes) const {
+  std::vector<ShapeSummary> found;
   for (const std::vector<std::int64_t>& dims : shapes) {
     const auto text = container_.find_text(bundle::known_key(key, mode, dims));
     if (!text) continue;
-    KnownShape& shape = found.emplace_back();
+    ShapeSummary& shape = found.emplace_back();
     shape.dims = dims;
     for (bundle::KnownRow& row : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {
       shape.configs.push_back(std::move(row.known));
@@ -164,7 +164,7 @@ std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, 
   const auto text = container_.find_text(bundle::known_key(key, mode, dims));
   if (!text) return std::nullopt;
   for (const bundle::KnownRow& stored : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {
-    const KnownConfig& known = stored.known;
+    const ConfigSummary& known = stored.known;
     if (known.implementation_hash != implementation_hash || known.config != config) continue;
     // Of what is no winner a bundle has no more than the time and the binary.
     WinnerRow row{key.problem, key.interface_hash, implementation_hash, {}, mode, {}};

@@ -38,7 +38,7 @@ class Bundle final : public WinnerSource {
                                                                     MeasureMode mode) const override;
   [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                                   std::size_t most) const override;
-  [[nodiscard]] std::vector<KnownShape> known_shapes(
+  [[nodiscard]] std::vector<ShapeSummary> known_shapes(
       const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,

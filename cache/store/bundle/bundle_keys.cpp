@@ -119,7 +119,7 @@ WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& f
 std::string encode_known(const std::vector<KnownRow>& rows) {
   json items = json::array();
   for (const KnownRow& row : rows) {
-    const KnownConfig& known = row.known;
+    const ConfigSummary& known = row.known;
     json item{known.role ? json(name(*known.role)) : json(nullptr), known.implementation_hash, known.config.text(),
               known.median_ns};
     if (!row.build_key.empty()) item.push_back(row.build_key);
@@ -132,7 +132,7 @@ std::vector<KnownRow> decode_known(const std::string& text) {
   std::vector<KnownRow> rows;
   for (const json& item : json::parse(text)) {
     KnownRow& row = rows.emplace_back();
-    KnownConfig& known = row.known;
+    ConfigSummary& known = row.known;
     if (!item.at(0).is_null()) known.role = decode_role(item.at(0).get<std::string>());
     known.implementation_hash = item.at(1);
     known.config = config_from(item.at(2));
@@ -145,21 +145,21 @@ std::vector<KnownRow> decode_known(const std::string& text) {
   return rows;
 }
 
-std::string encode_servers(std::int64_t learned_at, const std::vector<Server>& servers) {
+std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConfig>& servers) {
   json items = json::array();
-  for (const Server& each : servers) {
+  for (const StoredConfig& each : servers) {
     items.push_back({each.tuned_for, each.role ? json(name(*each.role)) : json(nullptr), each.implementation_hash,
                      each.config.text()});
   }
   return json{{"learned_at", learned_at}, {"servers", items}}.dump();
 }
 
-std::vector<Server> decode_servers(const std::string& text, std::int64_t& learned_at) {
+std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at) {
   const json all = json::parse(text);
   all.at("learned_at").get_to(learned_at);
-  std::vector<Server> servers;
+  std::vector<StoredConfig> servers;
   for (const json& item : all.at("servers")) {
-    Server& server = servers.emplace_back();
+    StoredConfig& server = servers.emplace_back();
     item.at(0).get_to(server.tuned_for);
     if (!item.at(1).is_null()) server.role = decode_role(item.at(1).get<std::string>());
     item.at(2).get_to(server.implementation_hash);

@@ -35,14 +35,14 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
 /// What a bundle has of a config at a shape; the build, where there is one, of what is no winner.
 struct KnownRow {
-  KnownConfig known;
+  ConfigSummary known;
   std::string build_key{};
 };
 [[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
 [[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
 /// Beside them when it was learned what they are asked by.
-[[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<Server>& servers);
-[[nodiscard]] std::vector<Server> decode_servers(const std::string& text, std::int64_t& learned_at);
+[[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConfig>& servers);
+[[nodiscard]] std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at);
 [[nodiscard]] std::string encode_build(const Build& build);
 [[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
 

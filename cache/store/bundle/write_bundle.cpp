@@ -77,11 +77,11 @@ class Writing {
   /// of all.
   void add_shapes(const std::string& key, Spec& spec) {
     json tuned = json::array();
-    std::map<std::vector<std::int64_t>, std::vector<KnownConfig>> known;
+    std::map<std::vector<std::int64_t>, std::vector<ConfigSummary>> known;
     for (auto& [dims, shape] : spec.shapes) {
       if (shape.has_best) tuned.push_back(dims);
-      for (KnownShape& at : from_.known_shapes(shape.key, shape.mode, {dims})) known[dims] = std::move(at.configs);
-      for (const KnownConfig& each : known[dims]) {
+      for (ShapeSummary& at : from_.known_shapes(shape.key, shape.mode, {dims})) known[dims] = std::move(at.configs);
+      for (const ConfigSummary& each : known[dims]) {
         spec.has_spares = spec.has_spares || each.is_spare;
       }
     }
@@ -90,7 +90,7 @@ class Writing {
       for (const bundle::KnownRow& row : shape.rows) {
         own.insert({row.known.implementation_hash, row.known.config.text()});
       }
-      for (const KnownConfig& each : known[dims]) {
+      for (const ConfigSummary& each : known[dims]) {
         const std::pair identity(each.implementation_hash, each.config.text());
         if (each.role || own.count(identity) > 0) continue;
         if (!spec.has_spares && !each.has_failed && spec.configs.count(identity) == 0) continue;
@@ -109,9 +109,9 @@ class Writing {
     const Shape& any = spec.shapes.begin()->second;
     const auto learned = from_.learned(any.key, any.mode);
     if (!learned) return;
-    std::vector<KnownShape> here;
+    std::vector<ShapeSummary> here;
     for (const auto& [dims, shape] : spec.shapes) {
-      KnownShape& at = here.emplace_back();
+      ShapeSummary& at = here.emplace_back();
       at.dims = dims;
       for (const bundle::KnownRow& row : shape.rows) {
         const bool has_binary = row.known.role ? row.known.has_binary : !row.build_key.empty();
@@ -127,7 +127,7 @@ class Writing {
   }
 
   /// Adds the binary of a spare; the key of its build, empty where the cache has none.
-  std::string spare_binary(const Shape& shape, const KnownConfig& spare) {
+  std::string spare_binary(const Shape& shape, const ConfigSummary& spare) {
     const auto row = from_.timed(shape.key, shape.mode, spare.implementation_hash, spare.config);
     if (!row) return {};
     const std::string& key = row->winner.trial.build_key;

@@ -105,10 +105,10 @@ TEST_F(BundleTest, knows_of_the_shapes_what_the_cache_knows) {
   const Bundle bundle(path_);
   EXPECT_THAT(bundle.tuned_shapes(key_, MeasureMode::cold), ElementsAre(ElementsAre(8, 100), ElementsAre(16, 200)));
   const std::vector<std::vector<std::int64_t>> both{{8, 100}, {16, 200}};
-  const auto texts = [](const std::vector<KnownShape>& shapes) {
+  const auto texts = [](const std::vector<ShapeSummary>& shapes) {
     std::vector<std::string> found;
-    for (const KnownShape& shape : shapes) {
-      for (const KnownConfig& known : shape.configs) {
+    for (const ShapeSummary& shape : shapes) {
+      for (const ConfigSummary& known : shape.configs) {
         found.push_back(std::to_string(shape.dims[0]) + " " + (known.role ? std::string(name(*known.role)) : "-") +
                         " " + known.implementation_hash + " " + known.config.text() + " " +
                         std::to_string(known.median_ns));
@@ -180,8 +180,8 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   write_bundle(store_, selected_winners(store_, {}), path);
   const Bundle bundle(path);
   bool found = false;
-  for (const KnownShape& shape : bundle.known_shapes(key_, MeasureMode::cold, {{8, 100}, {16, 200}})) {
-    for (const KnownConfig& each : shape.configs) {
+  for (const ShapeSummary& shape : bundle.known_shapes(key_, MeasureMode::cold, {{8, 100}, {16, 200}})) {
+    for (const ConfigSummary& each : shape.configs) {
       if (each.config != onchip_config(2, 0)) continue;
       found = true;
       EXPECT_TRUE(each.is_spare && each.has_binary && !each.was_timed());

@@ -34,11 +34,11 @@ struct Table {
     rows.targets.push_back(static_cast<float>(target));
     rows.weights.push_back(static_cast<float>(weight));
   }
-  [[nodiscard]] LossModel::Parts learned(const BoostingSettings& settings = {}) const {
-    LossModel::Parts parts;
-    parts.space = space();
-    boost(rows, settings, parts);
-    return parts;
+  [[nodiscard]] LossModel::Contents learned(const BoostingSettings& settings = {}) const {
+    LossModel::Contents contents;
+    contents.space = space();
+    boost(rows, settings, contents);
+    return contents;
   }
   [[nodiscard]] LossModel model(const BoostingSettings& settings = {}) const { return LossModel(learned(settings)); }
 };
@@ -98,9 +98,9 @@ TEST(Boosting, learns_what_two_features_do_together) {
 
 TEST(Boosting, makes_the_same_trees_of_the_same_rows) {
   const Table table = of_two([](double x, double y) { return std::sin(7 * x) + y; }, 30);
-  const LossModel::Parts parts = table.learned();
-  EXPECT_EQ(parts, table.learned());
-  EXPECT_THAT(parts.roots, SizeIs(BoostingSettings().trees));
+  const LossModel::Contents contents = table.learned();
+  EXPECT_EQ(contents, table.learned());
+  EXPECT_THAT(contents.roots, SizeIs(BoostingSettings().trees));
 }
 
 TEST(Boosting, counts_rows_by_their_weights) {
@@ -109,9 +109,9 @@ TEST(Boosting, counts_rows_by_their_weights) {
     const bool is_rare = i % 2 == 0;
     table.add({i < 200 ? 0.0 : 1.0}, is_rare ? 1 : 0, is_rare == (i < 200) ? 1 : 9);
   }
-  const LossModel::Parts parts = table.learned();
-  EXPECT_NEAR(parts.mean, 0.5, 1e-6);
-  const LossModel model{parts};
+  const LossModel::Contents contents = table.learned();
+  EXPECT_NEAR(contents.mean, 0.5, 1e-6);
+  const LossModel model{contents};
   EXPECT_NEAR(ask(model, {0}), 0.1, 1e-3);
   EXPECT_NEAR(ask(model, {1}), 0.9, 1e-3);
 }
@@ -119,20 +119,20 @@ TEST(Boosting, counts_rows_by_their_weights) {
 TEST(Boosting, of_features_that_are_the_same_everywhere_expects_the_mean) {
   Table table;
   for (int i = 0; i < 100; ++i) table.add({3, -2}, i % 4 == 0 ? 1 : 0);
-  const LossModel::Parts parts = table.learned();
-  EXPECT_THAT(parts.cuts, Each(IsEmpty()));
-  EXPECT_THAT(parts.roots, IsEmpty());
-  EXPECT_FLOAT_EQ(static_cast<float>(ask(LossModel(parts), {9, 9})), 0.25F);
+  const LossModel::Contents contents = table.learned();
+  EXPECT_THAT(contents.cuts, Each(IsEmpty()));
+  EXPECT_THAT(contents.roots, IsEmpty());
+  EXPECT_FLOAT_EQ(static_cast<float>(ask(LossModel(contents), {9, 9})), 0.25F);
 }
 
 TEST(Boosting, of_targets_that_are_the_same_everywhere_grows_no_tree) {
   Table table;
   for (int i = 0; i < 100; ++i) table.add({i / 100.0}, 0.7);
-  const LossModel::Parts parts = table.learned();
-  EXPECT_THAT(parts.roots, IsEmpty());
-  EXPECT_THAT(parts.nodes, IsEmpty());
-  EXPECT_GT(parts.unit, 0);
-  EXPECT_FLOAT_EQ(static_cast<float>(ask(LossModel(parts), {0.5})), 0.7F);
+  const LossModel::Contents contents = table.learned();
+  EXPECT_THAT(contents.roots, IsEmpty());
+  EXPECT_THAT(contents.nodes, IsEmpty());
+  EXPECT_GT(contents.unit, 0);
+  EXPECT_FLOAT_EQ(static_cast<float>(ask(LossModel(contents), {0.5})), 0.7F);
 }
 
 TEST(Boosting, of_nothing_expects_nothing) {
@@ -160,16 +160,16 @@ TEST(Boosting, of_more_values_than_a_node_can_tell_apart_cuts_between_as_many_ro
   Table table;
   // Few values are far apart, most are near to 0.
   for (int i = 0; i < 5000; ++i) table.add({std::pow(i / 5000.0, 4)}, i / 5000.0);
-  const LossModel::Parts parts = table.learned();
-  EXPECT_THAT(parts.cuts[0], SizeIs(LossModel::kMostCuts));
-  EXPECT_TRUE(std::ranges::is_sorted(parts.cuts[0]));
-  const LossModel model{parts};
+  const LossModel::Contents contents = table.learned();
+  EXPECT_THAT(contents.cuts[0], SizeIs(LossModel::kMostCuts));
+  EXPECT_TRUE(std::ranges::is_sorted(contents.cuts[0]));
+  const LossModel model{contents};
   for (int i = 0; i < 5000; i += 7) {
     EXPECT_NEAR(ask(model, {std::pow(i / 5000.0, 4)}), i / 5000.0, 0.01) << i;
   }
   Table as_many;
   for (int i = 0; i < 255 * 20; ++i) as_many.add({static_cast<double>(i % 255)}, i % 255);
-  const LossModel::Parts exact = as_many.learned();
+  const LossModel::Contents exact = as_many.learned();
   ASSERT_THAT(exact.cuts[0], SizeIs(LossModel::kMostCuts));
   EXPECT_EQ(exact.cuts[0].front(), 0.5F) << "half-way between neighbours";
   for (const int value : {0, 1, 100, 253, 254}) {
@@ -188,10 +188,10 @@ TEST(Boosting, cuts_one_value_that_most_rows_have_from_the_others) {
 
 TEST(Boosting, grows_trees_of_as_many_leaves_as_a_byte_can_lead_over) {
   const auto uneven = [](double x, double y) { return std::sin(40 * x) * std::cos(33 * y); };
-  const LossModel::Parts parts = of_two(uneven, 60).learned({.trees = 40, .leaves = 127, .rows = 1});
-  ASSERT_THAT(parts.roots, SizeIs(40));
-  EXPECT_EQ(parts.roots[1], 2 * 127 - 1U);
-  EXPECT_NO_THROW((void)LossModel(parts));
+  const LossModel::Contents contents = of_two(uneven, 60).learned({.trees = 40, .leaves = 127, .rows = 1});
+  ASSERT_THAT(contents.roots, SizeIs(40));
+  EXPECT_EQ(contents.roots[1], 2 * 127 - 1U);
+  EXPECT_NO_THROW((void)LossModel(contents));
   // One feature alone: a tree that leans to one side as far as it can.
   Table leaning;
   for (int i = 0; i < 254; ++i) leaning.add({static_cast<double>(i)}, std::pow(1.1, i));
@@ -230,9 +230,9 @@ TEST(Boosting, goes_on_where_a_tree_has_nothing_to_learn_from) {
   Table table;
   for (int i = 0; i < 400; ++i) table.add({i < 200 ? 0.0 : 1.0}, i < 200 ? 0 : 1);
   table.rows.groups.assign(400, 2);
-  const LossModel::Parts parts = table.learned({.trees = 8, .parts = 4, .rate = 0.5});
-  EXPECT_THAT(parts.roots, SizeIs(6)) << "all but the third and the seventh";
-  EXPECT_NEAR(ask(LossModel(parts), {1}), 1, 0.02);
+  const LossModel::Contents contents = table.learned({.trees = 8, .parts = 4, .rate = 0.5});
+  EXPECT_THAT(contents.roots, SizeIs(6)) << "all but the third and the seventh";
+  EXPECT_NEAR(ask(LossModel(contents), {1}), 1, 0.02);
 }
 
 TEST(Boosting, of_great_targets_is_as_right_as_of_small_ones) {

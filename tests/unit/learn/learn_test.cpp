@@ -26,7 +26,7 @@ constexpr const char* kNarrow = "wide{num_warps=1,vec=4,static_dims=0}";
 constexpr const char* kBroad = "wide{num_warps=8,vec=4,static_dims=0}";
 constexpr const char* kBase = "plain{num_warps=4}";
 
-KnownConfig timed(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
+ConfigSummary timed(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
   return {"wide-hash", Config::parse(text), median_ns, role, false};
 }
 
@@ -36,8 +36,8 @@ double time_of(std::int64_t cols, int num_warps, int vec) {
   return 1000 * std::exp(0.25 * std::abs(std::log2(num_warps) - best) + 0.05 * std::abs(vec - 4));
 }
 
-KnownShape shape(std::int64_t rows, std::int64_t cols) {
-  KnownShape known{{rows, cols}, {}};
+ShapeSummary shape(std::int64_t rows, std::int64_t cols) {
+  ShapeSummary known{{rows, cols}, {}};
   for (const int num_warps : {1, 2, 4, 8}) {
     for (const int vec : {1, 2, 4, 8}) {
       known.configs.push_back(timed(fmt::format("wide{{num_warps={},vec={},static_dims=0}}", num_warps, vec),
@@ -48,8 +48,8 @@ KnownShape shape(std::int64_t rows, std::int64_t cols) {
 }
 
 /// Of 4 × 6 lengths: 384 trials.
-std::vector<KnownShape> shapes() {
-  std::vector<KnownShape> known;
+std::vector<ShapeSummary> shapes() {
+  std::vector<ShapeSummary> known;
   for (const std::int64_t rows : {8, 100, 1000, 4000}) {
     for (const std::int64_t cols : {64, 128, 512, 1024, 4096, 16384}) known.push_back(shape(rows, cols));
   }
@@ -58,10 +58,10 @@ std::vector<KnownShape> shapes() {
 
 class Learn : public ::testing::Test {
  protected:
-  [[nodiscard]] std::optional<LossModel> learned(const std::vector<KnownShape>& known) const {
-    return learned(std::vector<KnownSpec>{{spec_, known}});
+  [[nodiscard]] std::optional<LossModel> learned(const std::vector<ShapeSummary>& known) const {
+    return learned(std::vector<SpecSummary>{{spec_, known}});
   }
-  [[nodiscard]] std::optional<LossModel> learned(const std::vector<KnownSpec>& known) const {
+  [[nodiscard]] std::optional<LossModel> learned(const std::vector<SpecSummary>& known) const {
     return learn(interface_, device_, known, [this](const std::string& hash) -> const ImplementationRecipe& {
       if (hash == "wide-hash") return wide_;
       return hash == "plain-hash" ? plain_ : none_;
@@ -113,9 +113,9 @@ TEST_F(Learn, of_one_spec_what_another_taught_holds_until_its_own_trials_say_oth
   EXPECT_LT(loss(alike, kBroad, other, 500, 8192), loss(alike, kNarrow, other, 500, 8192) - 0.3);
   EXPECT_LT(loss(alike, kNarrow, other, 500, 96), loss(alike, kBroad, other, 500, 96) - 0.3);
   // Where it is the other way round, its own trials count.
-  std::vector<KnownShape> turned = shapes();
-  for (KnownShape& each : turned) {
-    for (KnownConfig& config : each.configs) config.median_ns = 2e6 / config.median_ns;
+  std::vector<ShapeSummary> turned = shapes();
+  for (ShapeSummary& each : turned) {
+    for (ConfigSummary& config : each.configs) config.median_ns = 2e6 / config.median_ns;
   }
   const LossModel unlike = learned({{spec_, shapes()}, {other, turned}}).value();
   EXPECT_GT(loss(unlike, kBroad, other, 500, 8192), loss(unlike, kNarrow, other, 500, 8192) + 0.3);
@@ -127,9 +127,9 @@ TEST_F(Learn, of_the_same_shapes_is_always_the_same) { EXPECT_EQ(learned(shapes(
 
 TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
   const auto learned_as = [&](const std::string& wide_hash, const std::string& plain_hash) {
-    std::vector<KnownShape> known = shapes();
-    for (KnownShape& each : known) {
-      for (KnownConfig& config : each.configs) config.implementation_hash = wide_hash;
+    std::vector<ShapeSummary> known = shapes();
+    for (ShapeSummary& each : known) {
+      for (ConfigSummary& config : each.configs) config.implementation_hash = wide_hash;
       each.configs.push_back({plain_hash, Config::parse("plain{num_warps=2}"), 1500, std::nullopt, false});
     }
     return learn(interface_, device_, {{spec_, known}},
@@ -152,14 +152,14 @@ TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
 }
 
 TEST_F(Learn, has_neither_bases_nor_what_failed_somewhere_among_its_configs) {
-  std::vector<KnownShape> known = shapes();
-  for (KnownShape& each : known) {
+  std::vector<ShapeSummary> known = shapes();
+  for (ShapeSummary& each : known) {
     each.configs.push_back({"plain-hash", Config::parse(kBase), 900, WinnerRole::base, false});
     // Timed at this shape, and at one of them it went wrong.
     each.configs.push_back(timed("wide{num_warps=16,vec=4,static_dims=0}", 800));
   }
   EXPECT_THAT(configs(learned(known).value()), Contains("wide{num_warps=16,vec=4,static_dims=0}"));
-  KnownConfig failed = timed("wide{num_warps=16,vec=4,static_dims=0}", 0);
+  ConfigSummary failed = timed("wide{num_warps=16,vec=4,static_dims=0}", 0);
   failed.has_failed = true;
   known[3].configs.back() = failed;
   const LossModel model = learned(known).value();
@@ -170,7 +170,7 @@ TEST_F(Learn, has_neither_bases_nor_what_failed_somewhere_among_its_configs) {
 }
 
 TEST_F(Learn, has_nothing_among_its_configs_that_failed_in_a_spec_that_teaches_nothing) {
-  KnownShape alone{{8, 64}, {timed(kBroad, 100, WinnerRole::best), timed(kNarrow, 0)}};
+  ShapeSummary alone{{8, 64}, {timed(kBroad, 100, WinnerRole::best), timed(kNarrow, 0)}};
   alone.configs.back().has_failed = true;
   const LossModel model = learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), {alone}}}).value();
   EXPECT_EQ(model.shapes(), 24U) << "of two trials nothing is learned";
@@ -179,7 +179,7 @@ TEST_F(Learn, has_nothing_among_its_configs_that_failed_in_a_spec_that_teaches_n
 }
 
 TEST_F(Learn, knows_the_implementations_of_specs_that_teach_nothing) {
-  const KnownConfig winner{"plain-hash", Config::parse("plain{num_warps=2}"), 100, WinnerRole::best, true};
+  const ConfigSummary winner{"plain-hash", Config::parse("plain{num_warps=2}"), 100, WinnerRole::best, true};
   const LossModel model =
       learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), {{{8, 64}, {winner}}}}}).value();
   EXPECT_THAT(model.space().implementations, ElementsAre("plain-hash", "wide-hash")) << "their winners are to serve";
@@ -192,33 +192,33 @@ TEST_F(Learn, knows_the_implementations_of_specs_that_teach_nothing) {
 
 TEST_F(Learn, is_not_kept_by_one_spec_from_what_another_teaches) {
   // More than enough trials, but not of as many configs, nor of such as can be launched today.
-  std::vector<KnownShape> twice, forbidden;
+  std::vector<ShapeSummary> twice, forbidden;
   for (std::int64_t i = 1; i <= 60; ++i) {
-    KnownShape& same = twice.emplace_back(KnownShape{{8 * i, 64}, {}});
+    ShapeSummary& same = twice.emplace_back(ShapeSummary{{8 * i, 64}, {}});
     for (int time = 0; time < 8; ++time) same.configs.push_back(timed(kNarrow, 100, WinnerRole::best));
     forbidden.push_back(shape(8 * i, 101));
   }
-  for (KnownShape& each : forbidden) {
-    std::erase_if(each.configs, [](const KnownConfig& config) { return config.config.value_or("vec", 0) == 1; });
+  for (ShapeSummary& each : forbidden) {
+    std::erase_if(each.configs, [](const ConfigSummary& config) { return config.config.value_or("vec", 0) == 1; });
   }
-  for (const std::vector<KnownShape>& poor : {twice, forbidden}) {
+  for (const std::vector<ShapeSummary>& poor : {twice, forbidden}) {
     EXPECT_EQ(learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), poor}}), learned(shapes()));
   }
 }
 
 TEST_F(Learn, is_of_what_was_timed_alone) {
-  std::vector<KnownShape> known = shapes();
-  KnownConfig spare = timed("wide{num_warps=32,vec=4,static_dims=0}", 0);
+  std::vector<ShapeSummary> known = shapes();
+  ConfigSummary spare = timed("wide{num_warps=32,vec=4,static_dims=0}", 0);
   spare.is_spare = spare.has_binary = true;
-  for (KnownShape& each : known) each.configs.push_back(spare);
+  for (ShapeSummary& each : known) each.configs.push_back(spare);
   EXPECT_EQ(learned(known), learned(shapes()));
 }
 
 TEST_F(Learn, counts_a_winner_of_two_roles_once) {
-  std::vector<KnownShape> twice = shapes();
-  std::vector<KnownShape> once = shapes();
+  std::vector<ShapeSummary> twice = shapes();
+  std::vector<ShapeSummary> once = shapes();
   for (std::size_t i = 0; i < once.size(); ++i) {
-    KnownConfig& winner = once[i].configs.front();
+    ConfigSummary& winner = once[i].configs.front();
     winner.role = WinnerRole::best;
     twice[i].configs.front() = winner;
     twice[i].configs.push_back(winner);
@@ -228,14 +228,14 @@ TEST_F(Learn, counts_a_winner_of_two_roles_once) {
 }
 
 TEST_F(Learn, a_base_that_is_the_best_too_is_no_config_of_it) {
-  std::vector<KnownShape> known = shapes();
+  std::vector<ShapeSummary> known = shapes();
   known[0].configs.push_back(timed(kNarrow, known[0].configs[2].median_ns, WinnerRole::base));
   EXPECT_THAT(configs(learned(known).value()), Not(Contains(kNarrow))) << "it serves where nobody else does";
 }
 
 TEST_F(Learn, a_base_that_is_the_best_of_small_shapes_teaches_that_it_is_slow_at_others) {
-  std::vector<KnownShape> known = shapes();
-  for (KnownShape& each : known) {
+  std::vector<ShapeSummary> known = shapes();
+  for (ShapeSummary& each : known) {
     const bool is_small = each.dims[1] == 64;
     each.configs.push_back({"plain-hash", Config::parse(kBase), is_small ? 900.0 : 9000.0,
                             is_small ? WinnerRole::best : WinnerRole::base, false});
@@ -248,18 +248,18 @@ TEST_F(Learn, a_base_that_is_the_best_of_small_shapes_teaches_that_it_is_slow_at
 }
 
 TEST_F(Learn, needs_enough_shapes_and_trials) {
-  EXPECT_FALSE(learned(std::vector<KnownShape>{}).has_value());
-  std::vector<KnownShape> known = shapes();
+  EXPECT_FALSE(learned(std::vector<ShapeSummary>{}).has_value());
+  std::vector<ShapeSummary> known = shapes();
   known.resize(kFewestShapesToLearn);
   ASSERT_EQ(known.size() * known[0].configs.size(), kFewestTrialsToLearn);
   EXPECT_TRUE(learned(known).has_value());
-  std::vector<KnownShape> fewer_trials = known;
+  std::vector<ShapeSummary> fewer_trials = known;
   fewer_trials[5].configs.pop_back();
   EXPECT_FALSE(learned(fewer_trials).has_value());
-  std::vector<KnownShape> fewer_shapes = known;
+  std::vector<ShapeSummary> fewer_shapes = known;
   fewer_shapes.pop_back();
-  for (const KnownConfig& each : known.back().configs) {
-    KnownConfig more = each;
+  for (const ConfigSummary& each : known.back().configs) {
+    ConfigSummary more = each;
     more.config.values[0].second *= 16;
     fewer_shapes[0].configs.push_back(more);
   }
@@ -267,14 +267,14 @@ TEST_F(Learn, needs_enough_shapes_and_trials) {
 }
 
 TEST_F(Learn, leaves_out_what_cannot_be_launched_any_more) {
-  std::vector<KnownShape> known = shapes();
+  std::vector<ShapeSummary> known = shapes();
   // An implementation that nobody has any more, and columns that the constraint of today forbids.
-  for (KnownShape& each : known) each.configs.push_back({"gone-hash", Config::parse("gone{x=1}"), 500, std::nullopt});
+  for (ShapeSummary& each : known) each.configs.push_back({"gone-hash", Config::parse("gone{x=1}"), 500, std::nullopt});
   known.push_back(shape(8, 101));
   const LossModel model = learned(known).value();
   EXPECT_LT(loss(model, kNarrow, 100, 96), loss(model, kBroad, 100, 96));
   known.resize(kFewestShapesToLearn);
-  for (KnownShape& each : known) each.dims[1] = 101;
+  for (ShapeSummary& each : known) each.dims[1] = 101;
   EXPECT_FALSE(learned(known).has_value()) << "what is left is too little";
 }
 
@@ -283,13 +283,13 @@ TEST_F(Learn, of_a_cache_is_of_all_its_shapes) {
   SampleCache cache(folder.path() / "cache.db");
   cache.add_op(interface_, scale_wide(), scale_kernels(), scale_binary());
   EXPECT_FALSE(learn(cache.store(), interface_, device_, MeasureMode::cold).has_value());
-  for (const KnownShape& each : shapes()) {
+  for (const ShapeSummary& each : shapes()) {
     const std::string problem = fmt::format("scale[dtype=f16]{{rows={},cols={}}}", each.dims[0], each.dims[1]);
-    const auto best = std::ranges::min_element(each.configs, {}, &KnownConfig::median_ns);
+    const auto best = std::ranges::min_element(each.configs, {}, &ConfigSummary::median_ns);
     cache.add_winner(interface_, problem, best->config.text(), {.median_ns = best->median_ns});
     const ProblemKey key{parse_problem(problem, interface_), interface_.hash(), device_.fingerprint()};
     const WinnerRow row = *cache.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
-    for (const KnownConfig& other : each.configs) {
+    for (const ConfigSummary& other : each.configs) {
       Trial trial = row.winner.trial;
       trial.config = other.config;
       trial.timing->median_ns = other.median_ns;

@@ -24,20 +24,20 @@ inline LossModel model_of(FeatureSpace space, const OneCut& cut,
                           const std::vector<std::pair<std::size_t, std::string>>& configs = {},
                           std::size_t shapes = 16) {
   constexpr double kUnit = 1.0 / 1024;
-  LossModel::Parts parts;
-  parts.space = std::move(space);
+  LossModel::Contents contents;
+  contents.space = std::move(space);
   for (const auto& [implementation, config] : configs) {
-    parts.configs.push_back({implementation, Config::parse(config)});
+    contents.configs.push_back({implementation, Config::parse(config)});
   }
-  parts.cuts.resize(parts.space.count());
-  parts.cuts.at(cut.feature) = {cut.cut};
-  parts.nodes = {{static_cast<std::uint8_t>(cut.feature), 0, 2},
-                 LossModel::leaf(cut.below / kUnit),
-                 LossModel::leaf(cut.otherwise / kUnit)};
-  parts.roots = {0};
-  parts.unit = static_cast<float>(kUnit);
-  parts.shapes = shapes;
-  return LossModel(std::move(parts));
+  contents.cuts.resize(contents.space.count());
+  contents.cuts.at(cut.feature) = {cut.cut};
+  contents.nodes = {{static_cast<std::uint8_t>(cut.feature), 0, 2},
+                    LossModel::leaf(cut.below / kUnit),
+                    LossModel::leaf(cut.otherwise / kUnit)};
+  contents.roots = {0};
+  contents.unit = static_cast<float>(kUnit);
+  contents.shapes = shapes;
+  return LossModel(std::move(contents));
 }
 
 }  // namespace tilewright::test

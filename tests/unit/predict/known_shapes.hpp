@@ -13,7 +13,7 @@
 /// Shapes of made-up ops with times that go with one thing, for what learns from trials.
 namespace tilewright::test {
 
-inline KnownConfig config(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
+inline ConfigSummary config(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
   return {"impl", Config::parse(text), median_ns, role, false};
 }
 
@@ -21,8 +21,8 @@ inline const std::string kSmall = "tiled{block=64}";
 inline const std::string kLarge = "tiled{block=256}";
 
 /// Two dims: the winner changes with m and not with n.
-inline std::vector<KnownShape> of_m_alone() {
-  std::vector<KnownShape> known;
+inline std::vector<ShapeSummary> of_m_alone() {
+  std::vector<ShapeSummary> known;
   for (const std::int64_t m : {64, 4096}) {
     for (const std::int64_t n : {64, 1024, 16384}) {
       const bool small = m == 64;
@@ -40,8 +40,8 @@ inline double by_blocks(const std::string&, const Config& config, std::span<cons
 }
 
 /// Of three lengths that differ little, times that go with the padding alone.
-inline std::vector<KnownShape> of_padding(double power) {
-  std::vector<KnownShape> known;
+inline std::vector<ShapeSummary> of_padding(double power) {
+  std::vector<ShapeSummary> known;
   for (const std::int64_t n : {192, 200, 256}) {
     const auto timed = [&](const std::string& text) {
       const double padding = std::exp(by_blocks("", Config::parse(text), std::vector<std::int64_t>{n}));

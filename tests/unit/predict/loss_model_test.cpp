@@ -25,20 +25,20 @@ constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 /// Two trees over 14 features: the first asks feature 3 twice, the second feature 5 once.
-LossModel::Parts two_trees() {
-  LossModel::Parts parts;
-  parts.space.implementations = {"one", "two"};
-  parts.configs = {{0, Config::parse("a{x=1}")}, {1, Config::parse("b{}")}};
-  parts.cuts.resize(parts.space.count());
-  parts.cuts[3] = {1, 2.5F};
-  parts.cuts[5] = {-4};
-  parts.nodes = {{3, 1, 4}, {3, 0, 2},          LossModel::leaf(-10),  LossModel::leaf(20), LossModel::leaf(300),
-                 {5, 0, 2}, LossModel::leaf(0), LossModel::leaf(-4000)};
-  parts.roots = {0, 5};
-  parts.mean = 1;
-  parts.unit = 0.5;
-  parts.shapes = 7;
-  return parts;
+LossModel::Contents two_trees() {
+  LossModel::Contents contents;
+  contents.space.implementations = {"one", "two"};
+  contents.configs = {{0, Config::parse("a{x=1}")}, {1, Config::parse("b{}")}};
+  contents.cuts.resize(contents.space.count());
+  contents.cuts[3] = {1, 2.5F};
+  contents.cuts[5] = {-4};
+  contents.nodes = {{3, 1, 4}, {3, 0, 2},          LossModel::leaf(-10),  LossModel::leaf(20), LossModel::leaf(300),
+                    {5, 0, 2}, LossModel::leaf(0), LossModel::leaf(-4000)};
+  contents.roots = {0, 5};
+  contents.mean = 1;
+  contents.unit = 0.5;
+  contents.shapes = 7;
+  return contents;
 }
 
 std::vector<float> features_of(float third, float fifth, std::size_t count = 14) {
@@ -48,10 +48,10 @@ std::vector<float> features_of(float third, float fifth, std::size_t count = 14)
   return features;
 }
 
-std::string refusal_of(const std::function<void(LossModel::Parts&)>& change) {
-  LossModel::Parts parts = two_trees();
-  change(parts);
-  return test::error_of<UsageError>([&] { const LossModel model(parts); });
+std::string refusal_of(const std::function<void(LossModel::Contents&)>& change) {
+  LossModel::Contents contents = two_trees();
+  change(contents);
+  return test::error_of<UsageError>([&] { const LossModel model(contents); });
 }
 
 TEST(LossModel, adds_up_the_leaves_that_the_cuts_lead_to) {
@@ -69,18 +69,18 @@ TEST(LossModel, adds_up_the_leaves_that_the_cuts_lead_to) {
 }
 
 TEST(LossModel, without_a_tree_expects_the_mean) {
-  LossModel::Parts parts = two_trees();
-  parts.nodes.clear();
-  parts.roots.clear();
-  EXPECT_EQ(LossModel(parts).loss(features_of(0, 0)), 1);
+  LossModel::Contents contents = two_trees();
+  contents.nodes.clear();
+  contents.roots.clear();
+  EXPECT_EQ(LossModel(contents).loss(features_of(0, 0)), 1);
 }
 
 TEST(LossModel, has_leaves_of_whole_units_of_either_sign) {
   for (const double units : {0.0, 1.0, -1.0, 255.0, -256.0, 32767.0, -32767.0}) {
-    LossModel::Parts parts = two_trees();
-    parts.nodes = {LossModel::leaf(units)};
-    parts.roots = {0};
-    EXPECT_EQ(LossModel(parts).loss(features_of(0, 0)), 1 + 0.5 * units);
+    LossModel::Contents contents = two_trees();
+    contents.nodes = {LossModel::leaf(units)};
+    contents.roots = {0};
+    EXPECT_EQ(LossModel(contents).loss(features_of(0, 0)), 1 + 0.5 * units);
   }
   EXPECT_EQ(LossModel::leaf(2.4), LossModel::leaf(2));
   EXPECT_EQ(LossModel::leaf(-2.6), LossModel::leaf(-3));
@@ -123,15 +123,15 @@ TEST(LossModel, is_read_back_as_it_was_written) {
 }
 
 TEST(LossModel, whose_parts_do_not_fit_together_is_refused) {
-  using Parts = LossModel::Parts;
-  EXPECT_THAT(refusal_of([](Parts& p) { p.cuts.pop_back(); }), HasSubstr("differ in number"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.space.parameters.push_back("x"); }), HasSubstr("differ in number"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.cuts[3] = {2.5F, 1}; }), HasSubstr("not in order"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.cuts[3].assign(255, 1); }), HasSubstr("not in order")) << "too many";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.configs[1].implementation = 2; }), HasSubstr("no implementation"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.space.implementations.clear(); }), HasSubstr("no implementation"));
+  using Contents = LossModel::Contents;
+  EXPECT_THAT(refusal_of([](Contents& p) { p.cuts.pop_back(); }), HasSubstr("differ in number"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.space.parameters.push_back("x"); }), HasSubstr("differ in number"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.cuts[3] = {2.5F, 1}; }), HasSubstr("not in order"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.cuts[3].assign(255, 1); }), HasSubstr("not in order")) << "too many";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.configs[1].implementation = 2; }), HasSubstr("no implementation"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.space.implementations.clear(); }), HasSubstr("no implementation"));
   // More features than a node can name.
-  EXPECT_THAT(refusal_of([](Parts& p) {
+  EXPECT_THAT(refusal_of([](Contents& p) {
                 p.space.parameters.resize(241);
                 p.cuts.resize(p.space.count());
               }),
@@ -139,20 +139,23 @@ TEST(LossModel, whose_parts_do_not_fit_together_is_refused) {
 }
 
 TEST(LossModel, whose_trees_lead_out_of_themselves_is_refused) {
-  using Parts = LossModel::Parts;
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[0].right = 5; }), HasSubstr("out of itself")) << "into the next tree";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[5].right = 3; }), HasSubstr("out of itself")) << "behind the last";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[0].right = 1; }), HasSubstr("out of itself")) << "both ways the same";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[0].right = 0; }), HasSubstr("out of itself")) << "to itself for ever";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[0].feature = 14; }), HasSubstr("out of itself")) << "there is none";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[7] = {3, 0, 2}; }), HasSubstr("out of itself")) << "ends in no leaf";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes[4] = {3, 0, 2}; }), HasSubstr("out of itself"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.roots = {5, 0}; }), HasSubstr("outside")) << "out of order";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.roots = {0, 0, 5}; }), HasSubstr("outside")) << "a tree of nothing";
-  EXPECT_THAT(refusal_of([](Parts& p) { p.roots = {0, 8}; }), HasSubstr("outside"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.roots = {0, 4'000'000'000U}; }), HasSubstr("outside"));
-  EXPECT_THAT(refusal_of([](Parts& p) { p.nodes.clear(); }), HasSubstr("outside"));
-  EXPECT_THAT(refusal_of([](Parts& p) {
+  using Contents = LossModel::Contents;
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[0].right = 5; }), HasSubstr("out of itself"))
+      << "into the next tree";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[5].right = 3; }), HasSubstr("out of itself")) << "behind the last";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[0].right = 1; }), HasSubstr("out of itself"))
+      << "both ways the same";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[0].right = 0; }), HasSubstr("out of itself"))
+      << "to itself for ever";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[0].feature = 14; }), HasSubstr("out of itself")) << "there is none";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[7] = {3, 0, 2}; }), HasSubstr("out of itself")) << "ends in no leaf";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes[4] = {3, 0, 2}; }), HasSubstr("out of itself"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.roots = {5, 0}; }), HasSubstr("outside")) << "out of order";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.roots = {0, 0, 5}; }), HasSubstr("outside")) << "a tree of nothing";
+  EXPECT_THAT(refusal_of([](Contents& p) { p.roots = {0, 8}; }), HasSubstr("outside"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.roots = {0, 4'000'000'000U}; }), HasSubstr("outside"));
+  EXPECT_THAT(refusal_of([](Contents& p) { p.nodes.clear(); }), HasSubstr("outside"));
+  EXPECT_THAT(refusal_of([](Contents& p) {
                 p.roots = {0, 1, 5};
               }),
               HasSubstr("out of itself"))
@@ -160,13 +163,13 @@ TEST(LossModel, whose_trees_lead_out_of_themselves_is_refused) {
 }
 
 TEST(LossModel, of_numbers_that_nothing_can_be_ordered_by_is_refused) {
-  using Parts = LossModel::Parts;
-  EXPECT_THAT(refusal_of([](Parts& p) { p.cuts[3] = {1, kNoNumber}; }), HasSubstr("not in order"));
+  using Contents = LossModel::Contents;
+  EXPECT_THAT(refusal_of([](Contents& p) { p.cuts[3] = {1, kNoNumber}; }), HasSubstr("not in order"));
   for (const float bad : {kNoNumber, kInfinite, -kInfinite}) {
-    EXPECT_THAT(refusal_of([&](Parts& p) { p.mean = bad; }), HasSubstr("not finite"));
-    EXPECT_THAT(refusal_of([&](Parts& p) { p.unit = bad; }), HasSubstr("not finite"));
+    EXPECT_THAT(refusal_of([&](Contents& p) { p.mean = bad; }), HasSubstr("not finite"));
+    EXPECT_THAT(refusal_of([&](Contents& p) { p.unit = bad; }), HasSubstr("not finite"));
   }
-  EXPECT_THAT(refusal_of([](Parts& p) { p.space.dims = std::size_t{1} << 63; }), HasSubstr("differ in number"))
+  EXPECT_THAT(refusal_of([](Contents& p) { p.space.dims = std::size_t{1} << 63; }), HasSubstr("differ in number"))
       << "twice that is nothing";
 }
 

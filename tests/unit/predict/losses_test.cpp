@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Losses, are_over_the_fastest_of_the_shape_and_of_what_was_timed_alone) {
-  const KnownShape shape{{8}, {config(kSmall, 100), config(kLarge, 150), config("tiled{block=8}", 0)}};
+  const ShapeSummary shape{{8}, {config(kSmall, 100), config(kLarge, 150), config("tiled{block=8}", 0)}};
   const Losses losses = losses_at(shape);
   ASSERT_EQ(losses.size(), 2U) << "a time of 0 is none";
   EXPECT_DOUBLE_EQ(losses.at(identity(shape.configs[0])), 0);
@@ -44,9 +44,9 @@ TEST(Losses, where_nothing_is_known_of_ways_all_dims_matter_alike) {
 TEST(Losses, what_padding_costs_is_learned) {
   EXPECT_NEAR(cost_of_padding(of_padding(0), by_blocks), 0, 1e-9);
   EXPECT_EQ(cost_of_padding(of_padding(1), {}), 0) << "nobody knows of any";
-  std::vector<KnownShape> many;
+  std::vector<ShapeSummary> many;
   for (int i = 0; i < 40; ++i) {
-    for (KnownShape& shape : of_padding(1)) many.push_back(std::move(shape));
+    for (ShapeSummary& shape : of_padding(1)) many.push_back(std::move(shape));
   }
   EXPECT_GT(cost_of_padding(many, by_blocks), 0.6) << "the losses are over the best of a shape, which is padded, too";
   EXPECT_LE(cost_of_padding(many, by_blocks), 1);

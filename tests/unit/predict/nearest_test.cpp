@@ -23,7 +23,7 @@ using test::of_padding;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-bool any(const KnownConfig&, const ShapeDims&) { return true; }
+bool any(const ConfigSummary&, const ShapeDims&) { return true; }
 
 TEST(Nearest, shapes_are_ordered_by_the_doublings_between) {
   const std::vector<ShapeDims> shapes{{1, 1024}, {1024, 1024}, {8, 512}, {8, 2048}};
@@ -44,7 +44,7 @@ TEST(Nearest, the_winner_of_shapes_alike_in_what_matters_goes_first) {
 
 TEST(Nearest, a_config_that_did_badly_near_by_yields_to_one_that_did_well_all_around) {
   const std::string sure = "tiled{block=128}";
-  const std::vector<KnownShape> known{
+  const std::vector<ShapeSummary> known{
       {{100}, {config(kSmall, 100, WinnerRole::best), config(sure, 101)}},
       {{200}, {config(sure, 100, WinnerRole::best), config(kSmall, 250)}},
       {{50}, {config(sure, 100, WinnerRole::best), config(kSmall, 250)}},
@@ -53,11 +53,11 @@ TEST(Nearest, a_config_that_did_badly_near_by_yields_to_one_that_did_well_all_ar
 }
 
 TEST(Nearest, bases_and_what_the_caller_refuses_are_left_out) {
-  const std::vector<KnownShape> known{
+  const std::vector<ShapeSummary> known{
       {{100}, {config(kSmall, 100, WinnerRole::best), config(kLarge, 300, WinnerRole::base)}},
       {{200}, {config(kSmall, 100, WinnerRole::dynamic)}},
   };
-  const auto only_200 = [](const KnownConfig&, const ShapeDims& tuned_for) { return tuned_for == ShapeDims{200}; };
+  const auto only_200 = [](const ConfigSummary&, const ShapeDims& tuned_for) { return tuned_for == ShapeDims{200}; };
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{100}, only_200);
   ASSERT_EQ(ranked.size(), 1U);
   EXPECT_EQ(ranked[0].tuned_for, ShapeDims{200});
@@ -65,10 +65,10 @@ TEST(Nearest, bases_and_what_the_caller_refuses_are_left_out) {
 }
 
 TEST(Nearest, the_same_text_of_another_implementation_is_another_config_though_alike) {
-  KnownConfig other = config(kSmall, 500);
+  ConfigSummary other = config(kSmall, 500);
   other.implementation_hash = "older";
-  const std::vector<KnownShape> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
-                                      {{200}, {config(kLarge, 100, WinnerRole::best), other}}};
+  const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
+                                        {{200}, {config(kLarge, 100, WinnerRole::best), other}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{199}, any);
   ASSERT_EQ(ranked.size(), 3U);
   EXPECT_EQ(ranked[0].config.text(), kLarge);
@@ -77,7 +77,7 @@ TEST(Nearest, the_same_text_of_another_implementation_is_another_config_though_a
 }
 
 TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
-  const std::vector<KnownShape> known{{{100}, {config(kSmall, 100, WinnerRole::best), config(kLarge, 200)}}};
+  const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best), config(kLarge, 200)}}};
   const Expectation expectation(known, ShapeDims{100});
   EXPECT_NEAR(expectation.loss("impl", Config::parse(kSmall)), 0, 0.03);
   EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=70}")), 0, 0.03);
@@ -89,9 +89,9 @@ TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
 
 TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
   // 100 divides 200 alone, and 300 is like it; by distance alone all three are as good as they were around.
-  std::vector<KnownShape> many;
+  std::vector<ShapeSummary> many;
   for (int i = 0; i < 40; ++i) {
-    for (KnownShape& shape : of_padding(1)) many.push_back(std::move(shape));
+    for (ShapeSummary& shape : of_padding(1)) many.push_back(std::move(shape));
   }
   const std::vector<NearConfig> ranked = rank_nearest(many, ShapeDims{300}, any, {}, kLeastRisk, by_blocks);
   ASSERT_EQ(ranked.size(), 3U);
@@ -100,7 +100,7 @@ TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
 }
 
 TEST(Nearest, what_was_never_timed_is_ranked_when_the_caller_names_it) {
-  const std::vector<KnownShape> known{
+  const std::vector<ShapeSummary> known{
       {{100}, {config("tiled{block=32}", 150), config("tiled{block=128}", 150, WinnerRole::best)}}};
   const std::vector<NearConfig> ranked =
       rank_nearest(known, ShapeDims{120}, any, {config("tiled{block=64}", 0), config("tiled{block=128}", 0)});
@@ -113,9 +113,9 @@ TEST(Nearest, what_was_never_timed_is_ranked_when_the_caller_names_it) {
 }
 
 TEST(Nearest, of_several_shapes_one_where_a_binary_is_kept_goes_before_a_nearer_one) {
-  KnownConfig kept = config(kSmall, 100);
+  ConfigSummary kept = config(kSmall, 100);
   kept.has_binary = true;
-  const std::vector<KnownShape> known{{{100}, {config(kSmall, 100)}}, {{1000}, {kept}}, {{4000}, {kept}}};
+  const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100)}}, {{1000}, {kept}}, {{4000}, {kept}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{100}, any);
   ASSERT_EQ(ranked.size(), 1U);
   EXPECT_TRUE(ranked[0].has_binary);
@@ -123,9 +123,9 @@ TEST(Nearest, of_several_shapes_one_where_a_binary_is_kept_goes_before_a_nearer_
 }
 
 TEST(Nearest, a_spare_has_no_time_and_must_promise_more) {
-  KnownConfig spare = config(kLarge, 0);
+  ConfigSummary spare = config(kLarge, 0);
   spare.has_binary = spare.is_spare = true;
-  const std::vector<KnownShape> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), spare}}};
+  const std::vector<ShapeSummary> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), spare}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{64, 128}, any);
   ASSERT_EQ(ranked.size(), 2U);
   EXPECT_EQ(ranked[0].config.text(), kSmall) << "a time of 0 is none";
@@ -136,12 +136,12 @@ TEST(Nearest, a_spare_has_no_time_and_must_promise_more) {
 }
 
 TEST(Nearest, what_failed_is_not_taken_untried) {
-  KnownConfig failed = config(kLarge, 0);
+  ConfigSummary failed = config(kLarge, 0);
   failed.has_failed = true;
-  KnownConfig spare = config(kLarge, 0);
+  ConfigSummary spare = config(kLarge, 0);
   spare.has_binary = spare.is_spare = true;
-  const std::vector<KnownShape> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), failed}},
-                                      {{64, 128}, {spare}}};
+  const std::vector<ShapeSummary> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), failed}},
+                                        {{64, 128}, {spare}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{64, 100}, any, {config(kLarge, 0)});
   ASSERT_EQ(ranked.size(), 1U);
   EXPECT_EQ(ranked[0].config.text(), kSmall);
@@ -150,26 +150,26 @@ TEST(Nearest, what_failed_is_not_taken_untried) {
 TEST(Nearest, the_risk_of_what_nobody_timed_is_what_promises_failed_by) {
   EXPECT_EQ(untimed_risk({}), kLeastRisk);
   // Each shape has a config that was timed there alone, near in kind to the winner, and slower by half.
-  std::vector<KnownShape> known;
+  std::vector<ShapeSummary> known;
   for (std::int64_t i = 0; i < 4; ++i) {
     known.push_back(
         {{64 << i, 64},
          {config(kSmall, 100, WinnerRole::best), config("tiled{block=" + std::to_string(65 + i) + "}", 150)}});
   }
   EXPECT_NEAR(untimed_risk(known), std::log(1.5), 0.2);
-  for (KnownShape& shape : known) shape.configs[1].median_ns = 101;
+  for (ShapeSummary& shape : known) shape.configs[1].median_ns = 101;
   EXPECT_EQ(untimed_risk(known), kLeastRisk);
 }
 
 TEST(Servers, are_winners_first_and_then_spares_that_failed_nowhere_each_config_once) {
   const auto spare = [](const std::string& text) {
-    KnownConfig known = test::config(text, 0);
+    ConfigSummary known = test::config(text, 0);
     known.is_spare = known.has_binary = true;
     return known;
   };
-  KnownConfig failed = test::config("tiled{block=8}", 0);
+  ConfigSummary failed = test::config("tiled{block=8}", 0);
   failed.has_failed = true;
-  const std::vector<KnownShape> known{
+  const std::vector<ShapeSummary> known{
       {{8, 8}, {spare("tiled{block=4}"), spare("tiled{block=8}"), test::config("tiled{block=1}", 5, WinnerRole::base)}},
       {{8, 64},
        {test::config("tiled{block=4}", 7, WinnerRole::best), test::config("tiled{block=2}", 9, WinnerRole::best),
@@ -177,7 +177,7 @@ TEST(Servers, are_winners_first_and_then_spares_that_failed_nowhere_each_config_
       {{64, 64},
        {failed, spare("tiled{block=64}"), test::config("tiled{block=16,static_dims=1}", 9, WinnerRole::best)}}};
   std::vector<std::string> texts;
-  for (const Server& each : servers_of(known)) {
+  for (const StoredConfig& each : servers_of(known)) {
     texts.push_back(std::to_string(each.tuned_for[0]) + "x" + std::to_string(each.tuned_for[1]) + " " +
                     (each.role ? std::string(name(*each.role)) : "spare") + " " + each.config.text());
   }

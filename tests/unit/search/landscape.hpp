@@ -82,8 +82,8 @@ class Landscape {
   }
 
   /// What is known of this space at another shape, its best config `best`.
-  [[nodiscard]] KnownProblem known(std::int64_t n, std::size_t best) const {
-    KnownProblem known;
+  [[nodiscard]] Neighbour known(std::int64_t n, std::size_t best) const {
+    Neighbour known;
     known.problem = space.problem;
     known.problem.dims = {{"n", n}};
     const Landscape there(space.candidates.size(), best);

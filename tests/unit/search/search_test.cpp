@@ -28,7 +28,7 @@ TEST(Search, says_how_many_a_race_dropped) {
   Landscape landscape(30, 5);
   Search search(landscape.space, "race", 0);
   (void)landscape.run(search);
-  const Choice choice = search.winners().front().choice;
+  const Selection choice = search.winners().front().choice;
   int dropped = 0;
   for (const auto& [reason, count] : choice.pruned) dropped += count;
   EXPECT_EQ(dropped + choice.finalists, 30);

@@ -20,7 +20,7 @@ TEST(Local, starts_at_the_winners_of_neighbouring_shapes_and_walks_to_the_best) 
 
 TEST(Local, starts_at_the_likeness_of_a_winner_that_is_not_legal_here) {
   Landscape landscape(60, 33);
-  KnownProblem known = landscape.known(128, 30);
+  Neighbour known = landscape.known(128, 30);
   known.winner = Config{"p", {{"x", 70}}};
   landscape.space.known = {known};
   EXPECT_EQ(local(landscape.space)->ask(1).front().candidate, 59U);
@@ -53,7 +53,7 @@ TEST(Local, says_how_many_it_left_out_and_why) {
   landscape.space.known = {landscape.known(128, 33)};
   Search search(landscape.space, "local", 0);
   const auto tried = static_cast<int>(landscape.run(search).size());
-  const Choice choice = search.winners().front().choice;
+  const Selection choice = search.winners().front().choice;
   EXPECT_EQ(choice.pruned.at("off the walk from the winners of neighbouring shapes"), 60 - tried);
 }
 
@@ -82,7 +82,7 @@ TEST(Walks, that_a_bound_ends_tell_what_was_not_reached_apart_from_what_they_wou
     landscape.space.known = {landscape.known(128, 32), landscape.known(32, 30)};
     Search search(landscape.space, name, 4);
     EXPECT_EQ(landscape.run(search).size(), 4U) << name;
-    const Choice choice = search.winners().front().choice;
+    const Selection choice = search.winners().front().choice;
     // 14.8 % of 60 are 8.
     EXPECT_EQ(choice.pruned.at("not reached within the bound of trials or time"), 4) << name;
     EXPECT_EQ(choice.pruned.at(make_strategy(name, landscape.space)->why_left_out()), 60 - 8) << name;

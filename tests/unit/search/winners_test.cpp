@@ -170,11 +170,11 @@ TEST(ChooseWinners, names_a_runner_up_that_did_not_come_to_the_final) {
 }
 
 TEST(ChooseWinners, takes_of_the_tied_what_serves_the_nearest_shape_that_any_serves) {
-  KnownProblem near;
+  Neighbour near;
   near.problem.spec.op = "op";
   near.problem.dims = {{"n", 8}};
   near.winner = Config::parse("elsewhere{}");
-  KnownProblem far = near;
+  Neighbour far = near;
   far.problem.dims = {{"n", 64}};
   far.winner = Config::parse("b{}");
   const std::vector<Trial> trials{ok("a{}", 10.0), ok("b{}", 10.02), ok("c{}", 30)};

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 class MatchLearned : public testing::Test {
  protected:
-  [[nodiscard]] Served ask(const ProblemKey& of, const DeviceFacts& device = h200()) const {
+  [[nodiscard]] MatchedRow ask(const ProblemKey& of, const DeviceFacts& device = h200()) const {
     return match(store, of.problem, of.interface_hash, device, versions());
   }
   /// All that is offered, in that order: the fit, the problem that it is of, the config, and whether it must be
@@ -65,7 +65,7 @@ TEST_F(MatchLearned, a_far_shapes_winner_serves_when_it_promises_more) {
   put_server(store, far, onchip_config(16, 0));
   EXPECT_EQ(ask(between).row->problem, near.problem);
   learn(model_of_warps(8));
-  const Served served = ask(between);
+  const MatchedRow served = ask(between);
   EXPECT_EQ(served.match.text(), "nearest, fresh, same device");
   EXPECT_EQ(served.row->problem, far.problem) << "the evidence is of the problem that it was measured on";
   EXPECT_EQ(served.row->winner.trial.config, onchip_config(16, 0));
@@ -230,7 +230,7 @@ TEST_F(MatchLearned, a_relative_is_served_by_what_its_own_model_says) {
   put_server(store, of_slice(near), onchip_config(2, 0));
   put_server(store, of_slice(far), onchip_config(16, 0));
   learn(model_of_warps(8), gh200_slice());
-  const Served served = ask(between);
+  const MatchedRow served = ask(between);
   EXPECT_EQ(served.match.text(), "nearest, fresh, same architecture");
   EXPECT_TRUE(served.match.is_learned);
   EXPECT_EQ(served.row->problem, far.problem);

@@ -14,8 +14,8 @@ using namespace store_tests;
 
 class MatchTest : public testing::Test {
  protected:
-  Served ask(const ProblemKey& of, const DeviceFacts& device, const Versions& now = versions(),
-             const std::vector<std::string>& current = {}) const {
+  MatchedRow ask(const ProblemKey& of, const DeviceFacts& device, const Versions& now = versions(),
+                 const std::vector<std::string>& current = {}) const {
     return match(store, of.problem, of.interface_hash, device, now, current);
   }
 
@@ -42,7 +42,7 @@ TEST_F(MatchTest, nothing_is_served_by_an_empty_cache_or_for_an_unknown_interfac
 
 TEST_F(MatchTest, the_winner_of_the_very_problem_is_exact) {
   const std::int64_t id = put_winner(store, key, onchip_config(4));
-  const Served served = ask(key, h200());
+  const MatchedRow served = ask(key, h200());
   EXPECT_EQ(served.match.text(), "exact, fresh, same device");
   ASSERT_TRUE(served.row.has_value());
   EXPECT_EQ(served.row->winner.trial.id, id);
@@ -52,7 +52,7 @@ TEST_F(MatchTest, a_shape_that_nothing_near_can_serve_gets_the_base_of_its_spec)
   put_winner(store, key, onchip_config(4));
   EXPECT_EQ(ask(softmax_key(8, 101), h200()).match.fit, Fit::none) << "a specialised winner serves its own cols alone";
   const std::int64_t base = put_winner(store, softmax_key(16, 100), onchip_config(1, 0), WinnerRole::base);
-  const Served served = ask(softmax_key(8, 101), h200());
+  const MatchedRow served = ask(softmax_key(8, 101), h200());
   EXPECT_EQ(served.match.text(), "default, fresh, same device");
   EXPECT_EQ(served.row->winner.trial.id, base);
   EXPECT_EQ(served.row->problem, softmax_problem(16, 100)) << "the evidence is of the problem it was measured on";
@@ -63,7 +63,7 @@ TEST_F(MatchTest, a_shape_between_tuned_ones_gets_a_winner_of_theirs) {
   put_winner(store, softmax_key(1024, 4096), onchip_config(8, 0));
   const std::int64_t near = put_winner(store, softmax_key(8, 128), onchip_config(2, 0));
   put_winner(store, softmax_key(8, 128, gh200_slice()), onchip_config(1, 0));
-  const Served served = ask(softmax_key(10, 120), h200());
+  const MatchedRow served = ask(softmax_key(10, 120), h200());
   EXPECT_EQ(served.match.text(), "nearest, fresh, same device");
   EXPECT_EQ(served.row->winner.trial.id, near);
   EXPECT_EQ(served.row->problem, softmax_problem(8, 128));

@@ -25,9 +25,9 @@ class ImportedMarks : public testing::Test {
     put_spare(from, key, untimed);
   }
 
-  static KnownConfig known(const Store& store, const ProblemKey& key, const Config& config) {
+  static ConfigSummary known(const Store& store, const ProblemKey& key, const Config& config) {
     const auto shapes = store.known_shapes(key, MeasureMode::cold, {shape_of(key.problem)});
-    for (const KnownConfig& each : shapes.at(0).configs) {
+    for (const ConfigSummary& each : shapes.at(0).configs) {
       if (each.config == config) return each;
     }
     ADD_FAILURE() << "nobody knows " << config.text();
@@ -35,7 +35,7 @@ class ImportedMarks : public testing::Test {
   }
   static bool knows(const Store& store, const ProblemKey& key, const Config& config) {
     const auto shapes = store.known_shapes(key, MeasureMode::cold, {shape_of(key.problem)});
-    return std::ranges::find(shapes.at(0).configs, config, &KnownConfig::config) != shapes.at(0).configs.end();
+    return std::ranges::find(shapes.at(0).configs, config, &ConfigSummary::config) != shapes.at(0).configs.end();
   }
   /// The trial that counts as the newest of a config.
   static Trial newest(const Store& store, const ProblemKey& key, const Config& config) {
@@ -115,8 +115,8 @@ TEST_F(ImportedMarks, are_not_of_what_failed_where_they_come_from) {
   from.put_trial(key, "impl-1", failed);
   import_winners(from, to);
   const auto shapes = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
-  for (const KnownShape& shape : shapes) {
-    for (const KnownConfig& each : shape.configs) EXPECT_FALSE(each.is_spare) << each.config.text();
+  for (const ShapeSummary& shape : shapes) {
+    for (const ConfigSummary& each : shape.configs) EXPECT_FALSE(each.is_spare) << each.config.text();
   }
 }
 

@@ -91,9 +91,9 @@ inline void put_model_of_version(const std::filesystem::path& cache, int version
 }
 
 /// "8x100 best onchip{…}", of spares without a role.
-inline std::vector<std::string> texts_of(const std::vector<Server>& servers) {
+inline std::vector<std::string> texts_of(const std::vector<StoredConfig>& servers) {
   std::vector<std::string> texts;
-  for (const Server& each : servers) {
+  for (const StoredConfig& each : servers) {
     texts.push_back(std::to_string(each.tuned_for.at(0)) + "x" + std::to_string(each.tuned_for.at(1)) + " " +
                     (each.role ? std::string(name(*each.role)) + " " : "") + each.config.text());
   }

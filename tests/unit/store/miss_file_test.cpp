@@ -27,7 +27,7 @@ const std::string kDevice = "NVIDIA H200 (sm_90, 132 SMs, 141 GiB, 6144-bit)";
 
 std::string shape(int rows) { return "softmax[dtype=bf16]{rows=" + std::to_string(rows) + ",cols=64}"; }
 
-Request miss(int rows, std::int64_t count = 1, std::int64_t at = 100) { return {shape(rows), kDevice, count, at, at}; }
+Miss miss(int rows, std::int64_t count = 1, std::int64_t at = 100) { return {shape(rows), kDevice, count, at, at}; }
 
 class Misses : public testing::Test {
  protected:
@@ -74,8 +74,8 @@ TEST_F(Misses, come_back_as_they_were_recorded) {
 
 TEST_F(Misses, of_one_shape_add_up_for_each_device) {
   const MissFile file(path());
-  EXPECT_TRUE(file.append(std::vector{miss(1, 2, 200), miss(1, 3, 100), Request{shape(1), "cpu", 1, 5, 5}}));
-  EXPECT_THAT(file.read(), ElementsAre(Request{shape(1), kDevice, 5, 100, 200}, Request{shape(1), "cpu", 1, 5, 5}));
+  EXPECT_TRUE(file.append(std::vector{miss(1, 2, 200), miss(1, 3, 100), Miss{shape(1), "cpu", 1, 5, 5}}));
+  EXPECT_THAT(file.read(), ElementsAre(Miss{shape(1), kDevice, 5, 100, 200}, Miss{shape(1), "cpu", 1, 5, 5}));
 }
 
 TEST_F(Misses, are_forgotten_one_by_one) {

@@ -16,8 +16,8 @@ using testing::IsEmpty;
 /// The times that are known of a shape, besides its winner's.
 std::vector<double> times_at(const Store& store, const ProblemKey& key) {
   std::vector<double> times;
-  for (const KnownShape& shape : store.known_shapes(key, MeasureMode::cold, {{8, 64}})) {
-    for (const KnownConfig& known : shape.configs) {
+  for (const ShapeSummary& shape : store.known_shapes(key, MeasureMode::cold, {{8, 64}})) {
+    for (const ConfigSummary& known : shape.configs) {
       EXPECT_EQ(known.has_failed, !known.role && !known.was_timed());
       if (!known.role && !known.has_failed) times.push_back(known.median_ns);
     }
@@ -73,7 +73,7 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   EXPECT_EQ(read.timing.value_or(Timing{}).median_ns, 1500);
   EXPECT_EQ(read.build_key, build);
   const auto known = store.known_shapes(key, MeasureMode::cold, {{8, 64}});
-  const KnownConfig& spare = known.at(0).configs.at(1);
+  const ConfigSummary& spare = known.at(0).configs.at(1);
   EXPECT_TRUE(spare.is_spare && spare.has_binary && spare.was_timed());
 
   Store to(folder / "copy.db");
@@ -109,12 +109,12 @@ TEST(StoreKnown, a_mark_of_what_failed_in_another_spec_is_none_until_it_was_righ
     store.put_trial(key, onchip().hash, mark);
   }
   const auto beside_winner = [&] {
-    std::vector<KnownConfig> configs = store.known_shapes(key, MeasureMode::cold, {{8, 64}}).at(0).configs;
-    std::erase_if(configs, [](const KnownConfig& each) { return each.role.has_value(); });
+    std::vector<ConfigSummary> configs = store.known_shapes(key, MeasureMode::cold, {{8, 64}}).at(0).configs;
+    std::erase_if(configs, [](const ConfigSummary& each) { return each.role.has_value(); });
     return configs;
   };
   ASSERT_THAT(beside_winner(), testing::SizeIs(2));
-  for (const KnownConfig& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
+  for (const ConfigSummary& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
   for (const Config& config : {timed, untimed}) put(elsewhere, config, TrialStatus::wrong_result, 0);
   EXPECT_EQ(store.failed_configs(key, MeasureMode::cold),
             (ConfigNames{{onchip().hash, timed.text()}, {onchip().hash, untimed.text()}}));
@@ -126,7 +126,7 @@ TEST(StoreKnown, a_mark_of_what_failed_in_another_spec_is_none_until_it_was_righ
   for (const Config& config : {timed, untimed}) put(elsewhere, config, TrialStatus::ok, 900);
   EXPECT_THAT(store.failed_configs(key, MeasureMode::cold), IsEmpty());
   ASSERT_THAT(beside_winner(), testing::SizeIs(2));
-  for (const KnownConfig& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
+  for (const ConfigSummary& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
 }
 
 }  // namespace

@@ -117,8 +117,8 @@ TEST_F(BuilderTest, does_not_wait_for_ever_for_what_nobody_requested) {
 TEST_F(BuilderTest, compiles_nothing_while_any_final_is_held) {
   Store store = open();
   Builder builder = make(store);
-  std::optional<Builder::Quiet> one(std::in_place, builder);
-  std::optional<Builder::Quiet> other(std::in_place, builder);
+  std::optional<Builder::CompilePause> one(std::in_place, builder);
+  std::optional<Builder::CompilePause> other(std::in_place, builder);
   const std::string key = builder.request(source("a"), "cpu", "hash");
   one.reset();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -138,7 +138,7 @@ TEST_F(BuilderTest, gives_the_compilers_their_share_where_finals_follow_each_oth
   const auto finals = [&] {
     const SweepLock::Held held(lock);
     while (!compiled) {
-      const Builder::Quiet quiet(builder);
+      const Builder::CompilePause pause(builder);
       const SweepLock::Released released(lock);
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }

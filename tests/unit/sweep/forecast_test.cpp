@@ -33,7 +33,7 @@ class ForecastTest : public SweepFixture {
 TEST_F(ForecastTest, counts_what_exists_what_is_forbidden_what_is_pruned_and_what_is_left) {
   Store store = open();
   const Forecast told = forecast(store, 0);
-  EXPECT_EQ(told.state, KnownState::unknown);
+  EXPECT_EQ(told.state, CacheState::unknown);
   EXPECT_EQ(told.total, 18U);
   EXPECT_EQ(told.legal, 9U);
   EXPECT_EQ(told.forbidden.at("constraint `(blocks == 1) == (speed == 1)`"), 9U);
@@ -59,12 +59,12 @@ TEST_F(ForecastTest, knows_a_problem_that_was_swept_and_one_that_was_not) {
   request.problems = both;
   Store store = open();
   const Forecast known = forecast(store, 0);
-  EXPECT_EQ(known.state, KnownState::fresh);
+  EXPECT_EQ(known.state, CacheState::fresh);
   EXPECT_EQ(known.to_try, 0U);
   EXPECT_EQ(known.known, 8U);
   EXPECT_TRUE(known.builds.empty());
-  EXPECT_EQ(forecast(store, 1).state, KnownState::unknown);
-  EXPECT_EQ(forecast(store, 0, "race", 0, "fake 2.0").state, KnownState::stale);
+  EXPECT_EQ(forecast(store, 1).state, CacheState::unknown);
+  EXPECT_EQ(forecast(store, 0, "race", 0, "fake 2.0").state, CacheState::stale);
 }
 
 TEST_F(ForecastTest, tells_a_problem_that_was_left_half_way) {
@@ -73,7 +73,7 @@ TEST_F(ForecastTest, tells_a_problem_that_was_left_half_way) {
   (void)sweep(device);
   Store store = open();
   const Forecast told = forecast(store, 0);
-  EXPECT_EQ(told.state, KnownState::partial);
+  EXPECT_EQ(told.state, CacheState::partial);
   EXPECT_EQ(told.known, 3U);
   EXPECT_EQ(told.to_try, 5U);
   EXPECT_EQ(forecast(store, 0, "race", 2).to_try, 2U);

@@ -7,7 +7,7 @@
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -16,35 +16,36 @@ namespace {
 struct Hooks {
   std::function<void(const Problem&)> before_set_up;
   /// True: none of them can be timed together, as where one of them ends the process.
-  std::function<bool(std::span<const Finalist>)> spoils;
-  std::function<void(const Finalist&)> before_time;
-  std::function<void(const Finalist&)> before_check;
+  std::function<bool(std::span<const CompiledConfig>)> spoils;
+  std::function<void(const CompiledConfig&)> before_time;
+  std::function<void(const CompiledConfig&)> before_check;
 };
 
-class HookedTrials : public Trials {
+class HookedConfigRunner : public ConfigRunner {
  public:
-  HookedTrials(std::unique_ptr<Trials> trials, const Hooks& hooks) : trials_(std::move(trials)), hooks_(hooks) {}
+  HookedConfigRunner(std::unique_ptr<ConfigRunner> runner, const Hooks& hooks)
+      : runner_(std::move(runner)), hooks_(hooks) {}
 
   Trial run(const Implementation& implementation, const Config& config, const Build& build,
             std::span<const std::byte> binary, const StopRule& rule) override {
-    return trials_->run(implementation, config, build, binary, rule);
+    return runner_->run(implementation, config, build, binary, rule);
   }
-  std::vector<Timing> time_together(std::span<const Finalist> finalists, const StopRule& rule) override {
+  std::vector<Timing> time_together(std::span<const CompiledConfig> finalists, const StopRule& rule) override {
     if (hooks_.spoils && hooks_.spoils(finalists)) return std::vector<Timing>(finalists.size());
-    return trials_->time_together(finalists, rule);
+    return runner_->time_together(finalists, rule);
   }
-  Timing time(const Finalist& config, const StopRule& rule) override {
+  Timing time(const CompiledConfig& config, const StopRule& rule) override {
     if (hooks_.before_time) hooks_.before_time(config);
-    return trials_->time(config, rule);
+    return runner_->time(config, rule);
   }
-  Verdict verify(const Finalist& config) override { return trials_->verify(config); }
-  std::string check_again(const Finalist& config) override {
+  Verdict verify(const CompiledConfig& config) override { return runner_->verify(config); }
+  std::string check_again(const CompiledConfig& config) override {
     if (hooks_.before_check) hooks_.before_check(config);
-    return trials_->check_again(config);
+    return runner_->check_again(config);
   }
 
  private:
-  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<ConfigRunner> runner_;
   const Hooks& hooks_;
 };
 
@@ -56,10 +57,11 @@ class HookedWorkplace : public TrialDevice {
   [[nodiscard]] const std::string& name() const noexcept override { return place_.name(); }
   [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return place_.gpu_uuid(); }
   [[nodiscard]] int driver_version() const noexcept override { return place_.driver_version(); }
-  [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
-                                               const CompileResult& reference, const TrialSetting& setting) override {
+  [[nodiscard]] std::unique_ptr<ConfigRunner> set_up(const OpDefinition& definition, const Problem& problem,
+                                                     const CompileResult& reference,
+                                                     const TrialSetting& setting) override {
     if (hooks_.before_set_up) hooks_.before_set_up(problem);
-    return std::make_unique<HookedTrials>(place_.set_up(definition, problem, reference, setting), hooks_);
+    return std::make_unique<HookedConfigRunner>(place_.set_up(definition, problem, reference, setting), hooks_);
   }
   [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                  const std::function<bool()>& interrupted) override {
@@ -98,11 +100,11 @@ class ProblemFinal : public SweepFixture {
   std::atomic<bool> stop = false;
 };
 
-bool is_best(const Finalist& finalist) { return finalist.config.text() == kBest; }
+bool is_best(const CompiledConfig& finalist) { return finalist.config.text() == kBest; }
 
 TEST_F(ProblemFinal, is_held_again_without_the_one_that_ends_it_for_all) {
-  hooks.spoils = [](std::span<const Finalist> finalists) { return std::ranges::any_of(finalists, is_best); };
-  hooks.before_time = [](const Finalist& finalist) {
+  hooks.spoils = [](std::span<const CompiledConfig> finalists) { return std::ranges::any_of(finalists, is_best); };
+  hooks.before_time = [](const CompiledConfig& finalist) {
     if (is_best(finalist)) throw DeviceError("its process came to its end with signal 6");
   };
   EXPECT_EQ(sweep_hooked().without_winner, 0U);
@@ -115,7 +117,7 @@ TEST_F(ProblemFinal, is_held_again_without_the_one_that_ends_it_for_all) {
 
 TEST_F(ProblemFinal, times_those_alone_who_cannot_meet) {
   int spoilt = 0;
-  hooks.spoils = [&](std::span<const Finalist>) { return ++spoilt > 0; };
+  hooks.spoils = [&](std::span<const CompiledConfig>) { return ++spoilt > 0; };
   EXPECT_EQ(sweep_hooked().without_winner, 0U);
   EXPECT_GT(spoilt, 0);
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
@@ -123,7 +125,7 @@ TEST_F(ProblemFinal, times_those_alone_who_cannot_meet) {
 }
 
 TEST_F(ProblemFinal, blames_no_winner_for_a_device_that_is_lost_in_the_last_check) {
-  hooks.before_check = [](const Finalist&) { throw DeviceLost("the GPU has fallen off the bus"); };
+  hooks.before_check = [](const CompiledConfig&) { throw DeviceLost("the GPU has fallen off the bus"); };
   EXPECT_THROW((void)sweep_hooked(), DeviceLost);
   EXPECT_EQ(best_trial().status, TrialStatus::ok);
   EXPECT_TRUE(winners(device).empty());
@@ -134,7 +136,7 @@ TEST_F(ProblemFinal, blames_no_winner_for_a_device_that_is_lost_in_the_last_chec
 
 TEST_F(ProblemFinal, serves_nothing_whose_last_check_was_interrupted) {
   int checked = 0;
-  hooks.before_check = [&](const Finalist&) {
+  hooks.before_check = [&](const CompiledConfig&) {
     ++checked;
     stop = true;
   };
@@ -142,7 +144,7 @@ TEST_F(ProblemFinal, serves_nothing_whose_last_check_was_interrupted) {
   EXPECT_EQ(checked, 1);
   EXPECT_TRUE(winners(device).empty());
   stop = false;
-  hooks.before_check = [&](const Finalist&) { ++checked; };
+  hooks.before_check = [&](const CompiledConfig&) { ++checked; };
   EXPECT_FALSE(sweep_hooked().interrupted);
   EXPECT_GT(checked, 1) << "what was cut short is made again";
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
@@ -150,7 +152,7 @@ TEST_F(ProblemFinal, serves_nothing_whose_last_check_was_interrupted) {
 
 TEST_F(ProblemFinal, leaves_out_what_does_not_bear_the_load) {
   request.regime = Regime::sustained;
-  hooks.before_time = [](const Finalist& finalist) {
+  hooks.before_time = [](const CompiledConfig& finalist) {
     if (is_best(finalist)) throw DeviceError("running twice_plain failed: timed out: 60 s are over");
   };
   EXPECT_EQ(sweep_hooked().without_winner, 0U);

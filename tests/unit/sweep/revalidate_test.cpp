@@ -5,7 +5,7 @@
 
 #include "cache/base/version.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 
 namespace tilewright::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 
 namespace tilewright::testing {
 namespace {

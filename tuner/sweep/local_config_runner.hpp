@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "tuner/device/device.hpp"
-#include "tuner/measure/watch.hpp"
+#include "tuner/measure/disturbance_watch.hpp"
+#include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/floors.hpp"
 #include "tuner/sweep/memory_pool.hpp"
-#include "tuner/sweep/trials.hpp"
 #include "tuner/verify/verify.hpp"
 
 /// One problem on one device of this process, made ready: its inputs, its reference result and its rotating input sets
@@ -22,21 +22,22 @@ namespace tilewright {
 [[nodiscard]] Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config,
                                 const Build& build);
 
-class TrialRunner : public Trials, private MemoryPool::User {
+class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
  public:
   /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its memory
   /// pool, its floors and `definition` must outlive it.
-  TrialRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition, const Problem& problem,
-              const CompileResult& reference, TrialSetting setting);
-  ~TrialRunner() override;
+  LocalConfigRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition,
+                    const Problem& problem, const CompileResult& reference, TrialSetting setting);
+  ~LocalConfigRunner() override;
 
   /// A device that computes without a pause rests after each round, as the problem needs: `rule.rest` is not asked.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
                           std::span<const std::byte> binary, const StopRule& rule) override;
-  [[nodiscard]] std::vector<Timing> time_together(std::span<const Finalist> finalists, const StopRule& rule) override;
-  [[nodiscard]] Timing time(const Finalist& config, const StopRule& rule) override;
-  [[nodiscard]] Verdict verify(const Finalist& config) override;
-  [[nodiscard]] std::string check_again(const Finalist& config) override;
+  [[nodiscard]] std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
+                                                  const StopRule& rule) override;
+  [[nodiscard]] Timing time(const CompiledConfig& config, const StopRule& rule) override;
+  [[nodiscard]] Verdict verify(const CompiledConfig& config) override;
+  [[nodiscard]] std::string check_again(const CompiledConfig& config) override;
 
  private:
   /// An inout tensor's first content, for the rounds to put back.
@@ -67,17 +68,17 @@ class TrialRunner : public Trials, private MemoryPool::User {
   [[nodiscard]] Verdict check(const Loaded& loaded);
   /// Asked between steps, so that whoever waits sees that work gets on.
   [[nodiscard]] bool interrupted() const { return setting_.interrupted && setting_.interrupted(); }
-  [[nodiscard]] Loaded load(const Finalist& config);
+  [[nodiscard]] Loaded load(const CompiledConfig& config);
   [[nodiscard]] StopRule with_rest(StopRule rule) const;
   void make_sets();
   void fill_sets();
   void make_rounds(Loaded& loaded);
   /// Adds what is known of the rounds to their statistics.
-  void complete(Timing& timing, const Loaded& loaded, const Watch::Seen& seen);
+  void complete(Timing& timing, const Loaded& loaded, const DisturbanceWatch::Seen& seen);
   [[nodiscard]] Timing time(Loaded& loaded, const StopRule& rule);
   /// About how long a launch takes.
   [[nodiscard]] double estimate_ns(DeviceExecutable& executable, RoundsRequest request);
-  void try_config(const Finalist& config, const StopRule& rule, Trial& trial);
+  void try_config(const CompiledConfig& config, const StopRule& rule, Trial& trial);
 
   Device& device_;
   MemoryPool& pool_;
@@ -87,7 +88,7 @@ class TrialRunner : public Trials, private MemoryPool::User {
   CompileResult reference_;
   TrialSetting setting_;
   int rest_;
-  Watch watch_;
+  DisturbanceWatch watch_;
   std::unique_ptr<Verifier> verifier_;
   bool spoilt_ = false;
   std::unique_ptr<Verifier> other_verifier_;
@@ -106,8 +107,9 @@ class LocalTrialDevice : public TrialDevice {
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] const std::string& gpu_uuid() const noexcept override { return device_.gpu_uuid(); }
   [[nodiscard]] int driver_version() const noexcept override { return device_.driver_version(); }
-  [[nodiscard]] std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
-                                               const CompileResult& reference, const TrialSetting& setting) override;
+  [[nodiscard]] std::unique_ptr<ConfigRunner> set_up(const OpDefinition& definition, const Problem& problem,
+                                                     const CompileResult& reference,
+                                                     const TrialSetting& setting) override;
   [[nodiscard]] double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                  const std::function<bool()>& interrupted) override;
   [[nodiscard]] bool answers() override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/measure/watch.hpp"
+#include "tuner/measure/disturbance_watch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,12 +48,12 @@ TEST(ClockReasons, have_names_and_what_is_unknown_its_bits) {
   EXPECT_EQ(clock_reasons_text(0x402), "application clocks, reasons 0x400");
 }
 
-TEST(Watch, keeps_the_readings_after_a_clean_measurement_and_the_reasons_of_both_ends) {
+TEST(DisturbanceWatch, keeps_the_readings_after_a_clean_measurement_and_the_reasons_of_both_ends) {
   DeviceReadings after = reasons(0x4);
   after.sm_clock_mhz = 1755;
-  Watch watch(Script{{reasons(0x1), after}}, {});
+  DisturbanceWatch watch(Script{{reasons(0x1), after}}, {});
   int measured = 0;
-  const Watch::Seen seen = watch.over([&] { ++measured; });
+  const DisturbanceWatch::Seen seen = watch.over([&] { ++measured; });
   EXPECT_EQ(measured, 1);
   EXPECT_EQ(seen.retakes, 0);
   EXPECT_EQ(seen.disturbed, "");
@@ -61,27 +61,27 @@ TEST(Watch, keeps_the_readings_after_a_clean_measurement_and_the_reasons_of_both
   EXPECT_EQ(seen.readings.throttle_reasons, 0x5U);
 }
 
-TEST(Watch, has_nothing_to_say_where_there_are_no_readings) {
-  Watch watch([] { return DeviceReadings(); }, {});
-  const Watch::Seen seen = watch.over([] {});
+TEST(DisturbanceWatch, has_nothing_to_say_where_there_are_no_readings) {
+  DisturbanceWatch watch([] { return DeviceReadings(); }, {});
+  const DisturbanceWatch::Seen seen = watch.over([] {});
   EXPECT_EQ(seen.disturbed, "");
   EXPECT_FALSE(seen.readings.throttle_reasons.has_value());
 }
 
-TEST(Watch, takes_again_what_was_disturbed_until_it_is_clean) {
-  Watch watch(Script{{others(1), others(1), others(1), others(0), others(0)}}, {});
+TEST(DisturbanceWatch, takes_again_what_was_disturbed_until_it_is_clean) {
+  DisturbanceWatch watch(Script{{others(1), others(1), others(1), others(0), others(0)}}, {});
   int measured = 0;
-  const Watch::Seen seen = watch.over([&] { ++measured; });
+  const DisturbanceWatch::Seen seen = watch.over([&] { ++measured; });
   EXPECT_EQ(measured, 3);
   EXPECT_EQ(seen.retakes, 2);
   EXPECT_EQ(seen.disturbed, "");
 }
 
-TEST(Watch, gives_up_within_a_bound_and_tries_no_harder_until_it_is_calm_again) {
+TEST(DisturbanceWatch, gives_up_within_a_bound_and_tries_no_harder_until_it_is_calm_again) {
   bool calm = false;
-  Watch watch([&] { return calm ? reasons(0) : reasons(0x40); }, {});
+  DisturbanceWatch watch([&] { return calm ? reasons(0) : reasons(0x40); }, {});
   int measured = 0;
-  const Watch::Seen seen = watch.over([&] { ++measured; });
+  const DisturbanceWatch::Seen seen = watch.over([&] { ++measured; });
   EXPECT_EQ(measured, 4);
   EXPECT_EQ(seen.disturbed, "disturbed by hardware thermal slowdown, and so 3 times before");
   EXPECT_EQ(watch.over([&] { ++measured; }).disturbed, "disturbed by hardware thermal slowdown");
@@ -92,8 +92,8 @@ TEST(Watch, gives_up_within_a_bound_and_tries_no_harder_until_it_is_calm_again) 
   EXPECT_EQ(watch.over([&] { ++measured; }).retakes, 3);
 }
 
-TEST(Watch, waits_no_longer_than_it_is_wanted) {
-  Watch watch([] { return others(1); }, [] { return true; });
+TEST(DisturbanceWatch, waits_no_longer_than_it_is_wanted) {
+  DisturbanceWatch watch([] { return others(1); }, [] { return true; });
   int measured = 0;
   EXPECT_EQ(watch.over([&] { ++measured; }).retakes, 0);
   EXPECT_EQ(measured, 1);

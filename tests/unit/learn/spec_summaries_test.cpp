@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/learn/known_specs.hpp"
+#include "tuner/learn/spec_summaries.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_F(KnownSpecs, are_those_with_a_winner_on_the_device_in_the_order_of_their_t
 }
 
 TEST_F(KnownSpecs, come_with_all_their_tuned_shapes) {
-  const std::vector<KnownSpec> known = known_specs(cache_.store(), interface_, recording_device(), MeasureMode::cold);
+  const std::vector<SpecSummary> known = known_specs(cache_.store(), interface_, recording_device(), MeasureMode::cold);
   ASSERT_EQ(known.size(), 2U);
   ASSERT_EQ(known[0].shapes.size(), 2U);
   EXPECT_THAT(known[0].shapes[0].dims, ElementsAre(8, 64));

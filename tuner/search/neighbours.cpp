@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/search/knowledge.hpp"
+#include "tuner/search/neighbours.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ double step(std::int64_t a, std::int64_t b) {
 /// log(time / best time) of what is known of one shape, looked up by config or by its nearest likeness.
 class Slowness {
  public:
-  explicit Slowness(const KnownProblem& known) : known_(known) {
+  explicit Slowness(const Neighbour& known) : known_(known) {
     for (const Trial& trial : known.trials) {
       best_ns_ = std::min(best_ns_, trial.timing->median_ns);
       by_text_.emplace(trial.config.text(), &trial);
@@ -53,7 +53,7 @@ class Slowness {
  private:
   [[nodiscard]] double log_ratio(const Trial& trial) const { return std::log(trial.timing->median_ns / best_ns_); }
 
-  const KnownProblem& known_;
+  const Neighbour& known_;
   std::unordered_map<std::string, const Trial*> by_text_;
   double best_ns_ = std::numeric_limits<double>::infinity();
 };
@@ -85,18 +85,18 @@ double distance(const Config& a, const Config& b) {
   return sum;
 }
 
-Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most) {
-  std::erase_if(all, [&](const KnownProblem& known) { return known.problem == problem; });
-  std::stable_sort(all.begin(), all.end(), [&](const KnownProblem& a, const KnownProblem& b) {
+Neighbours nearest(Neighbours all, const Problem& problem, std::size_t most) {
+  std::erase_if(all, [&](const Neighbour& known) { return known.problem == problem; });
+  std::stable_sort(all.begin(), all.end(), [&](const Neighbour& a, const Neighbour& b) {
     return distance(a.problem, problem) < distance(b.problem, problem);
   });
   if (all.size() > most) all.resize(most);
   return all;
 }
 
-Predictor::Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known)
+Predictor::Predictor(const std::vector<Config>& candidates, const Problem& problem, const Neighbours& known)
     : candidates_(candidates.size()) {
-  for (const KnownProblem& neighbour : known) {
+  for (const Neighbour& neighbour : known) {
     const double away = distance(neighbour.problem, problem);
     nearness_.push_back(1 / (kNearest + away * away));
     const Slowness slowness(neighbour);
@@ -115,8 +115,8 @@ std::vector<double> Predictor::expected() const {
   return mean;
 }
 
-std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known,
-                                  std::uint64_t seed) {
+std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem,
+                                  const Neighbours& known, std::uint64_t seed) {
   std::vector<std::size_t> order = shuffled(candidates.size(), seed);
   if (!known.empty()) {
     const std::vector<double> expected = Predictor(candidates, problem, known).expected();

@@ -12,12 +12,12 @@
 /// one.
 namespace tilewright {
 
-class RemoteTrials : public Trials {
+class RemoteConfigRunner : public ConfigRunner {
  public:
   /// `process` and `definition` must outlive it.
-  RemoteTrials(DeviceProcess& process, const OpDefinition& definition, const Problem& problem, CompileResult reference,
-               TrialSetting setting);
-  ~RemoteTrials() override;
+  RemoteConfigRunner(DeviceProcess& process, const OpDefinition& definition, const Problem& problem,
+                     CompileResult reference, TrialSetting setting);
+  ~RemoteConfigRunner() override;
 
   /// Sets the problem up where it is not. False when interrupted. Throws DeviceError when it cannot be.
   [[nodiscard]] bool set_up();
@@ -26,10 +26,11 @@ class RemoteTrials : public Trials {
   /// once more in a new one, and `crashed` only if that happens again. One that does not get on is `timed_out` at once.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
                           std::span<const std::byte> binary, const StopRule& rule) override;
-  [[nodiscard]] std::vector<Timing> time_together(std::span<const Finalist> finalists, const StopRule& rule) override;
-  [[nodiscard]] Timing time(const Finalist& config, const StopRule& rule) override;
-  [[nodiscard]] Verdict verify(const Finalist& config) override;
-  [[nodiscard]] std::string check_again(const Finalist& config) override;
+  [[nodiscard]] std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
+                                                  const StopRule& rule) override;
+  [[nodiscard]] Timing time(const CompiledConfig& config, const StopRule& rule) override;
+  [[nodiscard]] Verdict verify(const CompiledConfig& config) override;
+  [[nodiscard]] std::string check_again(const CompiledConfig& config) override;
 
  private:
   using Answer = DeviceProcess::Answer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/launch/watch.hpp"
+#include "cache/launch/periodic_task.hpp"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace tilewright::launch {
 
-Watch::Watch(std::chrono::milliseconds interval, std::function<void()> work) {
+PeriodicTask::PeriodicTask(std::chrono::milliseconds interval, std::function<void()> work) {
   if (interval.count() <= 0) return;
   thread_ = own_thread([this, interval, work = std::move(work)] {
     std::unique_lock lock(mutex_);
@@ -19,7 +19,7 @@ Watch::Watch(std::chrono::milliseconds interval, std::function<void()> work) {
   });
 }
 
-Watch::~Watch() {
+PeriodicTask::~PeriodicTask() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);

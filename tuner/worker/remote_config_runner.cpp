@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/worker/remote_trials.hpp"
+#include "tuner/worker/remote_config_runner.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "tuner/process/moment.hpp"
 #include "tuner/sweep/failure.hpp"
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 
 namespace tilewright {
 namespace {
@@ -22,8 +22,8 @@ constexpr double kMuchSlower = 200;
 
 }  // namespace
 
-RemoteTrials::RemoteTrials(DeviceProcess& process, const OpDefinition& definition, const Problem& problem,
-                           CompileResult reference, TrialSetting setting)
+RemoteConfigRunner::RemoteConfigRunner(DeviceProcess& process, const OpDefinition& definition, const Problem& problem,
+                                       CompileResult reference, TrialSetting setting)
     : process_(process),
       definition_(definition),
       problem_(problem),
@@ -31,7 +31,7 @@ RemoteTrials::RemoteTrials(DeviceProcess& process, const OpDefinition& definitio
       setting_(std::move(setting)),
       id_(process.next_problem()) {}
 
-RemoteTrials::~RemoteTrials() {
+RemoteConfigRunner::~RemoteConfigRunner() {
   try {
     if (generation_ == 0 || process_.generation() != generation_) return;
     (void)process_.ask({{"do", "release"}, {"problem", id_}}, process_.timeout());
@@ -39,7 +39,7 @@ RemoteTrials::~RemoteTrials() {
   }
 }
 
-bool RemoteTrials::set_up() {
+bool RemoteConfigRunner::set_up() {
   if (generation_ != 0 && process_.generation() == generation_) return true;
   const auto start = std::chrono::steady_clock::now();
   const Message question{{"do", "set_up"},
@@ -65,31 +65,31 @@ bool RemoteTrials::set_up() {
   return true;
 }
 
-RemoteTrials::Answer RemoteTrials::ask(Message question, std::chrono::milliseconds patience) {
+RemoteConfigRunner::Answer RemoteConfigRunner::ask(Message question, std::chrono::milliseconds patience) {
   if (!set_up()) return {Answer::Kind::interrupted, {}, "it was interrupted"};
   question["problem"] = id_;
   return process_.ask(question, patience);
 }
 
-std::chrono::milliseconds RemoteTrials::patience() const {
+std::chrono::milliseconds RemoteConfigRunner::patience() const {
   if (best_round_ns_ <= 0 || process_.facts().is_cpu()) return process_.timeout();
   const auto slow = std::chrono::nanoseconds(static_cast<std::int64_t>(kMuchSlower * best_round_ns_));
   return std::min(process_.timeout(),
                   std::chrono::ceil<std::chrono::milliseconds>(kLeastPatience + 2 * set_up_took_ + slow));
 }
 
-void RemoteTrials::learn(const Trial& trial) {
+void RemoteConfigRunner::learn(const Trial& trial) {
   if (trial.status != TrialStatus::ok || !trial.timing) return;
   // Until something is verified, rounds are timed of one launch for each set.
   const double round = trial.timing->median_ns * std::max(1, trial.timing->input_sets);
   best_round_ns_ = best_round_ns_ > 0 ? std::min(best_round_ns_, round) : round;
 }
 
-Trial RemoteTrials::run(const Implementation& implementation, const Config& config, const Build& build,
-                        std::span<const std::byte> binary, const StopRule& rule) {
+Trial RemoteConfigRunner::run(const Implementation& implementation, const Config& config, const Build& build,
+                              std::span<const std::byte> binary, const StopRule& rule) {
   Trial trial = begin_trial(setting_, process_.gpu_uuid(), config, build);
   if (!build.ok) return trial;
-  Message question = to_message(Finalist{&implementation, config, &build, binary});
+  Message question = to_message(CompiledConfig{&implementation, config, &build, binary});
   question["do"] = "run";
   question["rule"] = to_message(rule);
   std::string first;
@@ -127,7 +127,7 @@ Trial RemoteTrials::run(const Implementation& implementation, const Config& conf
   return trial;
 }
 
-Message RemoteTrials::ask_twice(const Message& question, const std::string& what) {
+Message RemoteConfigRunner::ask_twice(const Message& question, const std::string& what) {
   for (int attempt = 0;; ++attempt) {
     Answer answer = ask(question, process_.timeout());
     if (answer.kind == Answer::Kind::interrupted) return {};
@@ -142,13 +142,13 @@ Message RemoteTrials::ask_twice(const Message& question, const std::string& what
   }
 }
 
-std::vector<Timing> RemoteTrials::time_together(std::span<const Finalist> finalists, const StopRule& rule) {
-  std::vector<Timing> timings(finalists.size());
-  Message configs = Message::array();
-  for (const Finalist& finalist : finalists) configs.push_back(to_message(finalist));
-  const Message question{{"do", "time_together"}, {"configs", std::move(configs)}, {"rule", to_message(rule)}};
+std::vector<Timing> RemoteConfigRunner::time_together(std::span<const CompiledConfig> configs, const StopRule& rule) {
+  std::vector<Timing> timings(configs.size());
+  Message sent = Message::array();
+  for (const CompiledConfig& config : configs) sent.push_back(to_message(config));
+  const Message question{{"do", "time_together"}, {"configs", std::move(sent)}, {"rule", to_message(rule)}};
   try {
-    const Message answer = ask_twice(question, fmt::format("timing {} configs in turns", finalists.size()));
+    const Message answer = ask_twice(question, fmt::format("timing {} configs in turns", configs.size()));
     if (answer.is_null()) return timings;
     const Message& measured = answer.at("timings");
     for (std::size_t i = 0; i < timings.size(); ++i) timings[i] = timing_from(measured.at(i));
@@ -160,7 +160,7 @@ std::vector<Timing> RemoteTrials::time_together(std::span<const Finalist> finali
   return timings;
 }
 
-Timing RemoteTrials::time(const Finalist& config, const StopRule& rule) {
+Timing RemoteConfigRunner::time(const CompiledConfig& config, const StopRule& rule) {
   Message question = to_message(config);
   question["do"] = "time";
   question["rule"] = to_message(rule);
@@ -168,7 +168,7 @@ Timing RemoteTrials::time(const Finalist& config, const StopRule& rule) {
   return answer.is_null() ? Timing() : timing_from(answer.at("timing"));
 }
 
-Verdict RemoteTrials::verify(const Finalist& config) {
+Verdict RemoteConfigRunner::verify(const CompiledConfig& config) {
   Message question = to_message(config);
   question["do"] = "verify";
   question["rule"] = to_message(StopRule());
@@ -176,7 +176,7 @@ Verdict RemoteTrials::verify(const Finalist& config) {
   return answer.is_null() ? Verdict() : verdict_from(answer);
 }
 
-std::string RemoteTrials::check_again(const Finalist& config) {
+std::string RemoteConfigRunner::check_again(const CompiledConfig& config) {
   Message question = to_message(config);
   question["do"] = "check_again";
   question["rule"] = to_message(StopRule());

@@ -12,7 +12,7 @@
 namespace tilewright {
 
 /// A problem of the same op, with its trials on the same device in the same mode.
-struct KnownProblem {
+struct Neighbour {
   Problem problem;
   /// Those that were timed.
   std::vector<Trial> trials;
@@ -21,7 +21,7 @@ struct KnownProblem {
 };
 
 /// Nearest first.
-using Knowledge = std::vector<KnownProblem>;
+using Neighbours = std::vector<Neighbour>;
 
 /// How far two problems of one op are apart: the Euclidean distance of the binary logarithms of their dims, in which a
 /// dim that is twice as long is 1 away, and so is another dtype or another value of an attribute.
@@ -32,14 +32,14 @@ using Knowledge = std::vector<KnownProblem>;
 [[nodiscard]] double distance(const Config& a, const Config& b);
 
 /// Orders by distance from `problem`, leaves out the problem itself, and keeps the `most` nearest.
-[[nodiscard]] Knowledge nearest(Knowledge all, const Problem& problem, std::size_t most);
+[[nodiscard]] Neighbours nearest(Neighbours all, const Problem& problem, std::size_t most);
 
 /// What is expected of the candidates of a problem at first glance: by how much each is slower than the best, as a
 /// natural logarithm, the mean over neighbours of what it or its likeness was there (docs/tuning.md). It costs little;
 /// what learns more from them is Surrogate.
 class Predictor {
  public:
-  Predictor(const std::vector<Config>& candidates, const Problem& problem, const Knowledge& known);
+  Predictor(const std::vector<Config>& candidates, const Problem& problem, const Neighbours& known);
 
   /// Zeros when nothing is known of neighbours.
   [[nodiscard]] std::vector<double> expected() const;
@@ -53,6 +53,6 @@ class Predictor {
 
 /// The candidates, those that are expected to be fastest first; where nothing is known, drawn by the seed.
 [[nodiscard]] std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem,
-                                                const Knowledge& known, std::uint64_t seed);
+                                                const Neighbours& known, std::uint64_t seed);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/learn/parts.hpp"
+#include "tuner/learn/folds.hpp"
 
 #include <gmock/gmock.h>
 
@@ -14,11 +14,11 @@ namespace {
 using testing::Each;
 using testing::SizeIs;
 
-Parts::LeavesOut itself(const ShapeDims& shape) {
+Folds::LeavesOut itself(const ShapeDims& shape) {
   return [shape](const ShapeDims& other) { return other == shape; };
 }
 
-Parts::LeavesOut relatives(const ShapeDims& shape) {
+Folds::LeavesOut relatives(const ShapeDims& shape) {
   return [shape](const ShapeDims& other) { return shares_a_dim(other, shape); };
 }
 
@@ -32,43 +32,43 @@ std::vector<ShapeDims> families() {
   return shapes;
 }
 
-TEST(Parts, leave_out_what_each_of_their_shapes_leaves_out) {
+TEST(Folds, leave_out_what_each_of_their_shapes_leaves_out) {
   const std::vector<ShapeDims> shapes = families();
-  const Parts parts(shapes, shapes, relatives, 5);
+  const Folds folds(shapes, shapes, relatives, 5);
   for (std::size_t at = 0; at < shapes.size(); ++at) {
     for (const ShapeDims& other : shapes) {
       if (shares_a_dim(other, shapes[at])) {
-        EXPECT_TRUE(parts.left_out(parts.of(at)).contains(other)) << shapes[at][0] << 'x' << shapes[at][1];
+        EXPECT_TRUE(folds.left_out(folds.of(at)).contains(other)) << shapes[at][0] << 'x' << shapes[at][1];
       }
     }
   }
 }
 
-TEST(Parts, keep_together_what_leaves_out_the_same) {
+TEST(Folds, keep_together_what_leaves_out_the_same) {
   const std::vector<ShapeDims> shapes = families();
-  const Parts parts(shapes, shapes, relatives, 5);
+  const Folds folds(shapes, shapes, relatives, 5);
   // A family each, and what shares nothing where least is left out.
-  for (std::size_t part = 0; part < 5; ++part) EXPECT_THAT(parts.left_out(part), SizeIs(8));
+  for (std::size_t fold = 0; fold < 5; ++fold) EXPECT_THAT(folds.left_out(fold), SizeIs(8));
 }
 
-TEST(Parts, spread_what_leaves_out_itself_in_turns) {
+TEST(Folds, spread_what_leaves_out_itself_in_turns) {
   std::vector<ShapeDims> shapes;
   for (std::int64_t i = 0; i < 12; ++i) shapes.push_back({i + 1, 7});
-  const Parts parts(shapes, shapes, itself, 4);
-  for (std::size_t at = 0; at < shapes.size(); ++at) EXPECT_EQ(parts.of(at), at % 4);
+  const Folds folds(shapes, shapes, itself, 4);
+  for (std::size_t at = 0; at < shapes.size(); ++at) EXPECT_EQ(folds.of(at), at % 4);
 }
 
-TEST(Parts, are_no_more_than_shapes_and_one_at_least) {
+TEST(Folds, are_no_more_than_shapes_and_one_at_least) {
   const std::vector<ShapeDims> shapes{{1, 1}, {2, 2}};
-  const Parts few(shapes, shapes, itself, 16);
+  const Folds few(shapes, shapes, itself, 16);
   EXPECT_THAT(std::vector({few.left_out(0), few.left_out(1)}), Each(SizeIs(1)));
   EXPECT_THROW(static_cast<void>(few.left_out(2)), std::out_of_range);
-  EXPECT_TRUE(Parts({}, shapes, itself, 16).left_out(0).empty());
+  EXPECT_TRUE(Folds({}, shapes, itself, 16).left_out(0).empty());
 }
 
-TEST(Parts, count_only_what_is_tuned) {
-  const Parts parts({{1, 1}, {1, 2}}, {{1, 5}, {3, 3}}, relatives, 1);
-  EXPECT_EQ(parts.left_out(0), (std::set<ShapeDims>{{1, 5}}));
+TEST(Folds, count_only_what_is_tuned) {
+  const Folds folds({{1, 1}, {1, 2}}, {{1, 5}, {3, 3}}, relatives, 1);
+  EXPECT_EQ(folds.left_out(0), (std::set<ShapeDims>{{1, 5}}));
 }
 
 }  // namespace

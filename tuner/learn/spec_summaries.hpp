@@ -12,16 +12,16 @@
 namespace tilewright {
 
 /// The shapes of a spec, with what was timed at each.
-struct KnownSpec {
+struct SpecSummary {
   OpSpec spec;
-  std::vector<KnownShape> shapes;
+  std::vector<ShapeSummary> shapes;
 };
 
 /// Those that have a best winner, in the order of their texts; of this very interface.
 [[nodiscard]] std::vector<OpSpec> tuned_specs(const Store& store, const OpInterface& interface,
                                               const DeviceFacts& device, MeasureMode mode);
 /// The same with all their tuned shapes.
-[[nodiscard]] std::vector<KnownSpec> known_specs(const Store& store, const OpInterface& interface,
-                                                 const DeviceFacts& device, MeasureMode mode);
+[[nodiscard]] std::vector<SpecSummary> known_specs(const Store& store, const OpInterface& interface,
+                                                   const DeviceFacts& device, MeasureMode mode);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/learn/known_specs.hpp"
+#include "tuner/learn/spec_summaries.hpp"
 
 #include <map>
 #include <string>
@@ -22,13 +22,13 @@ std::vector<OpSpec> tuned_specs(const Store& store, const OpInterface& interface
   return specs;
 }
 
-std::vector<KnownSpec> known_specs(const Store& store, const OpInterface& interface, const DeviceFacts& device,
-                                   MeasureMode mode) {
-  std::vector<KnownSpec> known;
+std::vector<SpecSummary> known_specs(const Store& store, const OpInterface& interface, const DeviceFacts& device,
+                                     MeasureMode mode) {
+  std::vector<SpecSummary> known;
   for (OpSpec& spec : tuned_specs(store, interface, device, mode)) {
     const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
                          device.fingerprint()};
-    std::vector<KnownShape> shapes = store.known_shapes(key, mode, store.tuned_shapes(key, mode));
+    std::vector<ShapeSummary> shapes = store.known_shapes(key, mode, store.tuned_shapes(key, mode));
     known.push_back({std::move(spec), std::move(shapes)});
   }
   return known;

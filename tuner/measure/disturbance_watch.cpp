@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/measure/watch.hpp"
+#include "tuner/measure/disturbance_watch.hpp"
 
 #include <fmt/format.h>
 
@@ -58,7 +58,7 @@ std::string disturbance(const DeviceReadings& before, const DeviceReadings& afte
                      others == 1 ? "" : "es");
 }
 
-bool Watch::wait(int retake) const {
+bool DisturbanceWatch::wait(int retake) const {
   const auto until = std::chrono::steady_clock::now() + kFirstWait * (1 << retake);
   while (std::chrono::steady_clock::now() < until) {
     if (interrupted_ && interrupted_()) return false;
@@ -67,7 +67,7 @@ bool Watch::wait(int retake) const {
   return true;
 }
 
-Watch::Seen Watch::over(const std::function<void()>& measure) {
+DisturbanceWatch::Seen DisturbanceWatch::over(const std::function<void()>& measure) {
   Seen seen;
   for (;; ++seen.retakes) {
     const DeviceReadings before = read_();

@@ -12,9 +12,9 @@
 /// What a strategy has been told: a trial a candidate, and what follows from them. Kept by every strategy.
 namespace tilewright {
 
-class Board {
+class Observations {
  public:
-  explicit Board(const SearchSpace& space) : trials_(space.candidates.size()) {}
+  explicit Observations(const SearchSpace& space) : trials_(space.candidates.size()) {}
 
   void tell(std::size_t candidate, const Trial& trial) {
     trials_.at(candidate) = trial;
@@ -51,7 +51,7 @@ class Board {
 };
 
 /// Whole looks at those of `order` that are not finished, the base before all others.
-[[nodiscard]] std::vector<Look> whole_looks(const std::vector<std::size_t>& order, const Board& board,
+[[nodiscard]] std::vector<Look> whole_looks(const std::vector<std::size_t>& order, const Observations& observations,
                                             const SearchSpace& space, std::size_t most);
 
 }  // namespace tilewright

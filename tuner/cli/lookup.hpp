@@ -13,9 +13,9 @@
 /// aligned to anything.
 namespace tilewright::cli {
 
-struct Servable {
+struct Lookup {
   /// `none` where what was found cannot be launched.
-  Served served;
+  MatchedRow served;
   /// Then why: each config and the constraint or limit that forbids it.
   std::string obstacle;
   /// What of the cache could not be read and was passed over; empty: nothing.
@@ -35,8 +35,7 @@ struct Servable {
 [[nodiscard]] Roofline roofline_of(const Store& store, const WinnerRow& row, const Arguments& arguments);
 
 /// Throws UsageError when the problem itself is beyond 2^63 bytes.
-[[nodiscard]] Servable find_servable(const Store& store, const OpInterface& interface, const Problem& problem,
-                                     const DeviceFacts& device,
-                                     const std::vector<std::string>& current_implementations);
+[[nodiscard]] Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem,
+                             const DeviceFacts& device, const std::vector<std::string>& current_implementations);
 
 }  // namespace tilewright::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/learn/lessons.hpp"
+#include "tuner/learn/training_set.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class LessonsTest : public ::testing::Test {
   [[nodiscard]] ProblemKey key() const {
     return {parse_problem("scale[dtype=f16]{rows=1,cols=1}", interface_), interface_.hash(), device_.fingerprint()};
   }
-  [[nodiscard]] Lessons lessons() {
+  [[nodiscard]] TrainingSet training_set() {
     return {cache_.store(), interface_,        device_,
             key(),          MeasureMode::cold, cache_.store().tuned_shapes(key(), MeasureMode::cold)};
   }
@@ -51,7 +51,7 @@ class LessonsTest : public ::testing::Test {
 };
 
 TEST_F(LessonsTest, of_a_cache_that_has_learned_nothing_are_what_it_knows_of_the_spec) {
-  const Lessons all = lessons();
+  const TrainingSet all = training_set();
   EXPECT_THAT(all.known(), SizeIs(20));
   EXPECT_EQ(all.all(), nullptr);
   EXPECT_THAT(all.serving(), IsEmpty());
@@ -60,7 +60,7 @@ TEST_F(LessonsTest, of_a_cache_that_has_learned_nothing_are_what_it_knows_of_the
 TEST_F(LessonsTest, are_learned_of_the_whole_op_without_what_a_part_leaves_out) {
   const LossModel model = learn(cache_.store(), interface_, device_, MeasureMode::cold).value();
   cache_.store().put_loss_model(key(), MeasureMode::cold, model);
-  const Lessons all = lessons();
+  const TrainingSet all = training_set();
   EXPECT_EQ(*all.all(), model);
   ASSERT_THAT(all.serving(), SizeIs(20));
   EXPECT_THAT(all.serving()[0].configs, SizeIs(1)) << "the winner, and not what was only timed";
@@ -70,28 +70,28 @@ TEST_F(LessonsTest, are_learned_of_the_whole_op_without_what_a_part_leaves_out) 
 
   // 8×640 of fp32 shares its columns with the tenth.
   const std::vector<ShapeDims> judged{shapes[9], shapes[0]};
-  const Parts parts(
+  const Folds folds(
       judged, shapes,
-      [](const ShapeDims& shape) -> Parts::LeavesOut {
+      [](const ShapeDims& shape) -> Folds::LeavesOut {
         return [=](const ShapeDims& other) { return other[1] == shape[1]; };
       },
       2);
-  const auto models = all.without_each(parts);
+  const auto models = all.without_each(folds);
   ASSERT_THAT(models, SizeIs(2));
-  EXPECT_EQ(models[parts.of(0)]->shapes(), 19U);
-  EXPECT_EQ(models[parts.of(1)]->shapes(), 20U);
-  EXPECT_THAT(models[parts.of(0)]->space().attributes, IsEmpty()) << "one spec is left";
-  EXPECT_THAT(models[parts.of(1)]->space().attributes, ElementsAre("dtype"));
+  EXPECT_EQ(models[folds.of(0)]->shapes(), 19U);
+  EXPECT_EQ(models[folds.of(1)]->shapes(), 20U);
+  EXPECT_THAT(models[folds.of(0)]->space().attributes, IsEmpty()) << "one spec is left";
+  EXPECT_THAT(models[folds.of(1)]->space().attributes, ElementsAre("dtype"));
 }
 
 TEST_F(LessonsTest, of_too_little_are_none) {
   cache_.store().put_loss_model(key(), MeasureMode::cold,
                                 learn(cache_.store(), interface_, device_, MeasureMode::cold).value());
-  const Lessons all = lessons();
-  const Parts parts(
+  const TrainingSet all = training_set();
+  const Folds folds(
       {{8, 64}}, all.shapes(),
-      [](const ShapeDims&) -> Parts::LeavesOut { return [](const ShapeDims& other) { return other[1] > 640; }; }, 1);
-  EXPECT_THAT(all.without_each(parts), ElementsAre(nullptr));
+      [](const ShapeDims&) -> Folds::LeavesOut { return [](const ShapeDims& other) { return other[1] > 640; }; }, 1);
+  EXPECT_THAT(all.without_each(folds), ElementsAre(nullptr));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/sweep/trial_runner.hpp"
+#include "tuner/sweep/local_config_runner.hpp"
 
 #include <fmt/format.h>
 
@@ -53,8 +53,8 @@ bool may_be_in_place(const std::vector<PlannedArg>& args) {
 
 }  // namespace
 
-TrialRunner::TrialRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition,
-                         const Problem& problem, const CompileResult& reference, TrialSetting setting)
+LocalConfigRunner::LocalConfigRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition,
+                                     const Problem& problem, const CompileResult& reference, TrialSetting setting)
     : device_(device),
       pool_(pool),
       floors_(floors),
@@ -68,20 +68,20 @@ TrialRunner::TrialRunner(Device& device, MemoryPool& pool, Floors& floors, const
   pool_.add(*this);
 }
 
-TrialRunner::~TrialRunner() { pool_.remove(*this); }
+LocalConfigRunner::~LocalConfigRunner() { pool_.remove(*this); }
 
-void TrialRunner::count_held(std::size_t free_before) {
+void LocalConfigRunner::count_held(std::size_t free_before) {
   held_ += free_before - std::min(free_before, device_.free_bytes());
 }
 
-void TrialRunner::make_verifier() {
+void LocalConfigRunner::make_verifier() {
   const ProfilerRange range([this] { return "reference " + problem_.key(); });
   const std::size_t free_before = device_.free_bytes();
   verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
   count_held(free_before);
 }
 
-void TrialRunner::evict() {
+void LocalConfigRunner::evict() {
   sets_.clear();
   pristine_.clear();
   other_verifier_.reset();
@@ -89,14 +89,14 @@ void TrialRunner::evict() {
   held_ = 0;
 }
 
-void TrialRunner::renew() {
+void LocalConfigRunner::renew() {
   // All memory goes before any is taken: there may be none for two of each.
   evict();
   make_verifier();
   spoilt_ = false;
 }
 
-Verdict TrialRunner::check(const Loaded& loaded) {
+Verdict LocalConfigRunner::check(const Loaded& loaded) {
   if (spoilt_ || !verifier_) renew();
   const std::vector<Address> workspaces = addresses_of(loaded.workspaces);
   Verdict verdict = verifier_->check(*loaded.executable, workspaces);
@@ -109,7 +109,7 @@ Verdict TrialRunner::check(const Loaded& loaded) {
   return verdict;
 }
 
-TrialRunner::Loaded TrialRunner::load(const Finalist& config) {
+LocalConfigRunner::Loaded LocalConfigRunner::load(const CompiledConfig& config) {
   Loaded loaded;
   loaded.executable = device_.load(config.binary, config.build->kernels, definition_.interface,
                                    config.implementation->recipe, config.config, problem_);
@@ -117,13 +117,13 @@ TrialRunner::Loaded TrialRunner::load(const Finalist& config) {
   return loaded;
 }
 
-StopRule TrialRunner::with_rest(StopRule rule) const {
+StopRule LocalConfigRunner::with_rest(StopRule rule) const {
   rule.rest = rest_;
   return rule;
 }
 
 // Made when the first config is timed: a problem whose configs all fail needs one set, not a memory full of them.
-void TrialRunner::make_sets() {
+void LocalConfigRunner::make_sets() {
   if (!sets_.empty()) return;
   const std::size_t free_before = device_.free_bytes();
   try {
@@ -137,7 +137,7 @@ void TrialRunner::make_sets() {
   count_held(free_before);
 }
 
-void TrialRunner::fill_sets() {
+void LocalConfigRunner::fill_sets() {
   sets_.push_back(
       std::make_unique<ArgumentSet>(device_, definition_, problem_, ArgumentSet::Options{.reference = &reference_}));
   // What is kept for putting back costs as much again.
@@ -165,7 +165,7 @@ void TrialRunner::fill_sets() {
   }
 }
 
-double TrialRunner::estimate_ns(DeviceExecutable& executable, RoundsRequest request) {
+double LocalConfigRunner::estimate_ns(DeviceExecutable& executable, RoundsRequest request) {
   request.loose = true;
   const int most = request.restore.empty() ? kMostLooked : std::min(kMostLooked, static_cast<int>(request.sets.size()));
   for (request.launches = 1;;) {
@@ -177,7 +177,7 @@ double TrialRunner::estimate_ns(DeviceExecutable& executable, RoundsRequest requ
   }
 }
 
-void TrialRunner::make_rounds(Loaded& loaded) {
+void LocalConfigRunner::make_rounds(Loaded& loaded) {
   make_sets();
   static_cast<void>(interrupted());
   std::vector<LaunchArgs> args;
@@ -197,7 +197,7 @@ void TrialRunner::make_rounds(Loaded& loaded) {
   loaded.launches = request.launches;
 }
 
-void TrialRunner::complete(Timing& timing, const Loaded& loaded, const Watch::Seen& seen) {
+void LocalConfigRunner::complete(Timing& timing, const Loaded& loaded, const DisturbanceWatch::Seen& seen) {
   timing.readings = seen.readings;
   timing.disturbed = seen.disturbed;
   timing.launches_per_round = loaded.launches;
@@ -205,36 +205,36 @@ void TrialRunner::complete(Timing& timing, const Loaded& loaded, const Watch::Se
   timing.floor_ns = floors_.ns(setting_.mode, loaded.launches, setting_.interrupted);
 }
 
-Timing TrialRunner::time(Loaded& loaded, const StopRule& rule) {
+Timing LocalConfigRunner::time(Loaded& loaded, const StopRule& rule) {
   make_rounds(loaded);
   Timing timing;
-  const Watch::Seen seen =
+  const DisturbanceWatch::Seen seen =
       watch_.over([&] { timing = measure(*loaded.rounds, with_rest(rule), setting_.interrupted); });
   complete(timing, loaded, seen);
   return timing;
 }
 
-Timing TrialRunner::time(const Finalist& config, const StopRule& rule) {
+Timing LocalConfigRunner::time(const CompiledConfig& config, const StopRule& rule) {
   const ProfilerRange range = range_of("measure", problem_, config.config);
   Loaded loaded = load(config);
   return time(loaded, rule);
 }
 
-std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalists, const StopRule& rule) {
+std::vector<Timing> LocalConfigRunner::time_together(std::span<const CompiledConfig> configs, const StopRule& rule) {
   const ProfilerRange range([&] {
     std::string text = "final " + problem_.key();
-    for (const Finalist& finalist : finalists) text += " " + finalist.config.text();
+    for (const CompiledConfig& config : configs) text += " " + config.config.text();
     return text;
   });
-  std::vector<Timing> timings(finalists.size());
-  std::vector<Loaded> loaded(finalists.size());
+  std::vector<Timing> timings(configs.size());
+  std::vector<Loaded> loaded(configs.size());
   std::vector<std::size_t> places;
   std::vector<Rounds*> rounds;
-  for (std::size_t i = 0; i < finalists.size(); ++i) {
+  for (std::size_t i = 0; i < configs.size(); ++i) {
     try {
       in_pool([&] {
         loaded[i] = {};
-        loaded[i] = load(finalists[i]);
+        loaded[i] = load(configs[i]);
         make_rounds(loaded[i]);
       });
     } catch (const DeviceError&) {
@@ -246,7 +246,7 @@ std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalis
     rounds.push_back(loaded[i].rounds.get());
   }
   std::vector<Timing> measured;
-  const Watch::Seen seen =
+  const DisturbanceWatch::Seen seen =
       watch_.over([&] { measured = measure_together(rounds, with_rest(rule), setting_.interrupted); });
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (measured[i].rounds_ns.empty()) continue;
@@ -256,7 +256,7 @@ std::vector<Timing> TrialRunner::time_together(std::span<const Finalist> finalis
   return timings;
 }
 
-void TrialRunner::try_config(const Finalist& config, const StopRule& rule, Trial& trial) {
+void LocalConfigRunner::try_config(const CompiledConfig& config, const StopRule& rule, Trial& trial) {
   const auto planned =
       make_plan(definition_.interface, config.implementation->recipe, config.config, problem_, device_.facts());
   if (const auto* illegal = std::get_if<Illegal>(&planned)) throw UsageError(illegal->reason);
@@ -300,8 +300,8 @@ Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, cons
   return trial;
 }
 
-Trial TrialRunner::run(const Implementation& implementation, const Config& config, const Build& build,
-                       std::span<const std::byte> binary, const StopRule& rule) {
+Trial LocalConfigRunner::run(const Implementation& implementation, const Config& config, const Build& build,
+                             std::span<const std::byte> binary, const StopRule& rule) {
   Trial trial = begin_trial(setting_, device_.gpu_uuid(), config, build);
   if (!build.ok) return trial;
   Phases& phases = trial.phases.emplace();
@@ -322,12 +322,12 @@ Trial TrialRunner::run(const Implementation& implementation, const Config& confi
   return trial;
 }
 
-Verdict TrialRunner::verify(const Finalist& config) {
+Verdict LocalConfigRunner::verify(const CompiledConfig& config) {
   const ProfilerRange range = range_of("verify", problem_, config.config);
   return check(load(config));
 }
 
-std::string TrialRunner::check_again(const Finalist& config) {
+std::string LocalConfigRunner::check_again(const CompiledConfig& config) {
   const ProfilerRange range = range_of("verify", problem_, config.config);
   Verdict verdict;
   in_pool([&] {
@@ -344,9 +344,9 @@ std::string TrialRunner::check_again(const Finalist& config) {
   return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
 }
 
-std::unique_ptr<Trials> LocalTrialDevice::set_up(const OpDefinition& definition, const Problem& problem,
-                                                 const CompileResult& reference, const TrialSetting& setting) {
-  return std::make_unique<TrialRunner>(device_, pool_, floors_, definition, problem, reference, setting);
+std::unique_ptr<ConfigRunner> LocalTrialDevice::set_up(const OpDefinition& definition, const Problem& problem,
+                                                       const CompileResult& reference, const TrialSetting& setting) {
+  return std::make_unique<LocalConfigRunner>(device_, pool_, floors_, definition, problem, reference, setting);
 }
 
 double LocalTrialDevice::memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,

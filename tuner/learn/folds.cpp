@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/learn/parts.hpp"
+#include "tuner/learn/folds.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace tilewright {
 
-Parts::Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
+Folds::Folds(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
              const std::function<LeavesOut(const ShapeDims& shape)>& leaves_out, std::size_t most)
-    : left_out_(std::clamp<std::size_t>(judged.size(), 1, std::max<std::size_t>(most, 1))), part_of_(judged.size()) {
+    : left_out_(std::clamp<std::size_t>(judged.size(), 1, std::max<std::size_t>(most, 1))), fold_of_(judged.size()) {
   std::vector<std::vector<std::size_t>> own(judged.size());  // of `tuned`, what each leaves out
   for (std::size_t at = 0; at < judged.size(); ++at) {
     const LeavesOut is_left_out = leaves_out(judged[at]);
@@ -16,21 +16,21 @@ Parts::Parts(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>&
       if (is_left_out(tuned[i])) own[at].push_back(i);
     }
   }
-  // Those that leave out most found the parts, and those that leave out themselves fill them.
+  // Those that leave out most found the folds, and those that leave out themselves fill them.
   std::vector<std::size_t> order(judged.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return own[at].size(); });
   for (const std::size_t at : order) {
-    // By how much it adds to the sum of squares of how many each part leaves out: few more are good, and large parts
+    // By how much it adds to the sum of squares of how many each fold leaves out: few more are good, and large folds
     // are bad.
-    const auto cost = [&](const std::set<ShapeDims>& part) {
-      const auto is_new = [&](std::size_t i) { return !part.contains(tuned[i]); };
+    const auto cost = [&](const std::set<ShapeDims>& fold) {
+      const auto is_new = [&](std::size_t i) { return !fold.contains(tuned[i]); };
       const auto more = static_cast<std::size_t>(std::ranges::count_if(own[at], is_new));
-      return more * (2 * part.size() + more);
+      return more * (2 * fold.size() + more);
     };
-    const auto part = std::ranges::min_element(left_out_, {}, cost);
-    for (const std::size_t i : own[at]) part->insert(tuned[i]);
-    part_of_[at] = static_cast<std::size_t>(part - left_out_.begin());
+    const auto fold = std::ranges::min_element(left_out_, {}, cost);
+    for (const std::size_t i : own[at]) fold->insert(tuned[i]);
+    fold_of_[at] = static_cast<std::size_t>(fold - left_out_.begin());
   }
 }
 

@@ -7,29 +7,29 @@
 #include <string>
 #include <vector>
 
-#include "tuner/learn/known_specs.hpp"
-#include "tuner/learn/parts.hpp"
+#include "tuner/learn/folds.hpp"
+#include "tuner/learn/spec_summaries.hpp"
 
 namespace tilewright {
 
 /// What a cache knows of all shapes of a spec, and what it has learned of the op; and what it would have learned
 /// without some of these. Reads the store when it is made, and never after; all that it is given must outlive it.
-class Lessons {
+class TrainingSet {
  public:
   /// `tuned`: the shapes of the spec of `key`, of which it takes `known`.
-  Lessons(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
-          MeasureMode mode, const std::vector<ShapeDims>& tuned);
+  TrainingSet(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
+              MeasureMode mode, const std::vector<ShapeDims>& tuned);
 
-  [[nodiscard]] const std::vector<KnownShape>& known() const noexcept { return known_; }
+  [[nodiscard]] const std::vector<ShapeSummary>& known() const noexcept { return known_; }
   /// Null where the store has learned nothing: then nothing is learned anew either, and the rest is empty.
   [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
   /// Of the known, who may serve and what has failed.
-  [[nodiscard]] const std::vector<KnownShape>& serving() const noexcept { return serving_; }
+  [[nodiscard]] const std::vector<ShapeSummary>& serving() const noexcept { return serving_; }
   /// All shapes of the op that are learned from, each once, those of the spec first.
   [[nodiscard]] std::vector<ShapeDims> shapes() const;
-  /// What is learned of the op without each of the parts, on all cores; null where too little is left. Throws as
+  /// What is learned of the op without each of the folds, on all cores; null where too little is left. Throws as
   /// learn().
-  [[nodiscard]] std::vector<std::shared_ptr<const LossModel>> without_each(const Parts& parts) const;
+  [[nodiscard]] std::vector<std::shared_ptr<const LossModel>> without_each(const Folds& folds) const;
 
  private:
   [[nodiscard]] std::shared_ptr<const LossModel> without(const std::set<ShapeDims>& left_out) const;
@@ -37,8 +37,8 @@ class Lessons {
   const OpInterface& interface_;
   const DeviceFacts& device_;
   std::map<std::string, ImplementationRecipe> recipes_;
-  std::vector<KnownShape> known_, serving_;
-  std::vector<KnownSpec> of_op_;
+  std::vector<ShapeSummary> known_, serving_;
+  std::vector<SpecSummary> of_op_;
   std::shared_ptr<const LossModel> all_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/cli/servable.hpp"
+#include "tuner/cli/lookup.hpp"
 
 #include <fmt/format.h>
 
@@ -36,8 +36,8 @@ Roofline roofline_of(const Store& store, const WinnerRow& row, const Arguments& 
   }
 }
 
-Servable find_servable(const Store& store, const OpInterface& interface, const Problem& problem,
-                       const DeviceFacts& device, const std::vector<std::string>& current_implementations) {
+Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem, const DeviceFacts& device,
+               const std::vector<std::string>& current_implementations) {
   Chosen chosen = choose(store, interface, problem, device, {});
   if (!chosen.choice) {
     return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};

@@ -28,19 +28,19 @@ struct TrialSetting {
 };
 
 /// A config that is known to be right, with the build that it runs. What is pointed to must outlive the call.
-struct Finalist {
+struct CompiledConfig {
   const Implementation* implementation = nullptr;
   Config config;
   const Build* build = nullptr;
   std::span<const std::byte> binary;
 };
 
-class Trials {
+class ConfigRunner {
  public:
-  Trials() = default;
-  Trials(const Trials&) = delete;
-  Trials& operator=(const Trials&) = delete;
-  virtual ~Trials() = default;
+  ConfigRunner() = default;
+  ConfigRunner(const ConfigRunner&) = delete;
+  ConfigRunner& operator=(const ConfigRunner&) = delete;
+  virtual ~ConfigRunner() = default;
 
   /// Load, verify, measure by `rule`. Whatever the config does wrong is the trial's status, never an exception; a trial
   /// cut short by an interrupt has no timing and must not be stored. `binary` is empty when the build failed.
@@ -52,19 +52,19 @@ class Trials {
   /// is next to round i of every other. `rule.budget` is of one config: together they take as many. A config that fails
   /// here, or that memory does not suffice for, has a Timing without rounds; so have all when interrupted before the
   /// first.
-  [[nodiscard]] virtual std::vector<Timing> time_together(std::span<const Finalist> finalists,
+  [[nodiscard]] virtual std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
                                                           const StopRule& rule) = 0;
 
   /// Times a config that is known to be right, alone. Throws DeviceError when it fails.
-  [[nodiscard]] virtual Timing time(const Finalist& config, const StopRule& rule) = 0;
+  [[nodiscard]] virtual Timing time(const CompiledConfig& config, const StopRule& rule) = 0;
 
   /// Checks a config and no more, with the errors of each output. Throws UsageError when it is illegal here,
   /// DeviceError when it fails. A verdict without outputs when interrupted.
-  [[nodiscard]] virtual Verdict verify(const Finalist& config) = 0;
+  [[nodiscard]] virtual Verdict verify(const CompiledConfig& config) = 0;
 
   /// Checks a config again on other data, in place where the op allows that. Empty when it is right, else the reason.
   /// Throws DeviceError when it fails.
-  [[nodiscard]] virtual std::string check_again(const Finalist& config) = 0;
+  [[nodiscard]] virtual std::string check_again(const CompiledConfig& config) = 0;
 };
 
 /// A device, wherever it is opened.
@@ -85,8 +85,9 @@ class TrialDevice {
 
   /// Makes the problem's inputs and runs its reference. Throws DeviceError when that cannot be done, as when memory
   /// does not suffice; nothing when interrupted. `definition` and this must outlive the result.
-  [[nodiscard]] virtual std::unique_ptr<Trials> set_up(const OpDefinition& definition, const Problem& problem,
-                                                       const CompileResult& reference, const TrialSetting& setting) = 0;
+  [[nodiscard]] virtual std::unique_ptr<ConfigRunner> set_up(const OpDefinition& definition, const Problem& problem,
+                                                             const CompileResult& reference,
+                                                             const TrialSetting& setting) = 0;
   /// As sweep/ceiling.hpp's memcpy_ns.
   [[nodiscard]] virtual double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                          const std::function<bool()>& interrupted) = 0;

@@ -11,13 +11,13 @@ namespace tilewright::launch {
 
 /// Does something again and again on a thread of its own, until it is destroyed; what it does must not throw.
 /// Destroying it waits for what is being done.
-class Watch {
+class PeriodicTask {
  public:
   /// An interval of 0: never, and there is no thread.
-  Watch(std::chrono::milliseconds interval, std::function<void()> work);
-  ~Watch();
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+  PeriodicTask(std::chrono::milliseconds interval, std::function<void()> work);
+  ~PeriodicTask();
+  PeriodicTask(const PeriodicTask&) = delete;
+  PeriodicTask& operator=(const PeriodicTask&) = delete;
 
  private:
   std::mutex mutex_;

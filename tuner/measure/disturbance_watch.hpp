@@ -31,10 +31,10 @@ enum class ClockReason : std::uint64_t {
 /// What spoiled a time between these readings, in words; empty when nothing did, as far as is known.
 [[nodiscard]] std::string disturbance(const DeviceReadings& before, const DeviceReadings& after);
 
-class Watch {
+class DisturbanceWatch {
  public:
   /// `read` gives the device's readings now. `interrupted` (may be empty) is asked while it waits for calm.
-  Watch(std::function<DeviceReadings()> read, std::function<bool()> interrupted)
+  DisturbanceWatch(std::function<DeviceReadings()> read, std::function<bool()> interrupted)
       : read_(std::move(read)), interrupted_(std::move(interrupted)) {}
 
   struct Seen {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "cache/predict/nearest.hpp"
+
+namespace tilewright {
+
+/// The folds of a cross-validation. Learning is too slow to repeat it for each judged shape, so shapes share folds: a
+/// fold's shapes are judged by what was learned without all that any of them leaves out. Shapes that leave out the same
+/// share a fold while it stays small; the others are spread, neighbours apart.
+class Folds {
+ public:
+  using LeavesOut = std::function<bool(const ShapeDims& other)>;
+
+  /// At most `most` folds, and one where nothing is judged. `leaves_out` tells of a judged shape which of `tuned`, all
+  /// that is learned from, it leaves out.
+  Folds(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
+        const std::function<LeavesOut(const ShapeDims& shape)>& leaves_out, std::size_t most);
+
+  [[nodiscard]] std::size_t count() const noexcept { return left_out_.size(); }
+  /// The fold of judged[at].
+  [[nodiscard]] std::size_t of(std::size_t at) const { return fold_of_.at(at); }
+  /// What a fold is judged without.
+  [[nodiscard]] const std::set<ShapeDims>& left_out(std::size_t fold) const { return left_out_.at(fold); }
+
+ private:
+  std::vector<std::set<ShapeDims>> left_out_;
+  std::vector<std::size_t> fold_of_;
+};
+
+}  // namespace tilewright
