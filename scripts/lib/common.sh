@@ -74,10 +74,11 @@ use_private_cuda() {
   unset CUDA_PATH
 }
 
-# configure PRESET: configures build/PRESET unless that was done; ninja itself notices later changes.
+# configure PRESET [-DNAME=VALUE...]: configures build/PRESET where that was not done or a value is given; ninja itself
+# notices later changes.
 configure() {
-  if [ ! -e "$root/build/$1/build.ninja" ]; then
+  if [ $# -gt 1 ] || [ ! -e "$root/build/$1/build.ninja" ]; then
     say "configuring build/$1"
-    (cd "$root" && logged "configure-$1" cmake --preset "$1")
+    (cd "$root" && logged "configure-$1" cmake --preset "$@")
   fi
 }
