@@ -65,23 +65,15 @@ void DeviceGroup::put_definition(const OpDefinition& definition) {
 
 void DeviceGroup::make_settings(const TrialDevice& device) {
   const SweepRequest& request = context_.request;
+  static_cast<SearchOptions&>(tuning_) = request;
   tuning_.facts = device.facts();
   tuning_.store = &context_.store;
   tuning_.builder = &context_.builder;
   tuning_.trial.mode = request.mode;
-  tuning_.stop = request.stop;
-  tuning_.regime = request.regime;
   tuning_.trial.versions = {device.driver_version(), request.compiler->version(), version()};
   tuning_.trial.sweep = row_.id();
   tuning_.trial.interrupted = context_.stopped;
-  tuning_.max_configs = request.max_configs;
   tuning_.only = &request.only;
-  tuning_.strategy = request.strategy;
-  tuning_.seed = request.seed;
-  tuning_.max_trials = request.max_trials;
-  tuning_.prune = request.prune;
-  tuning_.again = request.again;
-  tuning_.retry = request.retry;
   tuning_.note = [this](const std::string& line) { context_.listener.note(line); };
   measuring_ = tuning_;
   measuring_.stop.budget = std::min(request.stop.budget, kCeilingBudget);

@@ -21,35 +21,25 @@
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/regime.hpp"
+#include "tuner/sweep/search_options.hpp"
 
 /// One problem of a sweep, from its candidates to its winners. It is asked for work ahead of time, so that binaries are
 /// compiled while other problems are measured, and holds device memory from its first trial to its end only.
 namespace tilewright {
 
-/// What the problems of one sweep share; all must outlive them.
-struct SweepSetting {
+/// What the problems of one sweep share on the devices of a model; all must outlive them.
+struct SweepSetting : SearchOptions {
   /// Of the device, and of all that are like it.
   DeviceFacts facts;
   Store* store = nullptr;
   Builder* builder = nullptr;
   TrialSetting trial;
-  StopRule stop;
-  Regime regime = Regime::burst;
-  std::size_t max_configs = 0;
   /// As SweepRequest::only; null: no problem is named.
   const std::map<std::string, std::set<std::string>>* only = nullptr;
   /// The winner to be judged anew, of the same problem; null: it is tuned like any other. `leading`: of the configs
   /// that led alone.
   const Rechecks* rechecks = nullptr;
   bool leading = false;
-  /// How to search (search/strategy.hpp), and how many configs it may try for each problem; 0: no bound.
-  std::string strategy = "exhaustive";
-  std::size_t max_trials = 0;
-  std::uint64_t seed = 1;
-  /// Leave out what cannot win.
-  bool prune = true;
-  bool again = false;
-  std::set<TrialStatus> retry;
   std::function<void(const std::string&)> note;
 };
 

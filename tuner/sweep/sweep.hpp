@@ -19,45 +19,31 @@
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/devices.hpp"
 #include "tuner/sweep/recheck.hpp"
+#include "tuner/sweep/search_options.hpp"
 
 /// A sweep: problems × configs through compile → verify → measure → store, on each device one problem after the other,
 /// compiling ahead of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep
 /// that was killed goes on where it stopped.
 namespace tilewright {
 
-struct SweepRequest {
+struct SweepRequest : SearchOptions {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
   MeasureMode mode = MeasureMode::cold;
-  StopRule stop;
-  /// Under which conditions the fastest wins; sustained: after a burst final, all of it.
-  Regime regime = Regime::burst;
   /// Makes the binaries, and must outlive the sweep. May be null where run_sweep is given a Device: then it is that
   /// one's.
   Compiler* compiler = nullptr;
   /// Compile workers; 0: one a core.
   int jobs = 0;
-  /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
-  std::size_t max_configs = 0;
   /// By problem's key, the texts of the configs that alone are considered; a problem that is not named has all.
   std::map<std::string, std::set<std::string>> only;
   /// Where there are any, a device's other problems are left.
   Rechecks rechecks;
-  /// How configs are searched (search/strategy.hpp); race for ceilings, unless all is measured.
-  std::string strategy = "exhaustive";
-  std::uint64_t seed = 1;
-  /// Configs tried for each problem, besides those that the cache knows; 0: no bound.
-  std::size_t max_trials = 0;
-  /// Leave out configs that cannot win (prune/pruner.hpp), and those that were left out before.
-  bool prune = true;
   /// Of the whole sweep; each problem gets its share of what is left. 0: no bound.
   std::chrono::nanoseconds budget{0};
-  /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate.
+  /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate: by a race, unless all is
+  /// measured.
   bool ceilings = true;
-  /// Measure again what the cache already has.
-  bool again = false;
-  /// Failures that are tried again. What became of them counts, as the newest.
-  std::set<TrialStatus> retry;
   /// What was asked, for the sweep's row.
   std::string command;
   /// Where lock files of GPUs are (device_lock.hpp); empty: nothing is locked.
