@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "cache/base/error.hpp"
+#include "tuner/app/problem_words.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -53,7 +54,7 @@ std::string unknown_option(const Verb& verb, const std::string& typed) {
 
 void require_known(const Verb& verb, const Option& option, const std::string& value) {
   if (option.words.empty()) return;
-  for (const std::string& word : option.list ? split_list(value) : std::vector<std::string>{value}) {
+  for (const std::string& word : option.list ? app::split_list(value) : std::vector<std::string>{value}) {
     if (std::find(option.words.begin(), option.words.end(), word) != option.words.end()) continue;
     fail(verb, fmt::format("--{} {}: it takes no '{}'{}", option.name, value, word, suggestion(word, option.words)));
   }
@@ -127,19 +128,6 @@ std::int64_t Arguments::integer(const std::string& option, std::int64_t otherwis
     throw UsageError(fmt::format("--{} must be a whole number of at least {}, and is '{}'", option, least, typed));
   }
   return number;
-}
-
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    std::string part = text.substr(start, end - start);
-    part.erase(0, part.find_first_not_of(' '));
-    part.erase(part.find_last_not_of(' ') + 1);
-    parts.push_back(std::move(part));
-    start = end + 1;
-  }
-  return parts;
 }
 
 }  // namespace tilewright::cli

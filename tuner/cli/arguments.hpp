@@ -42,7 +42,4 @@ class Arguments {
   std::string command_;
 };
 
-/// "a, b ,c" at its commas, blanks around the parts dropped.
-[[nodiscard]] std::vector<std::string> split_list(const std::string& text);
-
 }  // namespace tilewright::cli

@@ -6,18 +6,16 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
-#include "cache/base/version.hpp"
+#include "tuner/app/bench.hpp"
 #include "tuner/cli/arguments.hpp"
-#include "tuner/cli/bench_run.hpp"
-#include "tuner/cli/chosen_problems.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/output_file.hpp"
+#include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/sweep_setup.hpp"
+#include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/export/google_benchmark.hpp"
 #include "tuner/process/worker_process.hpp"
 
 namespace tilewright::cli {
@@ -46,49 +44,6 @@ std::vector<std::string> flags_of(const Arguments& arguments) {
   return flags;
 }
 
-Roofline roofline_here(const OpDefinition& definition, const Problem& problem, MeasureMode mode, const Store* cache,
-                       const std::string& fingerprint) {
-  if (cache != nullptr) {
-    return roofline_of(*cache, &definition, definition.interface.hash(), problem, fingerprint, mode);
-  }
-  return {.bytes = definition.bytes_of(problem), .flops = definition.flops_of(problem)};
-}
-
-/// Winner, base and those to compare with, of every problem.
-std::vector<Timed> benchmarks_of(const Arguments& arguments, const std::vector<ChosenProblem>& problems,
-                                 MeasureMode mode, const Store* cache, const std::string& fingerprint) {
-  std::vector<Timed> all;
-  for (const ChosenProblem& chosen : problems) {
-    const OpDefinition& definition = *chosen.definition;
-    check_sizes(definition, {chosen.problem});
-    const Roofline roofline = roofline_here(definition, chosen.problem, mode, cache, fingerprint);
-    const auto add = [&](const std::string& role, const Config& config) {
-      all.push_back({benchmark_name(chosen.problem, mode, role), &definition, chosen.problem, mode,
-                     resolve_config(definition, config), roofline});
-    };
-    if (chosen.winner) add(benchmark_role(WinnerRole::best), chosen.winner->winner.trial.config);
-    add(benchmark_role(WinnerRole::base), definition.base);
-    const std::vector<std::string> others = arguments.texts("against");
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      add(i == 0 ? "against" : fmt::format("against_{}", i + 1), Config::parse(others[i]));
-    }
-  }
-  return all;
-}
-
-Message context_of(const DeviceSession& bench, const Store* cache) {
-  const DeviceProcess& device = bench.device();
-  Message context{{"tilewright", std::string(version())},
-                  {"device", device.facts().fingerprint()},
-                  {"compiler", bench.compiler_version()}};
-  if (!device.gpu_uuid().empty()) context["gpu_uuid"] = device.gpu_uuid();
-  if (const int driver = device.driver_version(); driver != 0) {
-    context["driver"] = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
-  }
-  if (cache != nullptr) context["cache"] = cache->path().string();
-  return context;
-}
-
 /// What came of the report.
 struct Reported {
   bool done = false;
@@ -99,7 +54,7 @@ struct Reported {
 };
 
 /// Answers the reporter until it is done.
-Reported serve(WorkerProcess& reporter, BenchRun& run) {
+Reported serve(WorkerProcess& reporter, app::BenchRun& run) {
   Reported reported;
   for (Message message;;) {
     // After an interrupt the rest is answered as interrupted, so that what was timed is reported.
@@ -121,41 +76,33 @@ Reported serve(WorkerProcess& reporter, BenchRun& run) {
 }
 
 ExitCode run(const Arguments& arguments, Console& console) {
-  const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
+  app::BenchRequest request{place_of(arguments), work_of(arguments), std::nullopt,
+                            mode_of(arguments).value_or(MeasureMode::cold), arguments.texts("against")};
+  if (!arguments.words().empty()) request.problems = read_problem_words(arguments);
   const fs::path program = reporter();
   if (arguments.has("benchmark_out")) {
-    OutputFile::refuse_cache(arguments.text("benchmark_out"), cache_path(arguments));
+    OutputFile::refuse_cache(arguments.text("benchmark_out"), app::cache_path(request.place));
   }
   watch_interrupts();
-  Catalogue catalogue = open_catalogue(arguments);
-  const std::optional<Store> stored = open_if_there(arguments);
-  const Store* const cache = stored ? &*stored : nullptr;
-  const auto bench = DeviceSession::open(arguments, console, catalogue);
-  if (!bench) return ExitCode::partly;
-  if (cache != nullptr) bench->look_in(*cache);
-  const std::string fingerprint = bench->device().facts().fingerprint();
-  std::vector<std::string> notes;
-  const std::vector<ChosenProblem> problems =
-      choose_problems(arguments, catalogue, cache, bench->device().facts(), mode, notes);
-  for (const std::string& note : notes) console.say(note);
-  BenchRun benchmarks(*bench, benchmarks_of(arguments, problems, mode, cache, fingerprint));
-  bench->lock();
+  Progress progress(console, false);
+  const auto benchmarks = app::BenchRun::open(request, progress);
+  if (!benchmarks) return ExitCode::partly;
 
   Message list = Message::array();
-  for (const Timed& timed : benchmarks.timed()) {
+  for (const app::Timed& timed : benchmarks->timed()) {
     list.push_back({{"name", timed.name}, {"label", timed.candidate.config.text()}});
   }
   WorkerProcess process({program.string()}, {}, WorkerProcess::Output::standard_output);
   (void)process.channel().send(
-      {{"arguments", flags_of(arguments)}, {"context", context_of(*bench, cache)}, {"benchmarks", std::move(list)}});
-  const Reported reported = serve(process, benchmarks);
+      {{"arguments", flags_of(arguments)}, {"context", benchmarks->context()}, {"benchmarks", std::move(list)}});
+  const Reported reported = serve(process, *benchmarks);
   if (interrupted()) return ExitCode::partly;
   if (!reported.done) {
     if (reported.end == "exit code 2") return ExitCode::usage;
     throw Error(fmt::format("{} ended with {} before it was done", program.string(), reported.end));
   }
   if (!reported.lost.empty()) throw Error(fmt::format("writing the report to {} failed", reported.lost));
-  const auto failures = benchmarks.failures();
+  const auto failures = benchmarks->failures();
   for (const auto& [name, reason] : failures) console.say(fmt::format("{}: {}", name, reason));
   return failures.empty() ? ExitCode::done : ExitCode::failed;
 }

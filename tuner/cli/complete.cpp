@@ -164,7 +164,7 @@ class Line {
     std::vector<std::string> there;
     if (const std::size_t comma = value.rfind(','); list && comma != std::string::npos) {
       before += value.substr(0, comma + 1);
-      there = split_list(value.substr(0, comma));
+      there = app::split_list(value.substr(0, comma));
     }
     // Of columns to sort by: the greatest first.
     const std::string sign = list && value.substr(value.rfind(',') + 1).rfind('-', 0) == 0 ? "-" : "";
@@ -178,7 +178,8 @@ class Line {
     const auto op = definition();
     if (!op) return;
     try {
-      for (const std::string& config : configs_of(open_to_read(arguments()), op->interface.op)) offer(before + config);
+      for (const std::string& config : configs_of(app::open_to_read(place_of(arguments())), op->interface.op))
+        offer(before + config);
     } catch (const Error&) {  // There is no cache, or it cannot be read.
     }
     if (!completion_.offers.empty()) return;
@@ -239,7 +240,7 @@ class Line {
   [[nodiscard]] std::vector<std::string> stored_devices() const {
     std::vector<std::string> names{"cpu"};
     try {
-      for (const DeviceFacts& device : open_to_read(arguments()).devices()) {
+      for (const DeviceFacts& device : app::open_to_read(place_of(arguments())).devices()) {
         if (!device.is_cpu()) names.push_back(device.name);
       }
     } catch (const Error&) {  // Nothing to offer.
@@ -249,7 +250,7 @@ class Line {
 
   void offer_ops() {
     try {
-      Catalogue catalogue = open_catalogue(arguments());
+      Catalogue catalogue = app::open_catalogue(place_of(arguments()));
       for (const std::string& name : catalogue.names()) {
         if (begins_with(name, typed_)) offer(name, summary_of(catalogue, name));
       }
@@ -268,7 +269,7 @@ class Line {
   /// Of the op that is named already: the last, where several may be.
   [[nodiscard]] std::optional<OpDefinition> definition() const {
     try {
-      Catalogue catalogue = open_catalogue(arguments());
+      Catalogue catalogue = app::open_catalogue(place_of(arguments()));
       const std::vector<std::string> known = catalogue.names();
       for (auto word = named_.rbegin(); word != named_.rend(); ++word) {
         // A side of a comparison is no op.

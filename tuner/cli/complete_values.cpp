@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cache/base/holds.hpp"
+#include "tuner/app/problem_words.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/report/compare_table.hpp"
 #include "tuner/report/configs_table.hpp"
@@ -108,7 +109,8 @@ std::vector<std::string> config_steps(const OpDefinition& definition, const std:
     const std::string before = typed.substr(0, last + 1);
     const std::string part = typed.substr(last + 1);
     std::vector<std::string> given;
-    for (const std::string& each : split_list(before.substr(open + 1))) given.push_back(each.substr(0, each.find('=')));
+    for (const std::string& each : app::split_list(before.substr(open + 1)))
+      given.push_back(each.substr(0, each.find('=')));
     for (const Parameter& parameter : implementation.space) {
       if (holds(given, parameter.name)) continue;
       if (part.find('=') == std::string::npos) {

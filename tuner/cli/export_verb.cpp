@@ -1,63 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/export.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "cache/base/dtype.hpp"
 #include "cache/base/error.hpp"
-#include "cache/base/holds.hpp"
-#include "cache/store/bundle/bundle.hpp"
-#include "cache/store/export.hpp"
-#include "cache/store/import.hpp"
 #include "tuner/analysis/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
-#include "tuner/cli/export_texts.hpp"
-#include "tuner/cli/import_table.hpp"
 #include "tuner/cli/output_file.hpp"
-#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/export/cover_choice.hpp"
-#include "tuner/export/header.hpp"
 
 namespace tilewright::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-WinnerSelection filter_of(const Arguments& arguments, const Store& store) {
-  WinnerSelection filter;
-  std::map<std::string, std::vector<WantedProblems>> wanted;
-  for (const ProblemWords& words : read_words_of_ops(arguments.words())) {
-    const auto interface = store.interface_of(words.op);
-    if (!interface) {
-      throw UsageError(fmt::format("the cache {} has no op '{}'{}", store.path().string(), words.op,
-                                   suggestion(words.op, store.ops())));
-    }
-    if (!holds(filter.ops, words.op)) filter.ops.push_back(words.op);
-    wanted[words.op].push_back(wanted_problems(words, *interface));
-  }
-  if (!wanted.empty()) {
-    filter.wanted = [wanted = std::move(wanted)](const Problem& problem) {
-      const auto& of_op = wanted.at(problem.spec.op);
-      return std::any_of(of_op.begin(), of_op.end(), [&](const WantedProblems& each) { return each(problem); });
-    };
-  }
-  if (arguments.has("device")) {
-    for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-      filter.devices.push_back(device.fingerprint());
-    }
-  }
-  return filter;
+/// Of the forms that other programs read, in the order of app::TextForm.
+const std::vector<std::string>& text_options() {
+  static const std::vector<std::string> kOptions{"csv", "jsonl", "t4", "google-benchmark"};
+  return kOptions;
 }
 
 /// What is written, and where to; a cover alone may be looked at and not written.
@@ -67,13 +37,13 @@ struct Target {
 };
 
 bool is_text_export(const std::string& option) {
-  return std::find(text_exports().begin(), text_exports().end(), option) != text_exports().end();
+  return std::find(text_options().begin(), text_options().end(), option) != text_options().end();
 }
 
 /// Nothing that may be missed stands where the target goes.
 void require_free(const Target& target, const Arguments& arguments) {
   const std::string file = target.file.string();
-  OutputFile::refuse_cache(target.file, cache_path(arguments));
+  OutputFile::refuse_cache(target.file, app::cache_path(place_of(arguments)));
   if (OutputFile::replaces(target.file)) {
     if (arguments.has("force")) return;
     throw UsageError(fmt::format("{} is there already; name another file, or replace it with --force", file));
@@ -88,7 +58,7 @@ void require_free(const Target& target, const Arguments& arguments) {
 std::optional<Target> target_of(const Arguments& arguments) {
   std::optional<Target> target;
   std::vector<std::string> options{"output", "bundle", "header"};
-  options.insert(options.end(), text_exports().begin(), text_exports().end());
+  options.insert(options.end(), text_options().begin(), text_options().end());
   for (const std::string& option : options) {
     if (!arguments.has(option)) continue;
     if (target) throw UsageError(fmt::format("--{} and --{}: one file at a time", target->option, option));
@@ -109,7 +79,7 @@ std::optional<Target> target_of(const Arguments& arguments) {
   }
   for (const char* option : {"dtype", "mode"}) {
     if (!arguments.has(option) || (target && is_text_export(target->option))) continue;
-    throw UsageError(fmt::format("--{} goes with --{}", option, fmt::join(text_exports(), ", --")));
+    throw UsageError(fmt::format("--{} goes with --{}", option, fmt::join(text_options(), ", --")));
   }
   if (target && OutputFile::is_standard_output(target->file)) {
     if (is_text_export(target->option)) return target;
@@ -130,144 +100,54 @@ double ratio_of(const Arguments& arguments) {
   return ratio;
 }
 
-Table cover_table(double ratio, const std::vector<CoverChoice>& choices) {
-  Table table;
-  table.title = fmt::format("The fewest configs within {:.4g} of the best", ratio);
-  table.columns = {{"spec", "op"},
-                   {"shapes", "shapes"},
-                   {"winners", "winners"},
-                   {"chosen", "chosen"},
-                   {"proven", "fewest"},
-                   {"mean_ratio", "mean", Unit::ratio},
-                   {"worst_ratio", "worst", Unit::ratio},
-                   {"mode", "mode"},
-                   {"device", "device"}};
-  bool all_proven = true;
-  for (const CoverChoice& choice : choices) {
-    table.rows.push_back({choice.spec, static_cast<std::int64_t>(choice.shapes),
-                          static_cast<std::int64_t>(choice.winners), static_cast<std::int64_t>(choice.chosen),
-                          choice.proven, choice.mean_ratio, choice.worst_ratio, std::string(name(choice.mode)),
-                          choice.device});
-    all_proven = all_proven && choice.proven;
-  }
-  table.notes.emplace_back(
-      "A config with specialised dims counts once for each value of them; the bases are among the chosen.");
-  if (!all_proven) {
-    table.notes.emplace_back("Where it is not known that no fewer will do, the best that was found in time is taken.");
-  }
-  return table;
-}
-
-/// A line an op and device, with its problems.
-std::vector<OpCounts> count(const std::vector<WinnerRow>& rows) {
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> problems;
-  for (const WinnerRow& row : rows) {
-    problems[{row.problem.spec.op, row.device.fingerprint()}].insert(
-        fmt::format("{} {}", row.problem.key(), name(row.mode)));
-  }
-  std::vector<OpCounts> lines;
-  for (const auto& [key, keys] : problems) lines.push_back({key.first, key.second, keys.size()});
-  return lines;
-}
-
-std::string size_text(const fs::path& file) { return show_bytes(static_cast<double>(fs::file_size(file))); }
-
-/// Writes bundle or header; notes for people.
-std::vector<std::string> write_rows(const Store& store, const Target& target, const std::vector<WinnerRow>& rows,
-                                    Console& console) {
-  std::vector<std::string> notes;
-  if (target.option == "bundle") {
-    const BundleCounts counts = write_bundle(store, rows, target.file);
-    std::size_t problems = 0;
-    for (const OpCounts& line : count(rows)) problems += line.added;
-    notes.push_back(fmt::format("{} has {}: {} problems served, {} configs kept for them, {} binaries.",
-                                target.file.string(), size_text(target.file), problems, counts.winners,
-                                counts.binaries));
-    if (counts.without_binary > 0) {
-      notes.push_back(
-          fmt::format("{} of the configs kept have no stored binary and cannot be launched.", counts.without_binary));
+app::ExportRequest request_of(const Arguments& arguments) {
+  app::ExportRequest request{
+      place_of(arguments), app::read_words_of_ops(arguments.words()), arguments.text("device"), {}, mode_of(arguments)};
+  if (arguments.has("dtype")) {
+    for (const std::string& typed : app::split_list(arguments.text("dtype"))) {
+      request.dtypes.push_back(dtype_from(typed).value());
     }
-    return notes;
   }
-  HeaderCounts counts;
-  const std::string text = header_text(store, rows, counts);
-  if (counts.shapes == 0) {
-    throw Error(fmt::format("no winner can be written as a header, and nothing was written: {}",
-                            counts.left_out.empty() ? "there is none" : counts.left_out.front()));
-  }
-  OutputFile output(target.file, console);
-  output.write(text);
-  output.commit();
-  notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", target.file.string(),
-                              show_bytes(static_cast<double>(output.bytes())), counts.shapes, counts.binaries));
-  if (counts.spares > 0) {
-    notes.push_back(fmt::format(
-        "{} spares stay behind: a header serves the shapes that were tuned and no others; --bundle takes them along.",
-        counts.spares));
-  }
-  constexpr std::size_t kTold = 5;
-  for (std::size_t i = 0; i < std::min(kTold, counts.left_out.size()); ++i) {
-    notes.push_back(fmt::format("Left out: {}.", counts.left_out[i]));
-  }
-  if (counts.left_out.size() > kTold) notes.push_back(fmt::format("{} were left out.", counts.left_out.size()));
-  return notes;
+  return request;
 }
 
-ExitCode export_cover(const Arguments& arguments, Console& console, const std::optional<Target>& target) {
-  const Format format = format_of(arguments);
-  const double ratio = ratio_of(arguments);
-  const Store store(cache_path(arguments), {.access = StoreAccess::copy});
-  const std::vector<CoverChoice> choices = choose_cover(store, ratio, filter_of(arguments, store), target.has_value());
-  if (choices.empty()) throw nothing_to_export(store, "trial");
-  Table table = cover_table(ratio, choices);
-  if (target) {
-    std::vector<WinnerRow> rows;
-    for (const CoverChoice& choice : choices) rows.insert(rows.end(), choice.rows.begin(), choice.rows.end());
-    for (std::string& note : write_rows(store, *target, rows, console)) table.notes.push_back(std::move(note));
-  } else {
-    table.notes.emplace_back("Nothing was written: name a file with --bundle or --header.");
+ExitCode export_text(const app::ExportRequest& request, const Target& target, Format format, Console& console) {
+  const auto form =
+      static_cast<app::TextForm>(std::ranges::find(text_options(), target.option) - text_options().begin());
+  OutputFile output(target.file, console);
+  app::Exported done = app::export_text(request, form, [&](std::string_view text) { output.write(text); });
+  output.commit();
+  if (OutputFile::is_standard_output(target.file)) {
+    for (const std::string& note : done.notes) console.say(note);
+    return ExitCode::done;
   }
-  console.print(table, format);
+  done.notes.front() = fmt::format("{} has {}. {}", target.file.string(),
+                                   show_bytes(static_cast<double>(output.bytes())), done.notes.front());
+  console.print(app::table_of(done, request.place), format);
   return ExitCode::done;
 }
 
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::optional<Target> target = target_of(arguments);
-  if (arguments.has("cover")) return export_cover(arguments, console, target);
-  const bool recording = arguments.has("trials");
-  // All of one moment, except where another cache is made: its binaries may be more than memory holds.
-  const bool copied = recording || target->option != "output";
-  const Store store = copied ? Store(cache_path(arguments), {.access = StoreAccess::copy}) : open_to_read(arguments);
-  const WinnerSelection filter = filter_of(arguments, store);
-  if (is_text_export(target->option)) {
-    return export_text(arguments, console, store, filter, target->option, target->file);
+  const app::ExportRequest request = request_of(arguments);
+  if (target && is_text_export(target->option)) return export_text(request, *target, format, console);
+  // A header is written whole, and not at all where there is nothing to write.
+  const auto write = [&](std::string_view text) {
+    OutputFile output(target->file, console);
+    output.write(text);
+    output.commit();
+  };
+  std::optional<app::RowsForm> form;
+  if (target && target->option == "bundle") form = app::RowsForm::bundle;
+  if (target && target->option == "header") form = app::RowsForm::header;
+  if (arguments.has("cover")) {
+    console.print(app::cover(request, ratio_of(arguments), form, target ? target->file : fs::path(), write), format);
+    return ExitCode::done;
   }
-  std::vector<std::string> notes;
-  std::vector<OpCounts> done;
-  if (target->option == "output") {
-    done = recording ? export_trials(store, target->file, filter) : export_winners(store, target->file, filter);
-    if (done.empty()) throw nothing_to_export(store, recording ? "trial" : "winner");
-    const Store made(target->file, {.access = StoreAccess::read});
-    const Store::Counts counts = made.counts();
-    notes.push_back(fmt::format("{} has {} with {} trials, {} binaries and {} learned models.", target->file.string(),
-                                size_text(target->file), counts.trials, counts.binaries, counts.models));
-    const std::int64_t others = store.counts().trials - counts.trials;
-    // Of a part, those of the rest of the cache are not meant.
-    const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
-    if (!recording && is_whole && others > 0) {
-      notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",
-                                  counted(static_cast<std::size_t>(others), "other trial")));
-    }
-  } else {
-    const std::vector<WinnerRow> rows = selected_winners(store, filter);
-    if (rows.empty()) throw nothing_to_export(store, "winner");
-    notes = write_rows(store, *target, rows, console);
-    done = count(rows);
-  }
-  Table table = import_table(fmt::format("Exported from {}", store.path().string()), done, ImportColumns::exported);
-  table.notes.insert(table.notes.end(), notes.begin(), notes.end());
-  console.print(table, format);
+  const app::Exported done = form ? app::export_rows(request, *form, target->file, write)
+                                  : app::export_cache(request, target->file, arguments.has("trials"));
+  console.print(app::table_of(done, request.place), format);
   return ExitCode::done;
 }
 

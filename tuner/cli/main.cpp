@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: picks the verb, and catches what nobody else did.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -11,18 +10,13 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
+#include "tuner/app/work.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/complete.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/help.hpp"
-#include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/compile/compiler_processes.hpp"
-#include "tuner/compile/nvrtc_compiler.hpp"
-#include "tuner/device/device.hpp"
-#include "tuner/process/worker_process.hpp"
-#include "tuner/worker/serve_device.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -54,18 +48,8 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
     console.print(fmt::format("tilewright {}\n", version()));
     return ExitCode::done;
   }
-  // No verbs for people: what a sweep's workers are started with (setup.hpp), and what shells ask.
-  if (words.front() == kCompileWorker) {
-    end_with(STDIN_FILENO);
-    NvrtcCompiler compiler;
-    return serve_compiles(compiler, STDIN_FILENO) == 0 ? ExitCode::done : ExitCode::failed;
-  }
-  if (words.front() == kDeviceWorker && words.size() == 2) {
-    end_with(STDIN_FILENO);
-    const auto open = [&](std::string* said) { return open_device(words.back(), said); };
-    const auto see = [&] { return see_device(words.back()); };
-    return serve_device(open, STDIN_FILENO, see) == 0 ? ExitCode::done : ExitCode::failed;
-  }
+  // No verbs for people: what a sweep's workers are started with, and what shells ask.
+  if (const auto served = app::serve_as_worker(words)) return *served ? ExitCode::done : ExitCode::failed;
   if (words.front() == kCompleteWords) {
     console.print(completion_text(complete({words.begin() + 1, words.end()})));
     return ExitCode::done;

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/prepare.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include <chrono>
+#include <cstdint>
 
-#include "cache/base/error.hpp"
-#include "cache/plan/plan.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
-#include "tuner/cli/problem_words.hpp"
+#include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/stored_devices.hpp"
-#include "tuner/cli/sweep_setup.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/compile/source.hpp"
-#include "tuner/learn/learn.hpp"
 #include "tuner/learn/spares.hpp"
-#include "tuner/learn/spec_summaries.hpp"
-#include "tuner/sweep/builder.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -30,142 +22,24 @@ namespace {
 constexpr std::int64_t kUsualConfigs = 32;
 constexpr std::int64_t kMostConfigs = 4096;
 
-/// What became of one op, dtype and attributes on one device.
-struct Prepared {
-  std::size_t there = 0, added = 0, failed = 0;
-  /// Shapes that its trials taught of; 0: they are too few.
-  std::size_t learned_from = 0;
-  /// A newer program has learned what is there: that stays.
-  bool is_newer_there = false;
-};
-
-/// Learns of one op on one device, and makes spares for its specs; all must outlive it.
-class Preparing {
- public:
-  Preparing(Store& store, Builder& builder, const OpDefinition& definition, const DeviceFacts& device, MeasureMode mode,
-            std::size_t most)
-      : store_(store), builder_(builder), definition_(definition), device_(device), mode_(mode), most_(most) {
-    // As they are described now: what a block covers says nothing of its code.
-    for (const Implementation& each : definition.implementations) {
-      if (store_.implementation_by_hash(each.hash))
-        store_.put_implementation(definition.interface.hash(), {each.hash, each.recipe});
-    }
-    model_ = learn(store_, definition.interface, device_, mode_);
-  }
-
-  /// Without binaries, what was learned is put alone.
-  Prepared run(const OpSpec& spec, bool with_binaries) {
-    const OpInterface& interface = definition_.interface;
-    ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
-    for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
-    Prepared prepared{.there = count_spares(store_, key, mode_)};
-    const auto there = store_.learned(key, mode_);
-    // One that came from elsewhere may know more than is here.
-    const bool is_more = model_ && (!there || model_->shapes() >= there->model->shapes());
-    const bool is_put = is_more && store_.put_loss_model(key, mode_, *model_);
-    prepared.is_newer_there = is_more && !is_put;
-    if (is_put || there) prepared.learned_from = is_put ? model_->shapes() : there->model->shapes();
-    if (!with_binaries || prepared.there >= most_) return prepared;
-    const std::vector<Spare> chosen = choose_spares(store_, interface, spec, device_, mode_, space_of(definition_),
-                                                    store_.failed_configs(key, mode_), most_ - prepared.there);
-    std::vector<std::string> builds;
-    for (const Spare& spare : chosen) builds.push_back(request(spare));
-    for (std::size_t i = 0; i < chosen.size() && !interrupted(); ++i) {
-      const std::optional<Build> build = builder_.wait(builds[i]);
-      if (!build) break;
-      ++(build->ok ? prepared.added : prepared.failed);
-      if (build->ok) keep(key, chosen[i], *build);
-    }
-    return prepared;
-  }
-
- private:
-  /// Of the implementations as they are now: of others there is no source.
-  static SpaceValues space_of(const OpDefinition& definition) {
-    SpaceValues space;
-    for (const Implementation& implementation : definition.implementations) {
-      SeenValues& values = space[implementation.hash];
-      for (const std::string& name : implementation.recipe.parameters) {
-        values.push_back(std::ranges::find(implementation.space, name, &Parameter::name)->values);
-      }
-    }
-    return space;
-  }
-
-  std::string request(const Spare& spare) {
-    const Implementation& implementation = definition_.implementation(spare.config.implementation);
-    const auto plan = make_plan(definition_.interface, implementation.recipe, spare.config, spare.serves, device_);
-    return builder_.request(
-        generate_source(definition_, implementation, spare.config, spare.serves, std::get<LaunchPlan>(plan)),
-        device_.arch(), implementation.hash);
-  }
-
-  void keep(ProblemKey key, const Spare& spare, const Build& build) {
-    for (std::size_t d = 0; d < spare.home.size(); ++d) key.problem.dims[d].second = spare.home[d];
-    Trial trial;
-    if (const auto timed = store_.timed(key, mode_, spare.implementation_hash, spare.config)) {
-      trial = timed->winner.trial;
-    }
-    trial.config = spare.config;
-    trial.mode = mode_;
-    trial.build_key = build.key;
-    store_.put_trial(key, spare.implementation_hash, spare_mark(trial));
-  }
-
-  Store& store_;
-  Builder& builder_;
-  const OpDefinition& definition_;
-  const DeviceFacts& device_;
-  MeasureMode mode_;
-  std::size_t most_;
-  std::optional<LossModel> model_;
-};
-
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
-  const ProblemWords words = read_problem_words(arguments);
-  const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
-  const auto most = static_cast<std::size_t>(std::min(kMostConfigs, arguments.integer("configs", kUsualConfigs, 1)));
-  Catalogue catalogue = open_catalogue(arguments);
-  const OpDefinition& definition = catalogue.find(words.op);
-  if (const std::string dims = dims_text(words, definition.interface); !dims.empty()) {
-    throw UsageError(fmt::format("prepare is of all shapes of a dtype and attributes: leave out {}", dims));
-  }
-  const WantedSpecs wanted = wanted_specs(words, definition.interface);
-  static_cast<void>(open_to_read(arguments));  // says how to make one
-  Store store(cache_path(arguments));
+  // --device names one of the cache: none is opened.
+  app::Work work;
+  work.compile_timeout = std::chrono::seconds(arguments.integer("compile-timeout", 120, 1));
+  work.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
+  const app::PrepareRequest request{
+      place_of(arguments),
+      work,
+      read_problem_words(arguments),
+      arguments.text("device"),
+      mode_of(arguments).value_or(MeasureMode::cold),
+      static_cast<std::size_t>(std::min(kMostConfigs, arguments.integer("configs", kUsualConfigs, 1)))};
   watch_interrupts();
-
-  Table table;
-  table.title = fmt::format("Binaries of {} for shapes never tuned", words.op);
-  table.columns = {{"spec", "spec"},     {"learned_from", "shapes learned from"},
-                   {"added", "added"},   {"there", "there before"},
-                   {"failed", "failed"}, {"device", "device"}};
-  for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    const std::vector<OpSpec> specs = tuned_specs(store, definition.interface, device, mode);
-    if (std::ranges::none_of(specs, wanted)) continue;
-    const std::unique_ptr<Compiler> compiler = open_compiler(arguments, device.is_cpu());
-    Builder builder(store, *compiler, catalogue.builtin_dir(),
-                    static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted);
-    Preparing preparing(store, builder, definition, device, mode, most);
-    for (const OpSpec& spec : specs) {
-      if (interrupted()) break;
-      const Prepared done = preparing.run(spec, wanted(spec));
-      if (done.is_newer_there) {
-        console.say(fmt::format("tilewright: note that what a newer Tilewright has learned of {} stays", spec.text()));
-      }
-      table.rows.push_back({spec.text(), static_cast<std::int64_t>(done.learned_from),
-                            static_cast<std::int64_t>(done.added), static_cast<std::int64_t>(done.there),
-                            static_cast<std::int64_t>(done.failed), device.fingerprint()});
-    }
-  }
-  if (table.rows.empty()) {
-    throw Error(
-        fmt::format("the cache {} has no winner of {}{} as it is defined now; make some with: tilewright sweep {}",
-                    store.path().string(), words.op, words.named.empty() ? "" : " with what is named", words.op));
-  }
-  console.print(table, format);
-  return interrupted() ? ExitCode::partly : ExitCode::done;
+  Progress progress(console, false);
+  const app::PrepareResult result = app::prepare(request, progress);
+  console.print(result.table, format);
+  return result.cancelled ? ExitCode::partly : ExitCode::done;
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tuner/analysis/units.hpp"
+#include "tuner/app/tuning.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/report/render.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -41,7 +44,7 @@ Progress::~Progress() {
     shower_.request_stop();
     shower_.join();
   }
-  end();
+  clear();
 }
 
 void Progress::keep_showing(const std::stop_token& stop) {
@@ -98,12 +101,30 @@ void Progress::problem_done(const Problem& problem, const std::vector<Winner>& w
 
 void Progress::note(const std::string& text) { lane_.note(text); }
 
-void Progress::end() {
+void Progress::tell(const std::string& line) {
+  if (!quiet_) console_.say(line);
+}
+
+void Progress::warn(const std::string& line) { console_.say(line); }
+
+void Progress::clear() {
   const std::lock_guard lock(mutex_);
   state_ = {};
   seen_.clear();
   console_.clear_live();
 }
+
+void Progress::sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) {
+  clear();
+  tell(app::summary_text(summary, cache.string()));
+  if (quiet_ || !json_) return;
+  nlohmann::ordered_json told{{"event", "sweep_done"}};
+  for (const auto& [name, cell] : app::summary_figures(summary)) told[name] = json_of(cell);
+  if (!cache.empty()) told["cache"] = cache.string();
+  console_.log(told);
+}
+
+bool Progress::cancelled() const { return interrupted(); }
 
 double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

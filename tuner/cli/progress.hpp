@@ -12,16 +12,16 @@
 #include <thread>
 #include <vector>
 
+#include "tuner/app/listener.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/sweep_state.hpp"
-#include "tuner/sweep/sweep.hpp"
 
 /// A sweep's progress on stderr: one live block on a terminal, timed lines elsewhere, or events as JSON
 /// (docs/progress.md). Failures are told as they happen, the first few of each kind; all of them are in the cache.
 namespace tilewright::cli {
 
-/// May be told by any thread. Serves several sweeps one after the other, with end() between them.
-class Progress : public SweepListener {
+/// May be told by any thread. Serves several sweeps one after the other.
+class Progress : public app::Listener {
  public:
   Progress(Console& console, bool quiet);
   ~Progress() override;
@@ -36,8 +36,10 @@ class Progress : public SweepListener {
   void compiling(std::size_t unfinished) override;
   void problem_done(const Problem& problem, const std::vector<Winner>& winners) override;
   void note(const std::string& line) override;
-  /// A sweep is over: the block goes.
-  void end();
+  void tell(const std::string& line) override;
+  void warn(const std::string& line) override;
+  void sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) override;
+  [[nodiscard]] bool cancelled() const override;
 
  private:
   /// What one device tells.
@@ -68,6 +70,8 @@ class Progress : public SweepListener {
   /// Of the sweep, with the device where there are several.
   [[nodiscard]] nlohmann::ordered_json event(const char* kind, const std::string& device) const;
   void line(const std::string& text);
+  /// The block goes, and what is known of the sweep.
+  void clear();
   /// Shows where the sweep is: again and again, on a thread of its own.
   void keep_showing(const std::stop_token& stop);
   void show();

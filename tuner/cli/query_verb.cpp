@@ -1,62 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include "tuner/app/query.hpp"
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-
-#include "cache/serve/match.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
-#include "tuner/cli/lookup.hpp"
-#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/shell.hpp"
-#include "tuner/cli/stored_devices.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/report/served_table.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-/// The interface from the cache, which costs no definition file; else from the definition, so that a wrong name is told
-/// from an op that was never tuned.
-OpInterface interface_for(const std::string& op, const Store& store, const Arguments& arguments) {
-  if (auto stored = store.interface_of(op)) return std::move(*stored);
-  return open_catalogue(arguments).find(op).interface;
-}
-
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
-  const ProblemWords words = read_problem_words(arguments);
-  const Store store = open_to_read(arguments);
-  const OpInterface interface = interface_for(words.op, store, arguments);
-  const Problem problem = to_problem(words, interface);
-  const std::vector<std::string> current = current_implementations(words.op, arguments);
-  std::vector<ServedLine> lines;
-  std::vector<std::string> obstacles;
-  std::vector<std::string> unread;
-  for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-    const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
-    Lookup found = look_up(store, interface, problem, device, current);
-    ServedLine& line = lines.emplace_back(ServedLine{asked, std::move(found.served)});
-    if (line.served.row) line.roofline = roofline_of(store, *line.served.row, arguments);
-    if (!found.obstacle.empty()) obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
-    if (!found.unread.empty()) unread.push_back(fmt::format("{}: passed over: {}", asked, found.unread));
-  }
-  Table table = served_table(problem, lines);
-  table.notes.insert(table.notes.end(), unread.begin(), unread.end());
-  const bool served = std::any_of(lines.begin(), lines.end(),
-                                  [](const ServedLine& line) { return line.served.match.fit != Fit::none; });
-  if (!obstacles.empty()) {
-    table.notes.insert(table.notes.end(), obstacles.begin(), obstacles.end());
-  } else if (!served) {
-    table.advice.push_back({"Nothing is known for this problem; tune it:",
-                            {fmt::format("tilewright sweep \"{}\"{}", problem.key(), cache_option(arguments))}});
-  }
-  console.print(table, format);
-  return served ? ExitCode::done : ExitCode::failed;
+  const app::QueryRequest request{place_of(arguments), read_problem_words(arguments), arguments.text("device")};
+  const app::QueryResult result = app::query(request);
+  console.print(app::table_of(result, request.place), format);
+  return result.is_served() ? ExitCode::done : ExitCode::failed;
 }
 
 }  // namespace

@@ -1,115 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/regret.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <utility>
+#include <optional>
 
 #include "cache/base/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
-#include "tuner/cli/problem_words.hpp"
-#include "tuner/cli/regret_measure.hpp"
-#include "tuner/cli/regret_shapes.hpp"
+#include "tuner/cli/output_file.hpp"
+#include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/shell.hpp"
-#include "tuner/cli/stored_devices.hpp"
+#include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/learn/regret.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-/// What is worth a shape more in the cache.
-constexpr double kTolerated = 0.03;
-constexpr std::size_t kMostToTune = 8;
 constexpr std::int64_t kMostDrawn = 10'000;
-
-Cell optional_cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
-
-Table regions_table(const std::string& title) {
-  Table table;
-  table.title = title;
-  table.columns = {{"spec", "spec", Unit::none, Shown::everywhere, true, true},
-                   {"device", "device", Unit::none, Shown::everywhere, true},
-                   {"region", "region", Unit::none, Shown::everywhere, false, true},
-                   {"shapes", "shapes"},
-                   {"untimed", "untimed"},
-                   {"mean_loss", "mean loss", Unit::share},
-                   {"p95_loss", "95 %", Unit::share},
-                   {"worst_loss", "worst", Unit::share},
-                   {"worst_at", "at", Unit::none, Shown::everywhere, false, true}};
-  return table;
-}
-
-std::vector<Cell> region_cells(const OpSpec& spec, const DeviceFacts& device, const std::string& region,
-                               const RegretSummary& summary) {
-  const bool is_known = summary.worst_at.has_value();
-  std::string at;
-  if (is_known) {
-    for (const auto& [name, value] : summary.worst_at->dims) {
-      at += fmt::format("{}{}={}", at.empty() ? "" : ",", name, value);
-    }
-  }
-  return {spec.text(),
-          device.fingerprint(),
-          region,
-          static_cast<std::int64_t>(summary.shapes),
-          static_cast<std::int64_t>(summary.untimed + summary.unserved + summary.failed),
-          is_known ? Cell(summary.mean) : Cell(),
-          is_known ? Cell(summary.p95) : Cell(),
-          is_known ? Cell(summary.worst) : Cell(),
-          is_known ? Cell(at) : Cell()};
-}
-
-Table shapes_table(const std::string& title) {
-  Table table;
-  table.title = title;
-  table.columns = {{"problem", "problem", Unit::none, Shown::everywhere, false, true},
-                   {"device", "device", Unit::none, Shown::everywhere, true},
-                   {"loss", "loss", Unit::share},
-                   {"fit", "served as"},
-                   {"served", "served", Unit::none, Shown::everywhere, false, true},
-                   {"tuned_for", "tuned for", Unit::none, Shown::everywhere, false, true},
-                   {"served_ns", "its time", Unit::nanoseconds},
-                   {"winner", "winner", Unit::none, Shown::everywhere, false, true},
-                   {"winner_ns", "winner's", Unit::nanoseconds},
-                   {"failure", "failure", Unit::none, Shown::programs}};
-  return table;
-}
-
-std::vector<Cell> shape_cells(const Regret& regret, const DeviceFacts& device) {
-  return {regret.problem.key(),
-          device.fingerprint(),
-          optional_cell(regret.loss()),
-          std::string(name(regret.match.fit)),
-          regret.served ? Cell(regret.served->text()) : Cell(),
-          regret.tuned_for ? Cell(regret.tuned_for->key()) : Cell(),
-          optional_cell(regret.served_ns),
-          regret.winner.text(),
-          regret.best_ns,
-          regret.failure.empty() ? Cell() : Cell(regret.failure)};
-}
-
-std::vector<std::string> sweeps_of(const std::vector<Problem>& problems, const Arguments& arguments) {
-  std::vector<std::string> commands;
-  for (const Problem& problem : problems) {
-    commands.push_back(fmt::format("tilewright sweep \"{}\"{}", problem.key(), cache_option(arguments)));
-  }
-  return commands;
-}
-
-/// What the options mean in words.
-std::string title_of(const std::string& op, const RegretSetting& setting, bool named) {
-  const std::string others = setting.left_out == LeftOut::relatives ? " with all that share a dim with it" : "";
-  if (named) return fmt::format("Regret of {}: named shapes, each left out in turn if it is tuned", op);
-  return fmt::format("Regret of {}: each tuned shape left out{}, and served by the rest", op, others);
-}
 
 void refuse_without_measure(const Arguments& arguments) {
   if (arguments.has("measure")) return;
@@ -128,89 +41,29 @@ RegretSetting setting_of(const Arguments& arguments) {
   return setting;
 }
 
-/// What all of it amounts to, and what it lacks.
-void tell_of(const std::vector<Regret>& all, const RegretSummary& summary, bool measured, Table& table) {
-  table.notes.push_back(
-      fmt::format("Over {} of {} shapes: mean loss {:.1f} %, 95th percentile {:.1f} %, worst {:.1f} %.",
-                  summary.shapes - summary.untimed - summary.unserved - summary.failed, summary.shapes,
-                  100 * summary.mean, 100 * summary.p95, 100 * summary.worst));
-  for (const Regret& regret : all) {
-    if (regret.failure.empty()) continue;
-    table.notes.push_back(
-        fmt::format("{} would be served {}: {}.", regret.problem.key(), regret.served->text(), regret.failure));
-  }
-  if (summary.untimed > 0 && !measured) {
-    table.notes.push_back(
-        fmt::format("{} shapes were never timed with what would serve them: --measure does so.", summary.untimed));
-  }
-}
-
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
-  const ProblemWords words = read_problem_words(arguments);
+  app::RegretRequest request{place_of(arguments),
+                             read_problem_words(arguments),
+                             arguments.text("device"),
+                             mode_of(arguments).value_or(MeasureMode::cold),
+                             setting_of(arguments),
+                             arguments.has("each"),
+                             std::nullopt};
   refuse_without_measure(arguments);
-  const MeasureMode mode = mode_of(arguments).value_or(MeasureMode::cold);
-  RegretSetting setting = setting_of(arguments);
-  const auto seeded = static_cast<std::size_t>(std::min(kMostDrawn, arguments.integer("seeded", 0, 1)));
-  const Store store = open_to_read(arguments);
-  const std::optional<OpInterface> interface = store.interface_of(words.op);
-  if (!interface) {
-    throw UsageError(fmt::format("{} has no op '{}'{}", store.title(), words.op, suggestion(words.op, store.ops())));
-  }
-  // Read before a device is opened, so that a slip of the pen costs no time.
-  const bool named = !dims_text(words, *interface).empty() || seeded > 0;
-  std::unique_ptr<RegretMeasure> measure;
-  std::vector<DeviceFacts> devices;
   if (arguments.has("measure")) {
+    request.measuring = {tuning_of(arguments),
+                         static_cast<std::size_t>(std::min(kMostDrawn, arguments.integer("seeded", 0, 1))),
+                         arguments.text("into")};
+    if (arguments.has("into")) OutputFile::refuse_cache(arguments.text("into"), app::cache_path(request.place));
     watch_interrupts();
-    measure = RegretMeasure::open(arguments, console, store, *interface);
-    if (!measure) return ExitCode::partly;
-    setting.truth = &measure->swept();
-    devices = {measure->device()};
-  } else {
-    devices = choose_devices(store, arguments.text("device"));
   }
-  std::vector<std::string> notes;
-  const std::vector<JudgedShapes> parts =
-      judged_shapes(store, words, *interface, devices, mode, seeded, measure.get(), notes);
-  if (measure) measure->sweep(parts);
-
-  const bool each = arguments.has("each");
-  const std::string title = title_of(words.op, setting, named);
-  Table table = each ? shapes_table(title) : regions_table(title);
-  std::vector<Regret> all;
-  for (const JudgedShapes& part : parts) {
-    setting.judged = part.shapes;
-    std::vector<Regret> found = regrets(store, *interface, part.spec, part.device, mode, setting);
-    if (measure) measure->time(found, mode);
-    for (const Region& region : by_region(found)) {
-      if (each) continue;
-      table.rows.push_back(region_cells(part.spec, part.device, region.text, summarise_regrets(region.regrets)));
-    }
-    for (const Regret& regret : found) {
-      if (each) table.rows.push_back(shape_cells(regret, part.device));
-    }
-    all.insert(all.end(), found.begin(), found.end());
-  }
-  const RegretSummary summary = summarise_regrets(all);
-  if (all.empty()) {
-    const std::string where = measure ? fmt::format(" on {}", measure->device().fingerprint())
-                              : named ? " there: --measure judges shapes not tuned"
-                                      : "";
-    table.notes.push_back(fmt::format("{} has no winner of {}{}; make them with: tilewright sweep {}", store.title(),
-                                      words.op, where, words.op));
-  } else {
-    tell_of(all, summary, measure != nullptr, table);
-  }
-  if (measure) notes.insert(notes.end(), measure->notes().begin(), measure->notes().end());
-  if (interrupted()) notes.emplace_back("Interrupted: what is missing was not measured.");
-  table.notes.insert(table.notes.end(), notes.begin(), notes.end());
-  if (const std::vector<Problem> next = shapes_to_tune(all, kTolerated, kMostToTune); !next.empty()) {
-    table.advice.push_back({"Shapes to tune next, the greatest loss first:", sweeps_of(next, arguments)});
-  }
-  console.print(table, format);
-  if (interrupted()) return ExitCode::partly;
-  return all.empty() || summary.failed > 0 ? ExitCode::failed : ExitCode::done;
+  Progress progress(console, arguments.has("quiet"));
+  const std::optional<app::RegretResult> result = app::regret(request, progress);
+  if (!result) return ExitCode::partly;
+  console.print(result->table, format);
+  if (result->cancelled) return ExitCode::partly;
+  return result->shapes == 0 || result->failed > 0 ? ExitCode::failed : ExitCode::done;
 }
 
 }  // namespace

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/cli/setup.hpp"
 
-#include <exception>
-
-#include "tuner/definition/kernels_dir.hpp"
-#include "tuner/process/process.hpp"
-
 namespace tilewright::cli {
 
 Format format_of(const Arguments& arguments) { return format_from(arguments.text("format", "text")).value(); }
@@ -15,32 +10,16 @@ std::optional<MeasureMode> mode_of(const Arguments& arguments) {
   return measure_mode_from(arguments.text("mode")).value();
 }
 
-std::filesystem::path cache_path(const Arguments& arguments) {
-  return arguments.has("cache") ? std::filesystem::path(arguments.text("cache")) : default_cache_path();
+app::Place place_of(const Arguments& arguments) {
+  const std::vector<std::string> ops = arguments.texts("ops");
+  app::Place place{std::nullopt, {ops.begin(), ops.end()}};
+  if (arguments.has("cache")) place.cache = arguments.text("cache");
+  return place;
 }
 
-std::vector<std::string> compile_worker_command() { return {this_program(), kCompileWorker}; }
-
-std::vector<std::string> device_worker_command() { return {this_program(), kDeviceWorker}; }
-
-Store open_to_read(const Arguments& arguments) {
-  return Store(cache_path(arguments), {.access = StoreAccess::read_older});
-}
-
-std::optional<Store> cache_if_usable(const Arguments& arguments, std::string& why) {
-  try {
-    if (!std::filesystem::exists(cache_path(arguments))) return std::nullopt;
-    return open_to_read(arguments);
-  } catch (const std::exception& refusal) {
-    if (arguments.has("cache")) throw;
-    why = refusal.what();
-    return std::nullopt;
-  }
-}
-
-Catalogue open_catalogue(const Arguments& arguments) {
-  const std::vector<std::string> folders = arguments.texts("ops");
-  return Catalogue({folders.begin(), folders.end()}, kernels_dir());
+app::ProblemWords read_problem_words(const Arguments& arguments) {
+  static_cast<void>(arguments.word(0, "the name of an op"));
+  return app::read_problem_words(arguments.words());
 }
 
 }  // namespace tilewright::cli

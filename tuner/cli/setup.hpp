@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cache/store/store.hpp"
+#include "tuner/app/place.hpp"
+#include "tuner/app/problem_words.hpp"
 #include "tuner/cli/arguments.hpp"
-#include "tuner/definition/catalogue.hpp"
 #include "tuner/report/table.hpp"
 
 /// What several verbs need, from the options that they share.
@@ -18,20 +17,9 @@ namespace tilewright::cli {
 [[nodiscard]] Format format_of(const Arguments& arguments);
 /// --mode, or nothing when it is not given.
 [[nodiscard]] std::optional<MeasureMode> mode_of(const Arguments& arguments);
-/// --cache, else the default.
-[[nodiscard]] std::filesystem::path cache_path(const Arguments& arguments);
-/// The cache for reading, also of an older schema; throws CacheError that says how to make one.
-[[nodiscard]] Store open_to_read(const Arguments& arguments);
-/// For verbs that work without a cache. Nothing where no file is there, or where the default cache cannot be used; then
-/// `why` says why. Throws CacheError where the file of --cache is there and cannot be used.
-[[nodiscard]] std::optional<Store> cache_if_usable(const Arguments& arguments, std::string& why);
-/// What a sweep starts its compile workers with: this program, and a first word that main.cpp knows.
-inline constexpr const char* kCompileWorker = "compile-worker";
-[[nodiscard]] std::vector<std::string> compile_worker_command();
-/// The same for the process that has the device; the device's name comes behind it.
-inline constexpr const char* kDeviceWorker = "device-worker";
-[[nodiscard]] std::vector<std::string> device_worker_command();
-/// The folders of --ops, then the built-in ops.
-[[nodiscard]] Catalogue open_catalogue(const Arguments& arguments);
+/// --cache and --ops.
+[[nodiscard]] app::Place place_of(const Arguments& arguments);
+/// OP and the words behind it. Throws UsageError where there is none.
+[[nodiscard]] app::ProblemWords read_problem_words(const Arguments& arguments);
 
 }  // namespace tilewright::cli

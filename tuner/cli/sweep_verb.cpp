@@ -1,132 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/sweep.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <memory>
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "tuner/app/dry_run.hpp"
+#include "tuner/app/misses.hpp"
+#include "tuner/app/replay.hpp"
+#include "tuner/app/revalidate.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/interrupt.hpp"
-#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/progress.hpp"
-#include "tuner/cli/replay.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/sweep_dry_run.hpp"
-#include "tuner/cli/sweep_misses.hpp"
-#include "tuner/cli/sweep_revalidate.hpp"
-#include "tuner/cli/sweep_setup.hpp"
-#include "tuner/cli/trial_devices.hpp"
+#include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/definition/shapes.hpp"
-#include "tuner/definition/space.hpp"
-#include "tuner/report/winner_lines.hpp"
 #include "tuner/search/strategy.hpp"
-#include "tuner/sweep/sweep.hpp"
 
 namespace tilewright::cli {
 namespace {
-
-/// dtype and attributes with the values asked for, in the order typed.
-using Choices = std::vector<std::pair<std::string, std::vector<std::string>>>;
-
-void add_choices(Choices& choices, const std::string& name, const std::string& values) {
-  auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) { return choice.first == name; });
-  if (found == choices.end()) found = choices.insert(choices.end(), {name, {}});
-  for (std::string& value : split_list(values)) found->second.push_back(std::move(value));
-}
-
-/// Every combination of the choices.
-std::vector<OpSpec> specs_of(const OpInterface& interface, const Choices& choices) {
-  std::vector<std::string> texts{""};
-  for (const auto& [name, values] : choices) {
-    std::vector<std::string> longer;
-    for (const std::string& text : texts) {
-      for (const std::string& value : values) {
-        longer.push_back(fmt::format("{}{}{}={}", text, text.empty() ? "" : ",", name, value));
-      }
-    }
-    texts = std::move(longer);
-  }
-  std::vector<OpSpec> specs;
-  for (const std::string& text : texts) {
-    specs.push_back(parse_spec(text.empty() ? interface.op : fmt::format("{}[{}]", interface.op, text), interface));
-  }
-  return specs;
-}
-
-/// Shapes and types of the command line, as problems.
-std::vector<Problem> problems_of(const Arguments& arguments, const ProblemWords& words, const OpDefinition& definition,
-                                 bool emulator) {
-  const OpInterface& interface = definition.interface;
-  Choices choices;
-  std::string dims;
-  for (const auto& [name, values] : words.named) {
-    if (kind_of_name(name, interface) == NameKind::dim) {
-      dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", name, values);
-    } else {
-      add_choices(choices, name, values);
-    }
-  }
-  if (arguments.has("dtype")) add_choices(choices, "dtype", arguments.text("dtype"));
-  for (const std::string& typed : arguments.texts("attr")) {
-    const std::size_t equals = typed.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UsageError(fmt::format("--attr takes NAME=VALUE, such as act=gelu, and was given '{}'", typed));
-    }
-    const std::string name = typed.substr(0, equals);
-    if (kind_of_name(name, interface) != NameKind::attribute) {
-      throw UsageError(fmt::format("{} is no attribute of {}: write {} behind the op", name, interface.op, typed));
-    }
-    add_choices(choices, name, typed.substr(equals + 1));
-  }
-
-  std::vector<std::string> texts = arguments.texts("shapes");
-  if (!dims.empty()) texts.push_back(dims);
-  std::vector<Problem> problems;
-  for (const OpSpec& spec : specs_of(interface, choices)) {
-    const auto add = [&](const std::vector<Problem>& more) {
-      problems.insert(problems.end(), more.begin(), more.end());
-    };
-    for (const std::string& text : texts) add(parse_shapes(text, spec, interface));
-    if (arguments.has("shapes-file")) add(read_shapes_csv(arguments.text("shapes-file"), spec, interface));
-    if (texts.empty() && !arguments.has("shapes-file")) add(default_shapes(definition, spec, emulator));
-  }
-  return problems;
-}
-
-/// Those of a few problems: one constraint forbids many shapes.
-std::string refusals_text(const std::vector<std::string>& refusals) {
-  constexpr std::size_t kTold = 5;
-  const std::size_t told = std::min(kTold, refusals.size());
-  std::string text =
-      fmt::format("{}", fmt::join(refusals.begin(), refusals.begin() + static_cast<std::ptrdiff_t>(told), "\n"));
-  if (refusals.size() > told) text += fmt::format("\nand {} more problems", refusals.size() - told);
-  return text;
-}
-
-/// The winners of the problems that were swept, in their order.
-Table table_of(const Store& store, const SweepRequest& request, const std::vector<std::string>& fingerprints) {
-  const std::string hash = request.definition->interface.hash();
-  std::vector<WinnerLine> lines;
-  std::vector<std::string> shown;
-  for (const Problem& problem : request.problems) {
-    if (std::find(shown.begin(), shown.end(), problem.key()) != shown.end()) continue;
-    shown.push_back(problem.key());
-    for (const std::string& fingerprint : fingerprints) {
-      auto row = store.winner_of({problem, hash, fingerprint}, request.mode, WinnerRole::best);
-      if (!row) continue;
-      const Match match{Fit::exact, Freshness::fresh, DeviceFit::same_device};
-      lines.push_back(winner_line(store, request.definition, std::move(*row), match));
-    }
-  }
-  return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);
-}
 
 /// Each makes of a sweep something else.
 void require_one_kind(const Arguments& arguments) {
@@ -138,58 +35,107 @@ void require_one_kind(const Arguments& arguments) {
   }
 }
 
+/// --attr NAME=VALUES.
+std::vector<std::pair<std::string, std::string>> attributes_of(const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> attributes;
+  for (const std::string& typed : arguments.texts("attr")) {
+    const std::size_t equals = typed.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(fmt::format("--attr takes NAME=VALUE, such as act=gelu, and was given '{}'", typed));
+    }
+    attributes.emplace_back(typed.substr(0, equals), typed.substr(equals + 1));
+  }
+  return attributes;
+}
+
+/// Shapes, types and attributes of the command line.
+app::ProblemGrid grid_of(const Arguments& arguments) {
+  app::ProblemGrid grid;
+  grid.words = read_problem_words(arguments);
+  grid.shapes = arguments.texts("shapes");
+  grid.shapes_file = arguments.text("shapes-file");
+  if (arguments.has("dtype")) grid.words.named.emplace_back("dtype", arguments.text("dtype"));
+  grid.attributes = attributes_of(arguments);
+  return grid;
+}
+
+/// Options of a sweep that have no meaning for another kind of it.
+void refuse(const Arguments& arguments, const std::vector<const char*>& options, const std::string& why) {
+  for (const char* const option : options) {
+    if (arguments.has(option)) throw UsageError(fmt::format("{}: --{} does not go with it", why, option));
+  }
+}
+
+/// OP, which may be left out.
+std::string op_of(const Arguments& arguments) {
+  arguments.require_at_most(1);
+  return arguments.words().empty() ? "" : arguments.words().front();
+}
+
+ExitCode run_replay(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
+  refuse(arguments, {"devices", "config", "max-configs", "again", "retry", "regime", "budget-ms"},
+         "--replay measures nothing");
+  app::ReplayRequest request;
+  request.place = place_of(arguments);
+  request.recording = arguments.text("replay");
+  if (arguments.has("strategy")) request.strategies = {arguments.text("strategy")};
+  if (!arguments.words().empty()) request.problems = read_problem_words(arguments);
+  request.shapes = arguments.texts("shapes");
+  request.shapes_file = arguments.text("shapes-file");
+  request.attributes = attributes_of(arguments);
+  if (arguments.has("dtype")) request.attributes.emplace_back("dtype", arguments.text("dtype"));
+  request.device = arguments.text("device");
+  request.seed = static_cast<std::uint64_t>(arguments.integer("seed", 1, 0));
+  request.max_trials = static_cast<std::size_t>(arguments.integer("max-trials", 0, 1));
+  console.print(app::replay(request), format);
+  return ExitCode::done;
+}
+
+ExitCode run_misses(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  const std::string op = op_of(arguments);
+  refuse(arguments, {"shapes", "shapes-file", "dtype", "attr"}, "--misses takes its shapes from the misses");
+  Progress progress(console, arguments.has("quiet"));
+  const app::MissesResult result = app::sweep_misses({place_of(arguments), tuning_of(arguments), op}, progress);
+  if (result.table) console.print(*result.table, format);
+  return result.whole ? ExitCode::done : ExitCode::partly;
+}
+
+ExitCode run_revalidate(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  app::RevalidateRequest request{place_of(arguments), {}, op_of(arguments), std::nullopt};
+  refuse(arguments, {"shapes", "shapes-file", "dtype", "attr", "config"},
+         "--revalidate takes its shapes from the stale winners");
+  request.tuning = tuning_of(arguments);
+  if (arguments.has("regime")) request.regime = request.tuning.search.regime;
+  Progress progress(console, arguments.has("quiet"));
+  const app::RevalidateResult result = app::revalidate(request, progress);
+  if (result.table) console.print(*result.table, format);
+  return result.whole ? ExitCode::done : ExitCode::partly;
+}
+
 ExitCode run(const Arguments& arguments, Console& console) {
   require_one_kind(arguments);
   if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
-  if (arguments.has("misses")) return run_sweep_misses(arguments, console);
-  if (arguments.has("revalidate")) return run_sweep_revalidate(arguments, console);
+  if (arguments.has("misses")) return run_misses(arguments, console);
+  if (arguments.has("revalidate")) return run_revalidate(arguments, console);
   const Format format = format_of(arguments);
-  const ProblemWords words = read_problem_words(arguments);
-  Catalogue catalogue = open_catalogue(arguments);
-  SweepRequest request = sweep_request(arguments);
-  request.definition = &catalogue.find(words.op);
-  // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
-  const auto problems = [&](bool emulator) { return problems_of(arguments, words, *request.definition, emulator); };
-  (void)problems(false);
-  if (arguments.has("dry-run")) return run_sweep_dry(arguments, console, request, problems);
-
-  const bool quiet = arguments.has("quiet");
-  Progress progress(console, quiet);
-  const std::optional<SweepPlace> place = open_sweep(arguments, request, progress, console);
-  if (!place) return ExitCode::partly;
-  request.problems = problems(place->emulator);
-  check_sizes(*request.definition, request.problems);
-  if (arguments.has("config")) consider_one(arguments, request);
-
-  DevicePool* const devices = place->devices.get();
-  Store store(cache_path(arguments));
-  SweepSummary summary = run_sweep(request, catalogue, *devices, store, progress, interrupted);
-  const std::vector<std::string> unopened = devices->lost();
-  summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
-  progress.end();
-  if (!quiet) tell_summary(summary, store, console);
-  Table table = table_of(store, request, devices->fingerprints());
-  table.summary = summary_figures(summary);
-  if (request.max_configs > 0) {
-    table.notes.push_back(fmt::format("Of each problem's configs {} were considered; --max-configs 0 takes them all.",
-                                      request.max_configs));
+  const app::SweepProblems request{place_of(arguments), tuning_of(arguments), grid_of(arguments),
+                                   arguments.text("config")};
+  Progress progress(console, arguments.has("quiet"));
+  if (arguments.has("dry-run")) {
+    const std::optional<Table> table = app::forecast(request, progress);
+    if (table) console.print(*table, format);
+    return table ? ExitCode::done : ExitCode::partly;
   }
-  if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
-  if (summary.without_winner > 0) {
-    table.notes.push_back(fmt::format("{} problems have no winner.", summary.without_winner));
-  }
-  for (const std::string& lost : summary.lost) table.notes.push_back(lost + ".");
-  if (summary.left > 0) {
-    table.notes.push_back(fmt::format("{} problems were left: run it again to tune them.", summary.left));
-  }
-  if (!summary.refusals.empty() && summary.refusals.size() == summary.problems && !summary.interrupted) {
-    throw Error(refusals_text(summary.refusals) + "\nName other shapes, or widen the constraints of the definition");
-  }
-  console.print(table, format);
-  if (!summary.refusals.empty()) console.say(refusals_text(summary.refusals));
-  const bool partly = summary.interrupted || summary.without_winner > 0 || !summary.lost.empty();
-  return partly ? ExitCode::partly : ExitCode::done;
+  const std::optional<app::SweepResult> result = app::sweep(request, progress);
+  if (!result) return ExitCode::partly;
+  console.print(result->table, format);
+  if (!result->refusals.empty()) console.say(result->refusals);
+  return app::is_whole(result->summary) ? ExitCode::done : ExitCode::partly;
 }
 
 /// What is tuned, where, and how it is measured.

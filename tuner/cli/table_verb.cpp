@@ -3,25 +3,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
+#include <functional>
+#include <tuple>
 #include <utility>
 
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
+#include "tuner/app/compare.hpp"
+#include "tuner/app/table.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
-#include "tuner/cli/problem_words.hpp"
 #include "tuner/cli/setup.hpp"
-#include "tuner/cli/stored_devices.hpp"
-#include "tuner/cli/stored_winners.hpp"
-#include "tuner/cli/table_compare.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/report/configs_table.hpp"
-#include "tuner/report/effect_table.hpp"
-#include "tuner/report/table_query.hpp"
-#include "tuner/search/recording_file.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -29,98 +23,10 @@ namespace {
 TableQuery query_of(const Arguments& arguments) {
   TableQuery query;
   query.where = arguments.text("where");
-  if (arguments.has("sort")) query.sort = split_list(arguments.text("sort"));
-  if (arguments.has("columns")) query.columns = split_list(arguments.text("columns"));
+  if (arguments.has("sort")) query.sort = app::split_list(arguments.text("sort"));
+  if (arguments.has("columns")) query.columns = app::split_list(arguments.text("columns"));
   if (arguments.has("top")) query.top = static_cast<std::size_t>(arguments.integer("top", 1, 1));
   return query;
-}
-
-/// What the command line asks for.
-struct Asked {
-  const Arguments& arguments;
-  ProblemWords words;
-  MeasureMode mode = MeasureMode::cold;
-  /// Null where it is elsewhere.
-  const OpDefinition* definition = nullptr;
-  OpInterface interface {};
-  std::vector<std::string> devices{};
-  WantedProblems wanted{};
-};
-
-Table winners(const Asked& asked, const Store& store) {
-  const std::string& op = asked.words.op;
-  StoredWinners winners = stored_winners(store, asked.interface, asked.definition, asked.devices, asked.mode);
-  std::erase_if(winners.lines, [&](const WinnerLine& line) { return !asked.wanted(line.row.problem); });
-  Table table = winners_table(fmt::format("Winners of {}", op), winners.lines, true);
-  if (winners.retired > 0) {
-    table.notes.push_back(fmt::format("{} winners of an older interface of {} are left out.", winners.retired, op));
-  }
-  if (winners.lines.empty()) {
-    table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", op));
-  }
-  return table;
-}
-
-std::vector<TriedProblem> tried(const Asked& asked, const Store& store) {
-  return tried_problems(store, {asked.words.op, asked.interface.hash(), asked.devices, asked.mode, asked.wanted});
-}
-
-std::string nothing_tried(const Asked& asked) {
-  const std::string& op = asked.words.op;
-  return fmt::format(
-      "Nothing was tried that fits; `tilewright table {}` lists what is tuned, and `tilewright sweep {}` tunes more.",
-      op, op);
-}
-
-/// Of the problems' spaces, what is no row: stored with the winners. Empty where nothing is.
-std::string forbidden_note(const Store& store, const std::vector<TriedProblem>& problems) {
-  std::int64_t sum = 0;
-  for (const TriedProblem& each : problems) {
-    const auto row = store.winner_of(each.key, each.mode, WinnerRole::best);
-    if (!row) continue;
-    for (const auto& [rule, count] : row->winner.choice.forbidden) sum += count;
-  }
-  if (sum == 0) return "";
-  return fmt::format(
-      "{} more of the {} no configs there, by constraints of the definition and limits of the device; `tilewright show "
-      "OP NAME=VALUE...` tells by which.",
-      sum, problems.size() == 1 ? "space are" : "spaces are");
-}
-
-Table all_configs(const Asked& asked, const Store& store) {
-  std::vector<TriedProblem> problems = tried(asked, store);
-  const std::string forbidden = forbidden_note(store, problems);
-  std::string of = asked.words.op;
-  const bool one = std::all_of(problems.begin(), problems.end(), [&](const TriedProblem& each) {
-    return each.key.problem == problems.front().key.problem;
-  });
-  if (!problems.empty() && one) of = problems.front().key.problem.key();
-  Table table =
-      configs_table(fmt::format("Configs of {}", of), config_lines(store, asked.definition, std::move(problems)));
-  if (table.rows.empty()) table.notes.push_back(nothing_tried(asked));
-  if (!forbidden.empty()) table.notes.push_back(forbidden);
-  return table;
-}
-
-Table effects(const Asked& asked, const Store& store, const std::string& parameter) {
-  const std::vector<TriedProblem> problems = tried(asked, store);
-  const std::vector<std::string> known = parameters_of(problems);
-  if (!problems.empty() && !holds(known, parameter)) {
-    throw UsageError(fmt::format("--by {}: no config of {} has such a parameter{}", parameter, asked.words.op,
-                                 suggestion(parameter, known)));
-  }
-  Table table = effect_table(fmt::format("Effect of {} on {}", parameter, asked.words.op), problems, parameter);
-  if (table.rows.empty()) table.notes = {nothing_tried(asked)};
-  return table;
-}
-
-Table comparison(const Asked& asked, const std::pair<std::string, std::string>& sides) {
-  const auto& [a, b] = sides;
-  const std::vector<CompareLine> lines =
-      compared_lines(asked.arguments, {asked.words.op, a, b, asked.mode, asked.wanted, asked.definition});
-  Table table = compare_table(fmt::format("{}: A is {}, B is {}", asked.words.op, a, b), a, b, lines);
-  if (table.rows.empty()) table.notes.push_back("No problem has a time on both sides.");
-  return table;
 }
 
 void refuse_contradictions(const Arguments& arguments) {
@@ -132,56 +38,65 @@ void refuse_contradictions(const Arguments& arguments) {
   throw UsageError(fmt::format("{} are different tables: give one of them", fmt::join(given, " and ")));
 }
 
-/// The cache of --cache; for a comparison of two files there need not be one.
-Store store_for(const Arguments& arguments, const std::optional<std::pair<std::string, std::string>>& sides) {
-  // That a cache knows the op, and its interface, is as good of one side as of the other.
-  if (sides && std::filesystem::is_regular_file(sides->first)) {
-    return open_recording(sides->first);
+/// `--compare A B`: B stands among the words, wherever the option does.
+std::vector<std::string>::iterator other_side(std::vector<std::string>& words,
+                                              const std::function<bool(const std::string&)>& is_op) {
+  const auto is_plain = [](const std::string& word) { return word.find('=') == std::string::npos; };
+  const auto side = std::ranges::find_if(words, app::is_file_or_version);
+  if (side != words.end()) return side;
+  const auto first = std::find_if(words.begin(), words.end(), is_plain);
+  if (first == words.end()) return first;
+  const auto second = std::find_if(first + 1, words.end(), is_plain);
+  // The op comes first, unless only the second is one.
+  return second != words.end() && !is_op(*first) && is_op(*second) ? first : second;
+}
+
+/// Takes the two sides out of the options and, where only one was typed behind an option, out of `words`. Throws
+/// UsageError when there are not two.
+std::pair<std::string, std::string> take_sides(const Arguments& arguments, std::vector<std::string>& words,
+                                               const std::function<bool(const std::string&)>& is_op) {
+  std::vector<std::string> sides = arguments.texts("compare");
+  if (sides.size() == 1) {
+    const auto found = other_side(words, is_op);
+    if (found != words.end()) {
+      sides.push_back(*found);
+      words.erase(found);
+    }
   }
-  return open_to_read(arguments);
+  if (sides.size() == 2) return {sides[0], sides[1]};
+  throw UsageError(
+      fmt::format("--compare takes two sides, and was given {}: two caches (FILE), two devices of the cache (NAME), or "
+                  "two versions (driver=13.0, compiler='NVRTC 13.0', tilewright=VERSION)",
+                  sides.size()));
 }
 
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   refuse_contradictions(arguments);
-  const TableQuery query = query_of(arguments);
-  Catalogue catalogue = open_catalogue(arguments);
+  app::TableRequest request;
+  request.place = place_of(arguments);
+  request.query = query_of(arguments);
   std::vector<std::string> typed = arguments.words();
-  std::optional<std::pair<std::string, std::string>> sides;
   if (arguments.has("compare")) {
-    const std::vector<std::string> ops = catalogue.names();
-    sides = take_sides(arguments, typed, [&](const std::string& word) {
+    request.view = app::View::comparison;
+    const std::vector<std::string> ops = app::open_catalogue(request.place).names();
+    std::tie(request.a, request.b) = take_sides(arguments, typed, [&](const std::string& word) {
       return word.find_first_of("[{") != std::string::npos || holds(ops, word);
     });
+  } else if (arguments.has("all")) {
+    request.view = app::View::configs;
+  } else if (arguments.has("by")) {
+    request.view = app::View::effects;
+    request.parameter = arguments.text("by");
   }
   if (typed.empty()) {
     throw UsageError(fmt::format("table needs the name of an op\nUsage: tilewright table {}", arguments.verb().usage));
   }
-
-  Asked asked{arguments, read_problem_words(typed)};
-  asked.mode = mode_of(arguments).value_or(MeasureMode::cold);
-  const Store store = store_for(arguments, sides);
-  asked.definition = definition_of(asked.words.op, catalogue, store);
-  const auto stored = store.interface_of(asked.words.op);
-  asked.interface = stored ? *stored : asked.definition->interface;
-  if (arguments.has("dtype")) asked.words.named.emplace_back("dtype", arguments.text("dtype"));
-  asked.wanted = wanted_problems(asked.words, asked.interface);
-  if (!sides) {
-    for (const DeviceFacts& device : choose_devices(store, arguments.text("device"))) {
-      asked.devices.push_back(device.fingerprint());
-    }
-  }
-
-  Table table = sides                  ? comparison(asked, *sides)
-                : arguments.has("all") ? all_configs(asked, store)
-                : arguments.has("by")  ? effects(asked, store, arguments.text("by"))
-                                       : winners(asked, store);
-  if (asked.definition == nullptr) table.notes.push_back(no_definition_note(asked.words.op));
-  const std::size_t rows = table.rows.size();
-  apply(query, table);
-  if (table.rows.empty() && rows > 0) {
-    table.notes = {fmt::format("None of {} rows fits --where '{}'.", rows, query.where)};
-  }
+  request.problems = app::read_problem_words(typed);
+  if (arguments.has("dtype")) request.problems.named.emplace_back("dtype", arguments.text("dtype"));
+  request.mode = mode_of(arguments).value_or(MeasureMode::cold);
+  request.device = arguments.text("device");
+  const Table table = app::table(request);
   console.print(table, format);
   return table.rows.empty() ? ExitCode::failed : ExitCode::done;
 }

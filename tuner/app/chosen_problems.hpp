@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/app/place.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/space.hpp"
+
+/// Which problems are checked or timed: one that is named whole, tuned or not, or those that a cache has
+/// winners of.
+namespace tilewright::app {
+
+struct ChosenProblem {
+  /// Of the catalogue.
+  const OpDefinition* definition = nullptr;
+  Problem problem;
+  /// Served for it on the device, as far as the definition still has its config.
+  std::optional<WinnerRow> winner;
+};
+
+/// Where all dims are named, each with one value, that problem; else the problems of the op's winners of this device
+/// and mode that have one of the values of each name. Without words, of all ops. `cache` may be null: then the problem
+/// must be named. What is left out, and why, is added to `notes`. Throws UsageError for what cannot be read, Error
+/// where no winner fits.
+[[nodiscard]] std::vector<ChosenProblem> choose_problems(const std::optional<ProblemWords>& words, const Place& place,
+                                                         Catalogue& catalogue, const Store* cache,
+                                                         const DeviceFacts& device, MeasureMode mode,
+                                                         std::vector<std::string>& notes);
+
+/// The cache for reading; nothing where there is none.
+[[nodiscard]] std::optional<Store> open_if_there(const Place& place);
+
+}  // namespace tilewright::app

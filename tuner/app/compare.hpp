@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tuner/app/place.hpp"
+#include "tuner/report/compare_table.hpp"
+
+/// What two caches, devices or versions have of an op, side by side.
+namespace tilewright::app {
+
+struct CompareRequest {
+  Place place;
+  std::string op;
+  /// A cache's file, a device of the cache, or driver=, compiler= or tilewright= with a version.
+  std::string a;
+  std::string b;
+  /// Only this one of the devices of both sides; empty: all.
+  std::string device;
+  MeasureMode mode = MeasureMode::cold;
+  std::function<bool(const Problem&)> wanted;
+  /// Null where it is elsewhere: then nothing is known of bytes and operations.
+  const OpDefinition* definition = nullptr;
+};
+
+/// Whether a word names a side that is no device: a file, there or not, or a version.
+[[nodiscard]] bool is_file_or_version(const std::string& word);
+
+/// Problems that one side has, in the order of a table. Throws UsageError, with what there is, for a side that is none
+/// of the three or has several devices where one must be named; CacheError for a file that is no cache.
+[[nodiscard]] std::vector<CompareLine> compared_lines(const CompareRequest& request);
+
+}  // namespace tilewright::app

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/device_session.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "tuner/process/temporary_folder.hpp"
+
+namespace tilewright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path make_folder() {
+  std::string text = (temporary_folder("keep binaries") / "tilewright-XXXXXX").string();
+  if (::mkdtemp(text.data()) == nullptr) {
+    throw Error(fmt::format("cannot make a folder for binaries, {}: {}", text, std::strerror(errno)));
+  }
+  return text;
+}
+
+GeneratedSource source_of(const OpDefinition& definition, const Problem& problem, const Candidate& candidate,
+                          const DeviceFacts& facts) {
+  const auto plan = make_plan(definition.interface, candidate.implementation->recipe, candidate.config, problem, facts);
+  if (const auto* illegal = std::get_if<Illegal>(&plan)) {
+    throw UsageError(fmt::format("{} cannot serve {}: {}", candidate.config.text(), problem.key(), illegal->reason));
+  }
+  return generate_source(definition, *candidate.implementation, candidate.config, problem, std::get<LaunchPlan>(plan));
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceSession> DeviceSession::open(const Work& work, Listener& listener, const Catalogue& catalogue,
+                                                   const fs::path& file) {
+  auto devices = open_devices(work, listener);
+  if (!devices) {
+    listener.warn("Interrupted before anything was run.");
+    return nullptr;
+  }
+  if (!devices->first().said().empty()) listener.warn(devices->first().said());
+  return std::unique_ptr<DeviceSession>(new DeviceSession(work, listener, catalogue, std::move(devices), file));
+}
+
+DeviceSession::DeviceSession(const Work& work, Listener& listener, const Catalogue& catalogue,
+                             std::unique_ptr<DevicePool> devices, const fs::path& file)
+    : listener_(listener),
+      devices_(std::move(devices)),
+      compiler_(open_compiler(work, devices_->first().facts().is_cpu(), listener)),
+      scratch_folder_(file.empty() ? make_folder() : fs::path()),
+      own_(std::make_unique<Store>(file.empty() ? scratch_folder_ / "own.db" : file)),
+      builder_(std::make_unique<Builder>(*own_, *compiler_, catalogue.builtin_dir(), work.jobs,
+                                         [&listener] { return listener.cancelled(); })) {}
+
+DeviceSession::~DeviceSession() {
+  builder_.reset();
+  own_.reset();
+  std::error_code ignored;
+  if (!scratch_folder_.empty()) fs::remove_all(scratch_folder_, ignored);
+}
+
+std::string DeviceSession::request(const GeneratedSource& source, const std::string& hash) {
+  const std::string arch = device().facts().arch();
+  const std::string key = builder_->key_of(source, arch, hash);
+  if (cache_ != nullptr && !own_->build(key)) {
+    if (const auto build = cache_->build(key); build && build->ok) {
+      own_->put_build(Build{.key = build->key,
+                            .ok = true,
+                            .binary_hash = build->binary_hash,
+                            .kernels = build->kernels,
+                            .log = build->log,
+                            .compiler = build->compiler,
+                            .arch = build->arch,
+                            .milliseconds = build->milliseconds},
+                      cache_->binary(build->binary_hash));
+    }
+  }
+  return builder_->request(source, arch, hash);
+}
+
+void DeviceSession::request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate) {
+  (void)request(generate_reference(definition, problem), reference_hash(definition));
+  (void)request(source_of(definition, problem, candidate, device().facts()), candidate.implementation->hash);
+}
+
+std::optional<DeviceSession::Ready> DeviceSession::ready(const OpDefinition& definition, const Problem& problem,
+                                                         const Candidate& candidate) {
+  const std::string key =
+      request(source_of(definition, problem, candidate, device().facts()), candidate.implementation->hash);
+  const auto build = builder_->wait(key);
+  if (!build || listener_.cancelled()) return std::nullopt;
+  return Ready{candidate, *build, build->ok ? own_->binary(build->binary_hash) : std::vector<std::byte>()};
+}
+
+ConfigRunner* DeviceSession::set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode) {
+  const std::string wanted = fmt::format("{} {}", problem.key(), name(mode));
+  if (runner_ && wanted == problem_) return runner_.get();
+  runner_.reset();
+  const auto build = builder_->wait(request(generate_reference(definition, problem), reference_hash(definition)));
+  if (!build) return nullptr;
+  if (!build->ok) {
+    throw Error(fmt::format("the reference of {} does not compile; mend {}\n{}", definition.interface.op,
+                            definition.reference.source.string(), build->log));
+  }
+  TrialSetting setting;
+  setting.mode = mode;
+  setting.versions = {device().driver_version(), compiler_->version(), std::string(version())};
+  setting.interrupted = [this] { return listener_.cancelled(); };
+  runner_ = devices_->first().set_up(definition, problem, to_compile_result(*build, own_->binary(build->binary_hash)),
+                                     setting);
+  problem_ = wanted;
+  return runner_.get();
+}
+
+void DeviceSession::lock() {
+  if (lock_) return;
+  lock_.emplace(
+      device().gpu_uuid(), kLockFolder, [this] { return listener_.cancelled(); },
+      [this](const std::string& line) { listener_.warn(line); });
+}
+
+}  // namespace tilewright::app

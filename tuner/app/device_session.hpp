@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/app/work.hpp"
+#include "tuner/compile/compiler.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/space.hpp"
+#include "tuner/sweep/builder.hpp"
+#include "tuner/sweep/config_runner.hpp"
+#include "tuner/sweep/device_lock.hpp"
+
+/// A device on which configs are run outside of a sweep: what `verify`, `bench` and `regret --measure` need. Binaries
+/// that the cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
+namespace tilewright::app {
+
+class DeviceSession {
+ public:
+  /// Opens the first device of `work`. Null when cancelled, which is told. All must outlive it. What is made here is
+  /// kept in the cache `file`; where that is empty, in one that is gone at the end.
+  [[nodiscard]] static std::unique_ptr<DeviceSession> open(const Work& work, Listener& listener,
+                                                           const Catalogue& catalogue,
+                                                           const std::filesystem::path& file = {});
+  ~DeviceSession();
+  DeviceSession(const DeviceSession&) = delete;
+  DeviceSession& operator=(const DeviceSession&) = delete;
+
+  [[nodiscard]] const DeviceProcess& device() const noexcept { return devices_->first(); }
+  [[nodiscard]] std::string compiler_version() const { return compiler_->version(); }
+
+  // For a sweep on the same device, before anything is set up and locked here.
+  [[nodiscard]] DevicePool& devices() noexcept { return *devices_; }
+  [[nodiscard]] Compiler& compiler() noexcept { return *compiler_; }
+  /// Where its trials belong: what it compiles is then not compiled again.
+  [[nodiscard]] Store& own_cache() noexcept { return *own_; }
+
+  /// Where binaries are looked for before they are compiled; must outlive this.
+  void look_in(const Store& cache) noexcept { cache_ = &cache; }
+
+  /// Has a config compiled, and the reference of its problem, while other work goes on. Throws UsageError for a config
+  /// that is illegal for the problem on this device.
+  void request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate);
+
+  /// A config with its binary.
+  struct Ready {
+    Candidate candidate;
+    Build build;
+    std::vector<std::byte> binary;
+    [[nodiscard]] CompiledConfig view() const { return {candidate.implementation, candidate.config, &build, binary}; }
+  };
+  /// Waits for the build; nothing when cancelled. As request() else.
+  [[nodiscard]] std::optional<Ready> ready(const OpDefinition& definition, const Problem& problem,
+                                           const Candidate& candidate);
+
+  /// The problem, set up; null when cancelled. The one before is let go of. Throws DeviceError when it cannot be set
+  /// up, Error when its reference does not compile.
+  [[nodiscard]] ConfigRunner* set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode);
+
+  /// Keeps other tuners off the device from now on, as a sweep does.
+  void lock();
+
+ private:
+  DeviceSession(const Work& work, Listener& listener, const Catalogue& catalogue, std::unique_ptr<DevicePool> devices,
+                const std::filesystem::path& file);
+  std::string request(const GeneratedSource& source, const std::string& hash);
+
+  Listener& listener_;
+  std::unique_ptr<DevicePool> devices_;
+  std::unique_ptr<Compiler> compiler_;
+  const Store* cache_ = nullptr;
+  /// Gone at the end, with the cache in it; empty where that is to stay.
+  std::filesystem::path scratch_folder_;
+  std::unique_ptr<Store> own_;
+  std::unique_ptr<Builder> builder_;
+  std::string problem_;
+  std::unique_ptr<ConfigRunner> runner_;
+  std::optional<DeviceLock> lock_;
+};
+
+}  // namespace tilewright::app

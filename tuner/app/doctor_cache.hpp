@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/model/records.hpp"
+#include "tuner/app/place.hpp"
+
+/// What is found of a cache, and what each part of a machine is told as.
+namespace tilewright::app {
+
+/// One part of the machine, and what is wrong with it.
+struct Finding {
+  std::string part;
+  bool found = false;
+  std::string what;
+  std::string where;
+  /// What is not as it should be and what that costs; empty where nothing is.
+  std::string wrong = {};
+  /// The command to type then: one for each finding that is wrong.
+  std::string type = {};
+};
+
+/// A device that could be tuned for here, and the versions that its winners should be of.
+struct Tunable {
+  std::string fingerprint;
+  Versions now;
+};
+
+struct CacheFindings {
+  std::vector<Finding> findings;
+  /// It is not there yet, or it can be read and launched from.
+  bool sound = true;
+};
+
+/// The cache: whether it can be read, is whole, is safe to launch from and may be written, and whether it has winners
+/// of these devices that are not stale.
+[[nodiscard]] CacheFindings look_at_cache(const Place& place, const std::vector<Tunable>& devices);
+
+}  // namespace tilewright::app

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/export.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
+#include "cache/store/bundle/bundle.hpp"
+#include "cache/store/export.hpp"
+#include "tuner/analysis/units.hpp"
+#include "tuner/app/import_table.hpp"
+#include "tuner/app/stored_devices.hpp"
+#include "tuner/export/cover_choice.hpp"
+#include "tuner/export/google_benchmark.hpp"
+#include "tuner/export/header.hpp"
+#include "tuner/export/t4.hpp"
+#include "tuner/export/trial_lines.hpp"
+#include "tuner/report/winner_lines.hpp"
+
+namespace tilewright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error nothing_to_export(const Store& store, const char* what) {
+  return Error(fmt::format(
+      "the cache {} has no such {} to export, and nothing was written; make some with `tilewright sweep OP`",
+      store.path().string(), what));
+}
+
+WinnerSelection filter_of(const ExportRequest& request, const Store& store) {
+  WinnerSelection filter;
+  std::map<std::string, std::vector<WantedProblems>> wanted;
+  for (const ProblemWords& words : request.problems) {
+    const auto interface = store.interface_of(words.op);
+    if (!interface) {
+      throw UsageError(fmt::format("the cache {} has no op '{}'{}", store.path().string(), words.op,
+                                   suggestion(words.op, store.ops())));
+    }
+    if (!holds(filter.ops, words.op)) filter.ops.push_back(words.op);
+    wanted[words.op].push_back(wanted_problems(words, *interface));
+  }
+  if (!wanted.empty()) {
+    filter.wanted = [wanted = std::move(wanted)](const Problem& problem) {
+      const auto& of_op = wanted.at(problem.spec.op);
+      return std::any_of(of_op.begin(), of_op.end(), [&](const WantedProblems& each) { return each(problem); });
+    };
+  }
+  if (!request.device.empty()) {
+    for (const DeviceFacts& device : choose_devices(store, request.device)) {
+      filter.devices.push_back(device.fingerprint());
+    }
+  }
+  return filter;
+}
+
+Table cover_table(double ratio, const std::vector<CoverChoice>& choices) {
+  Table table;
+  table.title = fmt::format("The fewest configs within {:.4g} of the best", ratio);
+  table.columns = {{"spec", "op"},
+                   {"shapes", "shapes"},
+                   {"winners", "winners"},
+                   {"chosen", "chosen"},
+                   {"proven", "fewest"},
+                   {"mean_ratio", "mean", Unit::ratio},
+                   {"worst_ratio", "worst", Unit::ratio},
+                   {"mode", "mode"},
+                   {"device", "device"}};
+  bool all_proven = true;
+  for (const CoverChoice& choice : choices) {
+    table.rows.push_back({choice.spec, static_cast<std::int64_t>(choice.shapes),
+                          static_cast<std::int64_t>(choice.winners), static_cast<std::int64_t>(choice.chosen),
+                          choice.proven, choice.mean_ratio, choice.worst_ratio, std::string(name(choice.mode)),
+                          choice.device});
+    all_proven = all_proven && choice.proven;
+  }
+  table.notes.emplace_back(
+      "A config with specialised dims counts once for each value of them; the bases are among the chosen.");
+  if (!all_proven) {
+    table.notes.emplace_back("Where it is not known that no fewer will do, the best that was found in time is taken.");
+  }
+  return table;
+}
+
+/// A line an op and device, with its problems.
+std::vector<OpCounts> count(const std::vector<WinnerRow>& rows) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> problems;
+  for (const WinnerRow& row : rows) {
+    problems[{row.problem.spec.op, row.device.fingerprint()}].insert(
+        fmt::format("{} {}", row.problem.key(), name(row.mode)));
+  }
+  std::vector<OpCounts> lines;
+  for (const auto& [key, keys] : problems) lines.push_back({key.first, key.second, keys.size()});
+  return lines;
+}
+
+std::string size_text(const fs::path& file) { return show_bytes(static_cast<double>(fs::file_size(file))); }
+
+FindDefinition finder(Catalogue& catalogue) {
+  return [&catalogue, names = catalogue.names()](const std::string& op) -> const OpDefinition* {
+    return std::binary_search(names.begin(), names.end(), op) ? &catalogue.find(op) : nullptr;
+  };
+}
+
+Exported write_trials(const TrialRecords& records, TextForm form, const Write& write) {
+  Exported done;
+  for (const TrialRecords::Counted& counted : records.count()) {
+    done.lines.push_back({counted.op, counted.device, counted.problems});
+  }
+  std::size_t written = records.size();
+  if (form == TextForm::csv) {
+    write_csv(records, write);
+  } else if (form == TextForm::json_lines) {
+    write_json_lines(records, write);
+  } else {
+    const T4Counts counts = write_t4(records, write);
+    written = counts.results;
+    if (counts.pruned > 0) {
+      done.notes.push_back(fmt::format(
+          "{} configs that were pruned are left out: T4 has results of configs that were tried.", counts.pruned));
+    }
+  }
+  done.notes.insert(done.notes.begin(), fmt::format("{} trials were written.", written));
+  return done;
+}
+
+/// Winners of one device, of all roles.
+std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection& filter, const ExportRequest& request,
+                                      const History& history, const FindDefinition& find) {
+  const std::vector<DType>& dtypes = request.dtypes;
+  std::map<std::int64_t, std::int64_t> builds;
+  for (const History::TrialOf& trial : history.trials) builds[trial.id] = trial.build;
+  std::set<std::string> devices;
+  std::vector<BenchmarkLine> lines;
+  for (WinnerRow& row : selected_winners(store, filter)) {
+    if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), row.problem.spec.dtype) == dtypes.end()) continue;
+    if (request.mode && row.mode != *request.mode) continue;
+    // Only the trial alone has its rounds.
+    if (auto trial = store.trial(row.winner.trial.id)) row.winner.trial = std::move(*trial);
+    if (!row.winner.trial.timing) continue;
+    devices.insert(row.device.fingerprint());
+    BenchmarkLine line;
+    const auto build = history.builds.find(builds[row.winner.trial.id]);
+    if (build != history.builds.end()) line.build = &build->second;
+    const OpDefinition* definition = find(row.problem.spec.op);
+    line.line = winner_line(store, definition, std::move(row), {Fit::exact, Freshness::fresh, DeviceFit::same_device});
+    lines.push_back(std::move(line));
+  }
+  if (devices.size() > 1) {
+    throw UsageError(
+        fmt::format("a benchmark's results are of one device, and the cache {} has winners of {}: {}; name "
+                    "one with --device",
+                    store.path().string(), devices.size(), fmt::join(devices, ", ")));
+  }
+  return lines;
+}
+
+Exported write_winners(const Store& store, const std::vector<BenchmarkLine>& lines, const Write& write) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> problems;
+  for (const BenchmarkLine& line : lines) {
+    const WinnerRow& row = line.line.row;
+    problems[{row.problem.spec.op, row.device.fingerprint()}].insert(row.problem.key());
+  }
+  Exported done;
+  for (const auto& [key, keys] : problems) done.lines.push_back({key.first, key.second, keys.size()});
+  done.notes.push_back(fmt::format("{} winners were written.", lines.size()));
+  write(google_benchmark_text(store, lines));
+  return done;
+}
+
+std::vector<std::string> write_as_bundle(const Store& store, const std::vector<WinnerRow>& rows, const fs::path& file) {
+  std::vector<std::string> notes;
+  const BundleCounts counts = write_bundle(store, rows, file);
+  std::size_t problems = 0;
+  for (const OpCounts& line : count(rows)) problems += line.added;
+  notes.push_back(fmt::format("{} has {}: {} problems served, {} configs kept for them, {} binaries.", file.string(),
+                              size_text(file), problems, counts.winners, counts.binaries));
+  if (counts.without_binary > 0) {
+    notes.push_back(
+        fmt::format("{} of the configs kept have no stored binary and cannot be launched.", counts.without_binary));
+  }
+  return notes;
+}
+
+std::vector<std::string> write_as_header(const Store& store, const std::vector<WinnerRow>& rows, const fs::path& file,
+                                         const Write& write) {
+  std::vector<std::string> notes;
+  HeaderCounts counts;
+  const std::string text = header_text(store, rows, counts);
+  if (counts.shapes == 0) {
+    throw Error(fmt::format("no winner can be written as a header, and nothing was written: {}",
+                            counts.left_out.empty() ? "there is none" : counts.left_out.front()));
+  }
+  write(text);
+  notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", file.string(),
+                              show_bytes(static_cast<double>(text.size())), counts.shapes, counts.binaries));
+  if (counts.spares > 0) {
+    notes.push_back(fmt::format(
+        "{} spares stay behind: a header serves the shapes that were tuned and no others; --bundle takes them along.",
+        counts.spares));
+  }
+  constexpr std::size_t kTold = 5;
+  for (std::size_t i = 0; i < std::min(kTold, counts.left_out.size()); ++i) {
+    notes.push_back(fmt::format("Left out: {}.", counts.left_out[i]));
+  }
+  if (counts.left_out.size() > kTold) notes.push_back(fmt::format("{} were left out.", counts.left_out.size()));
+  return notes;
+}
+
+std::vector<std::string> write_rows(const Store& store, const std::vector<WinnerRow>& rows, RowsForm form,
+                                    const fs::path& file, const Write& write) {
+  return form == RowsForm::bundle ? write_as_bundle(store, rows, file) : write_as_header(store, rows, file, write);
+}
+
+/// As it is at one moment.
+Store copy_of(const Place& place) { return Store(cache_path(place), {.access = StoreAccess::copy}); }
+
+}  // namespace
+
+Table table_of(const Exported& exported, const Place& place) {
+  Table table = import_table(fmt::format("Exported from {}", cache_path(place).string()), exported.lines,
+                             ImportColumns::exported);
+  table.notes.insert(table.notes.end(), exported.notes.begin(), exported.notes.end());
+  return table;
+}
+
+Exported export_cache(const ExportRequest& request, const fs::path& file, bool recording) {
+  // Winners may have more binaries than memory holds: they are not copied.
+  const Store store = recording ? copy_of(request.place) : open_to_read(request.place);
+  const WinnerSelection filter = filter_of(request, store);
+  Exported done;
+  done.lines = recording ? export_trials(store, file, filter) : export_winners(store, file, filter);
+  if (done.lines.empty()) throw nothing_to_export(store, recording ? "trial" : "winner");
+  const Store made(file, {.access = StoreAccess::read});
+  const Store::Counts counts = made.counts();
+  done.notes.push_back(fmt::format("{} has {} with {} trials, {} binaries and {} learned models.", file.string(),
+                                   size_text(file), counts.trials, counts.binaries, counts.models));
+  const std::int64_t others = store.counts().trials - counts.trials;
+  // Of a part, those of the rest of the cache are not meant.
+  const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
+  if (!recording && is_whole && others > 0) {
+    done.notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",
+                                     counted(static_cast<std::size_t>(others), "other trial")));
+  }
+  return done;
+}
+
+Exported export_rows(const ExportRequest& request, RowsForm form, const fs::path& file, const Write& write) {
+  const Store store = copy_of(request.place);
+  const std::vector<WinnerRow> rows = selected_winners(store, filter_of(request, store));
+  if (rows.empty()) throw nothing_to_export(store, "winner");
+  std::vector<std::string> notes = write_rows(store, rows, form, file, write);
+  return {count(rows), std::move(notes)};
+}
+
+Exported export_text(const ExportRequest& request, TextForm form, const Write& write) {
+  const Store store = copy_of(request.place);
+  const WinnerSelection filter = filter_of(request, store);
+  Catalogue catalogue = open_catalogue(request.place);
+  const FindDefinition find = finder(catalogue);
+  if (form == TextForm::google_benchmark) {
+    const History history = store.history();
+    const std::vector<BenchmarkLine> lines = winners_of(store, filter, request, history, find);
+    if (lines.empty()) throw nothing_to_export(store, "winner");
+    return write_winners(store, lines, write);
+  }
+  const TrialRecords records(store, {filter.ops, filter.devices, request.dtypes, request.mode, filter.wanted}, find);
+  if (records.size() == 0) throw nothing_to_export(store, "trial");
+  return write_trials(records, form, write);
+}
+
+Table cover(const ExportRequest& request, double ratio, std::optional<RowsForm> form, const fs::path& file,
+            const Write& write) {
+  const Store store = copy_of(request.place);
+  const std::vector<CoverChoice> choices = choose_cover(store, ratio, filter_of(request, store), form.has_value());
+  if (choices.empty()) throw nothing_to_export(store, "trial");
+  Table table = cover_table(ratio, choices);
+  if (!form) {
+    table.notes.emplace_back("Nothing was written: name a file with --bundle or --header.");
+    return table;
+  }
+  std::vector<WinnerRow> rows;
+  for (const CoverChoice& choice : choices) rows.insert(rows.end(), choice.rows.begin(), choice.rows.end());
+  for (std::string& note : write_rows(store, rows, *form, file, write)) table.notes.push_back(std::move(note));
+  return table;
+}
+
+}  // namespace tilewright::app

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/analysis/fusion.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/app/tuning.hpp"
+
+/// What a fused op's unfused chain moves and takes, and whether fusing pays.
+namespace tilewright::app {
+
+struct FusionRequest {
+  Place place;
+  /// Every dim with one value.
+  ProblemWords problem;
+  /// A device of the cache, or an architecture where there is no cache; empty: those with winners.
+  std::string device;
+  MeasureMode mode = MeasureMode::cold;
+  /// Tunes first what has no winner. Nothing: only what is known is told.
+  std::optional<Tuning> tuning;
+};
+
+struct FusionResult {
+  /// By device; one by bytes alone where nothing is known.
+  std::vector<FusionAccount> accounts;
+  /// Every sweep came to its end.
+  bool whole = true;
+};
+
+/// Throws as to_problem(), and Error for an op that is no fusion.
+[[nodiscard]] FusionResult fusion(const FusionRequest& request, Listener& listener);
+
+}  // namespace tilewright::app

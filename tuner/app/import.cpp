@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/import.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/base/file_facts.hpp"
+#include "cache/store/bundle/bundle.hpp"
+#include "tuner/analysis/units.hpp"
+#include "tuner/app/import_table.hpp"
+#include "tuner/report/sources.hpp"
+#include "tuner/search/recording_file.hpp"
+
+namespace tilewright::app {
+namespace {
+
+std::string evidence_of(const Trial& trial) {
+  if (!trial.timing) return "no time";
+  const Timing& timing = *trial.timing;
+  const double half = timing.median_ns > 0 ? 50 * (timing.high_ns - timing.low_ns) / timing.median_ns : 0;
+  return fmt::format("{} ± {:.2f} %, {} rounds", show_time(timing.median_ns), half, timing.rounds_ns.size());
+}
+
+/// What came of several files, an op and a device a line.
+void add_up(std::vector<OpCounts>& sum, const std::vector<OpCounts>& more) {
+  for (const OpCounts& line : more) {
+    const auto known = std::ranges::find_if(
+        sum, [&](const OpCounts& each) { return each.op == line.op && each.device == line.device; });
+    if (known == sum.end()) {
+      sum.push_back(line);
+      continue;
+    }
+    known->added += line.added;
+    known->replaced += line.replaced;
+    known->kept += line.kept;
+    known->same += line.same;
+    known->models += line.models;
+    known->newer_models += line.newer_models;
+  }
+}
+
+std::size_t sum_of(const std::vector<OpCounts>& lines, std::size_t OpCounts::*count) {
+  std::size_t sum = 0;
+  for (const OpCounts& line : lines) sum += line.*count;
+  return sum;
+}
+
+/// A copy of one moment, which may be of an older schema; judged whole before anything is written.
+Store open_source(const std::filesystem::path& file, std::vector<std::string>& warnings) {
+  if (!std::filesystem::exists(file)) {
+    throw UsageError(fmt::format("there is no file {}; `tilewright export -o FILE` makes one", file.string()));
+  }
+  if (Bundle::is_one(file)) {
+    throw UsageError(fmt::format(
+        "{} is a bundle: it has winners and no evidence to weigh; import the cache that it was made of, or what "
+        "`tilewright export -o FILE` makes of that",
+        file.string()));
+  }
+  Store from = open_recording(file);
+  from.check();
+  if (writable_by_others(file)) {
+    warnings.push_back(fmt::format(
+        "tilewright: note that others can write {}: its binaries are code that will run here", file.string()));
+  }
+  return from;
+}
+
+/// Trials and nothing that can be served.
+bool is_recording(const Store& source) {
+  const Store::Counts counts = source.counts();
+  return counts.trials > 0 && counts.winners == 0;
+}
+
+}  // namespace
+
+Table table_of(const std::vector<Conflict>& conflicts) {
+  Table table;
+  table.title = "Conflicts";
+  table.columns = {{"problem", "problem"},
+                   {"here", "config here"},
+                   {"here_evidence", "evidence here"},
+                   {"there", "config there"},
+                   {"there_evidence", "evidence there"},
+                   {"taken", "taken"},
+                   {"mode", "mode"},
+                   common_column("device", "device")};
+  for (const Conflict& conflict : conflicts) {
+    table.rows.push_back({conflict.problem, conflict.here.config.text(), evidence_of(conflict.here),
+                          conflict.there.config.text(), evidence_of(conflict.there),
+                          std::string(conflict.replaced ? "there" : "here"), std::string(name(conflict.mode)),
+                          conflict.device});
+  }
+  table.notes.emplace_back(
+      "Of two, the winner with the better evidence is taken; the other stays a trial or is not taken.");
+  return table;
+}
+
+std::string text_of(const Conflict& conflict) {
+  const Trial& taken = conflict.replaced ? conflict.there : conflict.here;
+  const Trial& left = conflict.replaced ? conflict.here : conflict.there;
+  return fmt::format("Conflict: {}: {} ({}) goes before {} ({})", conflict.problem, taken.config.text(),
+                     evidence_of(taken), left.config.text(), evidence_of(left));
+}
+
+ImportResult import_files(const ImportRequest& request) {
+  ImportResult result;
+  std::vector<Store> sources;
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : request.files) {
+    sources.push_back(open_source(file, result.warnings));
+    names.push_back(file.string());
+  }
+  Store to(cache_path(request.place));
+  const Store::Counts before = to.counts();
+  std::vector<OpCounts> done;
+  for (const Store& from : sources) add_up(done, import_winners(from, to, {}, &result.conflicts));
+  const Store::Counts after = to.counts();
+  const std::string from = fmt::format("{}", fmt::join(names, ", "));
+  Table& table = result.table;
+  table = import_table(fmt::format("Imported from {}", from), done, ImportColumns::imported);
+  if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
+  if (done.empty() && std::any_of(sources.begin(), sources.end(), is_recording)) {
+    table.notes.emplace_back(
+        "It has trials alone, as a recording has: `tilewright sweep OP --replay FILE` and `tilewright table OP "
+        "--compare "
+        "FILE FILE` read it.");
+  }
+  table.notes.push_back(fmt::format("{} gained {} trials, {} binaries and {} learned models.", to.path().string(),
+                                    after.trials - before.trials, after.binaries - before.binaries,
+                                    sum_of(done, &OpCounts::models)));
+  if (const std::size_t newer = sum_of(done, &OpCounts::newer_models); newer > 0) {
+    table.notes.push_back(
+        fmt::format("{} learned models were not taken: what a newer Tilewright has learned stays.", newer));
+  }
+  return result;
+}
+
+}  // namespace tilewright::app

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cache/store/import.hpp"
+#include "tuner/app/place.hpp"
+#include "tuner/report/table.hpp"
+
+/// Brings the winners of other caches into one.
+namespace tilewright::app {
+
+struct ImportRequest {
+  /// Its cache takes them.
+  Place place;
+  std::vector<std::filesystem::path> files;
+};
+
+struct ImportResult {
+  /// An op and a device a line; none: there were no winners.
+  Table table;
+  /// Problems that the caches serve different configs for: of two, the better-evidenced winner is taken.
+  std::vector<Conflict> conflicts;
+  /// Of files that others can write.
+  std::vector<std::string> warnings;
+};
+
+/// Each file is judged whole before anything is written. Throws UsageError for what is no cache, CacheError for one
+/// that is damaged.
+[[nodiscard]] ImportResult import_files(const ImportRequest& request);
+[[nodiscard]] Table table_of(const std::vector<Conflict>& conflicts);
+/// For people.
+[[nodiscard]] std::string text_of(const Conflict& conflict);
+
+}  // namespace tilewright::app

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/store/import.hpp"
+#include "tuner/report/table.hpp"
+
+/// What export and import did, a line an op and device.
+namespace tilewright::app {
+
+enum class ImportColumns { exported, imported };
+
+[[nodiscard]] Table import_table(std::string title, const std::vector<OpCounts>& done, ImportColumns columns);
+
+}  // namespace tilewright::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tuner/sweep/sweep.hpp"
+
+/// What long work tells while it runs (docs/progress.md), and how it is cancelled. Told by any thread.
+namespace tilewright::app {
+
+class Listener : public SweepListener {
+ public:
+  /// A line for people; `note` is one of a sweep under way.
+  virtual void tell(const std::string& line) = 0;
+  /// The same, also where no progress is wanted.
+  virtual void warn(const std::string& line) = 0;
+  /// A sweep is over; others of the same request may follow. `cache` is where its trials are; empty: nowhere to stay.
+  virtual void sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) = 0;
+  /// Asked often: the work ends where everything is stored.
+  [[nodiscard]] virtual bool cancelled() const = 0;
+};
+
+}  // namespace tilewright::app

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/lookup.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "cache/serve/choose.hpp"
+
+namespace tilewright::app {
+
+std::vector<std::string> current_implementations(const std::string& op, const Place& place) {
+  try {
+    return open_catalogue(place).hashes(op);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error&) {
+    return {};  // a machine that asks a cache needs no ops, and no whole ones
+  }
+}
+
+Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations) {
+  return freshness_of(row, {0, "", version()}, current_implementations);
+}
+
+Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& place) {
+  try {
+    Catalogue catalogue = open_catalogue(place);
+    return tilewright::roofline_of(store, &catalogue.find(row.problem.spec.op), row.interface_hash, row.problem,
+                                   row.device.fingerprint(), row.mode);
+  } catch (const Error&) {
+    return {};  // As above; and a cache may have ops that are not here.
+  }
+}
+
+Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem, const DeviceFacts& device,
+               const std::vector<std::string>& current_implementations) {
+  Chosen chosen = choose(store, interface, problem, device, {});
+  if (!chosen.choice) {
+    return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};
+  }
+  chosen.choice->match.freshness = freshness_here(chosen.choice->row, current_implementations);
+  return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread)};
+}
+
+}  // namespace tilewright::app

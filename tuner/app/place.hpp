@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/definition/catalogue.hpp"
+
+/// The files that a request is about: its cache and its ops.
+namespace tilewright::app {
+
+struct Place {
+  /// Nothing: the default (cache/store/store.hpp).
+  std::optional<std::filesystem::path> cache;
+  /// Folders of ops, searched before the built-in ones.
+  std::vector<std::filesystem::path> ops;
+};
+
+[[nodiscard]] std::filesystem::path cache_path(const Place& place);
+/// The cache for reading, also of an older schema; throws CacheError that says how to make one.
+[[nodiscard]] Store open_to_read(const Place& place);
+/// For requests that work without a cache. Nothing where no file is there, or where the default cache cannot be used;
+/// then `why` says why. Throws CacheError where the file that was named is there and cannot be used.
+[[nodiscard]] std::optional<Store> cache_if_usable(const Place& place, std::string& why);
+/// Throws UsageError for a folder that is none.
+[[nodiscard]] Catalogue open_catalogue(const Place& place);
+/// Of the cache, which costs no definition file; else of the definition, so that a wrong name is told from an op that
+/// was never tuned.
+[[nodiscard]] OpInterface interface_of(const std::string& op, const Store& store, const Place& place);
+
+}  // namespace tilewright::app

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tuner/app/place.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/report/served_table.hpp"
+
+/// Which config a cache serves for a problem, and how well it fits. Opens no device and compiles nothing.
+namespace tilewright::app {
+
+struct QueryRequest {
+  Place place;
+  /// Every dim with one value; dtype and attributes that are left out take their first.
+  ProblemWords problem;
+  /// As choose_devices() takes it; empty: all of the cache.
+  std::string device;
+};
+
+struct QueryResult {
+  Problem problem;
+  /// One for each device, in the cache's order.
+  std::vector<ServedLine> lines;
+  /// By device: why what is stored cannot be launched for the problem, and what could not be read and was passed over.
+  std::vector<std::string> obstacles;
+  std::vector<std::string> unread;
+
+  /// For one device at least.
+  [[nodiscard]] bool is_served() const;
+};
+
+/// Throws UsageError for a problem that the op does not have, CacheError for a cache that cannot be read.
+[[nodiscard]] QueryResult query(const QueryRequest& request);
+/// What people and programs see of it; tells how to tune what nothing is known of.
+[[nodiscard]] Table table_of(const QueryResult& result, const Place& place);
+
+}  // namespace tilewright::app

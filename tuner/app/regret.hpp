@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tuner/app/problem_words.hpp"
+#include "tuner/app/tuning.hpp"
+#include "tuner/learn/regret.hpp"
+
+/// How much slower than the best what a cache would serve is, for shapes that are left out of it.
+namespace tilewright::app {
+
+struct RegretRequest {
+  Place place;
+  /// Dims name shapes; where there are none, each tuned shape is left out in turn.
+  ProblemWords problems;
+  /// As choose_devices() takes it; empty: all. Of no account where it is measured.
+  std::string device;
+  MeasureMode mode = MeasureMode::cold;
+  /// What is left out, and who serves.
+  RegretSetting setting;
+  /// A row a shape, not a region.
+  bool each = false;
+
+  struct Measuring {
+    /// Of shapes that are not tuned; its seed draws shapes.
+    Tuning tuning;
+    /// So many shapes of each spec are drawn.
+    std::size_t seeded = 0;
+    /// A cache for what is measured; empty: it is forgotten.
+    std::filesystem::path into;
+  };
+  /// Times what the cache does not know. Nothing: that is told.
+  std::optional<Measuring> measuring;
+};
+
+struct RegretResult {
+  Table table;
+  std::size_t shapes = 0;
+  /// Would be served by what is wrong or fails there.
+  std::size_t failed = 0;
+  bool cancelled = false;
+};
+
+/// Nothing when cancelled before anything was measured. Throws UsageError for what the cache or the op does not have.
+[[nodiscard]] std::optional<RegretResult> regret(const RegretRequest& request, Listener& listener);
+
+}  // namespace tilewright::app

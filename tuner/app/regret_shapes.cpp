@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/regret_shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+#include "tuner/app/regret_measure.hpp"
+#include "tuner/definition/shapes.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
+#include "tuner/learn/spec_summaries.hpp"
+
+namespace tilewright::app {
+namespace {
+
+/// Adds those of the problems that are not there yet.
+void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::vector<ShapeDims>& tuned) {
+  for (const Problem& problem : problems) {
+    const ShapeDims shape = shape_of(problem);
+    if (std::ranges::find(judged.shapes, shape) != judged.shapes.end()) continue;
+    judged.shapes.push_back(shape);
+    if (std::ranges::find(tuned, shape) == tuned.end()) judged.untuned.push_back(problem);
+  }
+}
+
+}  // namespace
+
+std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words, const OpInterface& interface,
+                                        const std::vector<DeviceFacts>& devices, MeasureMode mode, std::size_t seeded,
+                                        const RegretMeasure* measure, std::vector<std::string>& notes) {
+  const std::string dims = dims_text(words, interface);
+  std::vector<JudgedShapes> all;
+  for (const DeviceFacts& device : devices) {
+    const auto tuned_of = [&](const OpSpec& spec) {
+      return store.tuned_shapes(
+          {problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(), device.fingerprint()},
+          mode);
+    };
+    std::vector<OpSpec> specs = tuned_specs(store, interface, device, mode);
+    // What is learned of an op is learned of all its specs.
+    std::vector<ShapeDims> of_op;
+    for (const OpSpec& spec : specs) std::ranges::move(tuned_of(spec), std::back_inserter(of_op));
+    std::erase_if(specs, std::not_fn(wanted_specs(words, interface)));
+    for (const OpSpec& spec : specs) {
+      JudgedShapes judged{device, spec};
+      const std::vector<ShapeDims> tuned = tuned_of(spec);
+      if (!dims.empty()) add(judged, parse_shapes(dims, spec, interface), tuned);
+      if (seeded > 0) {
+        const std::vector<Problem> drawn = measure->draw(spec, tuned, of_op, seeded);
+        if (drawn.size() < seeded) {
+          notes.push_back(fmt::format(
+              "{}: {} of {} shapes were drawn: others share a dim with one of the op that is tuned, or are larger "
+              "than all of these.",
+              spec.text(), drawn.size(), seeded));
+        }
+        add(judged, drawn, tuned);
+        if (judged.shapes.empty()) continue;
+      }
+      all.push_back(std::move(judged));
+    }
+  }
+  return all;
+}
+
+}  // namespace tilewright::app

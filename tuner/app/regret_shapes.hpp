@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/store/store.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/learn/drawn_shapes.hpp"
+
+/// Which shapes `regret` judges: all that are tuned, or those that are named or drawn.
+namespace tilewright::app {
+
+class RegretMeasure;
+
+/// Of one op, dtype and attributes on one device.
+struct JudgedShapes {
+  DeviceFacts device;
+  OpSpec spec;
+  /// Empty: all that are tuned.
+  std::vector<ShapeDims> shapes{};
+  /// Those of them that the cache has no winner of.
+  std::vector<Problem> untuned{};
+};
+
+/// Of each spec with winners on these devices that the words do not rule out. `measure` draws where `seeded` is not 0.
+/// What is to be told is added to `notes`. Throws UsageError for words that the op does not have.
+[[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
+                                                      const OpInterface& interface,
+                                                      const std::vector<DeviceFacts>& devices, MeasureMode mode,
+                                                      std::size_t seeded, const RegretMeasure* measure,
+                                                      std::vector<std::string>& notes);
+
+}  // namespace tilewright::app

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/stored_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "cache/base/error.hpp"
+
+namespace tilewright::app {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+/// Shared memory that a block may opt into, by compute capability (CUDA C++ Programming Guide, technical
+/// specifications).
+std::int64_t shared_optin_of(int compute_capability) {
+  switch (compute_capability) {
+    case 80:
+    case 87:
+      return 163 * 1024;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 * 1024;
+    default:
+      return compute_capability < 80 ? 64 * 1024 : 227 * 1024;
+  }
+}
+
+}  // namespace
+
+DeviceFacts facts_of_arch(const std::string& arch) {
+  DeviceFacts facts = emulator_facts();
+  if (arch == "cpu") return facts;
+  std::string digits = arch.rfind("sm_", 0) == 0 ? arch.substr(3) : "";
+  if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) digits.pop_back();
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), facts.compute_capability);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || facts.compute_capability < 70) {
+    throw UsageError(fmt::format("'{}' is no architecture{}; write sm_80, sm_90a or cpu", arch,
+                                 suggestion(arch, {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "cpu"})));
+  }
+  facts.name = arch;
+  facts.shared_per_block_optin = shared_optin_of(facts.compute_capability);
+  return facts;
+}
+
+std::vector<DeviceFacts> choose_devices(const Store& store, const std::string& name) {
+  std::vector<DeviceFacts> devices = store.devices();
+  if (name.empty()) return devices;
+  if (name == "cpu") return {emulator_facts()};
+  if (name.rfind("sm_", 0) == 0) return {facts_of_arch(name)};
+
+  std::vector<DeviceFacts> same;
+  std::vector<DeviceFacts> containing;
+  std::vector<std::string> known{"cpu"};
+  for (const DeviceFacts& device : devices) {
+    if (lower(device.name) == lower(name) || device.fingerprint() == name) same.push_back(device);
+    if (lower(device.fingerprint()).find(lower(name)) != std::string::npos) containing.push_back(device);
+    if (!device.is_cpu()) known.push_back(device.name);
+  }
+  if (!same.empty()) return same;
+  if (!containing.empty()) return containing;
+  throw UsageError(
+      fmt::format("the cache {} knows no device '{}'{}; no device is opened here, so name one as the cache "
+                  "does (`tilewright list devices`), or an architecture such as sm_90",
+                  store.path().string(), name, suggestion(name, known)));
+}
+
+}  // namespace tilewright::app

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/stored_winners.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tuner/app/lookup.hpp"
+#include "tuner/report/winner_lines.hpp"
+
+namespace tilewright::app {
+
+const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, const Store& store) {
+  const std::vector<std::string> names = catalogue.names();
+  if (std::find(names.begin(), names.end(), op) != names.end()) return &catalogue.find(op);
+  const std::vector<std::string> stored = store.ops();
+  if (std::find(stored.begin(), stored.end(), op) != stored.end()) return nullptr;
+  return &catalogue.find(op);  // throws, and says what is near
+}
+
+StoredWinners stored_winners(const Store& store, const OpInterface& interface, const OpDefinition* definition,
+                             const std::vector<std::string>& fingerprints, std::optional<MeasureMode> mode) {
+  const std::string hash = interface.hash();
+  const std::vector<std::string> current = current_hashes(definition);
+  StoredWinners winners;
+  for (Store::WinnerRow& row :
+       store.list_winners({.op = interface.op, .fingerprint = {}, .mode = mode, .role = WinnerRole::best})) {
+    if (std::find(fingerprints.begin(), fingerprints.end(), row.device.fingerprint()) == fingerprints.end()) continue;
+    if (row.interface_hash != hash) {
+      ++winners.retired;
+      continue;
+    }
+    const Match match{Fit::exact, freshness_here(row, current), DeviceFit::same_device};
+    winners.lines.push_back(winner_line(store, definition, std::move(row), match));
+  }
+  return winners;
+}
+
+std::string no_definition_note(const std::string& op) {
+  return fmt::format(
+      "The definition of {} is not on this machine, so bandwidths and ceilings are not known; name its folder with "
+      "--ops DIR.",
+      op);
+}
+
+}  // namespace tilewright::app

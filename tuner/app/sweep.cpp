@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/sweep.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cache/base/error.hpp"
+#include "tuner/definition/shapes.hpp"
+#include "tuner/report/winner_lines.hpp"
+
+namespace tilewright::app {
+namespace {
+
+/// dtype and attributes with the values asked for, in the order typed.
+using Choices = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add_choices(Choices& choices, const std::string& name, const std::string& values) {
+  auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) { return choice.first == name; });
+  if (found == choices.end()) found = choices.insert(choices.end(), {name, {}});
+  for (std::string& value : split_list(values)) found->second.push_back(std::move(value));
+}
+
+/// Every combination of the choices.
+std::vector<OpSpec> specs_of(const OpInterface& interface, const Choices& choices) {
+  std::vector<std::string> texts{""};
+  for (const auto& [name, values] : choices) {
+    std::vector<std::string> longer;
+    for (const std::string& text : texts) {
+      for (const std::string& value : values) {
+        longer.push_back(fmt::format("{}{}{}={}", text, text.empty() ? "" : ",", name, value));
+      }
+    }
+    texts = std::move(longer);
+  }
+  std::vector<OpSpec> specs;
+  for (const std::string& text : texts) {
+    specs.push_back(parse_spec(text.empty() ? interface.op : fmt::format("{}[{}]", interface.op, text), interface));
+  }
+  return specs;
+}
+
+/// Those of a few problems: one constraint forbids many shapes.
+std::string refusals_text(const std::vector<std::string>& refusals) {
+  constexpr std::size_t kTold = 5;
+  const std::size_t told = std::min(kTold, refusals.size());
+  std::string text =
+      fmt::format("{}", fmt::join(refusals.begin(), refusals.begin() + static_cast<std::ptrdiff_t>(told), "\n"));
+  if (refusals.size() > told) text += fmt::format("\nand {} more problems", refusals.size() - told);
+  return text;
+}
+
+/// The winners of the problems that were swept, in their order.
+Table table_of(const Store& store, const SweepRequest& request, const std::vector<std::string>& fingerprints) {
+  const std::string hash = request.definition->interface.hash();
+  std::vector<WinnerLine> lines;
+  std::vector<std::string> shown;
+  for (const Problem& problem : request.problems) {
+    if (std::find(shown.begin(), shown.end(), problem.key()) != shown.end()) continue;
+    shown.push_back(problem.key());
+    for (const std::string& fingerprint : fingerprints) {
+      auto row = store.winner_of({problem, hash, fingerprint}, request.mode, WinnerRole::best);
+      if (!row) continue;
+      const Match match{Fit::exact, Freshness::fresh, DeviceFit::same_device};
+      lines.push_back(winner_line(store, request.definition, std::move(*row), match));
+    }
+  }
+  return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);
+}
+
+/// What is to be said of the table.
+void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& table) {
+  if (request.max_configs > 0) {
+    table.notes.push_back(fmt::format("Of each problem's configs {} were considered; --max-configs 0 takes them all.",
+                                      request.max_configs));
+  }
+  if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
+  if (summary.without_winner > 0) {
+    table.notes.push_back(fmt::format("{} problems have no winner.", summary.without_winner));
+  }
+  for (const std::string& lost : summary.lost) table.notes.push_back(lost + ".");
+  if (summary.left > 0) {
+    table.notes.push_back(fmt::format("{} problems were left: run it again to tune them.", summary.left));
+  }
+}
+
+}  // namespace
+
+std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator) {
+  const OpInterface& interface = definition.interface;
+  Choices choices;
+  std::string dims;
+  for (const auto& [name, values] : grid.words.named) {
+    if (kind_of_name(name, interface) == NameKind::dim) {
+      dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", name, values);
+    } else {
+      add_choices(choices, name, values);
+    }
+  }
+  for (const auto& [name, values] : grid.attributes) {
+    if (kind_of_name(name, interface) != NameKind::attribute) {
+      throw UsageError(
+          fmt::format("{} is no attribute of {}: write {} behind the op", name, interface.op, name + "=" + values));
+    }
+    add_choices(choices, name, values);
+  }
+  std::vector<std::string> texts = grid.shapes;
+  if (!dims.empty()) texts.push_back(dims);
+  std::vector<Problem> problems;
+  for (const OpSpec& spec : specs_of(interface, choices)) {
+    const auto add = [&](const std::vector<Problem>& more) {
+      problems.insert(problems.end(), more.begin(), more.end());
+    };
+    for (const std::string& text : texts) add(parse_shapes(text, spec, interface));
+    if (!grid.shapes_file.empty()) add(read_shapes_csv(grid.shapes_file, spec, interface));
+    if (texts.empty() && grid.shapes_file.empty()) add(default_shapes(definition, spec, emulator));
+  }
+  return problems;
+}
+
+std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener) {
+  Catalogue catalogue = open_catalogue(asked.place);
+  const OpDefinition& definition = catalogue.find(asked.grid.words.op);
+  // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
+  static_cast<void>(problems_of(asked.grid, definition, false));
+  SweepRequest request;
+  const std::optional<SweepPlace> place = open_sweep(asked.tuning, request, listener);
+  if (!place) return std::nullopt;
+  request.definition = &definition;
+  request.problems = problems_of(asked.grid, definition, place->emulator);
+  check_sizes(definition, request.problems);
+  if (!asked.config.empty()) consider_one(asked.config, request);
+
+  Store store(cache_path(asked.place));
+  SweepResult result;
+  SweepSummary& summary = result.summary;
+  summary = run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
+  const std::vector<std::string> unopened = place->devices->lost();
+  summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
+  listener.sweep_done(summary, store.path());
+  result.table = table_of(store, request, place->devices->fingerprints());
+  result.table.summary = summary_figures(summary);
+  add_notes(request, summary, result.table);
+  if (!summary.refusals.empty()) result.refusals = refusals_text(summary.refusals);
+  if (!summary.refusals.empty() && summary.refusals.size() == summary.problems && !summary.interrupted) {
+    throw Error(result.refusals + "\nName other shapes, or widen the constraints of the definition");
+  }
+  return result;
+}
+
+}  // namespace tilewright::app

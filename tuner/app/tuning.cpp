@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cache/base/error.hpp"
+#include "cache/plan/plan.hpp"
+#include "tuner/analysis/units.hpp"
+#include "tuner/definition/space.hpp"
+#include "tuner/sweep/device_lock.hpp"
+
+namespace tilewright::app {
+namespace {
+
+/// Why it ended, by the worst.
+std::string outcome_of(const SweepSummary& summary) {
+  if (summary.interrupted) return "interrupted";
+  if (!summary.lost.empty()) return "device_lost";
+  return summary.without_winner > 0 ? "without_winner" : "done";
+}
+
+}  // namespace
+
+std::size_t usual_max_configs(bool emulator) { return emulator ? 24 : 0; }
+
+SweepRequest sweep_request(const Tuning& tuning) {
+  SweepRequest request;
+  static_cast<SearchOptions&>(request) = tuning.search;
+  request.mode = tuning.mode;
+  request.jobs = tuning.work.jobs;
+  request.budget = tuning.budget;
+  request.ceilings = tuning.ceilings;
+  request.command = tuning.command;
+  request.locks = kLockFolder;
+  return request;
+}
+
+std::optional<SweepPlace> open_sweep(const Tuning& tuning, SweepRequest& request, Listener& listener) {
+  SweepPlace place;
+  place.devices = open_devices(tuning.work, listener);
+  if (!place.devices) {
+    listener.warn("Interrupted before anything was measured.");
+    return std::nullopt;
+  }
+  const DeviceProcess& first = place.devices->first();
+  if (!first.said().empty()) listener.tell(first.said());
+  place.emulator = first.facts().is_cpu();
+  place.compiler = open_compiler(tuning.work, place.emulator, listener);
+  request = sweep_request(tuning);
+  request.compiler = place.compiler.get();
+  request.max_configs = tuning.max_configs.value_or(usual_max_configs(place.emulator));
+  return place;
+}
+
+std::chrono::nanoseconds SharedBudget::start(std::size_t problems) {
+  started_ = std::chrono::steady_clock::now();
+  const auto part = left_ * static_cast<std::int64_t>(problems) / static_cast<std::int64_t>(problems_);
+  problems_ -= problems;
+  return part;
+}
+
+void SharedBudget::end() {
+  if (left_.count() == 0) return;
+  left_ = std::max<std::chrono::nanoseconds>(left_ - (std::chrono::steady_clock::now() - started_),
+                                             std::chrono::nanoseconds(1));
+}
+
+void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    static_cast<void>(plan_args(definition.interface, problem));
+    try {
+      static_cast<void>(definition.bytes_of(problem));
+      static_cast<void>(definition.flops_of(problem));
+    } catch (const DefinitionError& error) {
+      throw UsageError(
+          fmt::format("{} is too large to be counted; choose smaller dims: {}", problem.key(), error.what()));
+    }
+  }
+}
+
+void consider_one(const std::string& config, SweepRequest& request) {
+  const Candidate named = resolve_config(*request.definition, Config::parse(config));
+  for (const Problem& problem : request.problems) request.only[problem.key()] = {named.config.text()};
+  request.max_configs = 0;
+}
+
+std::string summary_text(const SweepSummary& summary, const std::string& cache) {
+  std::string text = fmt::format("{} problem{} in {:.3f} s: {} configs measured", summary.problems,
+                                 summary.problems == 1 ? "" : "s", summary.wall_seconds.count(), summary.measured);
+  if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
+  if (summary.pruned > 0) text += fmt::format(", {} left out since they cannot win", summary.pruned);
+  text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
+                      summary.compiled, show_duration(summary.compile_seconds.count()));
+  if (summary.forbidden > 0) text += fmt::format(", {} forbidden for their problems", summary.forbidden);
+  text += fmt::format("; devices waited {:.3f} s for compilers", summary.waited_seconds.count());
+  if (!cache.empty()) text += "; cache " + cache;
+  return text;
+}
+
+std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& summary) {
+  const auto count = [](std::size_t number) { return static_cast<std::int64_t>(number); };
+  const auto ms = [](std::chrono::duration<double, std::milli> time) { return time.count(); };
+  return {{"outcome", outcome_of(summary)},
+          {"wall_ms", ms(summary.wall_seconds)},
+          {"measure_ms", ms(summary.measure_seconds)},
+          {"compile_ms", ms(summary.compile_seconds)},
+          {"waited_ms", ms(summary.waited_seconds)},
+          {"problems", count(summary.problems)},
+          {"measured", count(summary.measured)},
+          {"failed", count(summary.failed)},
+          {"forbidden", count(summary.forbidden)},
+          {"pruned", count(summary.pruned)},
+          {"known", count(summary.reused)},
+          {"compiled", count(summary.compiled)},
+          {"ceilings", count(summary.ceilings)},
+          {"without_winner", count(summary.without_winner)},
+          {"left", count(summary.left)},
+          {"lost_devices", count(summary.lost.size())},
+          {"interrupted", summary.interrupted}};
+}
+
+bool is_whole(const SweepSummary& summary) {
+  return !summary.interrupted && summary.without_winner == 0 && summary.lost.empty();
+}
+
+}  // namespace tilewright::app

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuner/app/place.hpp"
+#include "tuner/app/work.hpp"
+#include "tuner/report/table.hpp"
+#include "tuner/sweep/sweep.hpp"
+
+/// What requests that tune have in common: a sweep, misses, stale winners, the steps of a fused op.
+namespace tilewright::app {
+
+struct Tuning {
+  Work work;
+  /// Its `max_configs` is set by the other.
+  SearchOptions search;
+  /// Of each problem; 0: all. Nothing: usual_max_configs().
+  std::optional<std::size_t> max_configs;
+  MeasureMode mode = MeasureMode::cold;
+  /// Of everything; 0: no bound.
+  std::chrono::nanoseconds budget{0};
+  bool ceilings = true;
+  /// What was asked, for the sweep's row.
+  std::string command;
+};
+
+/// The emulator is there to try the whole road, not to rank a thousand configs: each costs a run of the host's
+/// compiler.
+[[nodiscard]] std::size_t usual_max_configs(bool emulator);
+
+/// Where a sweep runs: what measures, and what compiles.
+struct SweepPlace {
+  std::unique_ptr<DevicePool> devices;
+  std::unique_ptr<Compiler> compiler;
+  bool emulator = false;
+};
+/// Opens it, tells what there is to tell of the devices, and completes `request`, which it must outlive: all but the
+/// definition and the problems. Nothing when cancelled, which is told.
+[[nodiscard]] std::optional<SweepPlace> open_sweep(const Tuning& tuning, SweepRequest& request, Listener& listener);
+/// What does not depend on the device.
+[[nodiscard]] SweepRequest sweep_request(const Tuning& tuning);
+
+/// Several ops in one request share its time as problems do: a part of it for the next so many of what is left.
+class SharedBudget {
+ public:
+  /// `budget` 0: no bound.
+  SharedBudget(std::chrono::nanoseconds budget, std::size_t problems) : left_(budget), problems_(problems) {}
+  [[nodiscard]] std::chrono::nanoseconds start(std::size_t problems);
+  /// Takes the time since start() off.
+  void end();
+
+ private:
+  std::chrono::nanoseconds left_;
+  std::size_t problems_;
+  std::chrono::steady_clock::time_point started_{};
+};
+
+/// Throws UsageError for dims whose bytes or operations cannot be counted.
+void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems);
+/// Of each problem of the request this config alone. Throws UsageError for one that the op does not have.
+void consider_one(const std::string& config, SweepRequest& request);
+
+/// A line for people; `cache` may be empty.
+[[nodiscard]] std::string summary_text(const SweepSummary& summary, const std::string& cache);
+/// The same for programs, with times in milliseconds.
+[[nodiscard]] std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& summary);
+/// Every problem was tuned, on every device.
+[[nodiscard]] bool is_whole(const SweepSummary& summary);
+
+}  // namespace tilewright::app

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/app/place.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/app/work.hpp"
+#include "tuner/report/table.hpp"
+
+/// Configs checked against the op's reference on a device, with the errors of every output. Nothing is timed, and
+/// nothing is written to the cache.
+namespace tilewright::app {
+
+struct VerifyRequest {
+  Place place;
+  Work work;
+  /// As choose_problems() takes it.
+  ProblemWords problems;
+  MeasureMode mode = MeasureMode::cold;
+  /// "all", "base", or a config; none: the winner, else the base.
+  std::vector<std::string> configs;
+  /// Of "all"; 0: no bound. Nothing: usual_max_configs().
+  std::optional<std::size_t> max_configs;
+};
+
+struct VerifyResult {
+  Table table;
+  /// Lines that are not right.
+  std::size_t wrong = 0;
+  /// What is missing was not checked.
+  bool cancelled = false;
+};
+
+/// Nothing when cancelled before anything ran, which is told.
+[[nodiscard]] std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& listener);
+
+}  // namespace tilewright::app
