@@ -6,6 +6,10 @@
     rmsnorm(x, weight, y, 1e-6)         # on torch's current stream
     print(rmsnorm.match(rows=4096, cols=8192).config)
 
+Tuning runs the program beside the library:
+
+    tilewright.sweep("rmsnorm", {"rows": [1, 4096], "cols": 8192, "dtype": "bf16"})
+
 Tensors are torch's, or anything with `__cuda_array_interface__` or `__dlpack__`."""
 from __future__ import annotations
 
@@ -17,10 +21,11 @@ from typing import Any
 from ._launcher import Launcher, shipped_winners
 from ._library import CacheError, DeviceError, Error, InterfaceError, NoMatchError, UsageError, load
 from ._op import Match, Op
+from ._tuning import Definition, Table, query, sweep, table
 
-__all__ = ["CacheError", "DeviceError", "Error", "InterfaceError", "Launcher", "Match", "NoMatchError", "Op",
-           "UsageError",
-           "default_launcher", "op", "refresh", "shipped_winners"]
+__all__ = ["CacheError", "Definition", "DeviceError", "Error", "InterfaceError", "Launcher", "Match", "NoMatchError",
+           "Op", "Table", "UsageError",
+           "default_launcher", "op", "query", "refresh", "shipped_winners", "sweep", "table"]
 
 _default: Launcher | None = None
 _lock = threading.Lock()
