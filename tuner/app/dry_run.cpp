@@ -281,8 +281,7 @@ class DryRun {
 std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
   Catalogue catalogue = open_catalogue(asked.place);
   SweepRequest request = sweep_request(asked.tuning);
-  request.definition = &catalogue.find(asked.grid.words.op);
-  static_cast<void>(problems_of(asked.grid, *request.definition, false));
+  static_cast<void>(problems_by_op(asked, catalogue, false));
   Glance glance(cache_path(asked.place));
   const std::vector<Model> models = models_of(asked.tuning.work, glance.store(), listener);
   if (models.empty()) return std::nullopt;
@@ -290,16 +289,19 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
   bool of_other_ops = false;
   for (const Model& model : models) {
     const bool emulator = model.facts.is_cpu();
-    request.problems = problems_of(asked.grid, *request.definition, emulator);
-    check_sizes(*request.definition, request.problems);
-    request.max_configs = asked.tuning.max_configs.value_or(usual_max_configs(emulator));
-    if (!asked.config.empty()) consider_one(asked.config, request);
-    DryRun run(request, glance.store(), model, versions_of(asked.tuning.work, listener, glance.store(), model));
-    std::set<std::string> told;
-    for (const Problem& problem : request.problems) {
-      if (told.insert(problem.key()).second) lines.push_back(run.line(problem));
+    const Versions versions = versions_of(asked.tuning.work, listener, glance.store(), model);
+    for (const OpProblems& op : problems_by_op(asked, catalogue, emulator)) {
+      request.definition = op.definition;
+      request.problems = op.problems;
+      request.max_configs = asked.tuning.max_configs.value_or(usual_max_configs(emulator));
+      if (!asked.config.empty()) consider_one(asked.config, request);
+      DryRun run(request, glance.store(), model, versions);
+      std::set<std::string> told;
+      for (const Problem& problem : request.problems) {
+        if (told.insert(problem.key()).second) lines.push_back(run.line(problem));
+      }
+      of_other_ops = of_other_ops || run.of_other_ops();
     }
-    of_other_ops = of_other_ops || run.of_other_ops();
   }
   Table table = lines_table(lines);
   add_notes(table, lines);

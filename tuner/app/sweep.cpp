@@ -85,6 +85,22 @@ void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& 
   }
 }
 
+void add_up(SweepSummary& sum, const SweepSummary& more) {
+  for (const auto count :
+       {&SweepSummary::problems, &SweepSummary::measured, &SweepSummary::failed, &SweepSummary::forbidden,
+        &SweepSummary::pruned, &SweepSummary::reused, &SweepSummary::compiled, &SweepSummary::ceilings,
+        &SweepSummary::without_winner, &SweepSummary::left}) {
+    sum.*count += more.*count;
+  }
+  sum.refusals.insert(sum.refusals.end(), more.refusals.begin(), more.refusals.end());
+  sum.lost.insert(sum.lost.end(), more.lost.begin(), more.lost.end());
+  sum.interrupted = sum.interrupted || more.interrupted;
+  sum.compile_seconds += more.compile_seconds;
+  sum.measure_seconds += more.measure_seconds;
+  sum.wall_seconds += more.wall_seconds;
+  sum.waited_seconds += more.waited_seconds;
+}
+
 }  // namespace
 
 std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator) {
@@ -119,31 +135,55 @@ std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& de
   return problems;
 }
 
+std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator) {
+  std::vector<OpProblems> ops;
+  for (const ProblemGrid& grid : request.grids) {
+    const OpDefinition& definition = catalogue.find(grid.words.op);
+    auto op = std::ranges::find(ops, &definition, &OpProblems::definition);
+    if (op == ops.end()) op = ops.insert(ops.end(), {&definition, {}});
+    const std::vector<Problem> more = problems_of(grid, definition, emulator);
+    check_sizes(definition, more);
+    op->problems.insert(op->problems.end(), more.begin(), more.end());
+  }
+  return ops;
+}
+
 std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener) {
   Catalogue catalogue = open_catalogue(asked.place);
-  const OpDefinition& definition = catalogue.find(asked.grid.words.op);
   // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
-  static_cast<void>(problems_of(asked.grid, definition, false));
+  static_cast<void>(problems_by_op(asked, catalogue, false));
   SweepRequest request;
   const std::optional<SweepPlace> place = open_sweep(asked.tuning, request, listener);
   if (!place) return std::nullopt;
-  request.definition = &definition;
-  request.problems = problems_of(asked.grid, definition, place->emulator);
-  check_sizes(definition, request.problems);
-  if (!asked.config.empty()) consider_one(asked.config, request);
+  const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator);
+  std::size_t problems = 0;
+  for (const OpProblems& op : ops) problems += op.problems.size();
 
   Store store(cache_path(asked.place));
   SweepResult result;
-  SweepSummary& summary = result.summary;
-  summary = run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
-  const std::vector<std::string> unopened = place->devices->lost();
-  summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
-  listener.sweep_done(summary, store.path());
-  result.table = table_of(store, request, place->devices->fingerprints());
-  result.table.summary = summary_figures(summary);
-  add_notes(request, summary, result.table);
-  if (!summary.refusals.empty()) result.refusals = refusals_text(summary.refusals);
-  if (!summary.refusals.empty() && summary.refusals.size() == summary.problems && !summary.interrupted) {
+  SharedBudget budget(request.budget, problems);
+  for (const OpProblems& op : ops) {
+    request.definition = op.definition;
+    request.problems = op.problems;
+    request.budget = budget.start(op.problems.size());
+    if (!asked.config.empty()) consider_one(asked.config, request);
+    SweepSummary summary =
+        run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
+    budget.end();
+    if (&op == &ops.front()) {
+      const std::vector<std::string> unopened = place->devices->lost();
+      summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
+    }
+    listener.sweep_done(summary, store.path());
+    Table& table = result.tables.emplace_back(table_of(store, request, place->devices->fingerprints()));
+    table.summary = summary_figures(summary);
+    add_notes(request, summary, table);
+    add_up(result.summary, summary);
+    if (summary.interrupted) break;
+  }
+  const SweepSummary& all = result.summary;
+  if (!all.refusals.empty()) result.refusals = refusals_text(all.refusals);
+  if (!all.refusals.empty() && all.refusals.size() == all.problems && !all.interrupted) {
     throw Error(result.refusals + "\nName other shapes, or widen the constraints of the definition");
   }
   return result;

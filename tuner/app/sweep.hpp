@@ -10,7 +10,7 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/app/tuning.hpp"
 
-/// Tunes problems of an op: compiles, verifies and measures configs, and keeps the winners in the cache.
+/// Tunes problems of ops: compiles, verifies and measures configs, and keeps the winners in the cache.
 namespace tilewright::app {
 
 /// Every combination of the values is a problem. Where no dims are given, those of the definition's grid are; where no
@@ -31,21 +31,31 @@ struct ProblemGrid {
 struct SweepProblems {
   Place place;
   Tuning tuning;
-  ProblemGrid grid;
-  /// This config alone; empty: all.
+  /// Those of one op are one sweep; ops are swept in the order in which they first stand here.
+  std::vector<ProblemGrid> grids;
+  /// This config alone; empty: all. Of one op.
   std::string config;
 };
 
+/// The problems of an op, each once.
+struct OpProblems {
+  const OpDefinition* definition = nullptr;
+  std::vector<Problem> problems;
+};
+/// Throws UsageError for names and values that an op does not have, and for dims that cannot be counted.
+[[nodiscard]] std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator);
+
 struct SweepResult {
+  /// Of all ops.
   SweepSummary summary;
-  /// The winners of the problems, with what is to be said of them.
-  Table table;
+  /// By op: the winners of its problems, with what is to be said of them.
+  std::vector<Table> tables;
   /// Problems that no config can serve, and why; empty: none.
   std::string refusals;
 };
 
-/// Nothing when cancelled before anything was measured, which is told. Throws UsageError for what cannot be asked of
-/// the op, Error where no problem can be served.
+/// Nothing when cancelled before anything was measured, which is told. Throws UsageError for what cannot be asked of an
+/// op, Error where no problem can be served.
 [[nodiscard]] std::optional<SweepResult> sweep(const SweepProblems& request, Listener& listener);
 
 }  // namespace tilewright::app

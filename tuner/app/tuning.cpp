@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <map>
 
 #include "cache/base/error.hpp"
 #include "cache/plan/plan.hpp"
@@ -78,6 +80,21 @@ void check_sizes(const OpDefinition& definition, const std::vector<Problem>& pro
           fmt::format("{} is too large to be counted; choose smaller dims: {}", problem.key(), error.what()));
     }
   }
+}
+
+std::optional<std::chrono::nanoseconds> duration_from(const std::string& text) {
+  static const std::map<std::string, double> kUnits{{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+  constexpr double kMost = 365 * 24 * 3600e9;
+  std::size_t read = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &read);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  const auto unit = kUnits.find(text.substr(read));
+  if (unit == kUnits.end() || !(number > 0) || number * unit->second > kMost) return std::nullopt;
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(number * unit->second));
 }
 
 void consider_one(const std::string& config, SweepRequest& request) {

@@ -63,6 +63,8 @@ class SharedBudget {
 
 /// Throws UsageError for dims whose bytes or operations cannot be counted.
 void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems);
+/// "60s", "500ms", "5m", "8h": a positive time of at most a year; nothing for anything else.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> duration_from(const std::string& text);
 /// Of each problem of the request this config alone. Throws UsageError for one that the op does not have.
 void consider_one(const std::string& config, SweepRequest& request);
 

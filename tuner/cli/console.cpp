@@ -60,6 +60,9 @@ void Console::print(const std::string& text) {
 }
 
 void Console::print(const Table& table, Format format) { print(render(table, format, width(), colours())); }
+void Console::print(const std::vector<Table>& tables, Format format) {
+  print(render(tables, format, width(), colours()));
+}
 
 void Console::say(const std::string& line) {
   if (json_) return log({{"event", "message"}, {"text", line}});

@@ -20,6 +20,7 @@ class Console {
   /// the program quietly, as it does other programs.
   void print(const std::string& text);
   void print(const Table& table, Format format);
+  void print(const std::vector<Table>& tables, Format format);
   /// A line for people, on stderr; an event "message" where the log is JSON.
   void say(const std::string& line);
   /// What the program ends with; an event "error" where the log is JSON.

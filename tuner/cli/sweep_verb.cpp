@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
+#include "tuner/app/campaign.hpp"
 #include "tuner/app/dry_run.hpp"
 #include "tuner/app/misses.hpp"
 #include "tuner/app/replay.hpp"
@@ -48,15 +50,37 @@ std::vector<std::pair<std::string, std::string>> attributes_of(const Arguments& 
   return attributes;
 }
 
-/// Shapes, types and attributes of the command line.
-app::ProblemGrid grid_of(const Arguments& arguments) {
-  app::ProblemGrid grid;
-  grid.words = read_problem_words(arguments);
-  grid.shapes = arguments.texts("shapes");
-  grid.shapes_file = arguments.text("shapes-file");
-  if (arguments.has("dtype")) grid.words.named.emplace_back("dtype", arguments.text("dtype"));
-  grid.attributes = attributes_of(arguments);
-  return grid;
+/// A word behind an op that is neither another op nor of this one.
+void refuse_stray_words(const Arguments& arguments) {
+  std::vector<std::string> ops;
+  for (std::size_t i = 1; i < arguments.words().size(); ++i) {
+    const std::string& word = arguments.words()[i];
+    if (word.find_first_of("=[{") != std::string::npos) continue;
+    if (ops.empty()) ops = app::open_catalogue(place_of(arguments)).names();
+    if (holds(ops, word)) continue;
+    throw UsageError(fmt::format("'{}' is no op{}, and it is not NAME=VALUE", word, suggestion(word, ops)));
+  }
+}
+
+/// The ops of the command line. --shapes is of one; --dtype and --attr are of all.
+std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
+  static_cast<void>(arguments.word(0, "the name of an op"));
+  refuse_stray_words(arguments);
+  std::vector<app::ProblemGrid> grids;
+  for (app::ProblemWords& words : app::read_words_of_ops(arguments.words())) {
+    app::ProblemGrid& grid = grids.emplace_back();
+    grid.words = std::move(words);
+    grid.shapes = arguments.texts("shapes");
+    grid.shapes_file = arguments.text("shapes-file");
+    if (arguments.has("dtype")) grid.words.named.emplace_back("dtype", arguments.text("dtype"));
+    grid.attributes = attributes_of(arguments);
+  }
+  for (const char* const option : {"shapes", "shapes-file", "config"}) {
+    if (grids.size() < 2 || !arguments.has(option)) continue;
+    throw UsageError(
+        fmt::format("--{} is of one op, and {} are named: write NAME=VALUES behind each", option, grids.size()));
+  }
+  return grids;
 }
 
 /// Options of a sweep that have no meaning for another kind of it.
@@ -116,6 +140,18 @@ ExitCode run_revalidate(const Arguments& arguments, Console& console) {
   return result.whole ? ExitCode::done : ExitCode::partly;
 }
 
+/// What the command line says of devices and budget goes before what the file says.
+void take_campaign(const Arguments& arguments, app::SweepProblems& request) {
+  arguments.require_at_most(0);
+  refuse(arguments, {"shapes", "shapes-file", "dtype", "attr", "config"}, "--campaign names its problems in the file");
+  app::Campaign campaign = app::read_campaign(arguments.text("campaign"));
+  request.grids = std::move(campaign.grids);
+  if (!campaign.devices.empty() && !arguments.has("device") && !arguments.has("devices")) {
+    request.tuning.work.devices = std::move(campaign.devices);
+  }
+  if (!arguments.has("budget")) request.tuning.budget = campaign.budget;
+}
+
 ExitCode run(const Arguments& arguments, Console& console) {
   require_one_kind(arguments);
   if (arguments.has("replay")) return run_replay(arguments, console);
@@ -123,8 +159,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("misses")) return run_misses(arguments, console);
   if (arguments.has("revalidate")) return run_revalidate(arguments, console);
   const Format format = format_of(arguments);
-  const app::SweepProblems request{place_of(arguments), tuning_of(arguments), grid_of(arguments),
-                                   arguments.text("config")};
+  app::SweepProblems request{place_of(arguments), tuning_of(arguments), {}, arguments.text("config")};
+  if (arguments.has("campaign")) {
+    take_campaign(arguments, request);
+  } else {
+    request.grids = grids_of(arguments);
+  }
   Progress progress(console, arguments.has("quiet"));
   if (arguments.has("dry-run")) {
     const std::optional<Table> table = app::forecast(request, progress);
@@ -133,7 +173,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   }
   const std::optional<app::SweepResult> result = app::sweep(request, progress);
   if (!result) return ExitCode::partly;
-  console.print(result->table, format);
+  console.print(result->tables, format);
   if (!result->refusals.empty()) console.say(result->refusals);
   return app::is_whole(result->summary) ? ExitCode::done : ExitCode::partly;
 }
@@ -142,6 +182,10 @@ ExitCode run(const Arguments& arguments, Console& console) {
 std::vector<Option> measuring_options() {
   return {
       {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
+      {"campaign", "FILE",
+       "What to tune, as a file: ops with dtypes, attributes and shapes, devices and a budget (docs/tuning.md). No OP "
+       "is "
+       "given."},
       {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
       {.name = "attr",
@@ -239,7 +283,7 @@ Verb sweep_verb() {
   Verb verb;
   verb.name = "sweep";
   verb.summary = "Tune an op: compile, verify and measure its configs, and keep the winners";
-  verb.usage = "OP [NAME=VALUES...] [OPTION...]";
+  verb.usage = "[OP [NAME=VALUES...]]... [OPTION...]";
   verb.description = {
       "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
       "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
@@ -255,6 +299,8 @@ Verb sweep_verb() {
       {"tilewright sweep softmax", "The grid of the definition, on the GPU if there is one, else on the emulator."},
       {"tilewright sweep softmax --dtype bf16,f32 --shapes \"rows=256,4096 cols=1024..16384x4\"",
        "Two types, six shapes each."},
+      {"tilewright sweep rmsnorm rows=4096 cols=8192 \"gemm[dtype=bf16]{m=64,n=4096,k=4096}\"", "Two ops."},
+      {"tilewright sweep --campaign transformer-7b.toml", "All that a file names, such as for a nightly run."},
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
       {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
       {"tilewright sweep gemm --dry-run --device H200", "What the cache lacks for that GPU."},

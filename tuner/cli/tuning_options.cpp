@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <exception>
-#include <map>
 
 #include "cache/base/error.hpp"
 #include "tuner/app/problem_words.hpp"
@@ -31,24 +29,12 @@ std::set<TrialStatus> retries_of(const Arguments& arguments) {
   return statuses;
 }
 
-/// "60s", "500ms", "5m".
-std::chrono::nanoseconds read_duration(const std::string& option, const std::string& text) {
-  static const std::map<std::string, double> kUnits{{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
-  // A year is more than anybody waits and fits into nanoseconds many times.
-  constexpr double kMost = 365 * 24 * 3600e9;
-  std::size_t read = 0;
-  double number = 0;
-  try {
-    number = std::stod(text, &read);
-  } catch (const std::exception&) {
-    read = 0;
-  }
-  const auto unit = kUnits.find(text.substr(read));
-  if (read == 0 || unit == kUnits.end() || !(number > 0) || number * unit->second > kMost) {
-    throw UsageError(
-        fmt::format("--{} takes a time with its unit, such as 60s, 500ms or 5m, and was given '{}'", option, text));
-  }
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(number * unit->second));
+std::chrono::nanoseconds budget_of(const Arguments& arguments) {
+  if (!arguments.has("budget")) return std::chrono::nanoseconds(0);
+  const auto budget = app::duration_from(arguments.text("budget"));
+  if (budget) return *budget;
+  throw UsageError(fmt::format("--budget takes a time with its unit, such as 60s, 500ms or 5m, and was given '{}'",
+                               arguments.text("budget")));
 }
 
 std::vector<std::string> devices_of(const Arguments& arguments) {
@@ -91,7 +77,7 @@ app::Tuning tuning_of(const Arguments& arguments) {
     tuning.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", 0, 0));
   }
   tuning.mode = mode_of(arguments).value_or(MeasureMode::cold);
-  if (arguments.has("budget")) tuning.budget = read_duration("budget", arguments.text("budget"));
+  tuning.budget = budget_of(arguments);
   tuning.ceilings = !arguments.has("no-ceilings");
   tuning.command = arguments.command();
   return tuning;

@@ -66,4 +66,14 @@ std::string render(const Table& table, Format format, std::size_t width, bool co
   return render_text(table, width, colour);
 }
 
+std::string render(const std::vector<Table>& tables, Format format, std::size_t width, bool colour) {
+  const bool is_list = format == Format::json && tables.size() != 1;
+  std::string text = is_list ? "[" : "";
+  for (const Table& table : tables) {
+    if (&table != &tables.front()) text += is_list ? "," : "\n";
+    text += render(table, format, width, colour);
+  }
+  return is_list ? text + "]\n" : text;
+}
+
 }  // namespace tilewright

@@ -82,5 +82,8 @@ struct Table {
 /// Ends with a newline. `width` and `colour` count for text alone: the columns of the terminal, 0 for no limit, and
 /// whether it shows colours. What cannot be made to fit is printed whole: nothing is cut.
 [[nodiscard]] std::string render(const Table& table, Format format, std::size_t width = 0, bool colour = false);
+/// One as above; several, in JSON, as the items of a list, else with an empty line between them.
+[[nodiscard]] std::string render(const std::vector<Table>& tables, Format format, std::size_t width = 0,
+                                 bool colour = false);
 
 }  // namespace tilewright
