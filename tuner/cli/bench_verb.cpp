@@ -106,6 +106,9 @@ Reported serve(WorkerProcess& reporter, BenchRun& run) {
     switch (reporter.channel().receive(message)) {
       case Channel::Received::message:
         break;
+      case Channel::Received::garbled:
+        reporter.kill();
+        [[fallthrough]];
       default:
         reported.end = reporter.end();
         return reported;
