@@ -106,6 +106,7 @@ std::vector<ChosenProblem> choose_problems(const Arguments& arguments, Catalogue
 
 std::optional<Store> open_if_there(const Arguments& arguments) {
   if (!std::filesystem::exists(cache_path(arguments))) return std::nullopt;
+  require_own_cache(cache_path(arguments));
   return open_to_read(arguments);
 }
 

@@ -30,7 +30,8 @@ struct ChosenProblem {
                                                          const Store* cache, const DeviceFacts& device,
                                                          MeasureMode mode, std::vector<std::string>& notes);
 
-/// The cache of --cache for reading; nothing where there is none.
+/// The cache of --cache, whose binaries are to be run; nothing where there is none. Throws CacheError where others may
+/// write it.
 [[nodiscard]] std::optional<Store> open_if_there(const Arguments& arguments);
 
 }  // namespace tilewright::cli

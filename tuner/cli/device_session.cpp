@@ -2,13 +2,9 @@
 #include "tuner/cli/device_session.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -16,20 +12,11 @@
 #include "cache/base/version.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/sweep_setup.hpp"
-#include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path make_folder() {
-  std::string text = (temporary_folder("keep binaries") / "tilewright-XXXXXX").string();
-  if (::mkdtemp(text.data()) == nullptr) {
-    throw Error(fmt::format("cannot make a folder for binaries, {}: {}", text, std::strerror(errno)));
-  }
-  return text;
-}
 
 GeneratedSource source_of(const OpDefinition& definition, const Problem& problem, const Candidate& candidate,
                           const DeviceFacts& facts) {
@@ -58,18 +45,13 @@ DeviceSession::DeviceSession(const Arguments& arguments, Console& console, const
     : console_(console),
       devices_(std::move(devices)),
       compiler_(open_compiler(arguments, devices_->first().facts().is_cpu())),
-      scratch_folder_(file.empty() ? make_folder() : fs::path()),
-      own_(std::make_unique<Store>(file.empty() ? scratch_folder_ / "own.db" : file)),
+      scratch_folder_(file.empty() ? std::make_unique<TemporaryFolder>("keep binaries") : nullptr),
+      own_(std::make_unique<Store>(scratch_folder_ ? scratch_folder_->path() / "own.db" : file)),
       builder_(std::make_unique<Builder>(
           *own_, *compiler_, catalogue.builtin_dir(),
           static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024)), interrupted)) {}
 
-DeviceSession::~DeviceSession() {
-  builder_.reset();
-  own_.reset();
-  std::error_code ignored;
-  if (!scratch_folder_.empty()) fs::remove_all(scratch_folder_, ignored);
-}
+DeviceSession::~DeviceSession() = default;
 
 std::string DeviceSession::request(const GeneratedSource& source, const std::string& hash) {
   const std::string arch = device().facts().arch();
@@ -83,7 +65,8 @@ std::string DeviceSession::request(const GeneratedSource& source, const std::str
                             .log = build->log,
                             .compiler = build->compiler,
                             .arch = build->arch,
-                            .milliseconds = build->milliseconds},
+                            .milliseconds = build->milliseconds,
+                            .began_us = build->began_us},
                       cache_->binary(build->binary_hash));
     }
   }
@@ -126,7 +109,8 @@ Trials* DeviceSession::set_up(const OpDefinition& definition, const Problem& pro
 
 void DeviceSession::lock() {
   if (lock_) return;
-  lock_.emplace(device().gpu_uuid(), kLockFolder, interrupted, [this](const std::string& line) { console_.say(line); });
+  lock_.emplace(device().gpu_uuid(), lock_places(), interrupted,
+                [this](const std::string& line) { console_.say(line); });
 }
 
 }  // namespace tilewright::cli

@@ -47,7 +47,11 @@ RegretMeasure::RegretMeasure(const Arguments& arguments, Console& console, const
                     cache.title(), interface.op, definition_.file.string()));
   }
   const std::filesystem::path into = arguments.text("into");
-  if (!into.empty()) OutputFile::refuse_cache(into, cache.path());
+  require_own_cache(cache.path());
+  if (!into.empty()) {
+    OutputFile::refuse_cache(into, cache.path());
+    require_own_cache(into);
+  }
   bench_ = DeviceSession::open(arguments, console, catalogue_, into);
   if (bench_) bench_->look_in(cache);
 }
@@ -83,7 +87,7 @@ void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {
   request.definition = &definition_;
   request.compiler = &bench_->compiler();
   request.max_configs = max_configs_of(arguments_, device().is_cpu());
-  request.locks = kLockFolder;
+  request.locks = lock_places();
   request.ceilings = false;
   const bool quiet = arguments_.has("quiet");
   Progress progress(console_, quiet);

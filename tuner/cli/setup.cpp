@@ -3,6 +3,8 @@
 
 #include <exception>
 
+#include "cache/base/environment.hpp"
+#include "cache/base/file_facts.hpp"
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/process.hpp"
 
@@ -22,6 +24,10 @@ std::filesystem::path cache_path(const Arguments& arguments) {
 std::vector<std::string> compile_worker_command() { return {this_program(), kCompileWorker}; }
 
 std::vector<std::string> device_worker_command() { return {this_program(), kDeviceWorker}; }
+
+void require_own_cache(const std::filesystem::path& path) {
+  refuse_shared_cache(path, is_set("TILEWRIGHT_ALLOW_SHARED_CACHE"));
+}
 
 Store open_to_read(const Arguments& arguments) {
   return Store(cache_path(arguments), {.access = StoreAccess::read_older});

@@ -20,6 +20,9 @@ namespace tilewright::cli {
 [[nodiscard]] std::optional<MeasureMode> mode_of(const Arguments& arguments);
 /// --cache, else the default.
 [[nodiscard]] std::filesystem::path cache_path(const Arguments& arguments);
+/// Throws CacheError where others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1: for who runs binaries of
+/// it.
+void require_own_cache(const std::filesystem::path& path);
 /// The cache for reading, also of an older schema; throws CacheError that says how to make one.
 [[nodiscard]] Store open_to_read(const Arguments& arguments);
 /// The same for verbs that need none: nothing where there is none; nor where the default one cannot be used or told,

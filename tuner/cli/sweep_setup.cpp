@@ -110,6 +110,7 @@ void check_sizes(const OpDefinition& definition, const std::vector<Problem>& pro
 
 std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& request, Progress& progress,
                                      Console& console) {
+  require_own_cache(cache_path(arguments));
   SweepPlace place;
   place.devices = open_trial_devices(arguments, [&](const std::string& line) { progress.note(line); });
   if (!place.devices) {
@@ -122,7 +123,7 @@ std::optional<SweepPlace> open_sweep(const Arguments& arguments, SweepRequest& r
   place.compiler = open_compiler(arguments, place.emulator);
   request.compiler = place.compiler.get();
   request.max_configs = max_configs_of(arguments, place.emulator);
-  request.locks = kLockFolder;
+  request.locks = lock_places();
   return place;
 }
 

@@ -16,6 +16,7 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/device/device.hpp"
 #include "tuner/measure/measure.hpp"
+#include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/devices.hpp"
 #include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/trials.hpp"
@@ -60,8 +61,8 @@ struct SweepRequest {
   std::set<TrialStatus> retry;
   /// What was asked, for the sweep's row.
   std::string command;
-  /// Where lock files of GPUs are (device_lock.hpp); empty: nothing is locked.
-  std::filesystem::path locks;
+  /// Where locks of GPUs are; without them nothing is locked.
+  std::optional<LockPlaces> locks;
 };
 
 /// What a sweep tells while it runs, one thing at a time, whatever device it is of; implementations print.
