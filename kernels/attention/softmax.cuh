@@ -16,8 +16,14 @@
 //                   largest scores are looked for
 //
 // Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is off
-// by that weight's rounding, unless results are divided by the sum of rounded weights: rounded_sum = 1. lse always has
-// the exact sum.
+// by that weight's rounding, unless results are divided by the sum of rounded weights:
+//
+//   ones = 0        a thread adds them up
+//   ones = 1        the product does, by a column of ones beside the values (wgmma_multiply.cuh)
+//
+// lse needs the sum of exact weights, which a thread adds up besides. Where nothing needs that sum (kSums is false),
+// weights are 2^40 times smaller, and a block is done again where one of them is 2 or more: that is one bit, and bits
+// are gathered two weights an instruction. f16 has no room for such weights, and keeps the sums.
 //
 // A thread's sums are over its own keys; the four lanes of a row add up at the end.
 
@@ -32,10 +38,11 @@ inline constexpr float kLn2 = 0.6931471805599453f;
 struct Rows {
   float base[2];
   float sum[2];
-  float rounded_sum[2];  // of the weights as they are multiplied; rounded_sum = 1
+  float rounded_sum[2];  // of the weights as they are multiplied; ones = 0
+  u32 bits;              // that any weight of the block has; without sums
 };
 
-__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}, {0.0f, 0.0f}}; }
+__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}, {0.0f, 0.0f}, 0}; }
 
 // How scores become exponents of 2.
 struct Scale {
@@ -126,6 +133,18 @@ __device__ __forceinline__ bool exceeds(const Rows& rows, float limit) {
 }
 inline constexpr float kSumsToScale = 0x1p14f, kSumsLost = 0x1p100f;
 
+// Without sums: whether any of the warp's weights of the block is 2 or more, or no number.
+__device__ __forceinline__ bool has_large(const Rows& rows) {
+  constexpr u32 kTwo = 0x40000000u;  // set in a float from 2 on
+  return __any_sync(kFullMask, (rows.bits & kTwo) != 0);
+}
+
+// Never: no weight is negative. The compiler cannot know.
+template <bool kSums>
+__device__ __forceinline__ bool is_negative(const Rows& rows) {
+  return kSums ? rows.sum[0] + rows.sum[1] < 0.0f : static_cast<i32>(rows.bits) < 0;
+}
+
 // Moves the bases so that sums are about 1, with the weights of the last block; the rest is to be multiplied by
 // `rescale`.
 template <int kScores>
@@ -146,16 +165,24 @@ __device__ __forceinline__ void lower_sums(Rows& rows, float (&weights)[kScores]
 }
 
 // Scores kFirst … kEnd become weights.
-template <int kFirst, int kEnd, int kScores>
+template <bool kSums, int kFirst, int kEnd, int kScores>
 __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
+  constexpr float kSmaller = kSums ? 0.0f : 40.0f;
   float shift[2];
 #pragma unroll
-  for (int row = 0; row < 2; ++row) shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor;
+  for (int row = 0; row < 2; ++row) {
+    shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor - kSmaller;
+  }
+  if constexpr (!kSums && kFirst == 0) rows.bits = 0;
 #pragma unroll
   for (int i = kFirst; i < kEnd; ++i) {
     const int row = i / 2 % 2;
     scores[i] = ptx::ex2_approx(fmaf(scores[i], factor, shift[row]));
-    rows.sum[row] += scores[i];
+    if constexpr (kSums) {
+      rows.sum[row] += scores[i];
+    } else {
+      rows.bits |= __builtin_bit_cast(u32, scores[i]);
+    }
   }
 }
 

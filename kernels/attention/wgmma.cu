@@ -15,6 +15,7 @@
 //
 // and the first block of the next piece follows the last one of a piece in the same way.
 
+#include "device/bits.cuh"
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/fence.cuh"
 #include "device/ptx/mbarrier.cuh"
@@ -23,6 +24,7 @@
 #include "device/ptx/tensor_copy.cuh"
 #include "device/ptx/wgmma.cuh"
 #include "device/shared.cuh"
+#include "rounding.cuh"
 #include "softmax.cuh"
 #include "wgmma_again.cuh"
 #include "wgmma_geometry.cuh"
@@ -72,10 +74,10 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     rounded[0] = rounded[1] = 0.0f;
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
+      round_step<T>(weights[step], scores, step);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        weights[step][i] = round_pair<T>(scores[step * 8 + 2 * i], scores[step * 8 + 2 * i + 1]);
-        if constexpr (G::kRoundedSum) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
+        if constexpr (!G::kOnes) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
       }
     }
   };
@@ -126,7 +128,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   finish_scores();
   raise_bases(rows, scores, rescale, scale.factor);
   bool is_unset = has_unset(rows);
-  weigh<0, G::kScores>(rows, scores, scale.factor);
+  weigh<G::kSums, 0, G::kScores>(rows, scores, scale.factor);
   round_weights();
   add_rounded();
 
@@ -173,11 +175,15 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
-    weigh<0, G::kLead>(rows, scores, scale.factor);
-    // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is
-    // negative.
-    if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
-      end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
+    weigh<G::kSums, 0, G::kLead>(rows, scores, scale.factor);
+    // The branch also keeps what it depends on before the wait, where the compiler would not leave it.
+    const bool is_odd = is_negative<G::kSums>(rows);
+    if constexpr (G::kSums) {
+      if (ends_piece || is_odd) {
+        end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
+      }
+    } else if (is_odd) {
+      __trap();
     }
 
     // The results so far.
@@ -191,17 +197,17 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     } else if (moved) {
       scale_results();
     }
-    weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
+    weigh<G::kSums, G::kLead, G::kScores>(rows, scores, scale.factor);
     round_weights();
     if (!is_seen) {
-      if (exceeds(rows, kSumsToScale)) {
-        if (exceeds(rows, kSumsLost)) {
+      if (G::kSums ? exceeds(rows, kSumsToScale) : has_large(rows)) {
+        if (!G::kSums || exceeds(rows, kSumsLost)) {
           rows.sum[0] = rescale[0], rows.sum[1] = rescale[1];
           rescale[0] = rescale[1] = 1.0f;
           score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
           finish_scores();
           raise_bases(rows, scores, rescale, scale.factor);
-          weigh<0, G::kScores>(rows, scores, scale.factor);
+          weigh<G::kSums, 0, G::kScores>(rows, scores, scale.factor);
         } else {
           lower_sums(rows, scores, rescale, scale.factor);
         }
@@ -252,6 +258,16 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
     }
     ptx::fence_mbarrier_init();
   }
+  if constexpr (G::kOnes) {
+    // They stay: copies fill what lies in front of them.
+    const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
+    constexpr int kVectors = G::kBytesOnes / static_cast<int>(sizeof(Bits128));
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      auto* const ones = reinterpret_cast<Bits128*>(storage.v[stage] + G::kBytesV);
+      for (int i = thread; i < kVectors; i += G::kThreads) ones[i] = {pair, pair, pair, pair};
+    }
+    ptx::fence_shared_to_async();
+  }
   __syncthreads();
 
   if (warpgroup == 0) {
@@ -266,18 +282,19 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
 
 }  // namespace tilewright::attention
 
-// Strides of o are in elements; those of q, k and v are in their maps. `counters` are two, and zero.
+// Strides of o are o_batch, o_token and o_head; those of q, k and v are in their maps. `counters` are two, and zero.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThreads, 1)
     attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q,
                     const __grid_constant__ tilewright::TensorMap map_k,
                     const __grid_constant__ tilewright::TensorMap map_v, typename Config::dtype* o, float* lse,
-                    float scale, int left, int right, float softcap, unsigned* counters, int b, int hq, int hkv, int sq,
-                    int sk, int dv, int sections, long long o_batch_stride, long long o_token_stride,
-                    long long o_head_stride) {
+                    float scale, int left, int right, float softcap, unsigned* counters, long long b, long long hq,
+                    long long hkv, long long sq, long long sk, long long dv, long long sections, long long o_batch,
+                    long long o_token, long long o_head) {
+  using namespace tilewright;
   using namespace tilewright::attention;
-  const Problem problem{b, hq, hkv, sq, sk, left, right, sections};
-  const Output<typename Config::dtype> out{o, lse, o_batch_stride, o_token_stride, o_head_stride, dv};
+  const auto problem = make_problem(b, hq, hkv, sq, sk, left, right, sections);
+  const Output<typename Config::dtype> out{o, lse, o_batch, o_token, o_head, static_cast<i32>(dv)};
   run<Config>(map_q, map_k, map_v, out, problem, make_scale<Geometry<Config>::kSoftcap>(scale, softcap),
               Counters{counters});
 }
