@@ -126,7 +126,7 @@ struct MmaWarp {
 #pragma unroll
       for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
     }
-    weigh<true, 0, G::kScores>(rows, scores, scale.factor);
+    weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
   }
 
   // results += weights · v, with the sums of the weights as they are multiplied.
@@ -156,16 +156,13 @@ struct MmaWarp {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float sum = of_row(rows.sum[half]), divisor = of_row(rows.rounded_sum[half]);
-      const bool is_empty = rows.base[half] == -kInfinity;
-      const float inverse = is_empty ? 0.0f : ptx::rcp_approx(divisor);
+      const float inverse = divisor > 0.0f ? ptx::rcp_approx(divisor) : 0.0f;
       const i32 row = work.row + warp * G::kWarpRows + lane / 4 + half * 8;
       const i32 token = row / G::kPack, head = work.head + row % G::kPack;
       if (token >= problem.queries) continue;
       if constexpr (G::kLse) {
         const i64 at = (i64{work.batch} * problem.heads + head) * problem.queries + token;
-        if (lane % 4 == 0) {
-          arguments.lse[at] = is_empty ? -kInfinity : (rows.base[half] * scale.factor + ptx::lg2_approx(sum)) * kLn2;
-        }
+        if (lane % 4 == 0) arguments.lse[at] = log_sum(rows.base[half], sum, scale.factor);
       }
       T* const to = arguments.o.at(work.batch, token, head);
 #pragma unroll

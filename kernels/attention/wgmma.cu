@@ -36,6 +36,9 @@
 
 namespace tilewright::attention {
 
+// Named barriers: of each warpgroup whose turn it is, and of all together.
+inline constexpr u32 kTurn = 1, kAllConsumers = 5;
+
 // A warpgroup: piece after piece.
 template <class Config>
 __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Problem& problem,
@@ -43,7 +46,6 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
                                         int thread) {
   using G = Geometry<Config>;
   using T = typename G::T;
-  constexpr u32 kTurn = 1;  // the first warpgroup's named barrier
   constexpr u32 kPair = 2 * G::kWarpgroup;
   // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
   const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
@@ -70,13 +72,16 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
   };
   float rounded[2];  // sums of the block's weights after that
+  u32 large;         // bits of those whose bits were not gathered before
   const auto round_weights = [&] {
     rounded[0] = rounded[1] = 0.0f;
+    large = 0;
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
       round_step<T>(weights[step], scores, step);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
+        if (G::kLse || step * 8 >= G::kLead) large |= weights[step][i];
         if constexpr (!G::kOnes) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
       }
     }
@@ -128,7 +133,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   finish_scores();
   raise_bases(rows, scores, rescale, scale.factor);
   bool is_unset = has_unset(rows);
-  weigh<G::kSums, 0, G::kScores>(rows, scores, scale.factor);
+  weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
   round_weights();
   add_rounded();
 
@@ -175,10 +180,10 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
-    weigh<G::kSums, 0, G::kLead>(rows, scores, scale.factor);
+    weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
     // The branch also keeps what it depends on before the wait, where the compiler would not leave it.
-    const bool is_odd = is_negative<G::kSums>(rows);
-    if constexpr (G::kSums) {
+    const bool is_odd = is_negative<G::kLse>(rows);
+    if constexpr (G::kLse || !G::kOnes) {
       if (ends_piece || is_odd) {
         end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
       }
@@ -197,19 +202,18 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     } else if (moved) {
       scale_results();
     }
-    weigh<G::kSums, G::kLead, G::kScores>(rows, scores, scale.factor);
+    weigh<G::kLse, false, G::kLead, G::kScores>(rows, scores, scale.factor);
     round_weights();
     if (!is_seen) {
-      if (G::kSums ? exceeds(rows, kSumsToScale) : has_large(rows)) {
-        if (!G::kSums || exceeds(rows, kSumsLost)) {
-          rows.sum[0] = rescale[0], rows.sum[1] = rescale[1];
+      if (has_large(rows, large)) {
+        const float before[2] = {rescale[0], rescale[1]};
+        if (!lower_weights(rows, scores, rescale, scale.factor)) {
+          rows.sum[0] = before[0], rows.sum[1] = before[1];
           rescale[0] = rescale[1] = 1.0f;
           score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
           finish_scores();
           raise_bases(rows, scores, rescale, scale.factor);
-          weigh<G::kSums, 0, G::kScores>(rows, scores, scale.factor);
-        } else {
-          lower_sums(rows, scores, rescale, scale.factor);
+          weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
         }
         scale_results();
         round_weights();
@@ -228,6 +232,22 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   ptx::wgmma_wait<0>();
   ptx::wgmma_settle(results);
   store_results<Config>(out, problem, multiplier.work_before(), rows, results, own_row(), lane());
+}
+
+// By all consumers: the column of ones beside the values of each stage, while the first copies are on their way. They
+// stay, since copies fill what lies in front of them.
+template <class Config>
+__device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& storage, int thread) {
+  using G = Geometry<Config>;
+  constexpr int kConsumerThreads = G::kConsumers * G::kWarpgroup;
+  const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
+  for (int i = thread; i < G::kStages * G::kBlockN; i += kConsumerThreads) {
+    const int key = i % G::kBlockN;
+    unsigned char* const row = storage.v[i / G::kBlockN] + G::kBytesV + key * G::kRowBytes;
+    *reinterpret_cast<Bits128*>(row + key % 8 * 16) = {pair, pair, pair, pair};  // the first 8 columns, swizzled
+  }
+  ptx::fence_shared_to_async();
+  ptx::barrier_sync(kAllConsumers, kConsumerThreads);
 }
 
 template <class Config>
@@ -258,16 +278,6 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
     }
     ptx::fence_mbarrier_init();
   }
-  if constexpr (G::kOnes) {
-    // They stay: copies fill what lies in front of them.
-    const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
-    constexpr int kVectors = G::kBytesOnes / static_cast<int>(sizeof(Bits128));
-    for (int stage = 0; stage < G::kStages; ++stage) {
-      auto* const ones = reinterpret_cast<Bits128*>(storage.v[stage] + G::kBytesV);
-      for (int i = thread; i < kVectors; i += G::kThreads) ones[i] = {pair, pair, pair, pair};
-    }
-    ptx::fence_shared_to_async();
-  }
   __syncthreads();
 
   if (warpgroup == 0) {
@@ -276,6 +286,7 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
     if (thread == kWarpSize) load_values<Config>(storage, map_v, problem);
   } else {
     if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    if constexpr (G::kOnes) place_ones<Config>(storage, thread - G::kWarpgroup);
     consume<Config>(storage, problem, out, scale, warpgroup - 1, thread % G::kWarpgroup);
   }
 }

@@ -20,8 +20,6 @@ struct Geometry {
     kKeepBase = Config::keep_base == 1,
     // Rounded weights are added up by the product, whose values have a column of ones beside them.
     kOnes = Config::ones == 1,
-    // A thread adds up its weights before they are rounded.
-    kSums = !kOnes || kLse || is_same<T, __half>,
     kSkips = (kCausal || kWindow) && Config::block_m > 64,  // warpgroups see different last blocks
   };
   enum : int {

@@ -41,19 +41,18 @@ __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& o
   };
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const bool is_empty = rows.base[half] == -kInfinity;
     if constexpr (G::kLse) {
       const float sum = of_row(rows.sum[half]);
       const i32 own_row = work.row + row + half * 8;
       const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
       if (token < problem.queries && lane % 4 == 0) {
         const i64 at = (i64{work.batch} * problem.heads + head) * problem.queries + token;
-        out.lse[at] = is_empty ? -kInfinity : (rows.base[half] * factor + ptx::lg2_approx(sum)) * kLn2;
+        out.lse[at] = log_sum(rows.base[half], sum, factor);
       }
     }
     if constexpr (!G::kOnes) {
       const float divisor = of_row(rows.rounded_sum[half]);
-      rows.sum[half] = is_empty ? 0.0f : ptx::rcp_approx(divisor);
+      rows.sum[half] = divisor > 0.0f ? ptx::rcp_approx(divisor) : 0.0f;
     }
   }
 }

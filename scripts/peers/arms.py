@@ -44,7 +44,8 @@ def ours(launcher, cell, sets):
         values = []
         for argument in cell.arguments():
             if argument.role == "scalar":
-                values.append(library.scalar(argument.kind, SCALARS[argument.name]))
+                value = argument.value if cell.op == "attention" else SCALARS[argument.name]
+                values.append(library.scalar(argument.kind, value))
             else:
                 tensors = sets.inputs[i] if argument.role == "in" else sets.outputs[i]
                 values.append(tensors[argument.name].data_ptr())
