@@ -124,8 +124,8 @@ def parse_shape(text):
 
 
 def make_cells(dtypes=None, shapes=None, only=None, sets=None):
-    """All cells, or those of `dtypes` (bf16), of `shapes` (texts, for every head size) and of `sets`, whose name holds a
-    match of the expression `only`."""
+    """All cells, or those of `dtypes`, of `shapes` (texts, for every head size) and of `sets`, whose name holds a match
+    of the expression `only`. In bf16 unless said."""
     for dtype in dtypes or []:
         if dtype not in DTYPES:
             raise ValueError(f"'{dtype}' is no dtype of attention; there are {', '.join(DTYPES)}")

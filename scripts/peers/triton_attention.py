@@ -19,8 +19,8 @@ def _over_keys(sums, top, out, q, k_at, v_at, first, end, row, key_stride, scale
     for start in tl.range(first, end, BLOCK_N):
         key = start + column
         if MASKS or BLOCK_D != D:
-            k = tl.load(k_at + key[None, :] * key_stride + of_d[:, None], mask=(key[None, :] < keys) & (of_d[:, None] < D),
-                        other=0.0)
+            k = tl.load(k_at + key[None, :] * key_stride + of_d[:, None],
+                        mask=(key[None, :] < keys) & (of_d[:, None] < D), other=0.0)
         else:
             k = tl.load(k_at + key[None, :] * key_stride + of_d[:, None])
         scores = tl.dot(q, k) * scale
@@ -68,8 +68,8 @@ def attention(q, k, v, o, scale, queries, hq, hkv, D: tl.constexpr, DV: tl.const
     if CAUSAL:
         whole = tl.minimum(block * BLOCK_M // BLOCK_N * BLOCK_N, whole)
         end = tl.minimum((block + 1) * BLOCK_M, queries)
-    sums, top, out = _over_keys(sums, top, out, loaded, k_at, v_at, 0, whole, row, hkv * D, scale, queries, D, DV, BLOCK_D,
-                                BLOCK_DV, BLOCK_N, False, CAUSAL, hkv * DV)
+    sums, top, out = _over_keys(sums, top, out, loaded, k_at, v_at, 0, whole, row, hkv * D, scale, queries, D, DV,
+                                BLOCK_D, BLOCK_DV, BLOCK_N, False, CAUSAL, hkv * DV)
     sums, top, out = _over_keys(sums, top, out, loaded, k_at, v_at, whole, end, row, hkv * D, scale, queries, D, DV,
                                 BLOCK_D, BLOCK_DV, BLOCK_N, True, CAUSAL, hkv * DV)
     out = out / sums[:, None]
