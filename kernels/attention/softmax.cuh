@@ -34,7 +34,7 @@ namespace tilewright::attention {
 
 inline constexpr float kLog2E = 1.4426950408889634f;
 inline constexpr float kLn2 = 0.6931471805599453f;
-inline constexpr float kOfBase = 0.125f;  // the weight of the base
+inline constexpr float kOfBase = 0.125f, kLogOfBase = -3.0f;  // the weight of the base, and its logarithm
 
 struct Rows {
   float base[2];
@@ -173,7 +173,8 @@ template <bool kSums, bool kBits, int kFirst, int kEnd, int kScores>
 __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
   float shift[2];
 #pragma unroll
-  for (int row = 0; row < 2; ++row) shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor - 3.0f;
+  for (int row = 0; row < 2; ++row)
+    shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor + kLogOfBase;
   if constexpr (kFirst == 0) rows.bits = 0;
 #pragma unroll
   for (int i = kFirst; i < kEnd; ++i) {

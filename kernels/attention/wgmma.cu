@@ -2,11 +2,12 @@
 //
 // attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and
 // values into rings by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and
-// results. Blocks stay and take piece after piece. docs/kernels/attention.md.
+// results. A column of ones beside the values has the product add up the weights. Blocks stay and take piece after
+// piece. docs/kernels/attention.md.
 //
 //   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
 //   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all swizzled by 128 bytes
-//   o      16-byte addresses and strides; lse f32 [b, hq, sq]
+//   o      at multiples of 8 bytes; lse f32 [b, hq, sq]
 //
 // A consumer's products run while it works on the scores of another block:
 //
@@ -181,13 +182,13 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
     weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
-    // The branch also keeps what it depends on before the wait, where the compiler would not leave it.
-    const bool is_odd = is_negative<G::kLse>(rows);
+    // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
+    const bool is_never = is_negative<G::kLse>(rows);
     if constexpr (G::kLse || !G::kOnes) {
-      if (ends_piece || is_odd) {
+      if (ends_piece || is_never) {
         end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
       }
-    } else if (is_odd) {
+    } else if (is_never) {
       __trap();
     }
 

@@ -74,7 +74,7 @@ struct Geometry {
   static_assert(kBlockM % kPack == 0, "a block has whole tokens");
   static_assert(kQueryStages + 2 <= kWorks, "a piece is remembered until it has ended");
   static_assert(!kPingPong || kConsumers >= 2, "two warpgroups or more take turns");
-  static_assert(!kOnes || kHeadV % kRowElements == 0, "ones are a part of their own");
+  static_assert(!kOnes || (kHeadV % kRowElements == 0 && kColumnsV <= 256), "ones are a part of their own");
   static_assert(kScores + kHeadV / 2 + kScores / 2 <= (kConsumers == 4   ? 80
                                                        : kConsumers == 3 ? 136
                                                                          : 212),

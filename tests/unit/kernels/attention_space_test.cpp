@@ -4,13 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tests/unit/kernels/built_in_op.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/compile/nvrtc_library.hpp"
+#include "tuner/compile/nvrtc_search.hpp"
+#include "tuner/compile/source.hpp"
 
 namespace tilewright::test {
 namespace {
@@ -102,6 +108,43 @@ TEST(AttentionSpace, has_mma_for_any_address_on_every_gpu) {
       EXPECT_LE(found.size(), 12U) << d;
     }
   }
+}
+
+bool compiles_all() {
+  const char* value = std::getenv("TILEWRIGHT_COMPILE_ALL");
+  return value != nullptr && std::string(value) == "1";
+}
+
+// A config of each head size; with TILEWRIGHT_COMPILE_ALL=1, every config. A product whose registers the compiler
+// cannot keep in place is serialized, and then far slower.
+TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spills) {
+  if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
+    GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";
+  }
+  constexpr int kMostSpilled = 64;  // bytes
+  NvrtcCompiler compiler;
+  std::size_t compiled = 0;
+  for (const auto& [d, dv] : {std::pair{64, 64}, {96, 96}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}) {
+    const Problem problem = attention().problem(long_sequences(d, dv, "yes"));
+    std::vector<Candidate> candidates = expand(attention().definition(), problem, facts_of_an_h200()).legal;
+    std::erase_if(candidates, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    if (!compiles_all()) candidates = {candidates.at(candidates.size() / 2)};
+    for (const Candidate& each : candidates) {
+      const auto plan = make_plan(attention().definition().interface, each.implementation->recipe, each.config, problem,
+                                  facts_of_an_h200());
+      const GeneratedSource source = generate_source(attention().definition(), *each.implementation, each.config,
+                                                     problem, std::get<LaunchPlan>(plan));
+      const CompileResult result =
+          compiler.compile({source.text, source.name, source.entries, "sm_90a", {test_kernels_dir()}, {}});
+      ASSERT_TRUE(result.ok) << each.config.text() << '\n' << result.log;
+      EXPECT_EQ(result.log.find("serialized"), std::string::npos) << each.config.text() << '\n' << result.log;
+      for (const CompiledKernel& kernel : result.kernels) {
+        EXPECT_LE(kernel.resources.spill_store_bytes, kMostSpilled) << kernel.entry << " of " << each.config.text();
+      }
+      ++compiled;
+    }
+  }
+  RecordProperty("compiled", static_cast<int>(compiled));
 }
 
 }  // namespace
