@@ -86,22 +86,6 @@ def cells_for(options):
     return chosen
 
 
-def cells_for(options):
-    """Of all ops that are asked for. Without --op these are the row and elementwise ops."""
-    def split(text):
-        return text.split(",") if text else None
-    ops, dtypes, shapes, sets = map(split, (options.op, options.dtype, options.shapes, options.sets))
-    chosen = []
-    if ops != ["gemm"]:
-        others = [op for op in ops if op != "gemm"] if ops else None
-        chosen += cells_of.make_cells(dtypes or ["bf16"], shapes, options.only, others)
-    if ops and "gemm" in ops:
-        chosen += gemm_cells.make_cells(dtypes, shapes, options.only, sets)
-    elif options.sets or options.regime:
-        raise ValueError("--sets and --regime are for --op gemm")
-    return chosen
-
-
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")

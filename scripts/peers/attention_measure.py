@@ -7,18 +7,11 @@ from . import attention_torch, gemm_measure
 from .accuracy import Errors
 from .attention_cells import sampled_tokens
 
-FUNCTIONS = {"cudnn": attention_torch.cudnn, "flash2": attention_torch.flash2, "flash4": attention_torch.flash4}
 # A result further off than this share of it, norm-wise, is another result.
 SAME = 0.01
 
 
 class AttentionMeasurer(gemm_measure.GemmMeasurer):
-    def _peer(self, name, cell, sets, result):
-        if name not in FUNCTIONS:
-            return self._triton(cell, sets, result)
-        function = FUNCTIONS[name](cell)
-        return lambda i: function(*sets.tensors(i))
-
     def _check(self, cell, sets, launches, result):
         """An arm that computes something else is no arm."""
         outputs = {name: o for name, (o,) in self._outputs_by_arm(launches, result, sets).items()}
