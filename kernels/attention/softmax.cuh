@@ -61,11 +61,15 @@ __device__ __forceinline__ Scale make_scale(float scale, float softcap) {
 template <bool kSoftcap, int kScores>
 __device__ __forceinline__ void change_scores(float (&scores)[kScores], const Scale& scale) {
   if constexpr (kSoftcap) {
-    // tanh x = 1 − 2 / (1 + e^2x): exact to fp32's rounding of numbers about 1, which softcap then multiplies.
+    // tanh x = 1 − 2 / (1 + e^2x), exact to fp32's rounding of 1. Near 0, where that is much of it, the series.
+    constexpr float kNear = 0.1f;
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
-      const float power = ptx::ex2_approx(scores[i] * (scale.before * (2.0f * kLog2E)));
-      scores[i] = fmaf(-2.0f, ptx::rcp_approx(1.0f + power), 1.0f);
+      const float x = scores[i] * scale.before, square = x * x;
+      const float power = ptx::ex2_approx(x * (2.0f * kLog2E));
+      const float far = fmaf(-2.0f, ptx::rcp_approx(1.0f + power), 1.0f);
+      const float near = fmaf(square * fmaf(square, 2.0f / 15.0f, -1.0f / 3.0f), x, x);
+      scores[i] = fabsf(x) < kNear ? near : far;
     }
   } else if (scale.before < 0.0f) {
 #pragma unroll
