@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton, Liger and QuACK: alternately
 in one process, on the same random tensors, with cold caches. Checks the results of each against float64. With --op gemm
-matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile, Triton and QuACK.
+matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile, Triton and QuACK. With --op
+attention attention, and its peers are cuDNN and FlashAttention 2, both through torch, FlashAttention 4 and Triton.
 
 A peer that has the op and gives no right time, be it that its package is not installed, leaves the cell without a
 verdict: nothing is said to beat it. --peers names those that are asked for.
@@ -13,9 +14,9 @@ verdict: nothing is said to beat it. --peers names those that are asked for.
     scripts/compare_peers.py --op gemm --only '^gemm-layout=nt-bf16' --shapes 8192x8192x8192 --regime sustained \\
         --out products
 
-Products are timed in one of two regimes. In burst the GPU rests after each round twice as long as the round took, so
-that it stays below its power limit; in sustained it has worked for a second before, and never rests. A result of each
-may be in one folder.
+Products and attention are timed in one of two regimes. In burst the GPU rests after each round twice as long as the
+round took, so that it stays below its power limit; in sustained it has worked for a second before, and never rests. A
+result of each may be in one folder.
 
 It needs a GPU, torch and Triton for measuring, and none of them for --report and --list. One JSON file a cell is
 written; each has the commit, the GPU and every round in it.
@@ -28,11 +29,14 @@ import subprocess
 import sys
 import time
 
+from peers import attention_cells, gemm_cells, report
 from peers import cells as cells_of
-from peers import gemm_cells, report
 from peers import warm as warming
 from peers.registry import PEERS
 from peers.verdicts import accuracy_faults, fastest_peer, without_verdict
+
+# Ops that compute without a pause, by the module of their cells.
+IN_REGIMES = {"gemm": gemm_cells, "attention": attention_cells}
 
 
 def say(text):
@@ -71,13 +75,14 @@ def cells_for(options):
         return text.split(",") if text else None
     ops, dtypes, shapes, sets = map(split, (options.op, options.dtype, options.shapes, options.sets))
     chosen = []
-    if ops != ["gemm"]:
-        others = [op for op in ops if op != "gemm"] if ops else None
+    others = [op for op in ops if op not in IN_REGIMES] if ops else None
+    if others != []:
         chosen += cells_of.make_cells(dtypes or ["bf16"], shapes, options.only, others)
-    if ops and "gemm" in ops:
-        chosen += gemm_cells.make_cells(dtypes, shapes, options.only, sets)
-    elif options.sets or options.regime:
-        raise ValueError("--sets and --regime are for --op gemm")
+    in_regimes = [op for op in ops or [] if op in IN_REGIMES]
+    for op in in_regimes:
+        chosen += IN_REGIMES[op].make_cells(dtypes, shapes, options.only, sets)
+    if not in_regimes and (options.sets or options.regime):
+        raise ValueError("--sets and --regime are for --op gemm and --op attention")
     return chosen
 
 
@@ -86,17 +91,20 @@ def parse(words):
     parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
     parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
     parser.add_argument("--out", default="comparison", help="folder of the results (default: comparison)")
-    parser.add_argument("--op", help="only these ops, such as softmax,rmsnorm, or gemm (default: all but gemm)")
+    parser.add_argument("--op", help="only these ops, such as softmax,rmsnorm, or gemm, or attention "
+                        "(default: all but these two)")
     parser.add_argument("--dtype", help="types, such as bf16,f32 (default: bf16; of gemm those of its sets)")
-    parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000; of gemm MxNxK")
-    parser.add_argument("--sets", help=f"of gemm: {','.join(gemm_cells.SETS)} (default: all)")
-    parser.add_argument("--regime", choices=("burst", "sustained"), help="of gemm (default: burst)")
+    parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000; of gemm MxNxK, of "
+                        "attention BxS")
+    parser.add_argument("--sets", help=f"of gemm: {','.join(gemm_cells.SETS)}; of attention: "
+                        f"{','.join(attention_cells.SETS)} (default: all)")
+    parser.add_argument("--regime", choices=("burst", "sustained"), help="of gemm and attention (default: burst)")
     parser.add_argument("--peers", type=peers, default=list(PEERS),
                         help=f"only these: {','.join(PEERS)} (default: all)")
     parser.add_argument("--only", help="only cells whose name this expression matches somewhere; see --list")
     parser.add_argument("--resume", action="store_true", help="leave out cells that have a result of this commit")
     parser.add_argument("--rounds", type=positive, default=25, help="rounds of each arm (default: 25)")
-    parser.add_argument("--round-ms", type=float, help="length of a round (default: 1; of gemm 2)")
+    parser.add_argument("--round-ms", type=float, help="length of a round (default: 1; of gemm and attention 2)")
     parser.add_argument("--warm", type=positive, metavar="N", help="compile first, with N processes")
     parser.add_argument("--warm-seconds", type=positive, default=300, help="so long at most (default: 300)")
     parser.add_argument("--gpus", type=positive, default=1, help="cells are spread over so many; each is on one")
@@ -128,7 +136,7 @@ def find_commit():
 
 
 def result_file(options, cell):
-    suffix = "-sustained" if cell.op == "gemm" and options.regime == "sustained" else ""
+    suffix = "-sustained" if cell.op in IN_REGIMES and options.regime == "sustained" else ""
     return pathlib.Path(options.out) / f"{cell.name}{suffix}.json"
 
 
@@ -150,17 +158,20 @@ def measure_all(options, folder):
     """In this process, on the first GPU that it sees. Returns how many cells failed."""
     import torch
 
-    from peers import gemm_measure, library, measure
+    from peers import attention_measure, gemm_measure, library, measure
     warming.configure_torch()
     torch.cuda.init()
     launcher = library.Launcher(library.find_library(options.library), options.cache)
-    of_products, of_others = (kind(options, warming.Warm(folder), launcher)
-                              for kind in (gemm_measure.GemmMeasurer, measure.Measurer))
+    kinds = {"gemm": gemm_measure.GemmMeasurer, "attention": attention_measure.AttentionMeasurer}
+    measurers = {}
     facts = {"commit": options.commit, "tilewright": launcher.version, **measure.describe_gpu()}
     failed = 0
     for index, cell in enumerate(options.cells, 1):
         began = time.monotonic()
-        measurer = of_products if cell.op == "gemm" else of_others
+        kind = kinds.get(cell.op, measure.Measurer)
+        if kind not in measurers:
+            measurers[kind] = kind(options, warming.Warm(folder), launcher)
+        measurer = measurers[kind]
         try:
             result = {**facts, **measurer.run(cell), "measured_at": int(time.time())}
             write(result_file(options, cell), result)

@@ -2,6 +2,7 @@
 #include "cache/base/file_facts.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {
@@ -76,6 +79,14 @@ bool writable_by_others(const std::filesystem::path& path) noexcept try {
   return false;
 } catch (const std::exception&) {
   return true;  // what cannot be judged is not trusted
+}
+
+void refuse_shared_cache(const std::filesystem::path& path, bool allowed) {
+  if (allowed || !writable_by_others(path)) return;
+  throw CacheError(
+      fmt::format("the cache {} can be changed by other users, and what it holds runs as this program's code: take "
+                  "their right away (chmod go-w), or allow it with TILEWRIGHT_ALLOW_SHARED_CACHE=1",
+                  path.string()));
 }
 
 std::optional<FileIdentity> identity_of(const std::filesystem::path& path) noexcept {

@@ -29,6 +29,10 @@ namespace tilewright {
 /// False when there is no such file. A cache holds code, so the launch library asks before it loads from it.
 [[nodiscard]] bool writable_by_others(const std::filesystem::path& path) noexcept;
 
+/// Throws CacheError where others may change what `path` holds, unless that is allowed: its binaries would run as this
+/// program's code.
+void refuse_shared_cache(const std::filesystem::path& path, bool allowed);
+
 /// Tells one file, and one state of it, from another.
 struct FileIdentity {
   std::uint64_t device = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/environment.hpp"
 #include "cache/base/version.hpp"
 #include "cache/launch/errors.hpp"
 #include "cache/launch/include/tilewright/tilewright.h"
@@ -97,11 +97,6 @@ char* copy(const std::string& text) {
   if (result == nullptr) throw std::bad_alloc();
   std::memcpy(result, text.c_str(), text.size() + 1);
   return result;
-}
-
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
 /// The options of a program that was built with an earlier header, whose later fields are then zero, or with a later

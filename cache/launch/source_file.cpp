@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/launch/source_file.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "cache/base/file_facts.hpp"
@@ -13,12 +11,7 @@ namespace tilewright::launch {
 namespace {
 
 std::unique_ptr<WinnerSource> open(const std::filesystem::path& path, bool allow_shared) {
-  if (!allow_shared && writable_by_others(path)) {
-    throw CacheError(fmt::format(
-        "the cache {} can be changed by other users, and what it holds runs on the GPU as this program's code: "
-        "take their right away (chmod go-w), or allow it with TILEWRIGHT_ALLOW_SHARED_CACHE=1",
-        path.string()));
-  }
+  refuse_shared_cache(path, allow_shared);
   if (Bundle::is_one(path)) return std::make_unique<Bundle>(path);
   return std::make_unique<Store>(path, StoreOptions{.access = StoreAccess::read});
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright {
@@ -40,6 +41,14 @@ std::vector<Value> values_of(const json& field) {
   std::vector<Value> values(bytes.size() / sizeof(Value));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
+}
+
+json decoded(std::span<const std::byte> bytes) {
+  try {
+    return decode_cbor(bytes);
+  } catch (const UsageError& bad) {
+    refuse(bad.what());
+  }
 }
 
 json known_to_json(const LossModel::Known& known) { return {known.implementation, known.config.text()}; }
@@ -137,7 +146,7 @@ std::vector<std::byte> LossModel::encode() const {
 
 std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
   try {
-    const json all = json::from_cbor(bytes);
+    const json all = decoded(bytes);
     if (all.at("version").get<int>() != kVersion) return std::nullopt;
     Contents contents;
     all.at("implementations").get_to(contents.space.implementations);
@@ -161,7 +170,7 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
 
 bool LossModel::is_newer(std::span<const std::byte> bytes) {
   try {
-    return json::from_cbor(bytes).at("version").get<int>() > kVersion;
+    return decoded(bytes).at("version").get<int>() > kVersion;
   } catch (const json::exception& bad) {
     refuse(bad.what());
   }

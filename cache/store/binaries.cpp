@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "cache/base/content_hash.hpp"
+#include "cache/base/decode.hpp"
 #include "cache/store/codecs.hpp"
 
 namespace tilewright {
@@ -43,6 +44,11 @@ std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::
   if (size < 0 || claimed != static_cast<unsigned long long>(size)) {
     throw BadRow(fmt::format("binary {}: its compressed form is broken", hash));
   }
+  // No block of four bytes, the least that one has, makes more than 128 KiB.
+  constexpr std::size_t kMostForAByte = std::size_t{1} << 15;
+  if (claimed > kMostBytes || claimed > kMostForAByte * frame.size()) {
+    throw BadRow(fmt::format("binary {}: its compressed form claims {} bytes", hash, claimed));
+  }
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   const std::size_t read = ZSTD_decompress(bytes.data(), bytes.size(), frame.data(), frame.size());
   if (ZSTD_isError(read) != 0 || read != bytes.size()) {
@@ -56,9 +62,8 @@ std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::
 
 std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, const std::string& hash) {
   const unsigned long long claimed = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  // Neither "unknown" nor "no frame", nor more than any binary has.
-  constexpr unsigned long long kMost = 1ULL << 32;
-  return decompress_binary(frame, claimed < kMost ? static_cast<std::int64_t>(claimed) : -1, hash);
+  // "Unknown" and "no frame" are the greatest numbers that there are, and -1.
+  return decompress_binary(frame, static_cast<std::int64_t>(claimed), hash);
 }
 
 }  // namespace tilewright

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright {
@@ -20,7 +21,7 @@ using nlohmann::json;
 template <class Read>
 auto read_json(std::string_view what, std::string_view text, Read read) {
   try {
-    return read(json::parse(text));
+    return read(decode_json(text));
   } catch (const json::exception& mistake) {
     throw BadRow(fmt::format("{}: {}", what, mistake.what()));
   } catch (const Error& mistake) {

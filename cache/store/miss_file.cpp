@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 
@@ -93,6 +94,10 @@ Descriptor open_locked(std::string_view doing, const std::filesystem::path& path
 std::int64_t size_of(std::string_view doing, const std::filesystem::path& path, const Descriptor& file) {
   struct stat facts {};
   if (::fstat(file.get(), &facts) != 0) throw refusal_of_system(doing, path);
+  if (static_cast<std::size_t>(facts.st_size) > kMostBytes) {
+    throw refusal(doing, path, fmt::format("has {} bytes, more than any file of misses", facts.st_size),
+                  "It was left as it is. Name another with TILEWRIGHT_MISSES=FILE");
+  }
   return facts.st_size;
 }
 

@@ -215,13 +215,15 @@ void Store::put_build(const Build& build, std::span<const std::byte> binary) {
     if (build.ok) binary_id = add_binary(database, hash, binary.size(), frame);
     std::optional<std::int64_t> sweep;
     if (build.sweep != 0) sweep = ids::need_sweep(database, build.sweep);
-    // A build that succeeded stays: trials point at it. One that failed may do better the next time.
+    // A build that succeeded stays: trials point at it. One that failed may do better the next time, and one that was
+    // compiled here takes the place of one that was imported.
     database.run(
         "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds, sweep, worker, began_us) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels, "
         "log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds, "
-        "sweep = excluded.sweep, worker = excluded.worker, began_us = excluded.began_us WHERE builds.ok = 0",
+        "sweep = excluded.sweep, worker = excluded.worker, began_us = excluded.began_us "
+        "WHERE builds.ok = 0 OR (builds.began_us IS NULL AND excluded.began_us IS NOT NULL)",
         build.key, build.ok ? 1 : 0, binary_id, encode_kernels(build.kernels), build.log, build.compiler, build.arch,
         build.milliseconds, sweep, build.worker, build.began_us);
   });

@@ -45,6 +45,7 @@ struct Store::Impl {
   auto reading_value(const char* doing, Work& work) {
     for (int tries_left = 3; tries_left > 0; --tries_left) {
       if (database.promise_broken()) database.reopen();
+      database.begin_access();
       try {
         auto result = work();
         if (!database.promise_broken()) return result;

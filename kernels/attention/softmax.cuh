@@ -5,19 +5,25 @@
 // t = l % 4, scores 4j and 4j + 1 are of row 16w + g, scores 4j + 2 and 4j + 3 of row 16w + g + 8, both of keys 8j + 2t
 // and 8j + 2t + 1 of the block.
 //
-//   weight = 2^(factor · score − factor · base)
+//   weight = 2^(factor · score − factor · base − 3)
 //
-// Weights are floating point: any base serves that keeps them and their sums within fp32 (and, rounded, within the
-// dtype). The row's largest score need not be known. It is looked for
+// Weights are floating point: any base serves that keeps them within the dtype. The row's largest score need not be
+// known. It is looked for
 //
-//   keep_base = 0   in every block; the base follows where weights would exceed 2^8
-//   keep_base = 1   in the first block of a piece. Later blocks keep the base, and the sums tell when it is too small:
-//                   beyond 2^14 all that was added up is scaled down, beyond 2^100 the block is done again, and its
-//                   largest scores are looked for
+//   keep_base = 0   in every block; the base follows where weights would exceed 16 times that of the base
+//   keep_base = 1   in the first block of a piece. Later blocks keep the base. Where a weight comes out as 2 or more, 16
+//                   times that of the base, it becomes the base: all that was added up is scaled down. Beyond 2^100 the
+//                   block is done again, and its largest scores are looked for. That a weight is 2 or more is one bit
+//                   of it, and bits are gathered two to four weights an instruction
 //
 // Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is off
-// by that weight's rounding, unless results are divided by the sum of rounded weights: rounded_sum = 1. lse always has
-// the exact sum.
+// by that weight's rounding. So a weight far above the others becomes the base, whose rounding is exact, and results are
+// divided by the sum of rounded weights:
+//
+//   ones = 0        a thread adds them up
+//   ones = 1        the product does, by a column of ones beside the values (wgmma_multiply.cuh)
+//
+// lse needs the sum of exact weights, which a thread adds up besides.
 //
 // A thread's sums are over its own keys; the four lanes of a row add up at the end.
 
@@ -28,14 +34,16 @@ namespace tilewright::attention {
 
 inline constexpr float kLog2E = 1.4426950408889634f;
 inline constexpr float kLn2 = 0.6931471805599453f;
+inline constexpr float kOfBase = 0.125f, kLogOfBase = -3.0f;  // the weight of the base, and its logarithm
 
 struct Rows {
   float base[2];
   float sum[2];
-  float rounded_sum[2];  // of the weights as they are multiplied; rounded_sum = 1
+  float rounded_sum[2];  // of the weights as they are multiplied; ones = 0
+  u32 bits;              // that any of the gathered weights has
 };
 
-__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}, {0.0f, 0.0f}}; }
+__device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}, {0.0f, 0.0f}, 0}; }
 
 // How scores become exponents of 2.
 struct Scale {
@@ -53,11 +61,15 @@ __device__ __forceinline__ Scale make_scale(float scale, float softcap) {
 template <bool kSoftcap, int kScores>
 __device__ __forceinline__ void change_scores(float (&scores)[kScores], const Scale& scale) {
   if constexpr (kSoftcap) {
-    // tanh x = 1 − 2 / (1 + e^2x): exact to fp32's rounding of numbers about 1, which softcap then multiplies.
+    // tanh x = 1 − 2 / (1 + e^2x), exact to fp32's rounding of 1. Near 0, where that is much of it, the series.
+    constexpr float kNear = 0.1f;
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
-      const float power = ptx::ex2_approx(scores[i] * (scale.before * (2.0f * kLog2E)));
-      scores[i] = fmaf(-2.0f, ptx::rcp_approx(1.0f + power), 1.0f);
+      const float x = scores[i] * scale.before, square = x * x;
+      const float power = ptx::ex2_approx(x * (2.0f * kLog2E));
+      const float far = fmaf(-2.0f, ptx::rcp_approx(1.0f + power), 1.0f);
+      const float near = fmaf(square * fmaf(square, 2.0f / 15.0f, -1.0f / 3.0f), x, x);
+      scores[i] = fabsf(x) < kNear ? near : far;
     }
   } else if (scale.before < 0.0f) {
 #pragma unroll
@@ -77,30 +89,35 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
   }
 }
 
-// Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over
-// earlier blocks are to be multiplied by `rescale`.
+// The block's largest of each row.
 template <int kScores>
-__device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
-                                            float factor) {
-  constexpr float kSlack = 8.0f;
+__device__ __forceinline__ void largest_of_rows(float (&top)[2], const float (&scores)[kScores]) {
   // Four chains a row: one alone would wait for itself.
   constexpr int kChains = 4;
   float tops[2][kChains];
 #pragma unroll
   for (int i = 0; i < kScores; ++i) {
     const int row = i / 2 % 2, of_row = i / 4 * 2 + i % 2;
-    float& top = tops[row][of_row % kChains];
-    top = of_row < kChains ? scores[i] : fmaxf(top, scores[i]);
+    float& each = tops[row][of_row % kChains];
+    each = of_row < kChains ? scores[i] : fmaxf(each, scores[i]);
   }
-  float top[2];
-  bool rises = false;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     top[row] = fmaxf(fmaxf(tops[row][0], tops[row][1]), fmaxf(tops[row][2], tops[row][3]));
     top[row] = fmaxf(top[row], __shfl_xor_sync(kFullMask, top[row], 1));
     top[row] = fmaxf(top[row], __shfl_xor_sync(kFullMask, top[row], 2));
-    rises |= (top[row] - rows.base[row]) * factor > kSlack;
   }
+}
+
+// Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over
+// earlier blocks are to be multiplied by `rescale`.
+template <int kScores>
+__device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
+                                            float factor) {
+  constexpr float kSlack = 4.0f;
+  float top[2];
+  largest_of_rows(top, scores);
+  bool rises = (top[0] - rows.base[0]) * factor > kSlack || (top[1] - rows.base[1]) * factor > kSlack;
   rises = __any_sync(kFullMask, rises);
   if (rises) {
 #pragma unroll
@@ -120,43 +137,61 @@ __device__ __forceinline__ bool has_unset(const Rows& rows) {
   return __any_sync(kFullMask, rows.base[0] == -kInfinity || rows.base[1] == -kInfinity);
 }
 
-// Whether any of the warp's sums is beyond the limit.
-__device__ __forceinline__ bool exceeds(const Rows& rows, float limit) {
-  return __any_sync(kFullMask, fmaxf(rows.sum[0], rows.sum[1]) > limit);
+// Whether any of the warp's gathered weights is 2 or more, or no number: in fp32, or rounded in pairs.
+__device__ __forceinline__ bool has_large(const Rows& rows, u32 rounded) {
+  constexpr u32 kTwo = 0x40000000u, kTwoOfPair = 0x40004000u;  // set in a float, a bf16 and an f16 from 2 on
+  return __any_sync(kFullMask, (rows.bits & kTwo) != 0 || (rounded & kTwoOfPair) != 0);
 }
-inline constexpr float kSumsToScale = 0x1p14f, kSumsLost = 0x1p100f;
 
-// Moves the bases so that sums are about 1, with the weights of the last block; the rest is to be multiplied by
-// `rescale`.
+// Never: no weight is negative. The compiler cannot know.
+template <bool kSums>
+__device__ __forceinline__ bool is_negative(const Rows& rows) {
+  return kSums ? rows.sum[0] + rows.sum[1] < 0.0f : static_cast<i32>(rows.bits) < 0;
+}
+
+// Makes the block's largest weight of a row, where it is 2 or more, the base. The rest is to be multiplied by `rescale`.
+// Returns whether that can be done: not where weights of the warp have left fp32, or nearly.
 template <int kScores>
-__device__ __forceinline__ void lower_sums(Rows& rows, float (&weights)[kScores], float (&rescale)[2], float factor) {
+__device__ __forceinline__ bool lower_weights(Rows& rows, float (&weights)[kScores], float (&rescale)[2],
+                                              float factor) {
+  constexpr float kLost = 0x1p100f;
+  float top[2];
+  largest_of_rows(top, weights);
+  if (__any_sync(kFullMask, !(fmaxf(top[0], top[1]) < kLost))) return false;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
-    float sum = rows.sum[row];
-    sum += __shfl_xor_sync(kFullMask, sum, 1);
-    sum += __shfl_xor_sync(kFullMask, sum, 2);
-    const float base = sum > 1.0f ? rows.base[row] + ptx::lg2_approx(sum) * ptx::rcp_approx(factor) : rows.base[row];
-    rescale[row] = sum > 1.0f ? ptx::ex2_approx((rows.base[row] - base) * factor) : 1.0f;
-    rows.base[row] = base;
+    const bool is_large = top[row] >= 2.0f;
+    rescale[row] = is_large ? kOfBase * ptx::rcp_approx(top[row]) : 1.0f;
+    if (is_large) rows.base[row] += ptx::lg2_approx(top[row] / kOfBase) * ptx::rcp_approx(factor);
     rows.sum[row] *= rescale[row];
     rows.rounded_sum[row] *= rescale[row];
   }
 #pragma unroll
   for (int i = 0; i < kScores; ++i) weights[i] *= rescale[i / 2 % 2];
+  return true;
 }
 
-// Scores kFirst … kEnd become weights.
-template <int kFirst, int kEnd, int kScores>
+// Scores kFirst … kEnd become weights, which are added up where kSums says so, and whose bits are gathered where kBits
+// does.
+template <bool kSums, bool kBits, int kFirst, int kEnd, int kScores>
 __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
   float shift[2];
 #pragma unroll
-  for (int row = 0; row < 2; ++row) shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor;
+  for (int row = 0; row < 2; ++row)
+    shift[row] = rows.base[row] == -kInfinity ? 0.0f : -rows.base[row] * factor + kLogOfBase;
+  if constexpr (kFirst == 0) rows.bits = 0;
 #pragma unroll
   for (int i = kFirst; i < kEnd; ++i) {
     const int row = i / 2 % 2;
     scores[i] = ptx::ex2_approx(fmaf(scores[i], factor, shift[row]));
-    rows.sum[row] += scores[i];
+    if constexpr (kBits) rows.bits |= __builtin_bit_cast(u32, scores[i]);
+    if constexpr (kSums) rows.sum[row] += scores[i];
   }
+}
+
+// The natural logarithm of a row's sum, which was added up from weights.
+__device__ __forceinline__ float log_sum(float base, float sum, float factor) {
+  return base == -kInfinity ? -kInfinity : (base * factor + ptx::lg2_approx(sum / kOfBase)) * kLn2;
 }
 
 }  // namespace tilewright::attention

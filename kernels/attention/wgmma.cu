@@ -2,11 +2,12 @@
 //
 // attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and
 // values into rings by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and
-// results. Blocks stay and take piece after piece. docs/kernels/attention.md.
+// results. A column of ones beside the values has the product add up the weights. Blocks stay and take piece after
+// piece. docs/kernels/attention.md.
 //
 //   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
 //   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all swizzled by 128 bytes
-//   o      16-byte addresses and strides; lse f32 [b, hq, sq]
+//   o      at multiples of 8 bytes; lse f32 [b, hq, sq]
 //
 // A consumer's products run while it works on the scores of another block:
 //
@@ -15,6 +16,7 @@
 //
 // and the first block of the next piece follows the last one of a piece in the same way.
 
+#include "device/bits.cuh"
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/fence.cuh"
 #include "device/ptx/mbarrier.cuh"
@@ -23,6 +25,7 @@
 #include "device/ptx/tensor_copy.cuh"
 #include "device/ptx/wgmma.cuh"
 #include "device/shared.cuh"
+#include "rounding.cuh"
 #include "softmax.cuh"
 #include "wgmma_again.cuh"
 #include "wgmma_geometry.cuh"
@@ -34,6 +37,9 @@
 
 namespace tilewright::attention {
 
+// Named barriers: of each warpgroup whose turn it is, and of all together.
+inline constexpr u32 kTurn = 1, kAllConsumers = 5;
+
 // A warpgroup: piece after piece.
 template <class Config>
 __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Problem& problem,
@@ -41,7 +47,6 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
                                         int thread) {
   using G = Geometry<Config>;
   using T = typename G::T;
-  constexpr u32 kTurn = 1;  // the first warpgroup's named barrier
   constexpr u32 kPair = 2 * G::kWarpgroup;
   // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
   const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
@@ -68,14 +73,17 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
   };
   float rounded[2];  // sums of the block's weights after that
+  u32 large;         // bits of those whose bits were not gathered before
   const auto round_weights = [&] {
     rounded[0] = rounded[1] = 0.0f;
+    large = 0;
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
+      round_step<T>(weights[step], scores, step);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        weights[step][i] = round_pair<T>(scores[step * 8 + 2 * i], scores[step * 8 + 2 * i + 1]);
-        if constexpr (G::kRoundedSum) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
+        if (G::kLse || step * 8 >= G::kLead) large |= weights[step][i];
+        if constexpr (!G::kOnes) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
       }
     }
   };
@@ -126,7 +134,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   finish_scores();
   raise_bases(rows, scores, rescale, scale.factor);
   bool is_unset = has_unset(rows);
-  weigh<0, G::kScores>(rows, scores, scale.factor);
+  weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
   round_weights();
   add_rounded();
 
@@ -173,11 +181,15 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     }
     // In case that the block is done again; nothing has to be rescaled then so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
-    weigh<0, G::kLead>(rows, scores, scale.factor);
-    // The branch also keeps what it depends on before the wait, where the compiler would not leave it: no sum is
-    // negative.
-    if (ends_piece || rows.sum[0] + rows.sum[1] < 0.0f) {
-      end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
+    weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
+    // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
+    const bool is_never = is_negative<G::kLse>(rows);
+    if constexpr (G::kLse || !G::kOnes) {
+      if (ends_piece || is_never) {
+        end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
+      }
+    } else if (is_never) {
+      __trap();
     }
 
     // The results so far.
@@ -191,19 +203,18 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     } else if (moved) {
       scale_results();
     }
-    weigh<G::kLead, G::kScores>(rows, scores, scale.factor);
+    weigh<G::kLse, false, G::kLead, G::kScores>(rows, scores, scale.factor);
     round_weights();
     if (!is_seen) {
-      if (exceeds(rows, kSumsToScale)) {
-        if (exceeds(rows, kSumsLost)) {
-          rows.sum[0] = rescale[0], rows.sum[1] = rescale[1];
+      if (has_large(rows, large)) {
+        const float before[2] = {rescale[0], rescale[1]};
+        if (!lower_weights(rows, scores, rescale, scale.factor)) {
+          rows.sum[0] = before[0], rows.sum[1] = before[1];
           rescale[0] = rescale[1] = 1.0f;
           score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
           finish_scores();
           raise_bases(rows, scores, rescale, scale.factor);
-          weigh<0, G::kScores>(rows, scores, scale.factor);
-        } else {
-          lower_sums(rows, scores, rescale, scale.factor);
+          weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
         }
         scale_results();
         round_weights();
@@ -222,6 +233,22 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   ptx::wgmma_wait<0>();
   ptx::wgmma_settle(results);
   store_results<Config>(out, problem, multiplier.work_before(), rows, results, own_row(), lane());
+}
+
+// By all consumers: the column of ones beside the values of each stage, while the first copies are on their way. They
+// stay, since copies fill what lies in front of them.
+template <class Config>
+__device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& storage, int thread) {
+  using G = Geometry<Config>;
+  constexpr int kConsumerThreads = G::kConsumers * G::kWarpgroup;
+  const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
+  for (int i = thread; i < G::kStages * G::kBlockN; i += kConsumerThreads) {
+    const int key = i % G::kBlockN;
+    unsigned char* const row = storage.v[i / G::kBlockN] + G::kBytesV + key * G::kRowBytes;
+    *reinterpret_cast<Bits128*>(row + key % 8 * 16) = {pair, pair, pair, pair};  // the first 8 columns, swizzled
+  }
+  ptx::fence_shared_to_async();
+  ptx::barrier_sync(kAllConsumers, kConsumerThreads);
 }
 
 template <class Config>
@@ -260,24 +287,26 @@ __device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map
     if (thread == kWarpSize) load_values<Config>(storage, map_v, problem);
   } else {
     if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    if constexpr (G::kOnes) place_ones<Config>(storage, thread - G::kWarpgroup);
     consume<Config>(storage, problem, out, scale, warpgroup - 1, thread % G::kWarpgroup);
   }
 }
 
 }  // namespace tilewright::attention
 
-// Strides of o are in elements; those of q, k and v are in their maps. `counters` are two, and zero.
+// Strides of o are o_batch, o_token and o_head; those of q, k and v are in their maps. `counters` are two, and zero.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThreads, 1)
     attention_wgmma(const __grid_constant__ tilewright::TensorMap map_q,
                     const __grid_constant__ tilewright::TensorMap map_k,
                     const __grid_constant__ tilewright::TensorMap map_v, typename Config::dtype* o, float* lse,
-                    float scale, int left, int right, float softcap, unsigned* counters, int b, int hq, int hkv, int sq,
-                    int sk, int dv, int sections, long long o_batch_stride, long long o_token_stride,
-                    long long o_head_stride) {
+                    float scale, int left, int right, float softcap, unsigned* counters, long long b, long long hq,
+                    long long hkv, long long sq, long long sk, long long dv, long long sections, long long o_batch,
+                    long long o_token, long long o_head) {
+  using namespace tilewright;
   using namespace tilewright::attention;
-  const Problem problem{b, hq, hkv, sq, sk, left, right, sections};
-  const Output<typename Config::dtype> out{o, lse, o_batch_stride, o_token_stride, o_head_stride, dv};
+  const auto problem = make_problem(b, hq, hkv, sq, sk, left, right, sections);
+  const Output<typename Config::dtype> out{o, lse, o_batch, o_token, o_head, static_cast<i32>(dv)};
   run<Config>(map_q, map_k, map_v, out, problem, make_scale<Geometry<Config>::kSoftcap>(scale, softcap),
               Counters{counters});
 }

@@ -18,7 +18,8 @@ struct Geometry {
     kLse = Config::lse == "yes",
     kPingPong = Config::pingpong == 1,
     kKeepBase = Config::keep_base == 1,
-    kRoundedSum = Config::rounded_sum == 1,
+    // Rounded weights are added up by the product, whose values have a column of ones beside them.
+    kOnes = Config::ones == 1,
     kSkips = (kCausal || kWindow) && Config::block_m > 64,  // warpgroups see different last blocks
   };
   enum : int {
@@ -51,13 +52,16 @@ struct Geometry {
     kBytesQ = kBlockM * kParts * kRowBytes,
     kBytesK = kBlockN * kParts * kRowBytes,
     kBytesV = kBlockN * kPartsV * kRowBytes,
+    kBytesOnes = kOnes ? kBlockN * kRowBytes : 0,  // one more part of v
 
     // Steps of the products' inner dimensions, and what a thread holds of a row block's scores and results.
     kStep = 16,
     kSteps = kHead / kStep,
     kStepsV = kBlockN / kStep,
     kScores = kBlockN / 2,
-    kResults = kHeadV / 2,
+    kColumnsV = kHeadV + (kOnes ? 8 : 0),  // of the second product
+    kResults = kColumnsV / 2,
+    kSumsAt = kHeadV / 2,  // in a thread's results, with ones
     // Weights worked out before the second product has ended, in quarters of a block.
     kLead = kScores * Config::lead / 4 / 8 * 8,
   };
@@ -70,15 +74,16 @@ struct Geometry {
   static_assert(kBlockM % kPack == 0, "a block has whole tokens");
   static_assert(kQueryStages + 2 <= kWorks, "a piece is remembered until it has ended");
   static_assert(!kPingPong || kConsumers >= 2, "two warpgroups or more take turns");
-  static_assert(kScores + kResults + kScores / 2 <= (kConsumers == 4   ? 80
-                                                     : kConsumers == 3 ? 136
-                                                                       : 212),
+  static_assert(!kOnes || (kHeadV % kRowElements == 0 && kColumnsV <= 256), "ones are a part of their own");
+  static_assert(kScores + kHeadV / 2 + kScores / 2 <= (kConsumers == 4   ? 80
+                                                       : kConsumers == 3 ? 136
+                                                                         : 212),
                 "scores, weights and results stay in registers");
 
   struct Storage {
     alignas(1024) unsigned char q[kQueryStages][kBytesQ];
     alignas(1024) unsigned char k[kStages][kBytesK];
-    alignas(1024) unsigned char v[kStages][kBytesV];
+    alignas(1024) unsigned char v[kStages][kBytesV + kBytesOnes];
     Work work[kWorks];
     u64 full_q[kQueryStages], empty_q[kQueryStages];
     u64 full_k[kStages], empty_k[kStages];

@@ -50,14 +50,14 @@ struct Multiplier {
     ptx::wgmma_commit();
   }
 
-  // results = weights · v, or that added.
+  // results = weights · v, or that added. Where ones stand behind the values, the sums of weights are among the results.
   __device__ __forceinline__ void start_results(float (&results)[G::kResults], const u32 (&weights)[G::kStepsV][4],
                                                 bool accumulate) {
     const u64 v = ptx::matrix_descriptor(storage.v[values.stage], G::kBlockN * G::kRowBytes, kEightRows);
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
-      ptx::wgmma_registers<T, G::kHeadV>(results, weights[step], ptx::advance(v, step * G::kStep * G::kRowBytes),
-                                         accumulate || step > 0);
+      ptx::wgmma_registers<T, G::kColumnsV>(results, weights[step], ptx::advance(v, step * G::kStep * G::kRowBytes),
+                                            accumulate || step > 0);
     }
     ptx::wgmma_commit();
   }

@@ -12,8 +12,8 @@
 // No store crosses a row, and none needs shared memory.
 
 #include "device/bits.cuh"
-#include "device/convert.cuh"
 #include "device/ptx/math.cuh"
+#include "rounding.cuh"
 #include "softmax.cuh"
 #include "wgmma_geometry.cuh"
 #include "work.cuh"
@@ -29,45 +29,31 @@ struct Output {
   i32 columns;                                  // dv
 };
 
-// Two neighbours, rounded.
-template <class T>
-__device__ __forceinline__ u32 round_pair(float low, float high) {
-  const float pair[2] = {low, high};
-  return __builtin_bit_cast(u32, from_float<T>(pair));
-}
-
-// The two, as floats, added to a sum.
-template <class T>
-__device__ __forceinline__ float add_pair(float sum, u32 pair) {
-  float values[2];
-  to_float(Packed<T, 2>{{pair}}, values);
-  return sum + values[0] + values[1];
-}
-
 // A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores
-// lse, and makes of the sums what results are multiplied by.
+// lse, and makes of the sums what results are multiplied by, where that does not come with the results.
 template <class Config>
 __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& out, const Problem& problem,
                                          const Work& work, Rows& rows, i32 row, int lane, float factor) {
   using G = Geometry<Config>;
+  const auto of_row = [](float sum) {
+    sum += __shfl_xor_sync(kFullMask, sum, 1);
+    return sum + __shfl_xor_sync(kFullMask, sum, 2);
+  };
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const auto of_row = [](float sum) {
-      sum += __shfl_xor_sync(kFullMask, sum, 1);
-      return sum + __shfl_xor_sync(kFullMask, sum, 2);
-    };
-    const float sum = of_row(rows.sum[half]);
-    const bool is_empty = rows.base[half] == -kInfinity;
     if constexpr (G::kLse) {
+      const float sum = of_row(rows.sum[half]);
       const i32 own_row = work.row + row + half * 8;
       const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
       if (token < problem.queries && lane % 4 == 0) {
         const i64 at = (i64{work.batch} * problem.heads + head) * problem.queries + token;
-        out.lse[at] = is_empty ? -kInfinity : (rows.base[half] * factor + ptx::lg2_approx(sum)) * kLn2;
+        out.lse[at] = log_sum(rows.base[half], sum, factor);
       }
     }
-    const float divisor = G::kRoundedSum ? of_row(rows.rounded_sum[half]) : sum;
-    rows.sum[half] = is_empty ? 0.0f : ptx::rcp_approx(divisor);
+    if constexpr (!G::kOnes) {
+      const float divisor = of_row(rows.rounded_sum[half]);
+      rows.sum[half] = divisor > 0.0f ? ptx::rcp_approx(divisor) : 0.0f;
+    }
   }
 }
 
@@ -85,6 +71,11 @@ __device__ __forceinline__ void store_results(const Output<typename Config::dtyp
     const i32 own_row = work.row + row + half * 8;
     const i32 token = own_row / G::kPack, head = work.head + own_row % G::kPack;
     const bool exists = token < problem.queries;
+    float inverse = rows.sum[half];
+    if constexpr (G::kOnes) {
+      const float sum = results[G::kSumsAt + 2 * half];  // each lane has it
+      inverse = sum > 0.0f ? ptx::rcp_approx(sum) : 0.0f;
+    }
     T* const to = out.o + work.batch * out.batch_stride + token * out.token_stride + head * out.head_stride;
 #pragma unroll
     for (int group = 0; group < kGroups; group += 2) {
@@ -93,7 +84,7 @@ __device__ __forceinline__ void store_results(const Output<typename Config::dtyp
       for (int i = 0; i < 2; ++i) {
         if (group + i < kGroups) {
           const int at = (group + i) * 4 + half * 2;
-          words[i] = round_pair<T>(results[at] * rows.sum[half], results[at + 1] * rows.sum[half]);
+          words[i] = round_pair<T>(results[at] * inverse, results[at + 1] * inverse);
         }
       }
       const u32 other = __shfl_xor_sync(kFullMask, is_odd ? words[0] : words[1], 1);

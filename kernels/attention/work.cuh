@@ -15,14 +15,22 @@
 
 namespace tilewright::attention {
 
-// What every thread knows of the call. Queries (times packed heads), keys and the window's sides are at most 2^29, so
-// that sums of three fit 32 bits.
+// What every thread knows of the call. Queries (times packed heads) and keys are at most 2^28, the window's sides at most
+// 2^29, so that sums of three fit 32 bits.
 struct Problem {
   i32 batches, heads, key_heads;  // b, hq, hkv
   i32 queries, keys;              // sq, sk
   i32 left, right;                // of the window; -1 is unlimited
   i32 sections;                   // of heads that share L2; one to as many as there are packs of heads
 };
+
+__device__ __forceinline__ Problem make_problem(i64 b, i64 hq, i64 hkv, i64 sq, i64 sk, i32 left, i32 right,
+                                                i64 sections) {
+  constexpr i32 kFarthest = 1 << 29;  // from any query to any key
+  const auto side = [&](i32 value) { return value < kFarthest ? value : kFarthest; };
+  return {static_cast<i32>(b),  static_cast<i32>(hq), static_cast<i32>(hkv), static_cast<i32>(sq),
+          static_cast<i32>(sk), side(left),           side(right),           static_cast<i32>(sections)};
+}
 
 // A piece. `head` is the first query head of the pack.
 struct Work {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what no compiler sees: licence lines, widths of documents and comments, left-over marks, paths of one machine,
-dead links."""
+dead links, decoders without bounds."""
 import pathlib
 import re
 import subprocess
@@ -15,6 +15,9 @@ MACHINE_PATHS = re.compile(r"(?<![\w.$}/-])/(root|work|mnt|home/(?!me\b|user\b))
 # Where a line's comment begins, by the language. Long lines of Python are found by ruff, of C++ code by clang-format.
 COMMENTS = {".cpp": "//", ".hpp": "//", ".h": "//", ".c": "//", ".cmake": "#", "CMakeLists.txt": "#", ".sh": "#",
             ".py": "#"}
+# Decoders of outside data, and the only files that may call them: those that bound it first.
+DECODERS = re.compile(r"\b(json::(parse|sax_parse)|from_(cbor|msgpack|ubjson|bjdata|bson)|toml::parse\w*)\(")
+BOUNDED = {"cache/base/decode.cpp", "tuner/definition/reading/toml_tree.cpp"}
 FENCE = re.compile(r"[\s>]*(```|~~~)")
 # A link or an address on a line of its own, behind the marks of lists and quotes.
 ALONE = re.compile(r"[\s>]*([-*+] |\d+\. )?(!?\[[^\]]*\]\(\S*\)\S*|\S+)$")
@@ -62,6 +65,8 @@ def mistakes_of(path):
     for number, line in enumerate(lines, 1):
         if MARKS.search(line):
             yield number, "a left-over mark"
+        if DECODERS.search(line) and path.parts[0] in ("cache", "tuner") and str(path) not in BOUNDED:
+            yield number, "a decoder that bounds nothing: cache/base/decode.hpp has those that do"
         if MACHINE_PATHS.search(line):
             yield number, "a path of one machine"
         if line != line.rstrip() and path.suffix != ".map":

@@ -8,7 +8,7 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 
-from . import gemm_torch, library, torch_ops, triton_peer
+from . import attention_torch, gemm_torch, library, torch_ops, triton_peer
 from .cells import SCALARS
 
 
@@ -44,7 +44,8 @@ def ours(launcher, cell, sets):
         values = []
         for argument in cell.arguments():
             if argument.role == "scalar":
-                values.append(library.scalar(argument.kind, SCALARS[argument.name]))
+                value = argument.value if cell.op == "attention" else SCALARS[argument.name]
+                values.append(library.scalar(argument.kind, value))
             else:
                 tensors = sets.inputs[i] if argument.role == "in" else sets.outputs[i]
                 values.append(tensors[argument.name].data_ptr())
@@ -161,8 +162,17 @@ def quack(cell, sets):
     return lambda i: add_rmsnorm(*sets.tensors(i))
 
 
+def _attention(function_of):
+    def make(cell, sets):
+        function = function_of(cell)
+        return lambda i: function(*sets.tensors(i))
+    return make
+
+
 # Peers that are made of a cell and its sets alone, by their names; each raises what keeps it from being there.
-MAKERS = {"eager": eager, "cublaslt": cublaslt, "liger": liger, "quack": quack}
+MAKERS = {"eager": eager, "cublaslt": cublaslt, "liger": liger, "quack": quack,
+          "cudnn": _attention(attention_torch.cudnn), "flash2": _attention(attention_torch.flash2),
+          "flash4": _attention(attention_torch.flash4)}
 
 
 class Ceiling:

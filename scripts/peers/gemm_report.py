@@ -110,19 +110,19 @@ def teraflops(result, arm):
     return result["flops"] / result["arms"][arm]["median"] / 1e3
 
 
-def _rate(result, arm):
+def rate_of(result, arm):
     rate = teraflops(result, arm)
     return "-" if rate is None else f"{rate:.1f}"
 
 
-def _config(result):
+def served_of(result):
     """What is served: the name of its implementation, or how it does not fit."""
     served = result.get("served", {})
     name = served.get("config", "-").split("{")[0]
     return name if served.get("fit", "exact") == "exact" else f"{name} ({served['fit']})"
 
 
-def _device(result):
+def device_of(result):
     device = result.get("device") or {}
     clock, power = device.get("sm_mhz"), device.get("watts")
     return [f"{clock['median']:.0f}" if clock else "-", f"{power['median']:.0f}" if power else "-"]
@@ -139,10 +139,10 @@ def _row(result, peers):
     fastest = fastest_peer(result)
     own = result["arms"]["tilewright"]["median"]
     return [variant(result), result["dtype"], "x".join(str(dim) for dim in dims_of(result)), f"{own / 1e3:.2f}",
-            *(_rate(result, arm) for arm in ["tilewright", *peers]),
+            *(rate_of(result, arm) for arm in ["tilewright", *peers]),
             f"{fastest[1]:.3f} ±{(fastest[3] - fastest[2]) / 2:.3f}" if fastest else "-",
             name_of(result, fastest),
-            f"{result['bytes'] / own:.0f}" if result["m"] <= FEW_ROWS else "-", *_device(result), _config(result),
+            f"{result['bytes'] / own:.0f}" if result["m"] <= FEW_ROWS else "-", *device_of(result), served_of(result),
             _errors(result, "rms"), _errors(result, "largest"), "bad" if accuracy_faults(result) else "good"]
 
 

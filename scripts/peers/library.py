@@ -68,7 +68,7 @@ class Op(tilewright.Op):
 
 
 def scalar(kind, value):
-    return {"f32": ctypes.c_float, "u64": ctypes.c_uint64}[kind](value)
+    return {"f32": ctypes.c_float, "i64": ctypes.c_int64, "u64": ctypes.c_uint64}[kind](value)
 
 
 def tuned_copies(cache, dtype, reads):

@@ -19,6 +19,15 @@ def _is_gemm(cell):
     return cell.op == "gemm"
 
 
+def _is_attention(cell):
+    return cell.op == "attention"
+
+
+def _torch_has(cell):
+    """Attention is timed by its backends, each by itself."""
+    return not _is_attention(cell)
+
+
 def _cublaslt_has(cell):
     """Its epilogues; without one it is what eager calls."""
     attributes = dict(cell.attributes)
@@ -46,12 +55,15 @@ def _quack_has(cell):
 
 
 PEERS = {peer.name: peer for peer in (
-    Peer("eager", "eager", lambda cell: True),
+    Peer("eager", "eager", _torch_has),
     Peer("cublaslt", "cuBLASLt", _cublaslt_has),
-    Peer("compile", "compile", lambda cell: True),
+    Peer("compile", "compile", _torch_has),
     Peer("triton", "Triton", lambda cell: True),
     Peer("liger", "Liger", _liger_has),
     Peer("quack", "QuACK", _quack_has),
+    Peer("cudnn", "cuDNN", _is_attention),
+    Peer("flash2", "FlashAttention 2", _is_attention),
+    Peer("flash4", "FlashAttention 4", _is_attention),
 )}
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and summary of a comparison, from the JSON files of its cells: of row and elementwise ops here, of gemm in
-gemm_report."""
+"""Tables and summary of a comparison, from the JSON files of its cells: of row and elementwise ops here, of gemm and
+attention in reports of their own."""
 import json
 import math
 import pathlib
 
-from . import gemm_report, registry
+from . import attention_report, gemm_report, registry
 from .cells import NORMS
 from .statistics import geometric_mean
 from .verdicts import (
@@ -27,18 +27,23 @@ from .verdicts import (
     without_verdict,
 )
 
+# Of ops that are timed in regimes; others have rows and columns.
+DIMS = {"gemm": ("m", "n", "k"), "attention": ("d", "dv", "b", "s", "hq", "hkv")}
+REPORTS = {"gemm": gemm_report, "attention": attention_report}
 LARGE_BYTES = 128 << 20
 WIDE_COLS = 65536
 
 
 def _missing(result):
     needed = {"cell", "op", "attributes", "dtype", "bytes", "arms"}
-    needed |= {"m", "n", "k", "flops", "set", "regime"} if result.get("op") == "gemm" else {"rows", "cols"}
+    needed |= set(DIMS.get(result.get("op"), ("rows", "cols")))
+    if result.get("op") in DIMS:
+        needed |= {"flops", "set", "regime"}
     return needed - set(result)
 
 
 def _order(result):
-    dims = [result[name] for name in (("m", "n", "k") if result["op"] == "gemm" else ("rows", "cols"))]
+    dims = [result[name] for name in DIMS.get(result["op"], ("rows", "cols"))]
     return result["op"], sorted(result["attributes"].items()), result["dtype"], math.prod(dims), dims
 
 
@@ -161,16 +166,17 @@ def _text(results, form):
 
 
 def render(results, form):
-    """The row and elementwise ops, then gemm, a part for each regime."""
-    products = [result for result in results if result["op"] == "gemm"]
-    others = [result for result in results if result["op"] != "gemm"]
-    regimes = gemm_report.by_regime(products)
+    """The row and elementwise ops, then gemm and attention, a part for each regime."""
+    others = [result for result in results if result["op"] not in REPORTS]
+    by_op = {op: gemm_report.by_regime([result for result in results if result["op"] == op]) for op in REPORTS}
     if form == "json":
         parts = {"summary": summarise(others)} if others else {}
-        if products:
-            parts["gemm"] = {regime: gemm_report.summarise(those) for regime, those in regimes.items()}
+        for op, regimes in by_op.items():
+            if regimes:
+                parts[op] = {regime: REPORTS[op].summarise(those) for regime, those in regimes.items()}
         return json.dumps({**parts, "cells": results}, indent=1, ensure_ascii=False) + "\n"
     parts = _text(others, form) if others else []
-    for regime, those in regimes.items():
-        parts += gemm_report.text(regime, those, form)
+    for op, regimes in by_op.items():
+        for regime, those in regimes.items():
+            parts += REPORTS[op].text(regime, those, form)
     return "\n\n".join(parts) + "\n"

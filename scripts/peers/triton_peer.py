@@ -4,6 +4,7 @@ them, found by the method by which it is timed afterwards, is the peer."""
 import dataclasses
 import typing
 
+from . import triton_attention as attention
 from . import triton_flat as flat
 from . import triton_gemm as gemm
 from . import triton_rows as rows
@@ -133,7 +134,23 @@ def _gemm_candidates(cell):
         yield Candidate(gemm.matmul, grid, constants + meta, arguments)
 
 
+def _attention_candidates(cell):
+    widths = (("D", cell.d), ("DV", cell.dv), ("BLOCK_D", power_of_two_from(cell.d)),
+              ("BLOCK_DV", power_of_two_from(cell.dv)), ("CAUSAL", cell.causal))
+
+    def arguments(inputs, outputs):
+        return (inputs["q"], inputs["k"], inputs["v"], outputs["o"], cell.scale * attention.LOG2E, cell.s, cell.hq,
+                cell.hkv)
+
+    for block_m, block_n, stages, warps in attention.TILES:
+        grid = (-(-cell.s // block_m), cell.b * cell.hq, 1)
+        meta = (("BLOCK_M", block_m), ("BLOCK_N", block_n), ("num_stages", stages), ("num_warps", warps))
+        yield Candidate(attention.attention, grid, widths + meta, arguments)
+
+
 def candidates(cell):
+    if cell.op == "attention":
+        return list(_attention_candidates(cell))
     if cell.op == "gemm":
         return list(_gemm_candidates(cell))
     return list(_row_candidates(cell) if cell.op == "softmax" or cell.op in NORMS else _elementwise_candidates(cell))

@@ -59,7 +59,7 @@ def work(cells, warm, peers):
     """In a worker: compiles what its cells need for these peers, and marks what is done."""
     import torch
 
-    from . import arms, triton_peer
+    from . import arms, registry, triton_peer
     configure_torch()
     generator = torch.Generator(device="cuda")
 
@@ -77,7 +77,7 @@ def work(cells, warm, peers):
     def compile_all(cell, candidates, dear):
         arms.configure(cell)
         sets = arms.Sets(cell, 1, generator)
-        if not dear and "compile" in peers:
+        if not dear and "compile" in registry.expected(cell, peers):
             # One that fails will fail when it is measured, too, and say why in the result.
             attempt(cell, "torch.compile", lambda: arms.compiled(cell, sets), True)
         for candidate in candidates:

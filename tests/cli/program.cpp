@@ -38,8 +38,6 @@ constexpr unsigned kNobody = 65534;
     value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
   }
   if (options.most_file_bytes != 0) {
-    // Writing beyond the limit fails with an error, as on a full disk, and not with a signal.
-    std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{options.most_file_bytes, options.most_file_bytes};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
@@ -145,8 +143,8 @@ class FileLock {
 }  // namespace
 
 CliTest::CliTest() {
-  // The user nobody must be able to look into it.
-  fs::permissions(folder, fs::perms::all);
+  // The user nobody must be able to look into it, and a cache in it must be its owner's alone.
+  fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit);
 }
 
 Outcome CliTest::run(const std::vector<std::string>& arguments, const RunOptions& options) const {

@@ -37,7 +37,7 @@ struct Interrupt {
 struct RunOptions {
   /// Added to the environment; an empty value takes the variable away.
   std::map<std::string, std::string> environment = {};
-  /// Files may grow to so many bytes: what a full disk does. 0: no limit.
+  /// Files may grow to so many bytes (ulimit -f), which is as good as a full disk. 0: no limit.
   std::size_t most_file_bytes = 0;
   /// As the user nobody, where the test runs as root: root may write what is read-only.
   bool as_nobody = false;

@@ -18,6 +18,7 @@
 namespace tilewright {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using namespace tilewright::testing;
 
@@ -41,6 +42,15 @@ class ExampleTest : public ::testing::Test {
     const OpDefinition rmsnorm = load_definition(TILEWRIGHT_KERNELS "/rmsnorm/rmsnorm.toml", {TILEWRIGHT_KERNELS});
     add_definition(cache, rmsnorm);
     add_first_legal(cache, rmsnorm, "rmsnorm[dtype=bf16]{rows=4096,cols=8192}", "onchip", device);
+    const OpDefinition gemm = load_definition(TILEWRIGHT_KERNELS "/gemm/gemm.toml", {TILEWRIGHT_KERNELS});
+    add_definition(cache, gemm);
+    cache.add_winner(gemm.interface, "gemm[dtype=bf16]{m=1,n=1,k=1}", gemm.base.text(),
+                     {.role = WinnerRole::base, .device = device});
+    const OpDefinition attention =
+        load_definition(TILEWRIGHT_KERNELS "/attention/attention.toml", {TILEWRIGHT_KERNELS});
+    add_definition(cache, attention);
+    add_first_legal(cache, attention, "attention[dtype=bf16,causal=yes]{b=2,hq=8,hkv=2,sq=256,sk=256,d=64,dv=64}",
+                    "wgmma", device);
   }
 
   /// The program's exit code, and all that it prints.
@@ -108,6 +118,19 @@ TEST_F(ExampleTest, the_c_application_queries_and_launches) {
   EXPECT_EQ(json["problem"], "softmax[dtype=f32,pitch=dense]{rows=2,cols=4096}");
   EXPECT_EQ(json["fit"], "default");
   EXPECT_THAT(launched(), HasSubstr("softmax grid=2,1,1"));
+}
+
+TEST_F(ExampleTest, the_attention_layer_launches_three_kernels) {
+  const Outcome outcome = run(TILEWRIGHT_ATTENTION_LAYER " --no-check");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("2 x 256 tokens, attention by wgmma{"));
+  EXPECT_THAT(outcome.text, HasSubstr("(exact, fresh, same device)"));
+  EXPECT_THAT(launched(), ContainsRegex("gemm_simt .*\n(.*\n)*attention_wgmma .*\n(.*\n)*gemm_simt "));
+}
+
+TEST_F(ExampleTest, the_attention_layer_finds_a_wrong_result) {
+  const Outcome outcome = run(TILEWRIGHT_ATTENTION_LAYER " 1 16");
+  EXPECT_EQ(outcome.code, 1);
 }
 
 #ifdef TILEWRIGHT_PYTHON

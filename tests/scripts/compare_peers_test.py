@@ -39,7 +39,7 @@ class CommandLine(unittest.TestCase):
         for words, expected in ((["--dtype", "f8"], "f8"), (["--shapes", "7"], "ROWSxCOLS"), (["--only", "("], "error"),
                                 (["--rounds", "0"], "1 or more"), (["--warm-worker", "4/4"], "N-1"),
                                 (["--share", "x"], "I/N"), (["--op", "gem"], "and gemm"),
-                                (["--peers", "cudnn"], "cublaslt"),
+                                (["--peers", "cuda"], "cublaslt"),
                                 (["--sets", "plain"], "--op gemm"),
                                 (["--op", "softmax", "--regime", "burst"], "--op gemm"),
                                 (["--op", "gemm", "--sets", "all"], "layouts"),

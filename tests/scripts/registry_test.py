@@ -3,7 +3,7 @@ import ast
 import pathlib
 import unittest
 
-from peers import cells, gemm_cells, registry
+from peers import attention_cells, cells, gemm_cells, registry
 
 
 def cells_of(op, **attributes):
@@ -41,6 +41,10 @@ class Expected(unittest.TestCase):
         self.assertNotIn("quack", peers_of(product(act="relu", residual="yes")))
         self.assertIn("quack", peers_of(product(bias="yes", residual="yes")))
         self.assertNotIn("quack", peers_of(product(dtype="f32")))
+
+    def test_of_attention_are_its_kernels_and_no_eager_torch(self):
+        cell = attention_cells.make_cells(sets=["heads"])[0]
+        self.assertEqual(peers_of(cell), ["triton", "cudnn", "flash2", "flash4"])
 
     def test_are_none_that_were_not_asked_for(self):
         self.assertEqual(registry.expected(cells_of("softmax")[0], ["quack", "eager"]), ["eager", "quack"])

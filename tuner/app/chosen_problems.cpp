@@ -102,6 +102,7 @@ std::vector<ChosenProblem> choose_problems(const std::optional<ProblemWords>& wo
 
 std::optional<Store> open_if_there(const Place& place) {
   if (!std::filesystem::exists(cache_path(place))) return std::nullopt;
+  require_own_cache(cache_path(place));
   return open_to_read(place);
 }
 

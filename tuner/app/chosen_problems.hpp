@@ -32,7 +32,7 @@ struct ChosenProblem {
                                                          const DeviceFacts& device, MeasureMode mode,
                                                          std::vector<std::string>& notes);
 
-/// The cache for reading; nothing where there is none.
+/// The cache, whose binaries are to be run; nothing where there is none. Throws CacheError where others may write it.
 [[nodiscard]] std::optional<Store> open_if_there(const Place& place);
 
 }  // namespace tilewright::app

@@ -2,32 +2,19 @@
 #include "tuner/app/device_session.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
-#include "tuner/process/temporary_folder.hpp"
 
 namespace tilewright::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path make_folder() {
-  std::string text = (temporary_folder("keep binaries") / "tilewright-XXXXXX").string();
-  if (::mkdtemp(text.data()) == nullptr) {
-    throw Error(fmt::format("cannot make a folder for binaries, {}: {}", text, std::strerror(errno)));
-  }
-  return text;
-}
 
 GeneratedSource source_of(const OpDefinition& definition, const Problem& problem, const Candidate& candidate,
                           const DeviceFacts& facts) {
@@ -56,17 +43,12 @@ DeviceSession::DeviceSession(const Work& work, Listener& listener, const Catalog
     : listener_(listener),
       devices_(std::move(devices)),
       compiler_(open_compiler(work, devices_->first().facts().is_cpu(), listener)),
-      scratch_folder_(file.empty() ? make_folder() : fs::path()),
-      own_(std::make_unique<Store>(file.empty() ? scratch_folder_ / "own.db" : file)),
+      scratch_folder_(file.empty() ? std::make_unique<TemporaryFolder>("keep binaries") : nullptr),
+      own_(std::make_unique<Store>(scratch_folder_ ? scratch_folder_->path() / "own.db" : file)),
       builder_(std::make_unique<Builder>(*own_, *compiler_, catalogue.builtin_dir(), work.jobs,
                                          [&listener] { return listener.cancelled(); })) {}
 
-DeviceSession::~DeviceSession() {
-  builder_.reset();
-  own_.reset();
-  std::error_code ignored;
-  if (!scratch_folder_.empty()) fs::remove_all(scratch_folder_, ignored);
-}
+DeviceSession::~DeviceSession() = default;
 
 std::string DeviceSession::request(const GeneratedSource& source, const std::string& hash) {
   const std::string arch = device().facts().arch();
@@ -80,7 +62,8 @@ std::string DeviceSession::request(const GeneratedSource& source, const std::str
                             .log = build->log,
                             .compiler = build->compiler,
                             .arch = build->arch,
-                            .milliseconds = build->milliseconds},
+                            .milliseconds = build->milliseconds,
+                            .began_us = build->began_us},
                       cache_->binary(build->binary_hash));
     }
   }
@@ -124,7 +107,7 @@ ConfigRunner* DeviceSession::set_up(const OpDefinition& definition, const Proble
 void DeviceSession::lock() {
   if (lock_) return;
   lock_.emplace(
-      device().gpu_uuid(), kLockFolder, [this] { return listener_.cancelled(); },
+      device().gpu_uuid(), lock_places(), [this] { return listener_.cancelled(); },
       [this](const std::string& line) { listener_.warn(line); });
 }
 

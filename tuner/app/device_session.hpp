@@ -11,6 +11,7 @@
 #include "tuner/compile/compiler.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
+#include "tuner/process/temporary_folder.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/device_lock.hpp"
@@ -73,8 +74,8 @@ class DeviceSession {
   std::unique_ptr<DevicePool> devices_;
   std::unique_ptr<Compiler> compiler_;
   const Store* cache_ = nullptr;
-  /// Gone at the end, with the cache in it; empty where that is to stay.
-  std::filesystem::path scratch_folder_;
+  /// Of the cache that is gone at the end; null where that is to stay.
+  std::unique_ptr<TemporaryFolder> scratch_folder_;
   std::unique_ptr<Store> own_;
   std::unique_ptr<Builder> builder_;
   std::string problem_;

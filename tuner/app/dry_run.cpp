@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -49,28 +49,23 @@ struct Line {
 /// The cache as it is at this moment; an empty one where there is none yet, of which nothing stays.
 class Glance {
  public:
-  explicit Glance(const std::filesystem::path& path) : empty_(empty_path(path)), store_(open(path)) {}
-  Glance(const Glance&) = delete;
-  Glance& operator=(const Glance&) = delete;
-  ~Glance() {
-    for (const char* end : {"", "-wal", "-shm", "-journal"}) {
-      std::error_code ignored;
-      if (!empty_.empty()) std::filesystem::remove(empty_.string() + end, ignored);
-    }
-  }
+  explicit Glance(const std::filesystem::path& path) : store_(open(path)) {}
   [[nodiscard]] Store& store() { return store_; }
 
  private:
-  static std::filesystem::path empty_path(const std::filesystem::path& path) {
-    if (std::filesystem::exists(path)) return {};
-    return temporary_folder("plan without a cache") / fmt::format("tilewright-dry-run-{}.db", ::getpid());
-  }
-  [[nodiscard]] Store open(const std::filesystem::path& path) const {
-    return empty_.empty() ? Store(path, {.access = StoreAccess::copy}) : Store(empty_);
+  Store open(const std::filesystem::path& path) {
+    if (std::filesystem::exists(path)) return Store(path, {.access = StoreAccess::copy});
+    return Store(empty_.emplace("plan without a cache").path() / "empty.db");
   }
 
-  std::filesystem::path empty_;
+  std::optional<TemporaryFolder> empty_;
   Store store_;
+};
+
+static constexpr std::chrono::milliseconds kLineEvery{5000};
+Console& console_;
+std::size_t problems_;
+std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
 bool is_here(const std::string& name) {
@@ -297,8 +292,10 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
       if (!asked.config.empty()) consider_one(asked.config, request);
       DryRun run(request, glance.store(), model, versions);
       std::set<std::string> told;
+      std::size_t planned = 0;
       for (const Problem& problem : request.problems) {
         if (told.insert(problem.key()).second) lines.push_back(run.line(problem));
+        listener.planned(++planned, request.problems.size());
       }
       of_other_ops = of_other_ops || run.of_other_ops();
     }

@@ -38,7 +38,7 @@ struct Measured {
 /// Tunes what has no winner yet.
 Measured measure(const FusionRequest& asked, const std::vector<ToTune>& all, Catalogue& catalogue, Listener& listener) {
   SweepRequest request;
-  const std::optional<SweepPlace> place = open_sweep(*asked.tuning, request, listener);
+  const std::optional<SweepPlace> place = open_sweep(asked.place, *asked.tuning, request, listener);
   if (!place) return {false, {}};
   Measured measured{true, place->devices->fingerprints()};
   Store store(cache_path(asked.place));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -15,6 +16,8 @@ class Listener : public SweepListener {
   virtual void tell(const std::string& line) = 0;
   /// The same, also where no progress is wanted.
   virtual void warn(const std::string& line) = 0;
+  /// So many of the problems of a forecast are done; told often.
+  virtual void planned(std::size_t done, std::size_t of) = 0;
   /// A sweep is over; others of the same request may follow. `cache` is where its trials are; empty: nowhere to stay.
   virtual void sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) = 0;
   /// Asked often: the work ends where everything is stored.

@@ -100,7 +100,7 @@ MissesResult sweep_misses(const MissesRequest& asked, Listener& listener) {
     return {};
   }
   SweepRequest request;
-  const std::optional<SweepPlace> place = open_sweep(asked.tuning, request, listener);
+  const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return {std::nullopt, false};
   const std::vector<Group> groups = groups_of(misses, catalogue, asked.op, place->devices->fingerprints(), listener);
   std::size_t problems = 0;

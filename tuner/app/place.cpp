@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "cache/base/environment.hpp"
+#include "cache/base/file_facts.hpp"
 #include "tuner/definition/kernels_dir.hpp"
 
 namespace tilewright::app {
@@ -11,6 +13,10 @@ namespace tilewright::app {
 std::filesystem::path cache_path(const Place& place) { return place.cache ? *place.cache : default_cache_path(); }
 
 Store open_to_read(const Place& place) { return Store(cache_path(place), {.access = StoreAccess::read_older}); }
+
+void require_own_cache(const std::filesystem::path& path) {
+  refuse_shared_cache(path, is_set("TILEWRIGHT_ALLOW_SHARED_CACHE"));
+}
 
 std::optional<Store> cache_if_usable(const Place& place, std::string& why) {
   try {

@@ -22,6 +22,9 @@ struct Place {
 [[nodiscard]] std::filesystem::path cache_path(const Place& place);
 /// The cache for reading, also of an older schema; throws CacheError that says how to make one.
 [[nodiscard]] Store open_to_read(const Place& place);
+/// Throws CacheError where others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1: for who runs binaries of
+/// it.
+void require_own_cache(const std::filesystem::path& path);
 /// For requests that work without a cache. Nothing where no file is there, or where the default cache cannot be used;
 /// then `why` says why. Throws CacheError where the file that was named is there and cannot be used.
 [[nodiscard]] std::optional<Store> cache_if_usable(const Place& place, std::string& why);

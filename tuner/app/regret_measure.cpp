@@ -42,6 +42,8 @@ RegretMeasure::RegretMeasure(const RegretRequest& request, Listener& listener, c
                     "definition with --ops",
                     cache.title(), interface.op, definition_.file.string()));
   }
+  require_own_cache(cache.path());
+  if (!request.measuring->into.empty()) require_own_cache(request.measuring->into);
   session_ = DeviceSession::open(request.measuring->tuning.work, listener, catalogue_, request.measuring->into);
   if (session_) session_->look_in(cache);
 }

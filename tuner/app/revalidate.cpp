@@ -164,7 +164,7 @@ RevalidateResult revalidate(const RevalidateRequest& asked, Listener& listener) 
   }
   Store store(path);
   SweepRequest request;
-  const std::optional<SweepPlace> place = open_sweep(asked.tuning, request, listener);
+  const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return {std::nullopt, false};
   Revalidation revalidation(request, asked.regime, catalogue, *place->devices, store, listener);
   const std::vector<std::string> known = catalogue.names();

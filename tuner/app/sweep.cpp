@@ -153,7 +153,7 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
   // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
   static_cast<void>(problems_by_op(asked, catalogue, false));
   SweepRequest request;
-  const std::optional<SweepPlace> place = open_sweep(asked.tuning, request, listener);
+  const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return std::nullopt;
   const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator);
   std::size_t problems = 0;

@@ -35,11 +35,13 @@ SweepRequest sweep_request(const Tuning& tuning) {
   request.budget = tuning.budget;
   request.ceilings = tuning.ceilings;
   request.command = tuning.command;
-  request.locks = kLockFolder;
+  request.locks = lock_places();
   return request;
 }
 
-std::optional<SweepPlace> open_sweep(const Tuning& tuning, SweepRequest& request, Listener& listener) {
+std::optional<SweepPlace> open_sweep(const Place& where, const Tuning& tuning, SweepRequest& request,
+                                     Listener& listener) {
+  require_own_cache(cache_path(where));
   SweepPlace place;
   place.devices = open_devices(tuning.work, listener);
   if (!place.devices) {

@@ -41,8 +41,10 @@ struct SweepPlace {
   bool emulator = false;
 };
 /// Opens it, tells what there is to tell of the devices, and completes `request`, which it must outlive: all but the
-/// definition and the problems. Nothing when cancelled, which is told.
-[[nodiscard]] std::optional<SweepPlace> open_sweep(const Tuning& tuning, SweepRequest& request, Listener& listener);
+/// definition and the problems. Nothing when cancelled, which is told. Throws CacheError where others may write the
+/// cache.
+[[nodiscard]] std::optional<SweepPlace> open_sweep(const Place& place, const Tuning& tuning, SweepRequest& request,
+                                                   Listener& listener);
 /// What does not depend on the device.
 [[nodiscard]] SweepRequest sweep_request(const Tuning& tuning);
 

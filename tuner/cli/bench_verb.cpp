@@ -61,6 +61,9 @@ Reported serve(WorkerProcess& reporter, app::BenchRun& run) {
     switch (reporter.channel().receive(message)) {
       case Channel::Received::message:
         break;
+      case Channel::Received::garbled:
+        reporter.kill();
+        [[fallthrough]];
       default:
         reported.end = reporter.end();
         return reported;

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/base/error.hpp"
+#include "cache/base/visible.hpp"
 #include "tuner/cli/interrupt.hpp"
 
 namespace tilewright::cli {
@@ -53,22 +54,24 @@ std::string now() {
 
 }  // namespace
 
-void Console::print(const std::string& text) {
+void Console::print(const std::string& text) { write(visible(text)); }
+
+void Console::write(const std::string& text) {
   clear_live();
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
   throw Error(fmt::format("writing the result to standard output failed: {}", std::strerror(errno)));
 }
 
-void Console::print(const Table& table, Format format) { print(render(table, format, width(), colours())); }
+void Console::print(const Table& table, Format format) { write(render(table, format, width(), colours())); }
 void Console::print(const std::vector<Table>& tables, Format format) {
-  print(render(tables, format, width(), colours()));
+  write(render(tables, format, width(), colours()));
 }
 
 void Console::say(const std::string& line) {
   if (json_) return log({{"event", "message"}, {"text", line}});
   const std::lock_guard lock(mutex_);
   forget_if_disturbed();
-  write_log(block_.write_above(line + "\n", terminal_size(STDERR_FILENO)));
+  write_log(block_.write_above(visible(line) + "\n", terminal_size(STDERR_FILENO)));
 }
 
 void Console::say_error(const std::string& text) {
@@ -82,7 +85,7 @@ void Console::log(const nlohmann::ordered_json& event) {
   stamped.update(event);
   const std::lock_guard lock(mutex_);
   // Paths may be no UTF-8.
-  write_log(stamped.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  write_log(visible(stamped.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
 }
 
 void Console::show_live(const std::vector<std::string>& lines) {

@@ -18,6 +18,7 @@ class Console {
  public:
   /// Results. Throws Error when stdout cannot be written (a full disk); a reader that went away (a closed pipe) ends
   /// the program quietly, as it does other programs.
+  /// Control characters are spelled, here and in what is said: a file of others may have them (cache/base/visible.hpp).
   void print(const std::string& text);
   void print(const Table& table, Format format);
   void print(const std::vector<Table>& tables, Format format);
@@ -46,6 +47,7 @@ class Console {
   [[nodiscard]] std::size_t live_width() const;
 
  private:
+  void write(const std::string& text);
   /// A shell has written to the terminal, or may any moment.
   void forget_if_disturbed();
 

@@ -71,6 +71,8 @@ int main(int argc, char** argv) {
   using namespace tilewright;
   using cli::ExitCode;
   cli::Console console;
+  // A limit of the size of files (ulimit -f) is then an error like a full disk, and no silent end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return static_cast<int>(cli::run({argv + 1, argv + argc}, console));
   } catch (const UsageError& error) {

@@ -17,6 +17,7 @@ namespace {
 // A terminal is redrawn ten times a second, a log gets a line every five seconds.
 constexpr std::chrono::milliseconds kLivePeriod{100};
 constexpr std::chrono::milliseconds kLogPeriod{5000};
+constexpr std::chrono::milliseconds kPlanPeriod{200};
 // Failures of one kind that are told one by one.
 constexpr std::size_t kFailuresTold = 5;
 
@@ -122,6 +123,16 @@ void Progress::sweep_done(const SweepSummary& summary, const std::filesystem::pa
   for (const auto& [name, cell] : app::summary_figures(summary)) told[name] = json_of(cell);
   if (!cache.empty()) told["cache"] = cache.string();
   console_.log(told);
+}
+
+void Progress::planned(std::size_t done, std::size_t of) {
+  if (done == of) return console_.clear_live();
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_live = console_.live_possible();
+  if (now - planned_at_ < (is_live ? kPlanPeriod : kLogPeriod)) return;
+  planned_at_ = now;
+  const std::string line = fmt::format("planned {} of {} problems", done, of);
+  is_live ? console_.show_live({line}) : console_.say(line);
 }
 
 bool Progress::cancelled() const { return interrupted(); }

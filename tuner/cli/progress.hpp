@@ -38,6 +38,7 @@ class Progress : public app::Listener {
   void note(const std::string& line) override;
   void tell(const std::string& line) override;
   void warn(const std::string& line) override;
+  void planned(std::size_t done, std::size_t of) override;
   void sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) override;
   [[nodiscard]] bool cancelled() const override;
 
@@ -83,6 +84,7 @@ class Progress : public app::Listener {
   bool json_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::map<TrialStatus, std::size_t> told_;
+  std::chrono::steady_clock::time_point planned_at_ = start_;
   SweepState state_;
   std::set<std::string> seen_;
   std::mutex mutex_;

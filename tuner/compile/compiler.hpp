@@ -71,6 +71,8 @@ class Compiler {
   [[nodiscard]] virtual CompileResult compile(const CompileRequest& request) = 0;
   /// "NVRTC 13.0", "g++ 12.2.0": part of a binary's identity.
   [[nodiscard]] virtual std::string version() const = 0;
+  /// True where it makes code that runs in this program's name, and not on a GPU.
+  [[nodiscard]] virtual bool makes_host_code() const noexcept { return false; }
 };
 
 /// The range of a compile on a profiler's timeline, while it lives.

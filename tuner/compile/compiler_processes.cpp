@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -56,9 +57,17 @@ Message to_message(const std::exception& error) {
   return {{is_usage ? "usage_error" : "error", error.what()}};
 }
 
-CompileResult to_result(const Message& json) {
-  if (json.contains("usage_error")) throw UsageError(json.at("usage_error").get<std::string>());
-  if (json.contains("error")) throw Error(json.at("error").get<std::string>());
+/// What a worker answers: a result, or what its compiler threw.
+struct Outcome {
+  CompileResult result;
+  std::exception_ptr thrown;
+};
+
+Outcome to_outcome(const Message& json) {
+  if (json.contains("usage_error")) {
+    return {{}, std::make_exception_ptr(UsageError(json.at("usage_error").get<std::string>()))};
+  }
+  if (json.contains("error")) return {{}, std::make_exception_ptr(Error(json.at("error").get<std::string>()))};
   CompileResult result;
   json.at("ok").get_to(result.ok);
   const auto& binary = json.at("binary").get_binary();
@@ -73,7 +82,7 @@ CompileResult to_result(const Message& json) {
   json.at("log").get_to(result.log);
   json.at("compiler").get_to(result.compiler);
   json.at("milliseconds").get_to(result.milliseconds);
-  return result;
+  return {std::move(result), nullptr};
 }
 
 }  // namespace
@@ -146,11 +155,25 @@ CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& en
   CompileResult result;
   result.compiler = settings_.version;
   switch (got) {
-    case Channel::Received::message: {
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(std::move(worker));
+    case Channel::Received::message:
+      try {
+        Outcome outcome = understand([&] { return to_outcome(answer); });
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(std::move(worker));
+        if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+        return std::move(outcome.result);
+      } catch (const GarbledMessage& garbled) {
+        ended = true;
+        worker->kill();
+        result.log = fmt::format("error: compiling {} failed: {}", request.name, garbled.what());
+      }
       break;
-    }
+    case Channel::Received::garbled:
+      ended = true;
+      worker->kill();
+      result.log =
+          fmt::format("error: compiling {} failed: its process sent what is no message, and was stopped", request.name);
+      break;
     case Channel::Received::late:
       worker->kill();
       result.log = fmt::format("error: compiling {} did not end in {} s, and was stopped", request.name,
@@ -166,7 +189,6 @@ CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& en
           fmt::format("error: the process that compiled {} came to its end with {}", request.name, worker->end());
       break;
   }
-  if (got == Channel::Received::message) return to_result(answer);
   result.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
   return result;
 }

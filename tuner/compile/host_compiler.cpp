@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
 
 #include <cerrno>
 #include <cstring>
@@ -69,29 +68,6 @@ std::vector<std::string> find_compiler() {
       "nor "
       "clang++ on the PATH. Install one (apt-get install g++), or name one in the variable CXX.");
 }
-
-/// A folder of its own for one compile, removed with this object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (temporary_folder("compile for the emulator") / "tilewright-compile-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(fmt::format("Making the temporary folder {} failed: {}. Set TMPDIR to a folder that can be written.",
-                              pattern, std::strerror(errno)));
-    }
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::vector<std::byte> read_bytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -197,7 +173,7 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   }
   const ProfilerRange range = compile_range(request);
   const auto start = std::chrono::steady_clock::now();
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("compile for the emulator");
   // Named relative to the folder that the compiler runs in: an absolute name would stand in the module's bytes.
   const fs::path source = fs::path(request.name).stem().string() + ".generated.cu";
   const fs::path output = "module.so";

@@ -43,6 +43,7 @@ class HostCompiler : public Compiler {
   /// know, a part of it missing, a full disk.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return version_; }
+  [[nodiscard]] bool makes_host_code() const noexcept override { return true; }
 
  private:
   [[nodiscard]] std::vector<std::string> command_line(const CompileRequest& request,

@@ -8,12 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
 #include "cache/launch/jit_abi.hpp"
@@ -59,7 +59,7 @@ class Workshop {
     const OpDefinition& definition = *definition_found;
     const Implementation& implementation = *implementation_found;
     const Problem problem = parse_problem(request.problem, definition.interface);
-    const DeviceFacts device = device_facts_from_json(nlohmann::json::parse(request.device));
+    const DeviceFacts device = device_facts_from_json(decode_json(request.device));
     const auto planned = make_plan(definition.interface, implementation.recipe, config, problem, device);
     if (const auto* illegal = std::get_if<Illegal>(&planned)) throw Error(illegal->reason);
     const GeneratedSource source =

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
+
+#include "cache/base/decode.hpp"
 
 namespace tilewright {
 namespace {
@@ -69,10 +72,16 @@ Channel::Received Channel::receive(Message& message, std::optional<Clock::time_p
                                    const std::function<bool()>& interrupted) const {
   std::uint64_t length = 0;
   if (const Received got = receive(&length, sizeof length, deadline, interrupted); got != Received::message) return got;
+  if (length > kMostBytes) return Received::garbled;
   std::string bytes(length, '\0');
   const Received got = receive(bytes.data(), length, deadline, interrupted);
-  if (got == Received::message) message = Message::from_cbor(bytes);
-  return got;
+  if (got != Received::message) return got;
+  try {
+    message = decode_cbor(std::as_bytes(std::span(bytes)));
+  } catch (const UsageError&) {
+    return Received::garbled;
+  }
+  return message.is_object() ? Received::message : Received::garbled;
 }
 
 Channel::Received Channel::receive(void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,

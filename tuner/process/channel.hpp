@@ -8,11 +8,33 @@
 #include <optional>
 #include <string>
 
-/// One end of a conversation with another process, over a socket. A message is a JSON value in CBOR form, its length
-/// ahead of it: binaries travel as bytes, numbers that are none (NaN) as they are. One thread at each end.
+#include "cache/base/error.hpp"
+
+/// One end of a conversation with another process, over a socket. A message is a JSON object in CBOR form, its length
+/// ahead of it: binaries travel as bytes, numbers that are none (NaN) as they are. One thread at each end. The other
+/// process may have been overrun by a kernel: what it sends is bounded and judged.
 namespace tilewright {
 
 using Message = nlohmann::json;
+
+/// A message lacks what is due, or has it of another kind.
+class GarbledMessage : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Runs `read`, which takes a message apart with nlohmann's accessors or with optional's: what they throw becomes
+/// GarbledMessage.
+template <class Read>
+auto understand(Read read) {
+  try {
+    return read();
+  } catch (const Message::exception& bad) {
+    throw GarbledMessage(std::string("its process sent what cannot be understood: ") + bad.what());
+  } catch (const std::bad_optional_access&) {
+    throw GarbledMessage("its process sent what cannot be understood: an unknown word");
+  }
+}
 
 class Channel {
  public:
@@ -33,6 +55,7 @@ class Channel {
     end,          ///< the other end is gone
     late,         ///< the deadline came first
     interrupted,  ///< so did the interrupt
+    garbled,      ///< it was no message; nothing can be received after it
   };
   /// Sends to one that may be too busy to listen. A message that did not pass may have done so in part: nothing can be
   /// sent after it. `interrupted` (may be empty) is asked twenty times a second.

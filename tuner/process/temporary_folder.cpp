@@ -1,24 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/process/temporary_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <string>
 #include <system_error>
 
 #include "cache/base/error.hpp"
 
 namespace tilewright {
+namespace {
 
-std::filesystem::path temporary_folder(std::string_view doing) {
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "tilewright-scratch-";
+// A folder is locked right after it is made.
+constexpr std::time_t kOldSeconds = 3600;
+
+fs::path place(std::string_view doing) {
   std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  fs::path folder = fs::temp_directory_path(error);
   if (!error) return folder;
   const char* named = std::getenv("TMPDIR");
   throw Error(fmt::format("cannot {}: there is no folder {} for files that are gone with the program{}", doing,
                           named == nullptr ? "/tmp" : named,
                           named == nullptr ? ". Make it (mkdir -m 1777 /tmp), or name another: export TMPDIR=FOLDER"
                                            : ", as TMPDIR says. Type: unset TMPDIR"));
+}
+
+int open_folder(const fs::path& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
+void remove_if_abandoned(const fs::path& path) {
+  const int folder = open_folder(path);
+  if (folder < 0) return;
+  struct stat facts {};
+  const bool is_old_and_own = ::fstat(folder, &facts) == 0 && facts.st_uid == ::geteuid() &&
+                              facts.st_mtim.tv_sec + kOldSeconds < std::time(nullptr);
+  std::error_code ignored;
+  if (is_old_and_own && ::flock(folder, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
+  ::close(folder);
+}
+
+}  // namespace
+
+void remove_abandoned(const fs::path& folder) noexcept {
+  std::error_code error;
+  for (fs::directory_iterator each(folder, error), end; !error && each != end; each.increment(error)) {
+    if (each->path().filename().native().starts_with(kPrefix)) remove_if_abandoned(each->path());
+  }
+}
+
+TemporaryFolder::TemporaryFolder(std::string_view doing) {
+  const fs::path folder = place(doing);
+  static std::once_flag once;
+  std::call_once(once, [&] { remove_abandoned(folder); });
+  std::string name = (folder / kPrefix).string() + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw Error(fmt::format("cannot {}: no folder can be made in {} ({}). Set TMPDIR to a folder that can be written",
+                            doing, folder.string(), std::strerror(errno)));
+  }
+  path_ = name;
+  held_ = open_folder(path_);
+  if (held_ >= 0) (void)::flock(held_, LOCK_EX);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  if (held_ >= 0) ::close(held_);
 }
 
 }  // namespace tilewright

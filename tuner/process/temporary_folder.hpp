@@ -2,12 +2,32 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string_view>
 
 /// Where files go that are gone with the program.
 namespace tilewright {
 
-/// TMPDIR, else /tmp. Throws Error where there is no such folder; `doing` completes "cannot …": "keep binaries".
-[[nodiscard]] std::filesystem::path temporary_folder(std::string_view doing);
+/// A folder of this user's alone, removed with this object. What a killed process left behind is removed by the next
+/// process that makes one: folders of this user that are older than an hour and that no process holds.
+class TemporaryFolder {
+ public:
+  /// In TMPDIR, else in /tmp. Throws Error where that is no folder that can be written; `doing` completes "cannot …":
+  /// "keep binaries".
+  explicit TemporaryFolder(std::string_view doing);
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  /// Locked as long as the process lives.
+  int held_ = -1;
+};
+
+/// Removes what killed processes left in `folder`; for tests.
+void remove_abandoned(const std::filesystem::path& folder) noexcept;
 
 }  // namespace tilewright

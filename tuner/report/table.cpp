@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cache/base/visible.hpp"
 #include "tuner/analysis/units.hpp"
 #include "tuner/report/render.hpp"
 
@@ -40,6 +41,27 @@ struct CellText {
   std::string operator()(bool truth) const { return truth ? "yes" : "no"; }
 };
 
+/// The table with all of its texts as a terminal may have them. Names, reasons and versions are of a file that others
+/// may have written.
+Table shown(Table table, bool on_one_line) {
+  for (auto& row : table.rows) {
+    for (Cell& cell : row) {
+      if (auto* text = std::get_if<std::string>(&cell)) *text = on_one_line ? visible_line(*text) : visible(*text);
+    }
+  }
+  for (Column& column : table.columns) {
+    column.name = visible_line(column.name);
+    column.heading = visible_line(column.heading);
+  }
+  table.title = visible(table.title);
+  for (std::string& note : table.notes) note = visible(note);
+  for (Advice& advice : table.advice) {
+    advice.says = visible(advice.says);
+    for (std::string& command : advice.commands) command = visible(command);
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<Format> format_from(std::string_view name) noexcept {
@@ -55,15 +77,15 @@ std::string show_cell(const Cell& cell, Unit unit) { return std::visit(CellText{
 std::string render(const Table& table, Format format, std::size_t width, bool colour) {
   switch (format) {
     case Format::json:
-      return render_json(table);
+      return visible(render_json(table));
     case Format::csv:
-      return render_csv(table);
+      return render_csv(shown(table, false));
     case Format::markdown:
-      return render_markdown(table);
+      return render_markdown(shown(table, true));
     case Format::text:
       break;
   }
-  return render_text(table, width, colour);
+  return render_text(shown(table, true), width, colour);
 }
 
 std::string render(const std::vector<Table>& tables, Format format, std::size_t width, bool colour) {

@@ -2,13 +2,11 @@
 #include "tuner/search/recording_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <system_error>
 
 #include "cache/base/error.hpp"
 #include "tuner/process/temporary_folder.hpp"
@@ -37,38 +35,16 @@ std::string unpack(const std::filesystem::path& file) {
   throw Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
 }
 
-/// A file of its own, gone with this.
-class Unpacked {
- public:
-  explicit Unpacked(const std::filesystem::path& packed) {
-    const std::string content = unpack(packed);
-    std::string name = (temporary_folder("unpack a cache") / "tilewright-unpacked-XXXXXX").string();
-    const int made = ::mkstemp(name.data());
-    if (made < 0) throw Error(fmt::format("cannot make a temporary file {} to unpack {}", name, packed.string()));
-    ::close(made);
-    file_ = name;
-    if (!(std::ofstream(file_, std::ios::binary) << content).flush()) {
-      throw Error(fmt::format("cannot write {}, into which {} was to be unpacked", name, packed.string()));
-    }
-  }
-  ~Unpacked() {
-    std::error_code ignored;
-    std::filesystem::remove(file_, ignored);
-  }
-  Unpacked(const Unpacked&) = delete;
-  Unpacked& operator=(const Unpacked&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-
- private:
-  std::filesystem::path file_;
-};
-
 }  // namespace
 
 Store open_recording(const std::filesystem::path& file) {
   if (file.extension() != ".zst") return Store(file, {.access = StoreAccess::copy});
-  return Store(Unpacked(file).file(), {.access = StoreAccess::copy});
+  const TemporaryFolder folder("unpack a cache");
+  const std::filesystem::path unpacked = folder.path() / "unpacked.db";
+  if (!(std::ofstream(unpacked, std::ios::binary) << unpack(file)).flush()) {
+    throw Error(fmt::format("cannot write {}, into which {} was to be unpacked", unpacked.string(), file.string()));
+  }
+  return Store(unpacked, {.access = StoreAccess::copy});
 }
 
 }  // namespace tilewright

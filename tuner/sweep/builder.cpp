@@ -101,6 +101,7 @@ Builder::Builder(Store& store, Compiler& compiler, std::filesystem::path builtin
       lock_(lock),
       builtin_dir_(std::move(builtin_dir)),
       compiler_version_(compiler.version()),
+      makes_host_code_(compiler.makes_host_code()),
       interrupted_(std::move(interrupted)),
       pool_(compiler, jobs) {}
 
@@ -112,6 +113,8 @@ std::string Builder::key_of(const GeneratedSource& source, const std::string& ar
 bool Builder::look_up(const std::string& key) {
   auto stored = store_.build(key);
   if (!stored || (!stored->ok && retry_failed_)) return false;
+  // An import leaves behind when a binary was compiled. Code of the host that came so is not believed.
+  if (makes_host_code_ && stored->ok && !stored->began_us) return false;
   known_.emplace(key, std::move(*stored));
   return true;
 }

@@ -104,6 +104,7 @@ class Builder {
   SweepLock* lock_;
   std::filesystem::path builtin_dir_;
   std::string compiler_version_;
+  bool makes_host_code_;
   std::function<bool()> interrupted_;
   std::map<std::string, Build> known_;
   struct Pending {

@@ -7,38 +7,109 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <string_view>
 #include <thread>
+
+#include "cache/base/error.hpp"
 
 namespace tilewright {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::chrono::milliseconds kPoll{100};
-// Another user of the host must be able to lock the same file.
-constexpr mode_t kForAll = 0666;
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0600;
+
+/// What stands behind `name:` in the driver's text, without blanks around it.
+std::string field(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(fmt::format("{}:", name));
+  if (at == std::string_view::npos) return {};
+  text = text.substr(at + name.size() + 1);
+  text = text.substr(0, text.find('\n'));
+  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  return std::string(text.substr(begin, text.find_last_not_of(" \t") + 1 - begin));
+}
+
+/// The node of a GPU; nothing where the driver does not tell (another operating system's, a part of a GPU).
+std::optional<fs::path> node_of(const std::string& uuid, const LockPlaces& places) {
+  std::error_code error;
+  for (const fs::directory_entry& gpu : fs::directory_iterator(places.gpus, error)) {
+    std::ifstream file(gpu.path() / "information");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (field(text, "GPU UUID") != uuid) continue;
+    fs::path node = places.nodes / ("nvidia" + field(text, "Device Minor"));
+    if (fs::exists(node, error)) return node;
+  }
+  return std::nullopt;
+}
+
+bool is_own(const struct stat& facts, mode_t type) {
+  return (facts.st_mode & S_IFMT) == type && facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool is_own_folder(const fs::path& folder) {
+  struct stat facts {};
+  return ::lstat(folder.c_str(), &facts) == 0 && is_own(facts, S_IFDIR);
+}
+
+[[noreturn]] void refuse(const fs::path& planted, const char* what) {
+  throw Error(
+      fmt::format("locking the GPU failed: {} is not {} of this user alone: someone else put it there. See whose "
+                  "it is (ls -ld {}) and have it removed",
+                  planted.string(), what, planted.string()));
+}
+
+/// An open lock file in the own folder, -1 with errno where there can be none.
+int open_own(const std::string& uuid, const fs::path& folder) {
+  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return -1;
+  if (!is_own_folder(folder)) refuse(folder, "a folder");
+  const fs::path path = folder / fmt::format("tilewright-{}.lock", uuid);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kFileMode);
+  struct stat facts {};
+  if (descriptor < 0 ? errno == ELOOP : ::fstat(descriptor, &facts) != 0 || !is_own(facts, S_IFREG)) {
+    if (descriptor >= 0) ::close(descriptor);
+    refuse(path, "a file");
+  }
+  return descriptor;
+}
 
 }  // namespace
+
+LockPlaces lock_places() {
+  LockPlaces places;
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && fs::path(runtime).is_absolute() && is_own_folder(runtime)) {
+    places.own = runtime;
+  } else {
+    places.own = fmt::format("/tmp/tilewright-{}", ::geteuid());
+  }
+  return places;
+}
 
 void DeviceLock::Close::operator()(int* descriptor) const noexcept {
   ::close(*descriptor);
   delete descriptor;
 }
 
-DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& folder,
-                       const std::function<bool()>& interrupted, const std::function<void(const std::string&)>& note) {
+DeviceLock::DeviceLock(const std::string& uuid, const LockPlaces& places, const std::function<bool()>& interrupted,
+                       const std::function<void(const std::string&)>& note) {
   if (uuid.empty()) return;
-  const std::filesystem::path path = folder / fmt::format("tilewright-{}.lock", uuid);
-  // No O_CREAT on what is there: sticky folders refuse that for another user's file.
-  int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const std::optional<fs::path> node = node_of(uuid, places);
+  const int descriptor = node ? ::open(node->c_str(), O_RDWR | O_CLOEXEC) : open_own(uuid, places.own);
+  const auto tell = [&](const char* what) {
+    note(fmt::format("{} cannot be {} ({}): another tuner on this GPU would go unnoticed",
+                     (node ? *node : places.own).string(), what, std::strerror(errno)));
+  };
   if (descriptor < 0) {
-    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kForAll);
-    if (descriptor >= 0) (void)::fchmod(descriptor, kForAll);
-  }
-  if (descriptor < 0) {
-    note(fmt::format("{} cannot be made ({}): another tuner on this GPU would go unnoticed", path.string(),
-                     std::strerror(errno)));
+    tell("opened for a lock");
     return;
   }
   held_.reset(new int(descriptor));
@@ -48,8 +119,8 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& fol
     if (interrupted()) return;
     if (why == EINTR) continue;
     if (why != EWOULDBLOCK) {
-      note(fmt::format("{} cannot be locked ({}): another tuner on this GPU would go unnoticed", path.string(),
-                       std::strerror(why)));
+      errno = why;
+      tell("locked");
       return;
     }
     if (!told) note(fmt::format("waiting for another tuner to be done with {}", uuid));

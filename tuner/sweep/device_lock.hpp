@@ -6,18 +6,29 @@
 #include <memory>
 #include <string>
 
-/// Keeps two tuners of one host off one GPU: each would spoil the other's times. A lock file by the GPU's UUID; the
-/// operating system lets go of it when the process ends, however it ends.
+/// Keeps two tuners of one host off one GPU: each would spoil the other's times. The operating system lets go of the
+/// lock when the process ends, however it ends. docs/security.md says who is kept off by whom.
 namespace tilewright {
 
-/// The same for all users and jobs of a host, as TMPDIR is not.
-inline constexpr const char* kLockFolder = "/tmp";
+/// Where the lock of a GPU may be.
+struct LockPlaces {
+  /// The driver's: a folder for each GPU, with a file `information` that has its UUID and the number of its node. The
+  /// node itself is locked: it is there for all users and containers that use the GPU, and none of them can plant one.
+  std::filesystem::path gpus = "/proc/driver/nvidia/gpus";
+  std::filesystem::path nodes = "/dev";
+  /// Without a node, a file in this folder, which is made where it is missing. It must belong to this user alone.
+  std::filesystem::path own;
+};
+/// Those of this machine. The own folder is XDG_RUNTIME_DIR where that is this user's alone, else one in /tmp with the
+/// user's number in its name.
+[[nodiscard]] LockPlaces lock_places();
 
 class DeviceLock {
  public:
   /// Waits for the GPU until it is free or `interrupted`; `note` is told once that it waits. An empty `uuid` (the
-  /// emulator) needs no lock. Where no lock file can be made, `note` says so and the GPU is used without one.
-  DeviceLock(const std::string& uuid, const std::filesystem::path& folder, const std::function<bool()>& interrupted,
+  /// emulator) needs no lock. Where no lock file can be made or locked, `note` says so and the GPU is used without one.
+  /// Throws Error that names a folder or file in the lock's place that is not this user's alone: somebody planted it.
+  DeviceLock(const std::string& uuid, const LockPlaces& places, const std::function<bool()>& interrupted,
              const std::function<void(const std::string&)>& note);
 
  private:

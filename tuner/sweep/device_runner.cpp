@@ -32,7 +32,7 @@ constexpr std::int64_t kEmulatorMemory = std::int64_t{1} << 30;
 
 void DeviceRunner::work() {
   std::optional<DeviceLock> lock;
-  if (!context_.request.locks.empty()) {
+  if (context_.request.locks) {
     const SweepLock::Released released(context_.lock);
     // Gives up when other devices have done it all.
     const auto give_up = [this] {
@@ -44,7 +44,7 @@ void DeviceRunner::work() {
       const SweepLock::Held held(context_.lock);
       listener_.note(line);
     };
-    lock.emplace(device_.gpu_uuid(), context_.request.locks, give_up, note);
+    lock.emplace(device_.gpu_uuid(), *context_.request.locks, give_up, note);
   }
   if (!context_.start) context_.start = Clock::now();
   run_items();

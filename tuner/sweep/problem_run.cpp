@@ -294,11 +294,9 @@ void ProblemRun::store_trial(Trial& trial, const std::string& implementation_has
   told_ = true;
 }
 
-std::optional<Trial> ProblemRun::from_elsewhere(const Look& look) {
-  // Not at each trial: two sweeps at once change the file all the time.
-  constexpr std::chrono::milliseconds kBetweenLooks{100};
+std::optional<Trial> ProblemRun::from_elsewhere(const Look& look, std::chrono::milliseconds between_looks) {
   if (setting_.again) return std::nullopt;
-  if (const auto now = std::chrono::steady_clock::now(); now - looked_ > kBetweenLooks) {
+  if (const auto now = std::chrono::steady_clock::now(); now - looked_ > between_looks) {
     looked_ = now;
     const std::int64_t version = setting_.store->data_version();
     if (std::exchange(version_, version) != version) elsewhere_ = known_trials();
@@ -310,7 +308,9 @@ std::optional<Trial> ProblemRun::from_elsewhere(const Look& look) {
 }
 
 std::optional<Trial> ProblemRun::measure(const Look& look) {
-  if (auto trial = from_elsewhere(look)) {
+  // Not at each trial: two sweeps at once change the file all the time.
+  constexpr std::chrono::milliseconds kBetweenLooks{100};
+  if (auto trial = from_elsewhere(look, kBetweenLooks)) {
     search_->tell(look.candidate, *trial);
     return trial;
   }
@@ -325,10 +325,17 @@ std::optional<Trial> ProblemRun::measure(const Look& look) {
   if (setting_.trial.interrupted()) return std::nullopt;
   trial.look = look.length;
   if (trial.phases) trial.phases = after_set_up(*trial.phases);
-  store_trial(trial, candidate.implementation->hash);
-  search_->tell(look.candidate, trial);
+  // Another sweep may have been at the same config meanwhile: then its trial counts, and this one is not stored.
+  Store::Batch batch(*setting_.store);
+  std::optional<Trial> counts = from_elsewhere(look, {});
+  if (!counts) {
+    store_trial(trial, candidate.implementation->hash);
+    counts = trial;
+  }
+  batch.commit();
+  search_->tell(look.candidate, *counts);
   if (trial.status != TrialStatus::ok) require_alive(trial);
-  return trial;
+  return counts;
 }
 
 bool ProblemRun::is_best_so_far(const Trial& trial) const {

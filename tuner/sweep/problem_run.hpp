@@ -132,7 +132,7 @@ class ProblemRun {
   /// A time of another GPU than that at hand.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
   /// What another sweep of the same cache has found out meanwhile.
-  [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look);
+  [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look, std::chrono::milliseconds between_looks);
   /// The nearest shapes with their winners, as they are now; and with their trials.
   [[nodiscard]] Neighbours shapes_nearby() const;
   [[nodiscard]] Neighbours neighbours() const;

@@ -17,6 +17,7 @@
 #include "tuner/device/device.hpp"
 #include "tuner/measure/measure.hpp"
 #include "tuner/sweep/config_runner.hpp"
+#include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/devices.hpp"
 #include "tuner/sweep/recheck.hpp"
 #include "tuner/sweep/search_options.hpp"
@@ -46,8 +47,8 @@ struct SweepRequest : SearchOptions {
   bool ceilings = true;
   /// What was asked, for the sweep's row.
   std::string command;
-  /// Where lock files of GPUs are (device_lock.hpp); empty: nothing is locked.
-  std::filesystem::path locks;
+  /// Where locks of GPUs are; without them nothing is locked.
+  std::optional<LockPlaces> locks;
 };
 
 /// What a sweep tells while it runs, one thing at a time, whatever device it is of; implementations print.

@@ -41,8 +41,11 @@ DeviceProcess::Answer DeviceProcess::begin() {
   process_ = std::make_unique<WorkerProcess>(command);
   Answer answer = wait(kPatienceToOpen);
   if (answer.kind == Answer::Kind::message && answer.message.contains("sight")) {
-    const Message& sight = answer.message.at("sight");
-    if (settings_.seen) settings_.seen({device_facts_from_json(sight.at("facts")), sight.at("uuid"), sight.at("gpus")});
+    const auto seen = understand([&] {
+      const Message& sight = answer.message.at("sight");
+      return DeviceSight{device_facts_from_json(sight.at("facts")), sight.at("uuid"), sight.at("gpus")};
+    });
+    if (settings_.seen) settings_.seen(seen);
     answer = wait(kPatienceToOpen);
   }
   return answer;
@@ -57,14 +60,16 @@ DeviceProcess::Greeting DeviceProcess::greeted() {
   }
   const Message& message = answer.message;
   if (message.contains("thrown")) process_.reset();
-  throw_if_error(message);
-  return {device_facts_from_json(message.at("facts")),
-          message.at("name"),
-          message.at("uuid"),
-          message.at("driver"),
-          message.at("said"),
-          message.at("gpus"),
-          message.at("unwatched")};
+  return understand([&]() -> Greeting {
+    throw_if_error(message);
+    return {device_facts_from_json(message.at("facts")),
+            message.at("name"),
+            message.at("uuid"),
+            message.at("driver"),
+            message.at("said"),
+            message.at("gpus"),
+            message.at("unwatched")};
+  });
 }
 
 // A GPU whose last context died in an error may take a moment to be itself again.
@@ -101,11 +106,17 @@ DeviceProcess::Answer DeviceProcess::ask(const Message& question, std::chrono::m
   if (is_interrupted() || (!process_ && !start())) return {Answer::Kind::interrupted, {}, "it was interrupted"};
   const auto sent = process_->channel().send(question, Channel::Clock::now() + patience, settings_.interrupted);
   Answer answer = sent == Channel::Received::message ? wait(patience) : end(sent, patience);
-  if (answer.kind == Answer::Kind::message && answer.message.value("lost", false)) {
-    answer.kind = Answer::Kind::lost;
-    answer.reason = answer.message.contains("text") ? answer.message.at("text") : answer.message.at("reason");
-    discard();
+  if (answer.kind != Answer::Kind::message) return answer;
+  try {
+    understand([&] {
+      if (!answer.message.value("lost", false)) return;
+      answer.reason = answer.message.contains("text") ? answer.message.at("text") : answer.message.at("reason");
+      answer.kind = Answer::Kind::lost;
+    });
+  } catch (const GarbledMessage& garbled) {
+    answer = {Answer::Kind::lost, {}, garbled.what()};
   }
+  if (answer.kind == Answer::Kind::lost) discard();
   return answer;
 }
 
@@ -126,6 +137,11 @@ DeviceProcess::Answer DeviceProcess::end(Channel::Received why, std::chrono::mil
     case Channel::Received::end:
       answer.kind = Answer::Kind::lost;
       answer.reason = fmt::format("its process came to its end with {}", process_->end(settings_.interrupted));
+      break;
+    case Channel::Received::garbled:
+      answer.kind = Answer::Kind::lost;
+      answer.reason = "its process sent what is no message, and was stopped";
+      discard();
       break;
     case Channel::Received::late:
       answer.kind = Answer::Kind::late;
@@ -161,8 +177,10 @@ double DeviceProcess::memcpy_ns(std::int64_t bytes, MeasureMode mode, const Stop
                             kPatienceToCopy);
   if (answer.kind == Answer::Kind::interrupted) return 0;
   if (answer.kind != Answer::Kind::message) throw DeviceError("copying on the device failed: " + answer.reason);
-  throw_if_error(answer.message);
-  return answer.message.at("ns");
+  return understand([&] {
+    throw_if_error(answer.message);
+    return answer.message.at("ns").get<double>();
+  });
 }
 
 }  // namespace tilewright

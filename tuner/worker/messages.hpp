@@ -12,7 +12,7 @@
 #include "tuner/sweep/config_runner.hpp"
 
 /// What a sweep and the process that has its device say to each other, as values. Both ends are one program, so a
-/// message needs no version; what does not fit throws nlohmann's exceptions.
+/// message needs no version; what does not fit throws what understand() (tuner/process/channel.hpp) expects.
 ///
 /// The worker may begin with a sight: which GPU it is about to open. Then comes its greeting: which device it has
 /// opened. Then the parent asks and the worker answers, one thing at a time: {"do": "set_up" | "run" |

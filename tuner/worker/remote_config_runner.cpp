@@ -20,6 +20,28 @@ constexpr std::chrono::seconds kLeastPatience{5};
 // A config so many times slower than the best is not worth waiting for.
 constexpr double kMuchSlower = 200;
 
+/// What became of a config, by the message about it; without one, or with one that makes no sense, its process is lost.
+void read_outcome(const Message& message, Trial& trial) {
+  Trial read = trial;
+  try {
+    understand([&] {
+      if (message.contains("status")) {
+        read_trial(message, read);
+      } else if (message.contains("thrown")) {
+        const DeviceError error(message.at("text").get<std::string>(), message.at("code").get<int>());
+        read.status = status_of(error);
+        read.reason = error.what();
+      } else {
+        read.status = TrialStatus::crashed;
+      }
+    });
+    trial = std::move(read);
+  } catch (const GarbledMessage& garbled) {
+    trial.status = TrialStatus::crashed;
+    trial.reason = garbled.what();
+  }
+}
+
 }  // namespace
 
 RemoteConfigRunner::RemoteConfigRunner(DeviceProcess& process, const OpDefinition& definition, const Problem& problem,
@@ -53,7 +75,7 @@ bool RemoteConfigRunner::set_up() {
     const Answer answer = process_.ask(question, kPatienceToSetUp);
     if (answer.kind == Answer::Kind::interrupted) return false;
     if (answer.kind == Answer::Kind::message) {
-      throw_if_error(answer.message);
+      understand([&] { throw_if_error(answer.message); });
       break;
     }
     if (attempt > 0 || answer.kind == Answer::Kind::late) {
@@ -104,15 +126,7 @@ Trial RemoteConfigRunner::run(const Implementation& implementation, const Config
       trial.status = TrialStatus::timed_out;
       return trial;
     }
-    if (answer.message.contains("status")) {
-      read_trial(answer.message, trial);
-    } else if (answer.message.contains("thrown")) {
-      const DeviceError error(answer.message.at("text").get<std::string>(), answer.message.at("code").get<int>());
-      trial.status = status_of(error);
-      trial.reason = error.what();
-    } else {
-      trial.status = TrialStatus::crashed;
-    }
+    read_outcome(answer.message, trial);
     if (trial.status != TrialStatus::crashed) break;
     first = trial.reason;
     // Again in a process that nothing has gone wrong in yet; and after that, whatever comes next is in a new one as
@@ -127,13 +141,21 @@ Trial RemoteConfigRunner::run(const Implementation& implementation, const Config
   return trial;
 }
 
-Message RemoteConfigRunner::ask_twice(const Message& question, const std::string& what) {
+void RemoteConfigRunner::ask_twice(const Message& question, const std::string& what,
+                                   const std::function<void(const Message&)>& read) {
   for (int attempt = 0;; ++attempt) {
     Answer answer = ask(question, process_.timeout());
-    if (answer.kind == Answer::Kind::interrupted) return {};
+    if (answer.kind == Answer::Kind::interrupted) return;
     if (answer.kind == Answer::Kind::message) {
-      throw_if_error(answer.message);
-      return std::move(answer.message);
+      try {
+        return understand([&] {
+          throw_if_error(answer.message);
+          read(answer.message);
+        });
+      } catch (const GarbledMessage& garbled) {
+        process_.discard();
+        answer = {Answer::Kind::lost, {}, garbled.what()};
+      }
     }
     if (answer.kind == Answer::Kind::late) {
       throw DeviceError(fmt::format("{} on {} timed out: {}", what, problem_.key(), answer.reason));
@@ -148,10 +170,11 @@ std::vector<Timing> RemoteConfigRunner::time_together(std::span<const CompiledCo
   for (const CompiledConfig& config : configs) sent.push_back(to_message(config));
   const Message question{{"do", "time_together"}, {"configs", std::move(sent)}, {"rule", to_message(rule)}};
   try {
-    const Message answer = ask_twice(question, fmt::format("timing {} configs in turns", configs.size()));
-    if (answer.is_null()) return timings;
-    const Message& measured = answer.at("timings");
-    for (std::size_t i = 0; i < timings.size(); ++i) timings[i] = timing_from(measured.at(i));
+    ask_twice(question, fmt::format("timing {} configs in turns", configs.size()), [&](const Message& answer) {
+      std::vector<Timing> read;
+      for (std::size_t i = 0; i < timings.size(); ++i) read.push_back(timing_from(answer.at("timings").at(i)));
+      timings = std::move(read);
+    });
   } catch (const DeviceLost&) {
     throw;
   } catch (const DeviceError& error) {
@@ -164,24 +187,30 @@ Timing RemoteConfigRunner::time(const CompiledConfig& config, const StopRule& ru
   Message question = to_message(config);
   question["do"] = "time";
   question["rule"] = to_message(rule);
-  const Message answer = ask_twice(question, "timing " + config.config.text());
-  return answer.is_null() ? Timing() : timing_from(answer.at("timing"));
+  Timing timing;
+  ask_twice(question, "timing " + config.config.text(),
+            [&](const Message& answer) { timing = timing_from(answer.at("timing")); });
+  return timing;
 }
 
 Verdict RemoteConfigRunner::verify(const CompiledConfig& config) {
   Message question = to_message(config);
   question["do"] = "verify";
   question["rule"] = to_message(StopRule());
-  const Message answer = ask_twice(question, "checking " + config.config.text());
-  return answer.is_null() ? Verdict() : verdict_from(answer);
+  Verdict verdict;
+  ask_twice(question, "checking " + config.config.text(),
+            [&](const Message& answer) { verdict = verdict_from(answer); });
+  return verdict;
 }
 
 std::string RemoteConfigRunner::check_again(const CompiledConfig& config) {
   Message question = to_message(config);
   question["do"] = "check_again";
   question["rule"] = to_message(StopRule());
-  const Message answer = ask_twice(question, "checking " + config.config.text());
-  return answer.is_null() ? "" : answer.at("reason").get<std::string>();
+  std::string reason;
+  ask_twice(question, "checking " + config.config.text(),
+            [&](const Message& answer) { answer.at("reason").get_to(reason); });
+  return reason;
 }
 
 }  // namespace tilewright

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,10 @@ class RemoteConfigRunner : public ConfigRunner {
   using Answer = DeviceProcess::Answer;
   /// Asks about the problem, which is set up first where that is needed.
   [[nodiscard]] Answer ask(Message question, std::chrono::milliseconds patience);
-  /// The same, a second time in a new process when the first one is lost. Throws what the worker threw, and DeviceError
-  /// when it is lost twice or does not get on. An empty message when interrupted.
-  [[nodiscard]] Message ask_twice(const Message& question, const std::string& what);
+  /// The same, a second time in a new process when the first one is lost or its answer is none that `read` can read.
+  /// Throws what the worker threw, and DeviceError when it is lost twice or does not get on. Does not read when
+  /// interrupted.
+  void ask_twice(const Message& question, const std::string& what, const std::function<void(const Message&)>& read);
   /// How long a config may be silent.
   [[nodiscard]] std::chrono::milliseconds patience() const;
   void learn(const Trial& trial);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "cache/store/binaries.hpp"
 #include "cache/store/bundle/bundle_keys.hpp"
@@ -43,14 +44,14 @@ std::string Bundle::title() const { return fmt::format("the bundle {}", containe
 
 std::vector<std::string> Bundle::ops() const {
   return reading(container_, "the ops", [&] {
-    return json::parse(container_.find_text(bundle::kOps).value_or("[]")).get<std::vector<std::string>>();
+    return decode_json(container_.find_text(bundle::kOps).value_or("[]")).get<std::vector<std::string>>();
   });
 }
 
 std::vector<DeviceFacts> Bundle::devices() const {
   return reading(container_, "the devices", [&] {
     std::vector<DeviceFacts> devices;
-    for (const json& facts : json::parse(container_.find_text(bundle::kDevices).value_or("[]"))) {
+    for (const json& facts : decode_json(container_.find_text(bundle::kDevices).value_or("[]"))) {
       devices.push_back(device_facts_from_json(facts));
     }
     return devices;
@@ -103,7 +104,7 @@ std::vector<std::vector<std::int64_t>> Bundle::tuned_shapes(const ProblemKey& ke
   const auto text = container_.find_text(bundle::shapes_key(key, mode));
   if (!text) return {};
   return reading(container_, "the shapes of an op",
-                 [&] { return json::parse(*text).get<std::vector<std::vector<std::int64_t>>>(); });
+                 [&] { return decode_json(*text).get<std::vector<std::vector<std::int64_t>>>(); });
 }
 
 std::vector<std::vector<std::int64_t>> Bundle::tuned_near(const ProblemKey& key, MeasureMode mode,

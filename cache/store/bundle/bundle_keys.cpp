@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cache/base/decode.hpp"
 #include "cache/store/codecs.hpp"
 
 namespace tilewright::bundle {
@@ -84,7 +85,7 @@ std::string encode_row(const WinnerRow& row) {
 }
 
 WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint) {
-  const json item = json::parse(text);
+  const json item = decode_json(text);
   WinnerRow row;
   row.problem = {spec, decode_dims(item.at("dims").get<std::string>())};
   row.interface_hash = item.at("interface");
@@ -130,7 +131,7 @@ std::string encode_known(const std::vector<KnownRow>& rows) {
 
 std::vector<KnownRow> decode_known(const std::string& text) {
   std::vector<KnownRow> rows;
-  for (const json& item : json::parse(text)) {
+  for (const json& item : decode_json(text)) {
     KnownRow& row = rows.emplace_back();
     ConfigSummary& known = row.known;
     if (!item.at(0).is_null()) known.role = decode_role(item.at(0).get<std::string>());
@@ -155,7 +156,7 @@ std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConf
 }
 
 std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at) {
-  const json all = json::parse(text);
+  const json all = decode_json(text);
   all.at("learned_at").get_to(learned_at);
   std::vector<StoredConfig> servers;
   for (const json& item : all.at("servers")) {
@@ -170,14 +171,14 @@ std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& 
 
 std::string encode_build(const Build& build) {
   return json{{"binary", build.binary_hash},
-              {"kernels", json::parse(encode_kernels(build.kernels))},
+              {"kernels", decode_json(encode_kernels(build.kernels))},
               {"compiler", build.compiler},
               {"arch", build.arch}}
       .dump();
 }
 
 Build decode_build(const std::string& key, const std::string& text) {
-  const json item = json::parse(text);
+  const json item = decode_json(text);
   Build build;
   build.key = key;
   build.ok = true;

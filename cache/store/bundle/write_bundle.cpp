@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "cache/base/decode.hpp"
 #include "cache/store/binaries.hpp"
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/bundle/bundle_keys.hpp"
@@ -52,7 +53,7 @@ class Writing {
     for (auto& [key, spec] : specs_) add_shapes(key, spec);
     out_.put(bundle::kOps, json(ops_).dump());
     json devices = json::array();
-    for (const auto& [fingerprint, facts] : devices_) devices.push_back(json::parse(facts));
+    for (const auto& [fingerprint, facts] : devices_) devices.push_back(decode_json(facts));
     out_.put(bundle::kDevices, devices.dump());
     out_.write(file);
     return counts_;

@@ -111,6 +111,7 @@ void require_readable(SQLite::Database& database, const fs::path& path, std::spa
         kOpening, path, fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
         "Bring it forward by opening it once for writing: run `tilewright sweep` with it", 0, CacheFault::older);
   }
+  require_our_tables(database, path, steps);
 }
 
 /// SQLite itself sees a page that was cut off only when it reads that page.
@@ -120,6 +121,17 @@ void require_whole_pages(SQLite::Database& database, const fs::path& path) {
   if (!file || page <= 0 || file->size % page == 0) return;
   throw damage(kOpening, path, fmt::format("its last page has {} of {} bytes", file->size % page, page),
                SQLITE_CORRUPT);
+}
+
+/// Of the file and its log; 0 where neither is there.
+std::uintmax_t bytes_at(const fs::path& path) {
+  std::uintmax_t sum = 0;
+  for (const fs::path& file : {path, wal_of(path)}) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(file, error);
+    if (!error) sum += size;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -134,7 +146,8 @@ Database::Database(fs::path path, const StoreOptions& options, const Surrounding
     : path_(std::move(path)),
       busy_timeout_(options.busy_timeout),
       surroundings_(surroundings),
-      older_too_(options.access == StoreAccess::copy || options.access == StoreAccess::read_older) {
+      older_too_(options.access == StoreAccess::copy || options.access == StoreAccess::read_older),
+      work_(std::make_unique<WorkLimit>([path = path_] { return bytes_at(path); })) {
   try {
     if (options.access == StoreAccess::write) {
       open_for_writing();
@@ -160,6 +173,12 @@ void Database::reopen() {
   }
 }
 
+void Database::hold(std::unique_ptr<SQLite::Database> opened) {
+  handle_ = std::move(opened);
+  distrust(*handle_);
+  work_->watch(*handle_);
+}
+
 void Database::open_for_reading() {
   if (!file_is_there(path_)) {
     throw fault(kOpening, path_, "does not exist",
@@ -174,7 +193,7 @@ void Database::open_for_reading() {
   if (network && plan == ReadPlan::follower) refuse_network(path_, *network);
   immutable_ = plan == ReadPlan::immutable;
   try {
-    handle_ = open_by(plan, path_, static_cast<int>(busy_timeout_.count()));
+    hold(open_by(plan, path_, static_cast<int>(busy_timeout_.count())));
     require_readable(*handle_, path_, surroundings_.migrations, older_too_);
     require_whole_pages(*handle_, path_);
   } catch (const SQLite::Exception& refusal) {
@@ -206,7 +225,7 @@ void Database::open_copy() {
         ":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
     SQLite::Backup(*memory, *handle_).executeStep(-1);
     if (promise_broken()) continue;
-    handle_ = std::move(memory);
+    hold(std::move(memory));
     immutable_ = false;
     identity_.reset();
     migrate(*handle_, path_, surroundings_.migrations);
@@ -224,13 +243,17 @@ void Database::open_for_writing() {
   if (!there) make_folder(path_);
   // Asked beforehand: SQLite opens what it may not write for reading, and says so only at the first write.
   if ((there && !can_write(path_)) || !can_write(folder_of(path_))) throw not_writable(kOpening, path_);
-  handle_ = std::make_unique<SQLite::Database>(path_.string(),
-                                               SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
-                                               static_cast<int>(busy_timeout_.count()));
+  hold(std::make_unique<SQLite::Database>(path_.string(),
+                                          SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
+                                          static_cast<int>(busy_timeout_.count())));
   const FileKind kind = recognise(*handle_, path_, surroundings_.migrations);
   require_whole_pages(*handle_, path_);
   // A new file gets its tables before it becomes a WAL file, so that even a copy of the file alone is a cache.
-  if (kind == FileKind::empty) migrate(*handle_, path_, surroundings_.migrations);
+  if (kind == FileKind::empty) {
+    migrate(*handle_, path_, surroundings_.migrations);
+  } else {
+    require_our_tables(*handle_, path_, surroundings_.migrations);
+  }
   switch_to_wal();
   migrate(*handle_, path_, surroundings_.migrations);
   // In WAL mode NORMAL survives the death of any program; a power cut can cost the last commits, never the file.

@@ -14,6 +14,7 @@
 
 #include "cache/base/file_facts.hpp"
 #include "cache/store/sqlite/access.hpp"
+#include "cache/store/sqlite/guard.hpp"
 #include "cache/store/sqlite/schema.hpp"
 #include "cache/store/sqlite/statements.hpp"
 
@@ -58,6 +59,9 @@ class Database {
   }
   [[nodiscard]] std::int64_t last_id() const { return handle_->getLastInsertRowid(); }
 
+  /// To be called ahead of what is asked as a whole: it has all of the work that a file of this size may cost.
+  void begin_access() noexcept { work_->renew(); }
+
   /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
   /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.
   [[nodiscard]] SQLite::Transaction begin_write();
@@ -78,6 +82,8 @@ class Database {
   [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
 
  private:
+  /// Takes what was just opened, before anything of the file is read.
+  void hold(std::unique_ptr<SQLite::Database> opened);
   void open_for_reading();
   void open_copy();
   /// For reading; a copy where the file is of an older schema, which only those get this far with who may read such.
@@ -93,6 +99,7 @@ class Database {
   bool immutable_ = false;
   std::int64_t generation_ = 0;
   std::optional<FileIdentity> identity_;
+  std::unique_ptr<WorkLimit> work_;  // before handle_, which asks it
   std::unique_ptr<SQLite::Database> handle_;
   StatementCache statements_;  // after handle_: statements go first
 };

@@ -60,6 +60,8 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
                    CacheFault::foreign);
     case SQLITE_CORRUPT:
       return damage(doing, path, refusal.what(), code);
+    case SQLITE_INTERRUPT:
+      return damage(doing, path, "to read it takes more work than any file of its size", code);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return fault(doing, path, fmt::format("has been locked by another process for {}", seconds(busy_timeout)),

@@ -55,9 +55,11 @@ class Told : public Listener {
   void note(const std::string& line) override { lines.push_back(line); }
   void tell(const std::string& line) override { lines.push_back(line); }
   void warn(const std::string& line) override { lines.push_back(line); }
+  void planned(std::size_t done, std::size_t) override { last_planned = done; }
   void sweep_done(const SweepSummary&, const std::filesystem::path& cache) override { sweeps.push_back(cache); }
   [[nodiscard]] bool cancelled() const override { return is_cancelled; }
 
+  std::size_t last_planned = 0;
   int started = 0, trials = 0, won = 0;
   std::vector<std::string> lines;
   std::vector<std::filesystem::path> sweeps;
@@ -186,6 +188,7 @@ TEST_F(UseCases, forecast_tells_what_a_sweep_would_try_and_writes_nothing) {
   const std::filesystem::path none = folder_.path() / "none.db";
   const auto unknown = forecast(problems(none, {{"rows", "7"}, {"cols", "33"}}), told_);
   ASSERT_TRUE(unknown);
+  EXPECT_EQ(told_.last_planned, 1U);
   EXPECT_THAT(unknown->notes, Contains(Not(HasSubstr("0 configs to try"))));
   EXPECT_FALSE(std::filesystem::exists(none));
 }

@@ -161,6 +161,15 @@ TEST_F(BundleTest, with_what_cannot_be_understood_is_an_error) {
   EXPECT_THROW((void)bundle.binary("x"), CacheError);
 }
 
+TEST_F(BundleTest, whose_kernels_nest_too_deep_for_the_stack_is_an_error) {
+  constexpr std::size_t kDeep = 400'000;
+  const std::string kernels = std::string(kDeep, '[') + std::string(kDeep, ']');
+  ContainerWriter writer;
+  writer.put("build\nx", R"({"binary":"h","compiler":"c","arch":"a","kernels":)" + kernels + "}");
+  writer.write(path_);
+  EXPECT_THAT(refusal([&] { (void)Bundle(path_).build("x"); }), HasSubstr("deeper than 64 levels"));
+}
+
 TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
   const ProblemKey third = softmax_key(32, 300);
   store_.put_winners(third, MeasureMode::cold,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker process of compiler_processes_test.cpp: its compiler does what a request's source says.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -21,6 +23,8 @@ class Scripted : public Compiler {
     if (request.source == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
     if (request.source == "nap") std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (request.source == "greed") throw std::bad_alloc();
+    if (request.source == "garble") (void)::send(STDIN_FILENO, "garbage, and more garbage", 25, MSG_NOSIGNAL);
+    if (request.source == "strange") (void)Channel(::dup(STDIN_FILENO)).send({{"ok", "perhaps"}});
     if (request.source == "usage") throw UsageError("no such architecture");
     if (request.source == "broken") throw Error("headers are missing");
     CompileResult result;

@@ -111,6 +111,19 @@ TEST(CompilerProcesses, lose_one_kernel_with_a_worker_that_crashes) {
   EXPECT_TRUE(compiler.compile(request("echo")).ok);
 }
 
+TEST(CompilerProcesses, lose_one_kernel_with_a_worker_that_sends_what_is_no_result) {
+  CompilerProcesses compiler(scripted());
+  for (const char* source : {"garble", "strange"}) {
+    const CompileResult result = compiler.compile(request(source));
+    EXPECT_FALSE(result.ok);
+    EXPECT_NE(result.log.find("error: compiling softmax.cu failed: its process sent what"), std::string::npos)
+        << result.log;
+    EXPECT_EQ(result.compiler, "scripted 1");
+    EXPECT_TRUE(compiler.workers().empty());
+    EXPECT_TRUE(compiler.compile(request("echo")).ok);
+  }
+}
+
 TEST(CompilerProcesses, that_ended_while_they_had_nothing_to_do_cost_no_kernel_its_compile) {
   CompilerProcesses compiler(scripted());
   {

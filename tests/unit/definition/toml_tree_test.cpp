@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "cache/base/error.hpp"
 
 namespace tilewright::reading {
@@ -94,6 +96,35 @@ TEST(CanonicalText, keeps_the_order_of_a_space_alone) {
   const auto canonical = [](const char* text) { return canonical_text(parse_toml(text, "f.toml")); };
   EXPECT_NE(canonical("space = { a = [1], b = [1] }"), canonical("space = { b = [1], a = [1] }"));
   EXPECT_EQ(canonical("align = { a = 1, b = 1 }"), canonical("align = { b = 1, a = 1 }"));
+}
+
+TEST(TomlTree, refuses_keys_and_lists_that_would_overflow_the_stack) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      (void)parse_toml(text, "f.toml");
+    } catch (const DefinitionError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  std::string dots = "a";
+  for (int i = 0; i < 200'000; ++i) dots += ".a";
+  EXPECT_THAT(refusal("x = 1\n" + dots + " = 1\n"), testing::StartsWith("f.toml:2:32: a key of more than 16 names"));
+  EXPECT_THAT(refusal("[" + dots + "]\n"), testing::HasSubstr("a key of more than 16 names"));
+  EXPECT_THAT(refusal("x = {" + dots + " = 1}\n"), testing::HasSubstr("a key of more than 16 names"));
+  EXPECT_THAT(refusal("x = " + std::string(200'000, '[')), testing::HasSubstr("not TOML"));
+  EXPECT_EQ(refusal("x = '" + dots + "' # " + dots + "\ny = \"\\\"" + dots + "\"\nz = [0.5, 1.5]\n"), "");
+}
+
+TEST(TomlTree, reads_as_many_texts_as_a_file_holds_in_the_time_of_their_bytes) {
+  std::string text = "x = [";
+  for (int i = 0; i < 160'000; ++i) text += "'aaaaaaaa', ";
+  const auto began = std::chrono::steady_clock::now();
+  const Node root = parse_toml(text + "'''\nb''']\n", "f.toml");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10))
+      << "minutes, if each looked for its line";
+  EXPECT_EQ(root.members.at(0).value.items.size(), 160'001U);
+  EXPECT_EQ(at(root.members.at(0).value.items.back().content), "2:1");
 }
 
 }  // namespace

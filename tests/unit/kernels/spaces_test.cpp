@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "cache/model/domain.hpp"
 #include "tests/unit/kernels/built_in_op.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/compile/nvrtc_library.hpp"
@@ -27,7 +28,8 @@ namespace tilewright {
 namespace {
 
 /// The op's own grid for every dtype, for the first and the last value of each attribute. With `odd_too`, each of its
-/// problems is followed by one whose last dim is one more: grids are made of powers of two.
+/// problems is followed by one whose last dim is one more (or what the domain has near it): grids are made of powers of
+/// two.
 std::vector<Problem> problems_of(const OpDefinition& definition, bool odd_too) {
   std::vector<OpSpec> specs;
   for (const DType dtype : definition.interface.dtypes) specs.push_back({definition.interface.op, dtype, {}});
@@ -46,7 +48,12 @@ std::vector<Problem> problems_of(const OpDefinition& definition, bool odd_too) {
     for (Problem& problem : default_shapes(definition, spec, false)) {
       problems.push_back(problem);
       if (!odd_too) continue;
-      ++problem.dims.back().second;
+      std::vector<std::int64_t> dims;
+      for (const auto& [name, value] : problem.dims) dims.push_back(value);
+      ++dims.back();
+      const auto inside = dims_in_domain(spec, definition.interface, dims);
+      if (!inside) continue;
+      for (std::size_t i = 0; i < dims.size(); ++i) problem.dims[i].second = (*inside)[i];
       problems.push_back(std::move(problem));
     }
   }

@@ -42,6 +42,10 @@ TEST(Padding, of_a_cover_that_covers_nothing_is_a_mistake_of_the_definition) {
   });
   EXPECT_THAT(said, HasSubstr("gemm.toml:7:3"));
   EXPECT_THAT(said, HasSubstr("a block of tiled{block_m=32,vec=8} covers -24 of m in gemm["));
+  EXPECT_THAT(test::error_of<DefinitionError>([] {
+                (void)padding(gemm(4, 100), {{"m", Formula::parse("vec - 8")}});
+              }),
+              HasSubstr("covers 0 of m in gemm["));
 }
 
 TEST(Padding, is_a_logarithm_at_any_shape_of_the_spec_and_none_where_it_has_no_value) {

@@ -216,6 +216,13 @@ TEST(LossModel, of_another_version_is_none_of_ours_and_no_damage) {
   EXPECT_FALSE(LossModel::is_newer(LossModel(two_trees()).encode()));
 }
 
+TEST(LossModel, that_nests_too_deep_for_the_stack_is_refused) {
+  const std::vector<std::byte> lists(175'000, std::byte{0x81});
+  EXPECT_THAT(test::error_of<UsageError>([&] { (void)LossModel::decode(lists); }),
+              HasSubstr("this is no loss model: cannot decode CBOR: it nests deeper"));
+  EXPECT_THROW((void)LossModel::is_newer(lists), UsageError);
+}
+
 TEST(LossModel, of_another_kind_is_refused) {
   const auto refusal = [](const std::function<void(json&)>& change) {
     const std::vector<std::byte> bytes = LossModel(two_trees()).encode();

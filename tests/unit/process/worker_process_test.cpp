@@ -29,12 +29,13 @@ TEST(Channel, brings_messages_of_any_length_in_their_order) {
   const Channel one(ends[0]);
   const Channel other(ends[1]);
   std::jthread sender([&] {
-    for (std::size_t length = 1; length < (1U << 22); length *= 7) EXPECT_TRUE(one.send(std::string(length, 'x')));
+    for (std::size_t length = 1; length < (1U << 22); length *= 7)
+      EXPECT_TRUE(one.send({{"x", std::string(length, 'x')}}));
   });
   Message message;
   for (std::size_t length = 1; length < (1U << 22); length *= 7) {
     ASSERT_EQ(other.receive(message), Channel::Received::message);
-    EXPECT_EQ(message.get<std::string>().size(), length);
+    EXPECT_EQ(message.at("x").get<std::string>().size(), length);
   }
 }
 

@@ -109,6 +109,55 @@ TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_not
   EXPECT_THROW((void)asked(false), CacheError) << "and not that nothing is known";
 }
 
+/// A cache that another process locks at the moment in which a winner of a problem is asked for.
+class BrieflyLocked : public WinnerSource {
+ public:
+  explicit BrieflyLocked(const Store& store) : store_(store) {}
+  using Mode = MeasureMode;
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  std::optional<WinnerRow> winner_of(const ProblemKey&, Mode, WinnerRole) const override {
+    throw CacheError("locked", 0, CacheFault::locked);
+  }
+  std::string title() const override { return store_.title(); }
+  bool changed() const override { return false; }
+  std::vector<std::string> ops() const override { return store_.ops(); }
+  std::vector<DeviceFacts> devices() const override { return store_.devices(); }
+  std::optional<OpInterface> interface_of(const std::string& op) const override { return store_.interface_of(op); }
+  std::optional<OpInterface> interface_by_hash(const std::string& h) const override {
+    return store_.interface_by_hash(h);
+  }
+  std::optional<StoredImplementation> implementation_by_hash(const std::string& h) const override {
+    return store_.implementation_by_hash(h);
+  }
+  std::optional<WinnerRow> newest_of_spec(const ProblemKey& k, Mode m, WinnerRole r) const override {
+    return store_.newest_of_spec(k, m, r);
+  }
+  Shapes tuned_shapes(const ProblemKey& k, Mode m) const override { return store_.tuned_shapes(k, m); }
+  std::vector<ShapeSummary> known_shapes(const ProblemKey& k, Mode m, const Shapes& s) const override {
+    return store_.known_shapes(k, m, s);
+  }
+  std::shared_ptr<const Learned> learned(const ProblemKey&, Mode) const override { return nullptr; }
+  std::optional<WinnerRow> timed(const ProblemKey& k, Mode m, const std::string& h, const Config& c) const override {
+    return store_.timed(k, m, h, c);
+  }
+  std::optional<Build> build(const std::string& k) const override { return store_.build(k); }
+  std::vector<std::byte> binary(const std::string& h) const override { return store_.binary(h); }
+
+ private:
+  const Store& store_;
+};
+
+TEST_F(MatchTest, a_lock_is_an_error_and_no_reason_to_serve_what_is_worse) {
+  put_winner(store, key, onchip_config(4));
+  put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
+  const BrieflyLocked reader(store);
+  bool is_offered = false;
+  EXPECT_THROW(offer_candidates(reader, key.problem, key.interface_hash, h200(), versions(), {},
+                                [&](const MatchCandidate&) { return is_offered = true; }),
+               CacheError);
+  EXPECT_FALSE(is_offered);
+}
+
 TEST_F(MatchTest, a_row_that_cannot_be_read_gives_way_to_the_next_of_its_step) {
   const auto put = [&](const Config& config) { return store.put_trial(key, "impl-1", full_trial(config)); };
   store.put_winners(key, MeasureMode::cold,

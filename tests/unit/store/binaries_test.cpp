@@ -64,6 +64,27 @@ TEST(Binaries, every_single_changed_byte_of_a_frame_is_noticed) {
   }
 }
 
+TEST(Binaries, that_claim_more_than_their_frame_can_hold_cost_no_memory) {
+  // A frame of one empty block, whose header claims 4 GiB less a byte.
+  const std::string head("\x28\xB5\x2F\xFD\xE0\xFF\xFF\xFF\xFF\0\0\0\0\x01\0\0", 16);
+  const auto frame = std::as_bytes(std::span(head));
+  for (const std::string& padding : {std::string(), std::string(1'000'000, '\0')}) {
+    const std::string longer = head + padding;
+    try {
+      (void)decompress_binary(std::as_bytes(std::span(longer)), 0xFFFF'FFFF, "0123");
+      FAIL();
+    } catch (const BadRow& error) {
+      EXPECT_EQ(std::string(error.what()), "binary 0123: its compressed form claims 4294967295 bytes");
+    }
+  }
+  EXPECT_THROW((void)decompress_binary(frame, "0123"), BadRow);
+}
+
+TEST(Binaries, of_one_byte_many_times_come_back) {
+  const std::vector<std::byte> zeros(std::size_t{100} << 20);
+  EXPECT_EQ(decompress_binary(compress_binary(zeros), content_hash(zeros)), zeros);
+}
+
 TEST(Binaries, a_cut_frame_a_wrong_size_and_a_wrong_hash_are_refused_by_name) {
   const auto bytes = sample(500);
   const std::string hash = content_hash(bytes);

@@ -81,5 +81,22 @@ TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   to.check();
 }
 
+TEST_F(ImportedSpares, come_to_a_winner_that_is_better_than_theirs) {
+  to.put_interface(softmax_interface());
+  to.put_implementation(softmax_interface().hash(), onchip());
+  to.put_device(h200());
+  put_best(to, key, evidence(to, onchip_config(8), 0.001));
+  put_best(from, key, evidence(from, onchip_config(4), 0.1));
+  const Trial timed = evidence(from, onchip_config(2, 0));
+  from.put_trial(key, "impl-1", timed);
+  from.put_trial(key, "impl-1", spare_mark(timed));
+  EXPECT_EQ(import_winners(from, to).at(0).kept, 1U);
+  EXPECT_EQ(winner(to).config, onchip_config(8));
+  std::map<std::string, ConfigSummary> here;
+  const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
+  for (const ConfigSummary& each : known.at(0).configs) here[each.config.text()] = each;
+  EXPECT_TRUE(here.at(onchip_config(2, 0).text()).is_spare);
+}
+
 }  // namespace
 }  // namespace tilewright

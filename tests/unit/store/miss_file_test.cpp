@@ -4,13 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "cache/base/error.hpp"
 #include "tests/temporary_folder.hpp"
@@ -114,6 +118,51 @@ TEST_F(Misses, wait_for_nobody) {
   EXPECT_THAT(file.read(), ElementsAre(miss(1)));
 }
 
+TEST_F(Misses, are_not_added_while_another_process_reads) {
+  const MissFile file(path());
+  EXPECT_TRUE(file.append(std::vector{miss(1)}));
+  const int other = ::open(path().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_SH), 0);
+  EXPECT_FALSE(file.append(std::vector{miss(2)}));
+  ::close(other);
+}
+
+TEST_F(Misses, in_a_file_that_took_the_place_of_the_one_waited_for_are_kept) {
+  const MissFile file(path());
+  EXPECT_TRUE(file.append(std::vector{miss(1)}));
+  const int other = ::open(path().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  std::thread waiting([&] { EXPECT_EQ(file.remove(std::vector{miss(1)}), 0U); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const MissFile next(folder_ / "next");
+  EXPECT_TRUE(next.append(std::vector{miss(2)}));
+  fs::rename(folder_ / "next", path());
+  ::close(other);
+  waiting.join();
+  EXPECT_THAT(file.read(), ElementsAre(miss(2)));
+}
+
+TEST_F(Misses, on_a_full_disk_are_written_whole_or_not_at_all) {
+  EXPECT_TRUE(MissFile(path()).append(std::vector{miss(1)}));
+  const std::string before = content();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{before.size() + 20, before.size() + 20};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      (void)MissFile(path()).append(std::vector{miss(2)});
+      ::_exit(1);
+    } catch (const CacheError&) {
+      ::_exit(0);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "it says so";
+  EXPECT_EQ(content(), before);
+}
+
 TEST_F(Misses, of_several_processes_are_all_there) {
   constexpr int kProcesses = 4, kEach = 50;
   std::vector<pid_t> children;
@@ -145,6 +194,17 @@ TEST_F(Misses, in_a_damaged_file_are_told_and_left) {
   EXPECT_THAT(refusal("tilewright misses \n"), HasSubstr("its first line"));
   EXPECT_THAT(refusal("my diary\n"), HasSubstr("is no file of misses"));
   EXPECT_THAT(refusal("tilewright misses 2\nanything\n"), HasSubstr("has format 2"));
+}
+
+TEST_F(Misses, cost_no_memory_where_their_file_claims_to_be_huge) {
+  write("tilewright misses 1\n");
+  fs::resize_file(path(), std::uintmax_t{1} << 40);
+  try {
+    (void)MissFile(path()).read();
+    FAIL();
+  } catch (const CacheError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("has 1099511627776 bytes"));
+  }
 }
 
 TEST_F(Misses, are_not_added_to_a_file_that_is_not_theirs) {

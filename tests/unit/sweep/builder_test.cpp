@@ -54,6 +54,35 @@ TEST_F(BuilderTest, compiles_a_source_once_and_stores_it) {
   EXPECT_EQ(store.binary(build->binary_hash).size(), 1U);
 }
 
+TEST_F(BuilderTest, compiles_code_of_the_host_anew_that_another_cache_brought) {
+  Store store = open();
+  const std::string planted = "planted";
+  const auto build_of = [&](const char* text) {
+    const Builder builder = make(store);
+    Build build;
+    build.key = builder.key_of(source(text), "cpu", "hash");
+    build.ok = true;
+    build.compiler = "fake 1.0";
+    build.arch = "cpu";
+    return build;
+  };
+  for (const bool host_code : {false, true}) {
+    const char* const text = host_code ? "a" : "b";
+    const Build brought = build_of(text);
+    store.put_build(brought, std::as_bytes(std::span(planted)));
+    compiler.host_code = host_code;
+    Builder builder = make(store);
+    EXPECT_EQ(builder.ready(brought.key), !host_code);
+    const auto build = builder.wait(builder.request(source(text), "cpu", "hash"));
+    ASSERT_TRUE(build.has_value());
+    const auto bytes = store.binary(store.build(brought.key)->binary_hash);
+    EXPECT_EQ(bytes.size(), host_code ? 1U : planted.size()) << "what was compiled here takes its place";
+  }
+  EXPECT_EQ(compiler.compiles, 1);
+  Builder again = make(store);
+  EXPECT_TRUE(again.ready(build_of("a").key)) << "and stays";
+}
+
 TEST_F(BuilderTest, tells_which_compiler_made_a_build_when_and_for_which_sweep) {
   Store store = open();
   store.put_device(emulator_facts());

@@ -65,6 +65,7 @@ class FakeExecutable : public DeviceExecutable {
   void run(const LaunchArgs& args) override {
     device_.require_context();
     if (fault_ == Fault::crash) {
+      if (device_.before_crash) device_.before_crash();
       device_.poisoned = !device_.facts().is_cpu();
       throw DeviceError("running twice_plain failed: cuLaunchKernelEx: an illegal memory access", 700);
     }

@@ -23,8 +23,10 @@ class FakeCompiler : public Compiler {
  public:
   CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return version_text; }
+  [[nodiscard]] bool makes_host_code() const noexcept override { return host_code; }
 
   std::string version_text = "fake 1.0";
+  bool host_code = false;
   /// Thrown as an Error when not empty: a compiler that is broken itself.
   std::string broken;
   /// Configs that would crash do not compile either.
@@ -99,6 +101,8 @@ class FakeDevice : public Device {
   std::function<DeviceReadings()> read;
   /// Called before anything is loaded.
   std::function<void()> before_load;
+  /// Called before a config crashes.
+  std::function<void()> before_crash;
   /// Called before a config is timed.
   std::function<void()> before_timing;
 

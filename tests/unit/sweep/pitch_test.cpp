@@ -48,13 +48,14 @@ TEST_F(PitchedSweep, judges_rows_and_what_lies_between_them) {
 }
 
 TEST_F(PitchedSweep, has_nan_between_the_rows_of_a_further_sample) {
-  EXPECT_EQ(swept("rescale[pitch=strided]").at(7).status, TrialStatus::ok) << "0 · a random number is 0";
+  // 0 · a random number is 0. Should it win, it is found out in place, where there is NaN, too.
+  EXPECT_THAT(swept("rescale[pitch=strided]").at(7).reason, ::testing::Not(StartsWith("y[")));
   OpDefinition definition = *request.definition;
   definition.more_samples = {{"again", definition.samples}};
   request.definition = &definition;
   const auto trials = swept("rescale[pitch=strided]", "rows=6 cols=33");
   EXPECT_EQ(trials.at(0).status, TrialStatus::ok) << trials.at(0).reason;
-  EXPECT_THAT(trials.at(7).reason, StartsWith("on the sample 'again': y[0][0] is "));
+  EXPECT_THAT(trials.at(7).reason, StartsWith("on the sample 'again': y[0][0] "));
 }
 
 TEST_F(PitchedSweep, finds_nothing_wrong_with_gaps_where_there_are_none) {

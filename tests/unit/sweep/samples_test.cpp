@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <memory>
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/device/cpu_device.hpp"
@@ -45,6 +46,22 @@ TEST_F(SampledSweep, names_the_sample_on_which_a_config_is_wrong) {
   EXPECT_EQ(trial.status, TrialStatus::wrong_result);
   EXPECT_THAT(trial.reason, StartsWith("on the sample 'spike': z["));
   EXPECT_THAT(trial.reason, ::testing::HasSubstr("(1 of 300 elements are off)"));
+}
+
+TEST_F(SampledSweep, believes_no_reference_of_another_op_that_leaves_an_input_unmade) {
+  OpDefinition definition = *request.definition;
+  OpDefinition other = *definition.samples.at("twice").made->op;
+  other.reference.entry = "twice_idle";
+  definition.samples.at("twice").made->op = std::make_shared<const OpDefinition>(other);
+  definition.more_samples.clear();
+  request.definition = &definition;
+  try {
+    (void)swept("n=300 pieces=17");
+    FAIL() << "an input that nobody made was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("the reference of twice[dtype=f32]{n=300}"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("left 300 of 300 elements of y unwritten"));
+  }
 }
 
 TEST_F(SampledSweep, has_valid_inputs_at_the_smallest_shapes) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -86,6 +87,10 @@ TEST_F(SweepResume, takes_what_another_sweep_has_stored_meanwhile) {
   EXPECT_GT(outer.reused, 0U);
   EXPECT_LT(outer.measured, kConfigs / 2);
   EXPECT_EQ(outer.measured + outer.reused, kConfigs);
+  const std::string twice =
+      "SELECT count(*) FROM (SELECT 1 FROM trials WHERE look <> 'final' GROUP BY config, look HAVING count(*) > 1)";
+  EXPECT_EQ(SQLite::Database((folder / "cache.db").string()).execAndGet(twice).getInt(), 0)
+      << "the config that both were at";
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 

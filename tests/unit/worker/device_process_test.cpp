@@ -83,6 +83,21 @@ TEST_F(DeviceProcesses, that_end_once_cost_no_config_its_trial) {
   EXPECT_NE(notes.front().find("crashed once, and not again in a new process"), std::string::npos) << notes.front();
 }
 
+TEST_F(DeviceProcesses, lose_one_config_that_garbles_what_its_process_says) {
+  for (const char* name : {"garbage", "huge", "list", "strange", "unheard", "lost"}) {
+    SCOPED_TRACE(name);
+    std::filesystem::remove_all(folder / "cache.db");
+    DeviceProcess process(settings(name));
+    const SweepSummary summary = sweep_in(process);
+    EXPECT_EQ(summary.without_winner, 0U);
+    EXPECT_EQ(winners(same).at(0).trial.config.text(), kBest);
+    const Trial lost = trial_of(same, Fault::crash);
+    EXPECT_EQ(lost.status, TrialStatus::crashed);
+    EXPECT_NE(lost.reason.find("its process sent what"), std::string::npos) << lost.reason;
+    EXPECT_EQ(sweep_in(process).measured, 0U) << "it is known, and not tried again";
+  }
+}
+
 TEST_F(DeviceProcesses, that_do_not_get_on_are_stopped_and_the_config_has_timed_out) {
   DeviceProcess::Settings impatient = settings("stuck");
   impatient.timeout = std::chrono::seconds(2);

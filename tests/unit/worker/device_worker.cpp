@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker process of device_process_test.cpp: a fictional GPU, and what goes wrong with its process, by its name.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -44,6 +47,18 @@ std::optional<DeviceSight> see(const std::string& names, const std::string& devi
   return DeviceSight{fake.facts(), fake.gpu_uuid(), static_cast<int>(std::count(names.begin(), names.end(), '='))};
 }
 
+/// What a kernel that overruns its process could make of the channel.
+void garble(const std::string& name) {
+  const Channel channel(::dup(STDIN_FILENO));
+  const auto send = [](const auto& bytes) { (void)::send(STDIN_FILENO, &bytes, sizeof bytes, MSG_NOSIGNAL); };
+  if (name == "garbage") send(std::array<char, 24>{8, 0, 0, 0, 0, 0, 0, 0, 'g', 'a', 'r', 'b', 'a', 'g', 'e', '!'});
+  if (name == "huge") send(std::uint64_t{1} << 62U);
+  if (name == "list") (void)channel.send(Message::array({1}));
+  if (name == "strange") (void)channel.send({{"status", Message::array()}});
+  if (name == "unheard") (void)channel.send({{"status", "unheard of"}});
+  if (name == "lost") (void)channel.send({{"lost", "perhaps"}});
+}
+
 std::unique_ptr<Device> open(const std::string& name, const std::string& marker, int index) {
   while (name == "slow" && !std::ifstream(marker).good()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   if (name == "hung") std::this_thread::sleep_for(std::chrono::hours(1));
@@ -54,6 +69,7 @@ std::unique_ptr<Device> open(const std::string& name, const std::string& marker,
   // What is doomed has a number of its own, since it is one of two.
   auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : index, .gpu = true});
   FakeDevice* const fake = device.get();
+  fake->before_crash = [=] { garble(name); };
   fake->before_timing = [=] {
     if (name == "doomed" && fake->timed == 2 && first_time(marker)) std::abort();
     if (name == "moody" && fake->timed == 2 && first_time(marker)) std::abort();

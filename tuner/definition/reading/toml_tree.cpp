@@ -2,6 +2,8 @@
 #include "tuner/definition/reading/toml_tree.hpp"
 
 #include <fmt/format.h>
+// Lists and inline tables within each other: the parser recurses.
+#define TOML_MAX_NESTED_VALUES 64
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright::reading {
@@ -18,31 +21,97 @@ Place place_of(const toml::source_region& region) {
   return {static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
 }
 
-/// The bytes of `text` from a place on; columns count UTF-8 characters.
-std::string_view from(std::string_view text, Place place) {
-  for (int line = 1; line < place.line; ++line) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-  for (int column = 1; column < place.column && !text.empty(); ++column) {
-    text.remove_prefix(1);
-    while (!text.empty() && continues(text.front())) text.remove_prefix(1);
-  }
-  return text;
+/// Names of one key, with dots between them: the parser makes a table of each, and frees them by recursion.
+constexpr std::size_t kMostNames = 16;
+
+[[noreturn]] void refuse(const std::string& file, Place place, std::string why) {
+  throw DefinitionError({{file, place.line, place.column, std::move(why)}});
 }
 
-/// Where the characters of a text begin: behind one quote or three, and behind a line break that follows the three.
-Place content_place(std::string_view file, Place quote) {
-  std::string_view rest = from(file, quote);
-  if (!rest.starts_with(R"(""")") && !rest.starts_with("'''")) return {quote.line, quote.column + 1};
-  rest.remove_prefix(3);
-  const bool breaks = rest.starts_with("\n") || rest.starts_with("\r\n");
-  return breaks ? Place{quote.line + 1, 1} : Place{quote.line, quote.column + 3};
+bool is_before(const Place& a, const Place& b) { return std::tie(a.line, a.column) < std::tie(b.line, b.column); }
+
+/// A text in three quotes, and its first character: behind a line break that follows the quotes.
+struct LongText {
+  Place quote;
+  Place content;
+};
+
+/// Passes through a file ahead of the parser. Knows texts, comments and the dots of keys.
+class Scan {
+ public:
+  Scan(std::string_view text, const std::string& file) : rest_(text), file_(file) {
+    if (text.size() > kMostBytes) refuse(file_, {}, fmt::format("it has more than {} bytes", kMostBytes));
+  }
+
+  /// The long texts in their order. Throws DefinitionError for a key of too many names.
+  std::vector<LongText> run() {
+    while (!rest_.empty()) {
+      const char c = rest_.front();
+      if (c == '"' || c == '\'') {
+        pass_text(c);
+      } else if (c == '#') {
+        while (!rest_.empty() && rest_.front() != '\n') pass(1);
+      } else {
+        count_names(c);
+        pass(1);
+      }
+    }
+    return std::move(texts_);
+  }
+
+ private:
+  void count_names(char c) {
+    if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) names_ = 1;
+    if (c == '.' && ++names_ > kMostNames) {
+      refuse(file_, place_, fmt::format("a key of more than {} names", kMostNames));
+    }
+  }
+
+  void pass_text(char quote) {
+    const Place begin = place_;
+    const bool is_long = rest_.starts_with(std::string(3, quote));
+    const std::string end(is_long ? 3 : 1, quote);
+    pass(end.size());
+    if (is_long) {
+      if (rest_.starts_with("\r\n")) pass(1);
+      if (rest_.starts_with('\n')) pass(1);
+      texts_.push_back({begin, place_});
+    }
+    while (!rest_.empty() && !rest_.starts_with(end)) pass(quote == '"' && rest_.front() == '\\' ? 2 : 1);
+    pass(end.size());
+    // Two more quotes may belong to a long text.
+    while (is_long && rest_.starts_with(quote)) pass(1);
+  }
+
+  /// So many bytes; columns count UTF-8 characters.
+  void pass(std::size_t count) {
+    for (; count > 0 && !rest_.empty(); --count) {
+      const bool ends_line = rest_.front() == '\n';
+      rest_.remove_prefix(1);
+      const bool continues = !rest_.empty() && (static_cast<unsigned char>(rest_.front()) & 0xC0) == 0x80;
+      if (ends_line) {
+        place_ = {place_.line + 1, 1};
+      } else if (!continues) {
+        ++place_.column;
+      }
+    }
+  }
+
+  std::string_view rest_;
+  const std::string& file_;
+  Place place_{1, 1};
+  std::size_t names_ = 1;
+  std::vector<LongText> texts_;
+};
+
+/// Where the characters of the text at `quote` begin.
+Place content_place(const std::vector<LongText>& long_texts, Place quote) {
+  const auto found = std::ranges::lower_bound(long_texts, quote, is_before, &LongText::quote);
+  if (found != long_texts.end() && !is_before(quote, found->quote)) return found->content;
+  return {quote.line, quote.column + 1};
 }
 
-Node convert(const toml::node& from_parser, std::string_view file) {
+Node convert(const toml::node& from_parser, const std::vector<LongText>& long_texts) {
   Node node;
   node.place = place_of(from_parser.source());
   from_parser.visit([&](const auto& value) {
@@ -50,17 +119,16 @@ Node convert(const toml::node& from_parser, std::string_view file) {
     if constexpr (toml::is_table<decltype(value)>) {
       node.kind = Kind::table;
       for (const auto& [key, child] : value) {
-        node.members.push_back({std::string(key.str()), place_of(key.source()), convert(child, file)});
+        node.members.push_back({std::string(key.str()), place_of(key.source()), convert(child, long_texts)});
       }
-      std::ranges::sort(node.members, {},
-                        [](const Member& member) { return std::tuple(member.place.line, member.place.column); });
+      std::ranges::sort(node.members, is_before, &Member::place);
     } else if constexpr (toml::is_array<decltype(value)>) {
       node.kind = Kind::list;
-      for (const toml::node& child : value) node.items.push_back(convert(child, file));
+      for (const toml::node& child : value) node.items.push_back(convert(child, long_texts));
     } else if constexpr (toml::is_string<decltype(value)>) {
       node.kind = Kind::text;
       node.text = value.get();
-      node.content = content_place(file, node.place);
+      node.content = content_place(long_texts, node.place);
     } else if constexpr (toml::is_integer<decltype(value)>) {
       node.kind = Kind::integer;
       node.integer = value.get();
@@ -134,10 +202,10 @@ std::string_view name(Node::Kind kind) noexcept {
 
 Node parse_toml(std::string_view text, const std::string& file) {
   try {
-    return convert(toml::parse(text, std::string_view(file)), text);
+    const std::vector<LongText> long_texts = Scan(text, file).run();
+    return convert(toml::parse(text, std::string_view(file)), long_texts);
   } catch (const toml::parse_error& error) {
-    const Place place = place_of(error.source());
-    throw DefinitionError({{file, place.line, place.column, fmt::format("not TOML: {}", error.description())}});
+    refuse(file, place_of(error.source()), fmt::format("not TOML: {}", error.description()));
   }
 }
 

@@ -2,11 +2,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "cache/base/error.hpp"
 #include "tuner/device/cpu/emulator.hpp"
@@ -31,38 +30,13 @@ int read_thread_local(dl_phdr_info* object, std::size_t, void* found) {
   return 1;
 }
 
-/// A file of its own name, removed with this object.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::span<const std::byte> content) {
-    path_ = (temporary_folder("load a kernel of the emulator") / "tilewright-module-XXXXXX").string();
-    const int file = mkstemp(path_.data());
-    if (file < 0) fail();
-    while (!content.empty()) {
-      const ssize_t written = write(file, content.data(), content.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        close(file);
-        unlink(path_.c_str());
-        fail();
-      }
-      content = content.subspan(static_cast<std::size_t>(written));
-    }
-    close(file);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { unlink(path_.c_str()); }
-
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  [[noreturn]] void fail() const {
-    throw DeviceError(fmt::format("Writing the emulator module {} failed: {}. Set TMPDIR to a folder with room.", path_,
-                                  std::strerror(errno)));
-  }
-  std::string path_;
-};
+void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  if (file.flush()) return;
+  throw DeviceError(fmt::format("Writing the emulator module {} failed: {}. Set TMPDIR to a folder with room.",
+                                path.string(), std::strerror(errno)));
+}
 
 }  // namespace
 
@@ -99,8 +73,10 @@ std::shared_ptr<const EmulatorModule> EmulatorModule::load(const std::filesystem
 }
 
 std::shared_ptr<const EmulatorModule> EmulatorModule::load(std::span<const std::byte> shared_object) {
-  const TemporaryFile file(shared_object);
-  return load(std::filesystem::path(file.path()));
+  const TemporaryFolder folder("load a kernel of the emulator");
+  const std::filesystem::path file = folder.path() / "module.so";
+  write_file(file, shared_object);
+  return load(file);
 }
 
 std::vector<std::string> EmulatorModule::entries() const {

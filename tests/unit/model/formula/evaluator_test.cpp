@@ -107,6 +107,7 @@ TEST(Evaluator, reports_division_by_zero_at_its_operator) {
 TEST(Evaluator, refuses_what_a_function_is_not_defined_for) {
   EXPECT_THAT(mistake_in("ceil_div(4, -2)"), HasSubstr("1: ceil_div(4, -2): the second value must be ≥ 1"));
   EXPECT_THAT(mistake_in("round_up(4, -2)"), HasSubstr("1: round_up(4, -2): the second value must be ≥ 1"));
+  EXPECT_THAT(mistake_in("ceil_div(4, -1)"), HasSubstr("1: ceil_div(4, -1): the second value must be ≥ 1"));
   EXPECT_THAT(mistake_in("1 + log2(0)"), HasSubstr("5: log2(0): it takes a number ≥ 1"));
 }
 

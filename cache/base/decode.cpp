@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/base/decode.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cache/base/error.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+
+/// Counts what a value would have, and refuses it in time.
+class Bounds {
+ public:
+  Bounds(const char* form, std::size_t bytes) : form_(form) {
+    if (bytes > kMostBytes) refuse(fmt::format("it has {} bytes, and {} are the most", bytes, kMostBytes));
+  }
+  void value() {
+    if (++values_ > kMostValues) refuse(fmt::format("it has more than {} values", kMostValues));
+  }
+  void level(std::size_t levels) const {
+    if (levels > kMostLevels) refuse(fmt::format("it nests deeper than {} levels", kMostLevels));
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UsageError(fmt::format("cannot decode {}: {}", form_, why));
+  }
+
+ private:
+  const char* form_;
+  std::size_t values_ = 0;
+};
+
+/// Brackets and commas outside of texts; whether they stand right is for the parser.
+void check_json(std::string_view text, Bounds& bounds) {
+  std::size_t levels = 0;
+  bool in_text = false;
+  bounds.value();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_text) {
+      if (c == '\\') ++at;
+      in_text = c != '"';
+      continue;
+    }
+    in_text = c == '"';
+    if (c == '[' || c == '{') bounds.level(++levels);
+    if ((c == ']' || c == '}') && levels > 0) --levels;
+    if (c == ',' || c == '[' || c == '{') bounds.value();
+  }
+}
+
+/// Walks the items of a CBOR value (RFC 8949), with the number that each container still lacks in place of a stack.
+class CborWalk {
+ public:
+  CborWalk(std::span<const std::byte> bytes, Bounds& bounds) : rest_(bytes), bounds_(bounds) {}
+
+  void run() {
+    std::vector<std::uint64_t> lacking{1};
+    while (!lacking.empty()) {
+      if (lacking.back() == 0) {
+        lacking.pop_back();
+        continue;
+      }
+      --lacking.back();
+      const std::uint64_t inside = item();
+      if (inside == 0) continue;
+      lacking.push_back(inside);
+      bounds_.level(lacking.size() - 1);
+    }
+    if (!rest_.empty()) bounds_.refuse(fmt::format("{} bytes follow it", rest_.size()));
+  }
+
+ private:
+  /// Passes an item's head, and its bytes if it is a text; how many items are inside.
+  std::uint64_t item() {
+    enum Major : unsigned { kBytes = 2, kText = 3, kList = 4, kObject = 5, kTag = 6 };
+    bounds_.value();
+    const auto head = static_cast<unsigned>(take(1));
+    const unsigned major = head >> 5U;
+    const std::uint64_t argument = argument_of(head & 31U);
+    if (major == kTag) bounds_.refuse("it has a tag");
+    if (major == kBytes || major == kText) skip(argument);
+    if (major != kList && major != kObject) return 0;
+    // Each item has a byte at least, so the double cannot overflow.
+    if (argument > rest_.size()) refuse_cut();
+    return major == kObject ? 2 * argument : argument;
+  }
+
+  std::uint64_t argument_of(unsigned info) {
+    constexpr unsigned kOneByte = 24;
+    constexpr unsigned kEightBytes = 27;
+    if (info < kOneByte) return info;
+    if (info > kEightBytes) bounds_.refuse("the length of a part does not stand ahead of it");
+    return take(std::size_t{1} << (info - kOneByte));
+  }
+
+  std::uint64_t take(std::size_t count) {
+    if (count > rest_.size()) refuse_cut();
+    std::uint64_t value = 0;
+    for (const std::byte each : rest_.first(count)) value = value << 8U | std::to_integer<std::uint64_t>(each);
+    rest_ = rest_.subspan(count);
+    return value;
+  }
+
+  void skip(std::uint64_t count) {
+    if (count > rest_.size()) refuse_cut();
+    rest_ = rest_.subspan(count);
+  }
+
+  [[noreturn]] void refuse_cut() const { bounds_.refuse("it is cut off"); }
+
+  std::span<const std::byte> rest_;
+  Bounds& bounds_;
+};
+
+template <class Parse>
+json parsed(const Bounds& bounds, Parse parse) {
+  try {
+    return parse();
+  } catch (const json::exception& bad) {
+    bounds.refuse(bad.what());
+  }
+}
+
+}  // namespace
+
+json decode_json(std::string_view text) {
+  Bounds bounds("JSON", text.size());
+  check_json(text, bounds);
+  return parsed(bounds, [&] { return json::parse(text); });
+}
+
+json decode_cbor(std::span<const std::byte> bytes) {
+  Bounds bounds("CBOR", bytes.size());
+  CborWalk(bytes, bounds).run();
+  return parsed(bounds, [&] { return json::from_cbor(bytes); });
+}
+
+}  // namespace tilewright

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/sqlite/guard.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/store/sqlite/faults.hpp"
+#include "cache/store/sqlite/migrations.hpp"
+
+namespace tilewright {
+namespace {
+
+// Of SQLite's virtual machine, which takes tens of millions a second. To check and import the shipped winners (276 MB)
+// takes 1.3 for each byte of the file, all questions together.
+constexpr int kStepsBetween = 1'000'000;
+constexpr std::uintmax_t kStepsAtLeast = 100'000'000;
+constexpr std::uintmax_t kStepsForAByte = 20;
+
+/// A statement without comments, spaces and quotes around names: these differ with SQLite's version, and comments with
+/// ours. Texts stay as they are, or what stands in one could pass for a comment.
+std::string essence(std::string_view sql) {
+  std::string kept;
+  while (!sql.empty()) {
+    const char c = sql.front();
+    if (sql.starts_with("--")) {
+      sql.remove_prefix(std::min(sql.find('\n'), sql.size()));
+      continue;
+    }
+    if (c == '\'' || c == '"') {
+      const std::size_t end = std::min(sql.find(c, 1), sql.size() - 1);
+      kept += c == '"' ? sql.substr(1, end - 1) : sql.substr(0, end + 1);
+      sql.remove_prefix(end + 1);
+      continue;
+    }
+    if (std::isspace(static_cast<unsigned char>(c)) == 0) kept += c;
+    sql.remove_prefix(1);
+  }
+  return kept;
+}
+
+struct Part {
+  /// "table trials".
+  std::string name;
+  std::string sql;
+  bool operator==(const Part&) const = default;
+};
+
+/// What a file consists of, without SQLite's own tables (statistics).
+std::vector<Part> parts_of(SQLite::Database& database) {
+  SQLite::Statement all(database,
+                        "SELECT type || ' ' || name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
+                        "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name");
+  std::vector<Part> parts;
+  while (all.executeStep()) {
+    parts.push_back(
+        {all.getColumn(0).getString(), all.getColumn(1).getString() + ' ' + essence(all.getColumn(2).getString())});
+  }
+  return parts;
+}
+
+std::vector<Part> our_parts(std::span<const Migration> steps) {
+  SQLite::Database model(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
+  migrate(model, "a model of the cache", steps);
+  return parts_of(model);
+}
+
+}  // namespace
+
+void distrust(SQLite::Database& database) {
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  database.exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
+}
+
+void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,
+                        std::span<const Migration> steps) {
+  // Another process may be bringing it forward.
+  const SQLite::Transaction snapshot(database);
+  const auto taken = static_cast<std::size_t>(std::max(0, stored_schema(database)));
+  const std::vector<Part> theirs = parts_of(database);
+  const std::vector<Part> ours = our_parts(steps.first(std::min(taken, steps.size())));
+  const auto [at, expected] = std::ranges::mismatch(theirs, ours);
+  if (at == theirs.end() && expected == ours.end()) return;
+  const bool is_first = expected == ours.end() || (at != theirs.end() && at->name < expected->name);
+  throw fault("open the cache", path,
+              fmt::format("does not have the tables of schema {}: the first that differs is the {}", taken,
+                          is_first ? at->name : expected->name),
+              name_another_file(path), 0, CacheFault::foreign);
+}
+
+void WorkLimit::watch(SQLite::Database& database) {
+  sqlite3_progress_handler(database.getHandle(), kStepsBetween, &WorkLimit::step, this);
+}
+
+int WorkLimit::step(void* limit) noexcept {
+  auto& self = *static_cast<WorkLimit*>(limit);
+  self.steps_ += kStepsBetween;
+  if (self.steps_ < kStepsAtLeast) return 0;
+  return self.steps_ > kStepsAtLeast + kStepsForAByte * self.bytes_() ? 1 : 0;
+}
+
+}  // namespace tilewright

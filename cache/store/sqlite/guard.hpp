@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+
+#include "cache/store/sqlite/schema.hpp"
+
+/// What stands between this program and a file that somebody else made, after SQLite's advice ("Defense Against The
+/// Dark Arts"): views, triggers and expressions of the file run nothing, pages are judged as they are read, the tables
+/// must be ours, and no question runs forever.
+namespace tilewright {
+
+/// To be called first: reads nothing of the file.
+void distrust(SQLite::Database& database);
+
+/// Throws CacheError, before any table is asked, unless the tables, indexes and views are those that `steps` up to the
+/// file's schema make. Comments and spaces do not count.
+void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,
+                        std::span<const Migration> steps);
+
+/// Bounds the work of one access to a file: a cyclic tree of pages has rows without end. Belongs to one connection,
+/// which must not outlive it.
+class WorkLimit {
+ public:
+  /// `bytes` tells the size of the file whenever the bound for a small one is reached.
+  explicit WorkLimit(std::function<std::uintmax_t()> bytes) : bytes_(std::move(bytes)) {}
+  WorkLimit(const WorkLimit&) = delete;
+  WorkLimit& operator=(const WorkLimit&) = delete;
+
+  void watch(SQLite::Database& database);
+  /// A new access begins.
+  void renew() noexcept { steps_ = 0; }
+
+ private:
+  static int step(void* limit) noexcept;
+
+  std::function<std::uintmax_t()> bytes_;
+  std::uintmax_t steps_ = 0;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The spaces of attention on a GPU of Hopper: how large they are, what they hold, what follows from the dims.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/unit/kernels/built_in_op.hpp"
+#include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/compile/nvrtc_library.hpp"
+#include "tuner/compile/nvrtc_search.hpp"
+#include "tuner/compile/source.hpp"
+
+namespace tilewright::test {
+namespace {
+
+using ::testing::IsSupersetOf;
+
+BuiltInOp& attention() {
+  static BuiltInOp op("attention");
+  return op;
+}
+
+std::vector<Config> configs(const std::string& implementation, const std::string& key) {
+  std::vector<Config> found;
+  const Problem problem = attention().problem(key);
+  for (const Candidate& candidate : expand(attention().definition(), problem, facts_of_an_h200()).legal) {
+    if (candidate.config.implementation == implementation) found.push_back(candidate.config);
+  }
+  return found;
+}
+
+std::set<std::int64_t> values(const std::vector<Config>& configs, const std::string& parameter) {
+  std::set<std::int64_t> found;
+  for (const Config& config : configs) {
+    for (const auto& [name, value] : config.values) {
+      if (name == parameter) found.insert(value);
+    }
+  }
+  return found;
+}
+
+/// block_m and block_n.
+std::set<std::pair<std::int64_t, std::int64_t>> tiles(const std::vector<Config>& configs) {
+  std::set<std::pair<std::int64_t, std::int64_t>> found;
+  for (const Config& config : configs) {
+    std::map<std::string, std::int64_t> named(config.values.begin(), config.values.end());
+    found.emplace(named["block_m"], named["block_n"]);
+  }
+  return found;
+}
+
+std::string long_sequences(int d, int dv, const char* mask = "no", int tokens = 2048) {
+  return fmt::format("attention[dtype=bf16,causal={}]{{b=4,hq=16,hkv=16,sq={},sk={},d={},dv={}}}", mask, tokens, tokens,
+                     d, dv);
+}
+
+TEST(AttentionSpace, has_the_tiles_of_every_head_size_and_no_more_than_80_configs) {
+  using Tiles = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  const struct {
+    int d, dv;
+    Tiles tiles;
+  } sizes[] = {{64, 64, {{192, 96}, {192, 112}, {192, 128}, {256, 64}, {128, 128}, {128, 192}}},
+               {96, 96, {{192, 96}, {128, 128}, {128, 144}, {128, 160}}},
+               {128, 128, {{128, 112}, {128, 128}, {128, 144}, {128, 160}, {128, 176}}},
+               {192, 128, {{128, 112}, {128, 128}}},
+               {192, 192, {{128, 80}, {128, 96}, {128, 112}}},
+               {256, 256, {{128, 64}, {128, 80}}}};
+  for (const auto& size : sizes) {
+    for (const char* mask : {"no", "yes"}) {
+      const auto found = configs("wgmma", long_sequences(size.d, size.dv, mask));
+      EXPECT_THAT(tiles(found), IsSupersetOf(size.tiles)) << size.d << '/' << size.dv;
+      EXPECT_GE(found.size(), 16U) << size.d << '/' << size.dv;
+      EXPECT_LE(found.size(), 80U) << size.d << '/' << size.dv;
+    }
+  }
+}
+
+TEST(AttentionSpace, adds_up_rounded_weights_by_ones_wherever_they_fit) {
+  const std::set<std::int64_t> with{1}, without{0};
+  EXPECT_EQ(values(configs("wgmma", long_sequences(64, 64)), "ones"), with);
+  EXPECT_EQ(values(configs("wgmma", long_sequences(96, 96)), "ones"), without);
+  EXPECT_EQ(values(configs("wgmma", long_sequences(256, 256)), "ones"), without);
+}
+
+TEST(AttentionSpace, packs_query_heads_where_they_have_few_rows) {
+  const auto pack = [](const std::string& dims) {
+    return values(configs("wgmma", "attention[dtype=bf16]{b=64," + dims + ",sk=4096,d=128,dv=128}"), "pack");
+  };
+  EXPECT_EQ(pack("hq=32,hkv=8,sq=1"), (std::set<std::int64_t>{4}));
+  EXPECT_EQ(pack("hq=32,hkv=2,sq=1"), (std::set<std::int64_t>{8}));
+  EXPECT_EQ(pack("hq=24,hkv=8,sq=1"), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(pack("hq=32,hkv=8,sq=4096"), (std::set<std::int64_t>{1}));
+}
+
+TEST(AttentionSpace, has_mma_for_any_address_on_every_gpu) {
+  for (const int d : {8, 64, 72, 128, 256}) {
+    for (const int tokens : {1, 2048}) {
+      const auto found = configs("mma", long_sequences(d, d, "yes", tokens));
+      EXPECT_EQ(values(found, "vec"), (std::set<std::int64_t>{2, 16})) << d;
+      EXPECT_LE(found.size(), 12U) << d;
+    }
+  }
+}
+
+bool compiles_all() {
+  const char* value = std::getenv("TILEWRIGHT_COMPILE_ALL");
+  return value != nullptr && std::string(value) == "1";
+}
+
+// A config of each head size; with TILEWRIGHT_COMPILE_ALL=1, every config. A product whose registers the compiler
+// cannot keep in place is serialized, and then far slower.
+TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spills) {
+  if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
+    GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";
+  }
+  constexpr int kMostSpilled = 64;  // bytes
+  NvrtcCompiler compiler;
+  std::size_t compiled = 0;
+  for (const auto& [d, dv] : {std::pair{64, 64}, {96, 96}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}) {
+    const Problem problem = attention().problem(long_sequences(d, dv, "yes"));
+    std::vector<Candidate> candidates = expand(attention().definition(), problem, facts_of_an_h200()).legal;
+    std::erase_if(candidates, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    if (!compiles_all()) candidates = {candidates.at(candidates.size() / 2)};
+    for (const Candidate& each : candidates) {
+      const auto plan = make_plan(attention().definition().interface, each.implementation->recipe, each.config, problem,
+                                  facts_of_an_h200());
+      const GeneratedSource source = generate_source(attention().definition(), *each.implementation, each.config,
+                                                     problem, std::get<LaunchPlan>(plan));
+      const CompileResult result =
+          compiler.compile({source.text, source.name, source.entries, "sm_90a", {test_kernels_dir()}, {}});
+      ASSERT_TRUE(result.ok) << each.config.text() << '\n' << result.log;
+      EXPECT_EQ(result.log.find("serialized"), std::string::npos) << each.config.text() << '\n' << result.log;
+      for (const CompiledKernel& kernel : result.kernels) {
+        EXPECT_LE(kernel.resources.spill_store_bytes, kMostSpilled) << kernel.entry << " of " << each.config.text();
+      }
+      ++compiled;
+    }
+  }
+  RecordProperty("compiled", static_cast<int>(compiled));
+}
+
+}  // namespace
+}  // namespace tilewright::test
