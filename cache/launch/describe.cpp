@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-void add_choice(Json& json, const Selection& choice) {
+void add_choice(Json& json, const PlannedWinner& choice) {
   const Winner& winner = choice.row.winner;
   const Trial& trial = winner.trial;
   const Timing timing = trial.timing.value_or(Timing{});
@@ -55,7 +55,7 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   const Problem problem = problem_of(dims);
   const Launcher::Answer answer = launcher_->answer(*this, problem);
   const Chosen& chosen = answer.served.chosen;
-  const std::optional<Selection>& choice = chosen.choice;
+  const std::optional<PlannedWinner>& choice = chosen.choice;
   const Match match = choice ? choice->match : Match{};
   Json json;
   json["problem"] = problem.key();

@@ -36,9 +36,6 @@ struct Asked {
   const Alignments& alignments;
 };
 
-/// In place of the record of how a winner was named (cache/model/records.hpp), which plays no part in launching.
-using PlannedWinner = PlannedWinner;
-
 class Resolver {
  public:
   explicit Resolver(Sources sources) : sources_(std::move(sources)) {}

@@ -62,12 +62,6 @@ class Glance {
   Store store_;
 };
 
-static constexpr std::chrono::milliseconds kLineEvery{5000};
-Console& console_;
-std::size_t problems_;
-std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
-};
-
 bool is_here(const std::string& name) {
   return name == "auto" || name == "all" || name == "cpu" || name == "cuda" || name.starts_with("cuda:");
 }
