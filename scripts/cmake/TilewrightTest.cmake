@@ -5,7 +5,7 @@
 # Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with the label.
 # Tests that SLOW matches have the label slow instead: scripts/test --all runs them. CI runs SANITIZED programs with
 # these sanitizers and not without (scripts/lib/test_sanitized); in a build with one of them the target sanitized_tests
-# builds them, and their tests have the label sanitized as well. Tests are listed when CTest starts and not when the
+# builds them, and the file of that name lists them. Tests are listed when CTest starts and not when the
 # program is built, so that a build for a machine of another kind works. The user's own cache is out of reach of every
 # test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
@@ -13,6 +13,7 @@ include(GoogleTest)
 option(TILEWRIGHT_LEAVE_OUT_SANITIZED "Leave out the test programs that CI runs with a sanitizer" OFF)
 mark_as_advanced(TILEWRIGHT_LEAVE_OUT_SANITIZED)
 add_custom_target(sanitized_tests)
+file(WRITE "${PROJECT_BINARY_DIR}/sanitized_tests" "")
 
 # Tests are compiled once and run once: the compile time counts. The code under test keeps its own flags. ccache asks
 # GCC for -fpch-preprocess.
@@ -58,7 +59,7 @@ function(tilewright_test NAME)
   string(REGEX MATCH "^[a-z]+" sanitizer "${TILEWRIGHT_SANITIZE}")
   if(sanitizer IN_LIST arg_SANITIZED)
     add_dependencies(sanitized_tests ${NAME})
-    list(APPEND arg_LABEL sanitized)
+    file(APPEND "${PROJECT_BINARY_DIR}/sanitized_tests" "${NAME}\n")
   endif()
   set(discovery TEST_PREFIX "${NAME}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300)
   set(environment "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
@@ -68,8 +69,8 @@ function(tilewright_test NAME)
     set(arg_SLOW "-${arg_SLOW}")
   endif()
   gtest_discover_tests(${NAME} ${discovery} TEST_FILTER "${arg_SLOW}"
-    PROPERTIES LABELS "${arg_LABEL}" ENVIRONMENT "${environment}")
-  if("gpu" IN_LIST arg_LABEL AND TILEWRIGHT_INSTALL)
+    PROPERTIES LABELS ${arg_LABEL} ENVIRONMENT "${environment}")
+  if(arg_LABEL STREQUAL gpu AND TILEWRIGHT_INSTALL)
     install(TARGETS ${NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT bundle EXCLUDE_FROM_ALL)
   endif()
 endfunction()
