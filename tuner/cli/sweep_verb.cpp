@@ -58,7 +58,7 @@ void refuse_stray_words(const Arguments& arguments) {
     if (word.find_first_of("=[{") != std::string::npos) continue;
     if (ops.empty()) ops = app::open_catalogue(place_of(arguments)).names();
     if (holds(ops, word)) continue;
-    throw UsageError(fmt::format("'{}' is no op{}, and it is not NAME=VALUE", word, suggestion(word, ops)));
+    throw UsageError(fmt::format("'{}' is neither NAME=VALUE nor an op{}", word, suggestion(word, ops)));
   }
 }
 
