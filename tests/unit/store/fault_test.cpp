@@ -68,6 +68,14 @@ TEST(Fault, a_truncated_cache_is_damaged_wherever_it_was_cut) {
   expect_refused(folder, path, "is not a cache", "mv ");
 }
 
+TEST(Fault, a_cache_that_ends_within_a_page_is_damaged_though_sqlite_would_read_it) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "c.db";
+  make_export(path);
+  write_file(path, read_file(path) + std::string(100, 'x'));
+  expect_refused(folder, path, "its last page has 100 of 4096 bytes", ".recover");
+}
+
 TEST(Fault, a_truncated_cache_in_wal_mode_is_damaged_too) {
   const TemporaryFolder folder;
   const fs::path path = folder / "c.db";
