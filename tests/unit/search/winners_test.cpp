@@ -136,6 +136,13 @@ Trial final_of(const std::string& config, std::vector<double> rounds, std::int64
   return trial;
 }
 
+TEST(ChooseWinners, counts_finalists_where_there_was_a_final_and_none_elsewhere) {
+  const auto looked = choose_winners({ok("a{}", 10), ok("b{}", 20)}, kBase, "s");
+  EXPECT_EQ(find(looked, WinnerRole::best)->choice.finalists, 0);
+  const auto met = choose_winners({final_of("a{}", {10, 10, 10}), final_of("b{}", {20, 20, 20})}, kBase, "s");
+  EXPECT_EQ(find(met, WinnerRole::best)->choice.finalists, 2);
+}
+
 /// Rounds in which the clock drifts by far more than the configs differ.
 std::vector<double> drifting(double share) {
   std::vector<double> rounds;
