@@ -64,6 +64,31 @@ TEST(Measure, stopping_at_the_first_narrow_interval_costs_little_of_its_certaint
   EXPECT_GT(covered, kMeasurements * 93 / 100);
 }
 
+/// How long three rounds of 5 ms take, with rests of up to 1000 times a round.
+std::chrono::duration<double> seconds_of(StopRule rule) {
+  FakeRounds rounds([](int) {
+    std::this_thread::sleep_for(milliseconds(5));
+    return 1000.0;
+  });
+  rule.rest = 1000;
+  rule.min_rounds = rule.max_rounds = 3;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(measure(rounds, rule).rounds_ns.size(), 3u);
+  return std::chrono::steady_clock::now() - begin;
+}
+
+TEST(Measure, rests_no_longer_than_a_tenth_of_a_second) {
+  const auto seconds = seconds_of(kPatient).count();
+  EXPECT_GE(seconds, 4 * 0.1) << "the warm-up round rests, too";
+  EXPECT_LT(seconds, 4) << "5 s each without a bound";
+}
+
+TEST(Measure, under_load_does_not_rest) {
+  StopRule rule = sustained(kPatient);
+  rule.load = milliseconds(10);
+  EXPECT_LT(seconds_of(rule).count(), 0.35) << "four rests would take 0.4 s";
+}
+
 TEST(Measure, ends_at_the_greatest_number_of_rounds) {
   FakeRounds rounds([](int i) { return i % 2 == 0 ? 1000.0 : 2000.0; });
   StopRule rule = kPatient;

@@ -62,6 +62,23 @@ TEST(Race, keeps_the_best_config_without_specialised_dims_although_it_is_slower)
   EXPECT_NE(winners[1].trial.look, LookLength::brief);
 }
 
+TEST(Race, gives_up_on_a_config_by_the_fastest_of_its_own_kind) {
+  Landscape landscape(8, 0, 0);
+  for (std::size_t i = 0; i < 8; ++i) {
+    landscape.space.candidates[i].values.emplace_back("static_dims", i < 4 ? 1 : 0);
+  }
+  landscape.times[0] = 1000;
+  landscape.times[4] = 1500;
+  Search search(landscape.space, "race", 0);
+  search.tell(0, landscape.trial(0, 3));
+  search.tell(4, landscape.trial(4, 3));
+  const std::vector<Look> looks = search.ask(8);
+  ASSERT_EQ(looks.size(), 6U);
+  for (const Look& look : looks) {
+    EXPECT_NEAR(look.rule.give_up_ns, look.candidate < 4 ? 1100 : 1650, 1) << look.candidate;
+  }
+}
+
 TEST(Race, looks_at_the_base_first_and_wholly) {
   Landscape landscape(9, 0);
   landscape.space.base = landscape.space.candidates[8];
