@@ -51,9 +51,7 @@ Measured measure(const FusionRequest& asked, const std::vector<ToTune>& all, Cat
     check_sizes(*each.definition, {each.problem});
     request.definition = each.definition;
     request.problems = {each.problem};
-    const SweepSummary summary =
-        run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
-    listener.sweep_done(summary, store.path());
+    const SweepSummary summary = run_told(request, catalogue, *place->devices, store, listener, store.path());
     for (const std::string& refusal : summary.refusals) listener.warn(refusal);
     measured.whole = measured.whole && is_whole(summary);
     if (summary.interrupted) break;

@@ -113,10 +113,8 @@ MissesResult sweep_misses(const MissesRequest& asked, Listener& listener) {
     request.definition = group.definition;
     request.problems = group.problems;
     request.budget = budget.start(group.problems.size());
-    const SweepSummary summary =
-        run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
+    const SweepSummary summary = run_told(request, catalogue, *place->devices, store, listener, store.path());
     budget.end();
-    listener.sweep_done(summary, store.path());
     for (const std::string& refusal : summary.refusals) listener.warn(refusal);
     for (const std::string& lost : summary.lost) listener.warn(lost);
     result.whole = result.whole && is_whole(summary);

@@ -81,9 +81,8 @@ void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {
   request.compiler = &session_->compiler();
   request.max_configs = tuning.max_configs.value_or(usual_max_configs(device().is_cpu()));
   request.ceilings = false;
-  const SweepSummary summary = run_sweep(request, catalogue_, session_->devices(), session_->own_cache(), listener_,
-                                         [this] { return listener_.cancelled(); });
-  listener_.sweep_done(summary, request_.measuring->into);
+  const SweepSummary summary =
+      run_told(request, catalogue_, session_->devices(), session_->own_cache(), listener_, request_.measuring->into);
   notes_.insert(notes_.end(), summary.refusals.begin(), summary.refusals.end());
   if (summary.without_winner > 0) {
     notes_.push_back(fmt::format("{} shapes have no winner, and are not judged.", summary.without_winner));

@@ -135,9 +135,7 @@ class Revalidation {
   }
 
   bool sweep() {
-    const SweepSummary summary =
-        run_sweep(request_, catalogue_, devices_, store_, listener_, [this] { return listener_.cancelled(); });
-    listener_.sweep_done(summary, store_.path());
+    const SweepSummary summary = run_told(request_, catalogue_, devices_, store_, listener_, store_.path());
     for (const std::string& lost : summary.lost) listener_.note(lost);
     return is_whole(summary);
   }

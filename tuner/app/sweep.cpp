@@ -171,6 +171,7 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
         run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
     budget.end();
     if (&op == &ops.front()) {
+      // Devices that could not be opened are lost to the whole request, and told once.
       const std::vector<std::string> unopened = place->devices->lost();
       summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
     }

@@ -58,11 +58,20 @@ std::optional<SweepPlace> open_sweep(const Place& where, const Tuning& tuning, S
   return place;
 }
 
+SweepSummary run_told(const SweepRequest& request, Catalogue& catalogue, DevicePool& devices, Store& store,
+                      Listener& listener, const std::filesystem::path& cache) {
+  SweepSummary summary = run_sweep(request, catalogue, devices, store, listener, [&] { return listener.cancelled(); });
+  listener.sweep_done(summary, cache);
+  return summary;
+}
+
 std::chrono::nanoseconds SharedBudget::start(std::size_t problems) {
   started_ = std::chrono::steady_clock::now();
-  const auto part = left_ * static_cast<std::int64_t>(problems) / static_cast<std::int64_t>(problems_);
+  if (left_.count() == 0) return left_;
+  const auto part =
+      left_ * static_cast<std::int64_t>(problems) / std::max(static_cast<std::int64_t>(problems_), std::int64_t{1});
   problems_ -= problems;
-  return part;
+  return std::max(part, std::chrono::nanoseconds(1));
 }
 
 void SharedBudget::end() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ struct SweepPlace {
 /// cache.
 [[nodiscard]] std::optional<SweepPlace> open_sweep(const Place& place, const Tuning& tuning, SweepRequest& request,
                                                    Listener& listener);
+/// run_sweep(), cancelled by the listener, which is told of its end. `cache` as Listener::sweep_done() takes it.
+[[nodiscard]] SweepSummary run_told(const SweepRequest& request, Catalogue& catalogue, DevicePool& devices,
+                                    Store& store, Listener& listener, const std::filesystem::path& cache);
 /// What does not depend on the device.
 [[nodiscard]] SweepRequest sweep_request(const Tuning& tuning);
 
@@ -53,6 +57,7 @@ class SharedBudget {
  public:
   /// `budget` 0: no bound.
   SharedBudget(std::chrono::nanoseconds budget, std::size_t problems) : left_(budget), problems_(problems) {}
+  /// 0 where there is no bound, and never else: once all is spent, a moment.
   [[nodiscard]] std::chrono::nanoseconds start(std::size_t problems);
   /// Takes the time since start() off.
   void end();

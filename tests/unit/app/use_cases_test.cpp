@@ -48,7 +48,9 @@ using ::testing::StartsWith;
 class Told : public Listener {
  public:
   void problem_started(const Problem&, std::size_t, std::size_t, std::size_t, std::size_t) override { ++started; }
-  void trial_done(const Problem&, const Trial&, bool) override { ++trials; }
+  void trial_done(const Problem&, const Trial&, bool) override {
+    if (++trials == cancel_at) is_cancelled = true;
+  }
   void problem_done(const Problem&, const std::vector<Winner>& winners) override {
     if (!winners.empty()) ++won;
   }
@@ -60,6 +62,8 @@ class Told : public Listener {
   [[nodiscard]] bool cancelled() const override { return is_cancelled; }
 
   std::size_t last_planned = 0;
+  /// Cancelled after so many trials; 0: never.
+  int cancel_at = 0;
   int started = 0, trials = 0, won = 0;
   std::vector<std::string> lines;
   std::vector<std::filesystem::path> sweeps;
@@ -130,6 +134,17 @@ TEST_F(UseCases, sweep_of_what_is_known_tries_nothing) {
   EXPECT_EQ(told_.trials, 0);
 }
 
+TEST(SharedBudget, gives_each_op_its_part_and_never_an_unbounded_one) {
+  SharedBudget budget(std::chrono::seconds(10), 10);
+  EXPECT_EQ(budget.start(4), std::chrono::seconds(4));
+  SharedBudget spent(std::chrono::nanoseconds(1), 10);
+  EXPECT_GT(spent.start(4).count(), 0) << "0 would be no bound";
+  spent.end();
+  EXPECT_GT(spent.start(6).count(), 0);
+  SharedBudget none(std::chrono::nanoseconds(0), 10);
+  EXPECT_EQ(none.start(4).count(), 0);
+}
+
 TEST_F(UseCases, sweep_refuses_names_that_the_op_does_not_have) {
   EXPECT_THROW((void)sweep(problems(*place().cache, {{"rows", "2"}, {"colz", "33"}}), told_), UsageError);
 }
@@ -170,6 +185,20 @@ TEST_F(UseCases, campaign_is_read_whole_or_refused_with_every_mistake) {
     EXPECT_THAT(mistakes.what(), AllOf(HasSubstr("night.toml:2"), HasSubstr("'opp'"), HasSubstr("'shapes'")));
   }
   EXPECT_THROW((void)read_campaign(folder_.path()), UsageError);
+}
+
+TEST_F(UseCases, campaign_that_was_cut_short_goes_on_where_it_stopped) {
+  const SweepProblems request = problems(*place().cache, {{"rows", "6,7"}, {"cols", "33"}});
+  told_.cancel_at = 2;
+  const auto cut = sweep(request, told_);
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(cut->summary.interrupted);
+  Told again;
+  const auto rest = sweep(request, again);
+  ASSERT_TRUE(rest);
+  EXPECT_TRUE(is_whole(rest->summary));
+  EXPECT_GE(rest->summary.reused, cut->summary.measured);
+  EXPECT_EQ(again.won, 2);
 }
 
 TEST_F(UseCases, campaigns_of_the_examples_name_what_the_ops_have) {
