@@ -45,17 +45,29 @@ std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const I
   return std::get<LaunchPlan>(std::move(planned));
 }
 
-/// Blocks of a kernel that the device holds at once, as far as threads and shared memory tell.
-double held_at_once(const PlannedKernel& kernel, const DeviceFacts& device, double& of_sm) {
+/// How a launch's blocks meet the device, as far as threads and shared memory tell.
+struct Waves {
+  double blocks = 0;
+  /// Blocks that a multiprocessor holds, and the device.
+  double of_sm = 0;
+  double held = 0;
+  double count = 0;
+};
+
+Waves waves_of(const PlannedKernel& kernel, const DeviceFacts& device) {
   const std::int64_t threads = std::max<std::int64_t>(1, volume(kernel.block));
-  std::int64_t blocks = kMostBlocksOfSm;
-  if (device.max_threads_per_sm > 0) blocks = std::min(blocks, device.max_threads_per_sm / threads);
+  std::int64_t of_sm = kMostBlocksOfSm;
+  if (device.max_threads_per_sm > 0) of_sm = std::min(of_sm, device.max_threads_per_sm / threads);
   if (device.shared_per_sm > 0) {
-    blocks = std::min(blocks, device.shared_per_sm / (std::int64_t{kernel.shared_bytes} + kReservedShared));
+    of_sm = std::min(of_sm, device.shared_per_sm / (std::int64_t{kernel.shared_bytes} + kReservedShared));
   }
-  of_sm = static_cast<double>(std::max<std::int64_t>(1, blocks));
+  Waves waves;
+  waves.blocks = static_cast<double>(volume(kernel.grid));
+  waves.of_sm = static_cast<double>(std::max<std::int64_t>(1, of_sm));
   const std::int64_t cluster = volume(kernel.cluster);
-  return static_cast<double>(std::max<std::int64_t>(1, device.sm_count / cluster) * cluster) * of_sm;
+  waves.held = static_cast<double>(std::max<std::int64_t>(1, device.sm_count / cluster) * cluster) * waves.of_sm;
+  waves.count = std::ceil(waves.blocks / waves.held);
+  return waves;
 }
 
 /// The place of a problem's value among all that the attribute may have.
@@ -99,20 +111,18 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   // Kernels in front of the last prepare its work.
   const PlannedKernel& kernel = plan->kernels.back();
   const double padding = padding_or_none(recipe, config, problem, device);
-  const auto blocks = static_cast<double>(volume(kernel.grid));
+  const Waves waves = waves_of(kernel, device);
+  const double blocks = waves.blocks;
   const auto threads = static_cast<double>(std::max<std::int64_t>(1, volume(kernel.block)));
-  double of_sm = 1;
-  const double held = held_at_once(kernel, device, of_sm);
-  const double waves = std::ceil(blocks / held);
   add(std::log(padding));
   add(log2_of(blocks));
   add(log2_of(threads));
   add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
   add(log2_of(static_cast<double>(volume(kernel.cluster))));
-  add(of_sm);
-  add(std::min(kMostWaves, blocks / held));
-  add(std::log(waves * held / blocks));
-  add(std::log(padding * waves * held / blocks));
+  add(waves.of_sm);
+  add(std::min(kMostWaves, blocks / waves.held));
+  add(std::log(waves.count * waves.held / blocks));
+  add(std::log(padding * waves.count * waves.held / blocks));
   add(std::log2(elements * padding / blocks));
   add(std::log2(static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args))) * padding / blocks));
   // Of registers, which nobody knows before it is compiled, as much as can be said.
@@ -120,6 +130,14 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   add(std::log2(blocks / std::max(1, device.sm_count) * threads));
   for (const std::string& name : attributes) add(static_cast<double>(place_of(name, interface, problem.spec)));
   return features;
+}
+
+double log_idle(const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
+                const Problem& problem, const DeviceFacts& device) {
+  const auto plan = plan_of_all_work(interface, recipe, config, problem, device);
+  if (!plan) return 0;
+  const Waves waves = waves_of(plan->kernels.back(), device);
+  return std::log(padding_or_none(recipe, config, problem, device) * waves.count * waves.held / waves.blocks);
 }
 
 }  // namespace tilewright

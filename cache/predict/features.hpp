@@ -37,4 +37,9 @@ struct FeatureSpace {
   friend bool operator==(const FeatureSpace&, const FeatureSpace&) = default;
 };
 
+/// Of a launch, the natural logarithm of all that it takes over what is asked: what its blocks pad, and what its last
+/// wave leaves idle, as far as threads and shared memory tell. 0 where it cannot be launched.
+[[nodiscard]] double log_idle(const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
+                              const Problem& problem, const DeviceFacts& device);
+
 }  // namespace tilewright

@@ -14,9 +14,8 @@ namespace {
 
 /// What is expected where nothing at all is known.
 const double kUnknownLoss = std::log(2.0);
-/// Doublings of a parameter, plus one, that are one step of distance.
-constexpr float kParameterStep = 0.5F;
-constexpr float kStepsToAnotherImplementation = 1;
+/// What is one step of distance along the axes of configs.
+constexpr double kConfigStep = 0.5;
 /// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is
 /// like nobody is not trusted.
 constexpr double kDoubt = 0.03;
@@ -83,16 +82,9 @@ Expectation::Expectation(const std::vector<ShapeSummary>& known, std::span<const
   const std::vector<Losses> paddings = paddings_of(known, losses, padding_);
   cost_of_padding_ = padding_ ? cost_of_padding(losses, paddings) : 0;
   steps_ = steps_of(dim_weights(known, losses));
-  std::map<std::string, const ConfigSummary*> implementations;
   for (const ShapeSummary& each : known) {
-    for (const ConfigSummary& config : each.configs) implementations.emplace(config.implementation_hash, &config);
+    for (const ConfigSummary& config : each.configs) axes_.add(config.implementation_hash, config.config);
   }
-  for (const auto& [hash, config] : implementations) {
-    axes_.push_back(hash);
-    for (const auto& value : config->config.values) axes_.push_back(value.first);
-  }
-  std::ranges::sort(axes_);
-  axes_.erase(std::unique(axes_.begin(), axes_.end()), axes_.end());
   double nearest = std::numeric_limits<double>::infinity();
   for (std::size_t at = 0; at < known.size(); ++at) {
     if (!losses[at].empty()) nearest = std::min(nearest, distance_to(known[at].dims));
@@ -104,7 +96,7 @@ Expectation::Expectation(const std::vector<ShapeSummary>& known, std::span<const
     const double weight = std::exp(-away / 2);
     for (const auto& [config, loss] : losses[at]) {
       const auto [place, is_new] = places.try_emplace(config, points_.size());
-      if (is_new) points_.push_back({place_of(config.known->implementation_hash, config.known->config)});
+      if (is_new) points_.push_back({axes_.place_of(config.known->implementation_hash, config.known->config)});
       Point& point = points_[place->second];
       point.weight += weight;
       point.lost += weight * (std::min(kMostLoss, loss) - cost_of_padding_ * value_at(paddings[at], config));
@@ -112,32 +104,15 @@ Expectation::Expectation(const std::vector<ShapeSummary>& known, std::span<const
   }
 }
 
-std::vector<float> Expectation::place_of(const std::string& implementation_hash, const Config& config) const {
-  std::vector<float> place(axes_.size(), 0);
-  const auto axis = [&](const std::string& name) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(axes_, name) - axes_.begin());
-  };
-  if (const std::size_t at = axis(implementation_hash); at < axes_.size() && axes_[at] == implementation_hash) {
-    // Two implementations differ in two axes.
-    place[at] = kStepsToAnotherImplementation / std::sqrt(2.0F);
-  }
-  for (const auto& [name, value] : config.values) {
-    const std::size_t at = axis(name);
-    if (at == axes_.size() || axes_[at] != name) continue;
-    place[at] = std::log2(1 + static_cast<float>(std::max<std::int64_t>(value, 0))) / kParameterStep;
-  }
-  return place;
-}
-
 double Expectation::loss(const std::string& implementation_hash, const Config& config) const {
-  const std::vector<float> place = place_of(implementation_hash, config);
+  const std::vector<float> place = axes_.place_of(implementation_hash, config);
   double all = kDoubt;
   double lost = kDoubt * kUnknownLoss;
   for (const Point& point : points_) {
     double sum = 0;
     for (std::size_t i = 0; i < place.size() && sum < kFar; ++i) {
-      const float away = place[i] - point.place[i];
-      sum += static_cast<double>(away * away);
+      const double away = static_cast<double>(place[i] - point.place[i]) / kConfigStep;
+      sum += away * away;
     }
     if (sum >= kFar) continue;
     const double weight = std::exp(-sum / 2);

@@ -11,6 +11,7 @@
 
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
+#include "cache/predict/config_axes.hpp"
 
 /// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like
 /// shapes. "Like" is measured in doublings, of the lengths of dims and of the values of parameters, so it needs to know
@@ -61,15 +62,13 @@ class Expectation {
     double weight = 0;
     double lost = 0;
   };
-  [[nodiscard]] std::vector<float> place_of(const std::string& implementation_hash, const Config& config) const;
 
   ShapeDims shape_;
   /// Doublings of a dim that are one step.
   std::vector<double> steps_;
   LogPadding padding_;
   double cost_of_padding_ = 0;
-  /// Names of all parameters, and implementations.
-  std::vector<std::string> axes_;
+  ConfigAxes axes_;
   std::vector<Point> points_;
 };
 

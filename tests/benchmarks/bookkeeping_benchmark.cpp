@@ -96,7 +96,6 @@ class Problems {
     for (const Candidate& candidate : legal) space.candidates.push_back(candidate.config);
     space.base = definition_.base;
     space.problem = problem;
-    space.tiling = tiling_of(definition_.interface, device_.sm_count);
     for (const std::string& each : neighbours) {
       const Problem near = problem_of(each);
       space.known.push_back({near, store_.trials(key_of(near), hashes_, MeasureMode::cold), std::nullopt});

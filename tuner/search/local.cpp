@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tuner/search/observations.hpp"
+#include "tuner/search/prior.hpp"
 #include "tuner/search/shuffle.hpp"
 #include "tuner/search/surrogate.hpp"
 
@@ -16,20 +19,25 @@ namespace {
 // Of the candidates, how many a walk may look at, and never fewer than so many.
 constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
-// Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates drawn by the
-// seed.
+// Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates are drawn, which
+// do not count as steps, and one of so many steps is drawn, too.
 constexpr std::size_t kStarts = 3;
-constexpr std::size_t kDrawnStarts = 3;
+constexpr std::size_t kDrawnStarts = 24;
+constexpr std::size_t kDrawnStep = 4;
 // A step of the walk changes so many parameters at most.
 constexpr std::size_t kLongestStep = 2;
+// So many candidates are weighed for a step: of those around the leaders, and of all others.
+constexpr std::size_t kMostWeighed = 512;
 
 class Local final : public Strategy {
  public:
-  explicit Local(const SearchSpace& space)
-      : space_(space),
-        observations_(space),
-        most_(std::max(kFewest, static_cast<std::size_t>(kShare * static_cast<double>(space.candidates.size())))),
-        starts_(starts()) {}
+  explicit Local(const SearchSpace& space) : space_(space), observations_(space), starts_(starts_of(space)) {
+    const auto share = static_cast<std::size_t>(kShare * static_cast<double>(space.candidates.size()));
+    most_ = std::max(share, kFewest + (starts_.empty() ? kDrawnStarts : 0));
+    if (!starts_.empty()) return;
+    drawn_ = by_merit(space);
+    starts_.assign(drawn_.begin(), drawn_.begin() + static_cast<std::ptrdiff_t>(std::min(drawn_.size(), kDrawnStarts)));
+  }
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     const std::size_t made = observations_.count_tried();
@@ -53,26 +61,24 @@ class Local final : public Strategy {
   [[nodiscard]] std::string name() const override { return "local"; }
 
  private:
-  [[nodiscard]] std::vector<std::size_t> starts() const {
+  /// The likenesses of neighbours' winners.
+  static std::vector<std::size_t> starts_of(const SearchSpace& space) {
     std::vector<std::size_t> found;
-    for (const Neighbour& known : space_.known) {
+    for (const Neighbour& known : space.known) {
       if (found.size() >= kStarts) break;
       if (!known.winner) continue;
-      const auto nearest = likeness(*known.winner);
-      if (nearest && std::find(found.begin(), found.end(), *nearest) == found.end()) found.push_back(*nearest);
+      const auto nearest = likeness(space.candidates, *known.winner);
+      if (nearest && std::ranges::find(found, *nearest) == found.end()) found.push_back(*nearest);
     }
-    if (!found.empty()) return found;
-    found = shuffled(space_.candidates.size(), space_.seed);
-    found.resize(std::min(found.size(), kDrawnStarts));
     return found;
   }
 
   /// The candidate that is nearest to a config, itself where it is one.
-  [[nodiscard]] std::optional<std::size_t> likeness(const Config& config) const {
+  static std::optional<std::size_t> likeness(const std::vector<Config>& candidates, const Config& config) {
     std::optional<std::size_t> nearest;
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < space_.candidates.size(); ++i) {
-      const double away = distance(space_.candidates[i], config);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const double away = distance(candidates[i], config);
       if (away >= least) continue;
       least = away;
       nearest = i;
@@ -80,51 +86,57 @@ class Local final : public Strategy {
     return nearest;
   }
 
-  /// Where to go from here: what is a step away from one of those that lead, the most promising first. Where all of
-  /// that is known, what is left of the walk's share goes to the most promising of all.
-  [[nodiscard]] std::vector<std::size_t> moves() const {
+  /// Where to go from here, the most promising first, by all that was told so far: to what is a step away from one of
+  /// those that lead, or to anywhere else.
+  [[nodiscard]] const std::vector<std::size_t>& moves() const {
+    const std::size_t tried = observations_.count_tried();
+    if (!moves_.empty() && moves_of_ == tried) return moves_;
+    if (!surrogate_) surrogate_.emplace(space_);
+    moves_of_ = tried;
+    moves_ = weighed();
+    const std::vector<double> promise = surrogate_->promise(moves_, observations_.trials());
+    sort_by(moves_, promise);
+    if (tried % kDrawnStep == 0) {
+      const auto unknown = std::ranges::find_if(drawn_, [&](std::size_t i) { return !observations_.known(i); });
+      if (unknown != drawn_.end()) moves_.insert(moves_.begin(), *unknown);
+    }
+    return moves_;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> weighed() const {
     const std::vector<std::size_t> from = leaders(observations_.trials()).best;
-    std::vector<std::size_t> unknown;
     std::vector<std::size_t> around;
+    std::vector<std::size_t> elsewhere;
     for (std::size_t i = 0; i < space_.candidates.size(); ++i) {
       if (observations_.known(i)) continue;
-      unknown.push_back(i);
       const auto near = [&](std::size_t leader) {
         return differing(space_.candidates[i], space_.candidates[leader]) <= kLongestStep;
       };
-      if (std::any_of(from.begin(), from.end(), near)) around.push_back(i);
+      (std::ranges::any_of(from, near) ? around : elsewhere).push_back(i);
     }
-    if (around.empty()) around = std::move(unknown);
-    const std::vector<double>& promise = promises();
-    std::stable_sort(around.begin(), around.end(),
-                     [&](std::size_t a, std::size_t b) { return promise[a] < promise[b]; });
+    keep_drawn(around, kMostWeighed, space_.seed + moves_of_);
+    keep_drawn(elsewhere, kMostWeighed, space_.seed + moves_of_);
+    around.insert(around.end(), elsewhere.begin(), elsewhere.end());
     return around;
   }
 
-  /// Of all that was told so far.
-  [[nodiscard]] const std::vector<double>& promises() const {
-    if (!surrogate_) surrogate_.emplace(space_);
-    if (promises_.empty() || promised_of_ != observations_.count_tried())
-      promises_ = surrogate_->promise(observations_.trials());
-    promised_of_ = observations_.count_tried();
-    return promises_;
-  }
-
+  /// Parameters in which two candidates differ; those of one implementation have the same, in the same order.
   static std::size_t differing(const Config& a, const Config& b) {
     if (a.implementation != b.implementation) return std::numeric_limits<std::size_t>::max();
-    std::size_t count = 0;
-    for (const auto& [name, value] : a.values) count += b.find(name) == value ? 0U : 1U;
-    return count;
+    return std::inner_product(a.values.begin(), a.values.end(), b.values.begin(), std::size_t{0}, std::plus<>(),
+                              [](const auto& own, const auto& other) { return own.second != other.second ? 1U : 0U; });
   }
 
   const SearchSpace& space_;
   Observations observations_;
-  std::size_t most_;
+  std::size_t most_ = 0;
   std::vector<std::size_t> starts_;
+  /// Every candidate, where no neighbour says where to start.
+  std::vector<std::size_t> drawn_;
   // What an answer is made of, when it is first asked for.
   mutable std::optional<Surrogate> surrogate_;
-  mutable std::vector<double> promises_;
-  mutable std::size_t promised_of_ = 0;
+  mutable std::vector<std::size_t> moves_;
+  mutable std::size_t moves_of_ = 0;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tuner/search/observations.hpp"
+#include "tuner/search/prior.hpp"
 #include "tuner/search/shuffle.hpp"
 #include "tuner/search/surrogate.hpp"
 
@@ -16,16 +17,19 @@ constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
 // So many are chosen at a time: what they tell changes the ranking of the rest.
 constexpr std::size_t kBatch = 3;
-// Where nothing is known there is nothing to rank by: a draw must be larger.
-constexpr double kDrawnShare = 0.25;
+// Where nothing is known so many are drawn first, and more are measured in all.
+constexpr std::size_t kDrawn = 24;
+constexpr double kShareOfUnknown = 0.25;
+// So many candidates are weighed for a part: half of them those that other shapes lead one to expect most of.
+constexpr std::size_t kMostWeighed = 2048;
 
 class Model final : public Strategy {
  public:
   explicit Model(const SearchSpace& space)
-      : space_(space), observations_(space), ranking_(shuffled(space.candidates.size(), space.seed)) {
-    const double share = space.known.empty() ? kDrawnShare : kShare;
+      : space_(space), observations_(space), order_(by_merit(space)), ranking_(order_) {
+    const double share = space.known.empty() ? kShareOfUnknown : kShare;
     most_ = std::max(kFewest, static_cast<std::size_t>(share * static_cast<double>(space.candidates.size())));
-    open_ = space.known.empty() ? most_ : 0;
+    open_ = space.known.empty() ? std::min(most_, kDrawn) : 0;
   }
 
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
@@ -42,7 +46,7 @@ class Model final : public Strategy {
   }
 
   [[nodiscard]] std::string why_left_out() const override {
-    return space_.known.empty() ? "not drawn: no neighbouring shape is known to rank by"
+    return space_.known.empty() ? "ranked too low by the trials of the problem itself"
                                 : "ranked too low by what is known of neighbouring shapes";
   }
 
@@ -54,21 +58,32 @@ class Model final : public Strategy {
     if (!surrogate_) surrogate_.emplace(space_);
     open_ = std::min(most_, made + kBatch);
     ranking_.clear();
-    while (made + ranking_.size() < open_) {
-      const std::vector<double> promise = surrogate_->promise(observations_.trials(), ranking_);
-      std::optional<std::size_t> next;
-      for (std::size_t i = 0; i < promise.size(); ++i) {
-        const bool taken = observations_.known(i) || std::find(ranking_.begin(), ranking_.end(), i) != ranking_.end();
-        if (!taken && (!next || promise[i] < promise[*next])) next = i;
-      }
-      if (!next) return;
-      ranking_.push_back(*next);
+    std::vector<std::size_t> weighed = unknown(made);
+    while (made + ranking_.size() < open_ && !weighed.empty()) {
+      const std::vector<double> promise = surrogate_->promise(weighed, observations_.trials(), ranking_);
+      const auto next = std::ranges::min_element(promise) - promise.begin();
+      ranking_.push_back(weighed[static_cast<std::size_t>(next)]);
+      weighed.erase(weighed.begin() + next);
     }
+  }
+
+  [[nodiscard]] std::vector<std::size_t> unknown(std::size_t made) const {
+    std::vector<std::size_t> first;
+    std::copy_if(order_.begin(), order_.end(), std::back_inserter(first),
+                 [&](std::size_t i) { return !observations_.known(i); });
+    if (first.size() <= kMostWeighed) return first;
+    std::vector<std::size_t> others(first.begin() + kMostWeighed / 2, first.end());
+    first.resize(kMostWeighed / 2);
+    keep_drawn(others, kMostWeighed / 2, space_.seed + made);
+    first.insert(first.end(), others.begin(), others.end());
+    return first;
   }
 
   const SearchSpace& space_;
   Observations observations_;
   std::size_t most_ = 0;
+  /// As expected before anything is told.
+  std::vector<std::size_t> order_;
   // What an answer is made of, when it is first asked for.
   mutable std::optional<Surrogate> surrogate_;
   mutable std::vector<std::size_t> ranking_;

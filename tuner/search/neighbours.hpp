@@ -34,25 +34,7 @@ using Neighbours = std::vector<Neighbour>;
 /// Orders by distance from `problem`, leaves out the problem itself, and keeps the `most` nearest.
 [[nodiscard]] Neighbours nearest(Neighbours all, const Problem& problem, std::size_t most);
 
-/// What is expected of the candidates of a problem at first glance: by how much each is slower than the best, as a
-/// natural logarithm, the mean over neighbours of what it or its likeness was there (docs/tuning.md). It costs little;
-/// what learns more from them is Surrogate.
-class Predictor {
- public:
-  Predictor(const std::vector<Config>& candidates, const Problem& problem, const Neighbours& known);
-
-  /// Zeros when nothing is known of neighbours.
-  [[nodiscard]] std::vector<double> expected() const;
-
- private:
-  std::size_t candidates_;
-  /// By neighbour: how near it is, and the slowness of each candidate there.
-  std::vector<double> nearness_;
-  std::vector<std::vector<double>> slowness_;
-};
-
-/// The candidates, those that are expected to be fastest first; where nothing is known, drawn by the seed.
-[[nodiscard]] std::vector<std::size_t> by_merit(const std::vector<Config>& candidates, const Problem& problem,
-                                                const Neighbours& known, std::uint64_t seed);
+/// Its trials that tell most, the fastest first: so many of the fastest, and so many of the others (keep_excerpt).
+[[nodiscard]] std::vector<const Trial*> telling(const Neighbour& known, std::size_t fastest, std::size_t others);
 
 }  // namespace tilewright

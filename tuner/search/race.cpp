@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tuner/search/observations.hpp"
+#include "tuner/search/prior.hpp"
 
 namespace tilewright {
 namespace {
@@ -17,10 +18,7 @@ constexpr double kHopeless = 1.1;
 
 class Race final : public Strategy {
  public:
-  explicit Race(const SearchSpace& space)
-      : space_(space),
-        observations_(space),
-        order_(by_merit(space.candidates, space.problem, space.known, space.seed)) {}
+  explicit Race(const SearchSpace& space) : space_(space), observations_(space), order_(by_merit(space)) {}
 
   /// Every candidate once; the base wholly, since all speed-ups refer to it. Those that lead then meet in the final.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {

@@ -118,8 +118,8 @@ SearchSpace space_of(const Recording& recording, const std::string& strategy, co
     space.base = base->second;
   }
   space.problem = recording.problem;
+  space.idle = recording.idle;
   space.seed = setting.seed;
-  space.tiling = recording.tiling;
   if (strategy == "local" || strategy == "model") space.known = others(recordings, recording);
   return space;
 }
@@ -146,10 +146,14 @@ Replayed play(const Recording& recording, SearchSpace space, const std::string& 
   return result;
 }
 
-Tiling tiling_of(const Store& store, const ProblemKey& key) {
+Idle idle_of(const Store& store, const Store::Tried& tried) {
   for (const DeviceFacts& device : store.devices()) {
-    if (device.fingerprint() != key.device_fingerprint) continue;
-    return tilewright::tiling_of(store.interface_by_hash(key.interface_hash).value(), device.sm_count);
+    if (device.fingerprint() != tried.key.device_fingerprint) continue;
+    std::vector<ImplementationRecipe> recipes;
+    for (const std::string& hash : tried.implementation_hashes) {
+      recipes.push_back(store.implementation_by_hash(hash).value().recipe);
+    }
+    return tilewright::idle_of(store.interface_by_hash(tried.key.interface_hash).value(), std::move(recipes), device);
   }
   return {};
 }
@@ -159,7 +163,7 @@ Tiling tiling_of(const Store& store, const ProblemKey& key) {
 std::vector<Recording> read_recordings(const Store& store, const std::string& op) {
   std::vector<Recording> recordings;
   for (const Store::Tried& tried : store.tried(op)) {
-    Recording recording{tried.key.problem, tried.key.device_fingerprint, tried.mode, tiling_of(store, tried.key), {}};
+    Recording recording{tried.key.problem, tried.key.device_fingerprint, tried.mode, idle_of(store, tried), {}};
     for (const Trial& listed : store.trials(tried.key, tried.implementation_hashes, tried.mode)) {
       // What was not tried is no candidate: nobody knows its time.
       if (listed.status == TrialStatus::pruned) continue;

@@ -20,7 +20,7 @@ struct Recording {
   Problem problem;
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  Tiling tiling;
+  Idle idle{};
   /// In the order in which they were made, one a config.
   std::vector<Trial> trials;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -18,6 +19,25 @@ namespace tilewright {
   std::mt19937_64 bits(seed);
   for (std::size_t left = count; left > 1; --left) std::swap(order[left - 1], order[bits() % left]);
   return order;
+}
+
+/// Puts `all` in the order of its values, the least first.
+inline void sort_by(std::vector<std::size_t>& all, const std::vector<double>& values) {
+  std::vector<std::size_t> places(all.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::transform(places.begin(), places.end(), places.begin(), [&](std::size_t place) { return all[place]; });
+  all = std::move(places);
+}
+
+/// Keeps `most` of `all`, drawn, in their order.
+inline void keep_drawn(std::vector<std::size_t>& all, std::size_t most, std::uint64_t seed) {
+  if (all.size() <= most) return;
+  std::vector<std::size_t> places = shuffled(all.size(), seed);
+  places.resize(most);
+  std::sort(places.begin(), places.end());
+  std::transform(places.begin(), places.end(), places.begin(), [&](std::size_t place) { return all[place]; });
+  all = std::move(places);
 }
 
 }  // namespace tilewright

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,7 +11,6 @@
 #include "cache/model/records.hpp"
 #include "tuner/measure/measure.hpp"
 #include "tuner/search/neighbours.hpp"
-#include "tuner/search/tiles.hpp"
 
 /// What to look at next, and for how long. A strategy sees candidates by index and the trials they became; it never
 /// touches a device, a compiler, the store or a clock, so it can be run against recorded trials as well, and gives the
@@ -24,6 +24,12 @@ struct Look {
   StopRule rule;
 };
 
+/// Of a config at a problem, what its launch takes over what is asked, a natural logarithm (log_idle of
+/// cache/predict/features.hpp); empty: nothing is known of it.
+using Idle = std::function<double(const Config& config, const Problem& problem)>;
+/// By the recipes of implementations; what is not among them is never idle.
+[[nodiscard]] Idle idle_of(OpInterface interface, std::vector<ImplementationRecipe> recipes, DeviceFacts device);
+
 /// What a strategy searches.
 struct SearchSpace {
   /// In the definition's order.
@@ -36,8 +42,7 @@ struct SearchSpace {
   std::uint64_t seed = 1;
   /// Other problems of the op with trials on the device, nearest first.
   Neighbours known;
-  /// How the op's work is cut; by default nothing is known of it.
-  Tiling tiling;
+  Idle idle{};
 };
 
 class Strategy {

@@ -130,7 +130,9 @@ void ProblemRun::make_search(Neighbours known) {
   space.rule = setting_.stop;
   space.seed = setting_.seed;
   space.known = std::move(known);
-  space.tiling = tiling_of(definition_.interface, setting_.facts.sm_count);
+  std::vector<ImplementationRecipe> recipes;
+  for (const Implementation& each : definition_.implementations) recipes.push_back(each.recipe);
+  space.idle = idle_of(definition_.interface, std::move(recipes), setting_.facts);
   search_ = std::make_unique<Search>(std::move(space), setting_.strategy, setting_.max_trials);
   for (std::size_t i = 0; i < known_.size(); ++i) {
     if (known_[i]) search_->recall(i, *known_[i]);

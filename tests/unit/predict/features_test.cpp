@@ -107,6 +107,17 @@ TEST_F(Features, say_which_implementation_it_is_and_what_its_parameters_are) {
   EXPECT_EQ(of(zero, softmax(64, 256), Config::parse("tiled{block=0,threads=32}")).value()[1], 0);
 }
 
+TEST_F(Features, tell_what_a_launch_leaves_idle_by_its_padding_and_its_last_wave) {
+  const auto idle = [](std::int64_t rows, const ImplementationRecipe& recipe) {
+    return std::exp(log_idle(test::softmax(), recipe, kConfig, softmax(rows, 256), device()));
+  };
+  // Two blocks of a multiprocessor by their threads: 264 in a wave, of eight rows each.
+  EXPECT_DOUBLE_EQ(idle(264 * 8, tiled(kTiles)), 1);
+  EXPECT_NEAR(idle(265 * 8, tiled(kTiles)), 528.0 / 265, 1e-12);
+  EXPECT_NEAR(idle(264 * 8 - 4, tiled(kTiles)), 264.0 / 263.5, 1e-12) << "half of the last block pads";
+  EXPECT_DOUBLE_EQ(idle(64, tiled("0")), 1) << "no launch";
+}
+
 TEST_F(Features, say_of_attributes_and_the_dtype_which_of_the_ops_values_they_have) {
   OpInterface interface = test::softmax();
   interface.dtypes = {DType::f32, DType::f16, DType::bf16};

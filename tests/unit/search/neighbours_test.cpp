@@ -36,24 +36,5 @@ TEST(Neighbours, keeps_the_nearest_and_never_the_problem_itself) {
   EXPECT_EQ(kept[1].problem, shape(8, 32));
 }
 
-TEST(Neighbours, expects_what_was_seen_and_a_little_more_of_a_likeness) {
-  Landscape landscape(4, 1, 0);
-  Neighbour known = landscape.known(128, 1);
-  known.trials.erase(known.trials.begin() + 3);
-  const Neighbours neighbours{known};
-  const Predictor predictor(landscape.space.candidates, landscape.space.problem, neighbours);
-  const std::vector<double> expected = predictor.expected();
-  ASSERT_EQ(expected.size(), 4U);
-  EXPECT_NEAR(expected[1], 0, 0.003);
-  EXPECT_NEAR(expected[2], std::log(1.03), 0.003);
-  EXPECT_GT(expected[3], expected[2]);
-}
-
-TEST(Neighbours, weighs_a_near_shape_more_than_a_far_one) {
-  Landscape landscape(9, 0, 0);
-  const Neighbours known{landscape.known(128, 2), landscape.known(64 * 256, 8)};
-  EXPECT_EQ(by_merit(landscape.space.candidates, landscape.space.problem, known, 1).front(), 2U);
-}
-
 }  // namespace
 }  // namespace tilewright::testing

@@ -26,16 +26,19 @@ TEST(Local, starts_at_the_likeness_of_a_winner_that_is_not_legal_here) {
   EXPECT_EQ(local(landscape.space)->ask(1).front().candidate, 59U);
 }
 
-TEST(Local, falls_back_to_drawn_starts_where_nothing_is_known) {
-  Landscape landscape(60, 33);
-  const auto starts = candidates_of(local(landscape.space)->ask(9));
-  EXPECT_EQ(starts.size(), 3U);
-  EXPECT_EQ(candidates_of(local(landscape.space)->ask(9)), starts);
+TEST(Local, draws_24_starts_where_nothing_is_known_and_goes_on_from_the_best_of_them) {
+  Landscape landscape(600, 33);
+  const auto starts = candidates_of(local(landscape.space)->ask(99));
+  EXPECT_EQ(starts.size(), 24U);
+  EXPECT_EQ(candidates_of(local(landscape.space)->ask(99)), starts);
   landscape.space.seed = 5;
-  EXPECT_NE(candidates_of(local(landscape.space)->ask(9)), starts);
+  EXPECT_NE(candidates_of(local(landscape.space)->ask(99)), starts);
+  Search search(landscape.space, "local", 0);
+  EXPECT_EQ(landscape.run(search).size(), 88U);
+  EXPECT_EQ(search.winners().front().trial.config, landscape.space.candidates[33]);
 }
 
-TEST(Local, spends_what_is_left_of_its_share_farther_away_once_all_around_it_is_known) {
+TEST(Local, leaves_a_valley_whose_every_step_is_known) {
   Landscape landscape(60, 33);
   landscape.space.known = {landscape.known(128, 1)};
   // A step never leads from one implementation to another.
@@ -43,9 +46,8 @@ TEST(Local, spends_what_is_left_of_its_share_farther_away_once_all_around_it_is_
   Search search(landscape.space, "local", 0);
   const std::vector<std::size_t> order = landscape.run(search);
   ASSERT_EQ(order.size(), 8U);
-  std::vector<std::size_t> first(order.begin(), order.begin() + 3);
-  std::sort(first.begin(), first.end());
-  EXPECT_EQ(first, (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(order.front(), 1U);
+  EXPECT_GE(std::count_if(order.begin(), order.end(), [](std::size_t i) { return i >= 3; }), 5);
 }
 
 TEST(Local, says_how_many_it_left_out_and_why) {
@@ -69,11 +71,11 @@ TEST(Model, measures_the_share_that_neighbouring_shapes_rank_first) {
             60 - static_cast<int>(order.size()));
 }
 
-TEST(Model, draws_a_share_where_nothing_is_known) {
+TEST(Model, measures_a_larger_share_where_nothing_is_known) {
   Landscape landscape(60, 20);
   Search search(landscape.space, "model", 0);
   EXPECT_EQ(landscape.run(search).size(), 15U);
-  EXPECT_EQ(search.winners().front().choice.pruned.count("not drawn: no neighbouring shape is known to rank by"), 1U);
+  EXPECT_EQ(search.winners().front().choice.pruned.count("ranked too low by the trials of the problem itself"), 1U);
 }
 
 TEST(Walks, that_a_bound_ends_tell_what_was_not_reached_apart_from_what_they_would_leave_out) {

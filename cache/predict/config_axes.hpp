@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/model/config.hpp"
+
+/// Where configs stand among each other: an axis a parameter, and one an implementation. Along a parameter a doubling
+/// of 1 + value is 1; one that a config does not have counts as 0 there. Two implementations are ½ apart (Euclidean).
+/// Values.
+namespace tilewright {
+
+class ConfigAxes {
+ public:
+  /// `implementation` is its hash or its name: which, is the caller's choice, the same in all calls. Before the first
+  /// place_of().
+  void add(const std::string& implementation, const Config& config);
+
+  /// What it has of axes that were added.
+  [[nodiscard]] std::vector<float> place_of(const std::string& implementation, const Config& config) const;
+
+ private:
+  void add(const std::string& name);
+  [[nodiscard]] std::size_t find(const std::string& name) const;
+
+  /// In order.
+  std::vector<std::string> names_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/search/prior.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "cache/predict/nearest.hpp"
+#include "tuner/search/shuffle.hpp"
+
+namespace tilewright {
+namespace {
+
+// Of a neighbour so many of its fastest trials count, and so many of the others, evenly drawn from fast to slow.
+constexpr std::size_t kFastest = 32;
+constexpr std::size_t kOthers = 224;
+
+/// A shape's dims, and what its spec has other than the searched one as doublings of dims of their own.
+ShapeDims dims_of(const Problem& problem, const Problem& searched) {
+  ShapeDims dims = shape_of(problem);
+  const auto add = [&](bool same) { dims.push_back(same ? 1 : 2); };
+  add(problem.spec.dtype == searched.spec.dtype);
+  for (std::size_t i = 0; i < searched.spec.attributes.size(); ++i) {
+    add(i < problem.spec.attributes.size() && problem.spec.attributes[i] == searched.spec.attributes[i]);
+  }
+  return dims;
+}
+
+/// By the names of implementations: trials of an older source tell of the newer one.
+ShapeSummary summary_of(const Neighbour& known, const Problem& searched) {
+  ShapeSummary summary{dims_of(known.problem, searched), {}};
+  for (const Trial* trial : telling(known, kFastest, kOthers)) {
+    ConfigSummary& config = summary.configs.emplace_back();
+    config.implementation_hash = trial->config.implementation;
+    config.config = trial->config;
+    config.median_ns = trial->timing->median_ns;
+    if (known.winner == trial->config) config.role = WinnerRole::best;
+  }
+  return summary;
+}
+
+}  // namespace
+
+std::vector<double> expected_losses(const SearchSpace& space) {
+  std::vector<double> losses(space.candidates.size(), 0);
+  if (space.known.empty()) return losses;
+  std::vector<ShapeSummary> known;
+  for (const Neighbour& each : space.known) known.push_back(summary_of(each, space.problem));
+  const Expectation expectation(known, dims_of(space.problem, space.problem));
+  std::ranges::transform(space.candidates, losses.begin(),
+                         [&](const Config& config) { return expectation.loss(config.implementation, config); });
+  return losses;
+}
+
+std::vector<std::size_t> by_merit(const SearchSpace& space) {
+  std::vector<std::size_t> order = shuffled(space.candidates.size(), space.seed);
+  if (!space.known.empty()) {
+    const std::vector<double> expected = expected_losses(space);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i]; });
+    return order;
+  }
+  // The n-th of each implementation before the n+1-th of any.
+  std::map<std::string, std::size_t> count;
+  std::vector<std::pair<std::size_t, std::size_t>> turns;
+  for (const std::size_t i : order) turns.emplace_back(count[space.candidates[i].implementation]++, i);
+  std::ranges::stable_sort(turns, {}, &std::pair<std::size_t, std::size_t>::first);
+  std::ranges::transform(turns, order.begin(), &std::pair<std::size_t, std::size_t>::second);
+  return order;
+}
+
+}  // namespace tilewright

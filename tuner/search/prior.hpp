@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tuner/search/strategy.hpp"
+
+/// What the trials of other shapes lead one to expect of the candidates of a problem, before any of these was looked at
+/// (docs/tuning.md). Pure.
+namespace tilewright {
+
+/// Of each candidate, by how much it is slower than the best, a natural logarithm; zeros where nothing is known.
+[[nodiscard]] std::vector<double> expected_losses(const SearchSpace& space);
+
+/// The candidates, the least expected loss first; where nothing is known, drawn by the seed, of each implementation in
+/// turn.
+[[nodiscard]] std::vector<std::size_t> by_merit(const SearchSpace& space);
+
+}  // namespace tilewright
