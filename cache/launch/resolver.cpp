@@ -179,10 +179,15 @@ Resolver::Answer Resolver::choose(const Asked& asked) {
 
 Chosen Resolver::choose_from(const WinnerSource& source, const Asked& asked, const Obstacle& obstacle,
                              const Match* better_than) const {
-  return explained(
-      tilewright::choose(source, asked.op.interface, asked.problem, asked.device, asked.versions, asked.alignments,
-                         obstacle, compiled_here(asked.problem, asked.device), better_than),
-      source, asked.problem, asked.device);
+  return explained(tilewright::choose(source, asked.op.interface,
+                                      {.problem = asked.problem,
+                                       .interface_hash = asked.op.interface_hash,
+                                       .device = asked.device,
+                                       .versions = asked.versions,
+                                       .with_compiles = compiles_,
+                                       .better_than = better_than},
+                                      {asked.alignments, obstacle, compiled_here(asked.problem, asked.device)}),
+                   source, asked.problem, asked.device);
 }
 
 Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const Asked& asked,

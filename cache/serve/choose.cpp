@@ -24,8 +24,8 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 
 /// A candidate with its recipe and plan, or why it cannot be launched for the problem.
 std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& source, const OpInterface& interface,
-                                                        const Problem& problem, const DeviceFacts& device,
-                                                        const Alignments& alignments, MatchCandidate& candidate) {
+                                                        const Query& query, const Alignments& alignments,
+                                                        MatchCandidate& candidate) {
   WinnerRow& row = candidate.row;
   const Config& config = row.winner.trial.config;
   auto stored = source.implementation_by_hash(row.implementation_hash);
@@ -33,48 +33,76 @@ std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& sour
     throw CacheError(
         fmt::format("{} has no implementation {} for {}", source.title(), row.implementation_hash, config.text()));
   }
-  const bool is_known = !device.name.starts_with("sm_");
-  auto planned = make_plan(interface, stored->recipe, config, problem, is_known ? device : row.device);
+  const bool is_known = !query.device.name.starts_with("sm_");
+  auto planned = make_plan(interface, stored->recipe, config, query.problem, is_known ? query.device : row.device);
   if (auto* illegal = std::get_if<Illegal>(&planned)) return std::move(illegal->reason);
   auto& plan = std::get<LaunchPlan>(planned);
   if (std::string why = misaligned(plan.args, alignments); !why.empty()) return why;
   return PlannedWinner{candidate.match, std::move(row), std::move(stored->recipe), std::move(plan)};
 }
 
-}  // namespace
+/// Asks candidates, one after the other, until one can serve.
+class Choosing {
+ public:
+  Choosing(const WinnerSource& source, const OpInterface& interface, const Query& query, const Needs& needs)
+      : source_(source), interface_(interface), query_(query), needs_(needs) {}
 
-Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
-              const DeviceFacts& device, const Versions& versions, const Alignments& alignments,
-              const Obstacle& obstacle, const CompiledHere& compiled, const Match* better_than) {
-  if (const std::string why = misaligned(plan_args(interface, problem), alignments); !why.empty()) {
-    throw UsageError(fmt::format("the argument {}, by the definition of {}", why, problem.spec.op));
-  }
-  Chosen chosen;
-  const auto refuse = [&](const std::string& config, const std::string& why) {
-    chosen.why += fmt::format("{}{}: {}", chosen.why.empty() ? "" : "; ", config, why);
-    return false;
-  };
-  const auto take = [&](MatchCandidate& candidate) {
+  /// Whether it serves; else why not is noted, or that it is wanted.
+  bool take(MatchCandidate& candidate) {
     const std::string config = candidate.row.winner.trial.config.text();
-    auto planned = plan_candidate(source, interface, problem, device, alignments, candidate);
+    auto planned = plan_candidate(source_, interface_, query_, needs_.alignments, candidate);
     if (const auto* why = std::get_if<std::string>(&planned)) return refuse(config, *why);
     auto& serving = std::get<PlannedWinner>(planned);
     if (candidate.needs_compile) {
-      std::optional<std::string> build = compiled(serving);
+      std::optional<std::string> build = needs_.compiled(serving);
       if (!build) {
-        if (!chosen.wanted) chosen.wanted = std::move(serving);
+        if (!chosen_.wanted) chosen_.wanted = std::move(serving);
         return false;
       }
       if (build->empty()) return refuse(config, "it does not compile for this problem");
       serving.row.winner.trial.build_key = std::move(*build);
     }
-    if (const std::string why = obstacle ? obstacle(serving) : ""; !why.empty()) return refuse(config, why);
-    chosen.choice = std::move(serving);
+    if (const std::string why = needs_.obstacle ? needs_.obstacle(serving) : ""; !why.empty()) {
+      return refuse(config, why);
+    }
+    chosen_.choice = std::move(serving);
+    chosen_.why.clear();
     return true;
-  };
-  chosen.unread = offer_candidates(source, problem, interface.hash(), device, versions, {}, take,
-                                   static_cast<bool>(compiled), better_than);
-  if (chosen.choice) chosen.why.clear();
+  }
+
+  [[nodiscard]] Chosen& chosen() noexcept { return chosen_; }
+
+ private:
+  bool refuse(const std::string& config, const std::string& why) {
+    chosen_.why += fmt::format("{}{}: {}", chosen_.why.empty() ? "" : "; ", config, why);
+    return false;
+  }
+
+  const WinnerSource& source_;
+  const OpInterface& interface_;
+  const Query& query_;
+  const Needs& needs_;
+  Chosen chosen_;
+};
+
+}  // namespace
+
+Chosen choose(const WinnerSource& source, const OpInterface& interface, const Query& query, const Needs& needs) {
+  if (const std::string why = misaligned(plan_args(interface, query.problem), needs.alignments); !why.empty()) {
+    throw UsageError(fmt::format("the argument {}, by the definition of {}", why, query.problem.spec.op));
+  }
+  Candidates candidates(source, query);
+  Choosing choosing(source, interface, query, needs);
+  while (std::optional<MatchCandidate> candidate = candidates.next()) {
+    try {
+      if (choosing.take(*candidate)) break;
+    } catch (const CacheError& error) {
+      candidates.pass_over(error);
+    }
+  }
+  Chosen chosen = std::move(choosing.chosen());
+  if (!chosen.choice) candidates.rethrow_unread();
+  chosen.unread = candidates.unread();
   return chosen;
 }
 

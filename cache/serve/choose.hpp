@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cache/plan/plan.hpp"
-#include "cache/serve/match.hpp"
+#include "cache/serve/candidates.hpp"
 
-/// What a source serves for a launch: the first candidate (cache/serve/match.hpp) that is legal for the problem and for
-/// the addresses at hand. The one rule for the launch library and for what the command line says of it.
+/// What a source serves for a launch: the first candidate (cache/serve/candidates.hpp) that is legal for the problem
+/// and for the addresses at hand. The one rule for the launch library and for what the command line says of it.
 namespace tilewright {
 
 /// Alignment of an argument's address, and of its strides where it has any, as a power of two (3: 8 bytes), for each
@@ -42,13 +42,19 @@ using Obstacle = std::function<std::string(const PlannedWinner&)>;
 /// nothing while there is none, empty where it does not compile.
 using CompiledHere = std::function<std::optional<std::string>(const PlannedWinner&)>;
 
-/// Throws UsageError when an address is aligned to less than every caller of the op must give, and when the problem is
-/// beyond 2^63 bytes; CacheError where nothing serves and something could not be read, a winner's implementation for
-/// one. Of a device that is known by its architecture alone ("sm_90") nothing can be judged: the winner's own stands
-/// for it. Given `better_than`, only what fits better serves.
-[[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Problem& problem,
-                            const DeviceFacts& device, const Versions& versions, const Alignments& alignments = {},
-                            const Obstacle& obstacle = {}, const CompiledHere& compiled = {},
-                            const Match* better_than = nullptr);
+/// What a launch needs of who serves it.
+struct Needs {
+  Alignments alignments{};
+  Obstacle obstacle{};
+  /// Where it is there, the query is one `with_compiles`.
+  CompiledHere compiled{};
+};
+
+/// `query` is of an op of this interface. Throws UsageError when an address is aligned to less than every caller of the
+/// op must give, and when the problem is beyond 2^63 bytes; CacheError where nothing serves and something could not be
+/// read, a winner's implementation for one. Of a device that is known by its architecture alone ("sm_90") nothing can
+/// be judged: the winner's own stands for it.
+[[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Query& query,
+                            const Needs& needs = {});
 
 }  // namespace tilewright

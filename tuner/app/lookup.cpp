@@ -37,11 +37,11 @@ Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& plac
 
 Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem, const DeviceFacts& device,
                const std::vector<std::string>& current_implementations) {
-  Chosen chosen = choose(store, interface, problem, device, {});
+  Chosen chosen =
+      choose(store, interface, {problem, interface.hash(), device, {0, "", version()}, current_implementations});
   if (!chosen.choice) {
     return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};
   }
-  chosen.choice->match.freshness = freshness_here(chosen.choice->row, current_implementations);
   return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread)};
 }
 

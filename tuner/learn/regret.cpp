@@ -293,10 +293,14 @@ class Judge {
 
   /// By the rest.
   void serve(const Without& rest, Regret& regret) const {
-    // Whatever is wanted counts as compiled.
-    const auto compiled = [](const PlannedWinner&) -> std::optional<std::string> { return "compiled"; };
-    const Chosen chosen = choose(rest, interface_, key_.problem, device_, {}, {}, {},
-                                 setting_.servers == Servers::compiled ? CompiledHere(compiled) : CompiledHere());
+    Query query{key_.problem, key_.interface_hash, device_};
+    Needs needs;
+    if (setting_.servers == Servers::compiled) {
+      // Whatever is wanted counts as compiled.
+      query.with_compiles = true;
+      needs.compiled = [](const PlannedWinner&) { return std::optional<std::string>("compiled"); };
+    }
+    const Chosen chosen = choose(rest, interface_, query, needs);
     // What gives way when it is served would be told of here as a loss.
     if (!chosen.unread.empty()) {
       throw CacheError(fmt::format("cannot tell what {} would lose: {}", key_.problem.key(), chosen.unread));

@@ -140,7 +140,7 @@ TEST_F(BundleTest, gives_the_binaries_with_their_kernels) {
 TEST_F(BundleTest, is_matched_as_a_cache_is) {
   const Bundle bundle(path_);
   const auto served = [&](const ProblemKey& key, const DeviceFacts& device) {
-    return match(bundle, key.problem, key.interface_hash, device, versions()).match.text();
+    return match(bundle, {key.problem, key.interface_hash, device, versions()}).match.text();
   };
   EXPECT_EQ(served(key_, h200()), "exact, fresh, same device");
   EXPECT_EQ(served(key_, gh200_slice()), "exact, fresh, same architecture");
@@ -206,11 +206,12 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   const Problem untuned = softmax_problem(12, 160);
   const auto offered = [&](const WinnerSource& source) {
     std::vector<std::string> texts;
-    offer_candidates(source, untuned, key_.interface_hash, h200(), {}, {}, [&](MatchCandidate& candidate) {
-      const Trial& trial = candidate.row.winner.trial;
+    const Query query{untuned, key_.interface_hash, h200()};
+    Candidates candidates(source, query);
+    while (const auto candidate = candidates.next()) {
+      const Trial& trial = candidate->row.winner.trial;
       texts.push_back(trial.config.text() + " " + trial.build_key);
-      return false;
-    });
+    }
     return texts;
   };
   EXPECT_THAT(offered(bundle), testing::Contains(onchip_config(2, 0).text() + " " + spare.build_key));
@@ -234,13 +235,14 @@ class LearnedBundleTest : public BundleTest {
   /// For a shape that nobody tuned.
   [[nodiscard]] std::vector<std::string> offered(const WinnerSource& source, bool with_compiles) const {
     std::vector<std::string> texts;
-    const auto refuse = [&](const MatchCandidate& candidate) {
-      const WinnerRow& row = candidate.row;
-      texts.push_back(std::string(name(candidate.match.fit)) + " " + row.implementation_hash + " " +
-                      row.winner.trial.config.text() + (candidate.needs_compile ? " compiled" : ""));
-      return false;
-    };
-    offer_candidates(source, softmax_problem(12, 160), key_.interface_hash, h200(), {}, {}, refuse, with_compiles);
+    Query query{softmax_problem(12, 160), key_.interface_hash, h200()};
+    query.with_compiles = with_compiles;
+    Candidates candidates(source, query);
+    while (const auto candidate = candidates.next()) {
+      const WinnerRow& row = candidate->row;
+      texts.push_back(std::string(name(candidate->match.fit)) + " " + row.implementation_hash + " " +
+                      row.winner.trial.config.text() + (candidate->needs_compile ? " compiled" : ""));
+    }
     return texts;
   }
 

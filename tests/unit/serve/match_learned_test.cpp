@@ -18,20 +18,25 @@ using testing::IsEmpty;
 class MatchLearned : public testing::Test {
  protected:
   [[nodiscard]] MatchedRow ask(const ProblemKey& of, const DeviceFacts& device = h200()) const {
-    return match(store, of.problem, of.interface_hash, device, versions());
+    return match(store, {of.problem, of.interface_hash, device, versions()});
+  }
+  [[nodiscard]] static Query query_of(const ProblemKey& of, bool with_compiles) {
+    Query query{of.problem, of.interface_hash, h200(), versions()};
+    query.with_compiles = with_compiles;
+    return query;
   }
   /// All that is offered, in that order: the fit, the problem that it is of, the config, and whether it must be
   /// compiled.
   [[nodiscard]] std::vector<std::string> offered(const ProblemKey& of, bool with_compiles = false) const {
     std::vector<std::string> texts;
-    const auto refuse = [&](const MatchCandidate& candidate) {
-      const Problem& problem = candidate.row.problem;
-      texts.push_back(std::string(name(candidate.match.fit)) + " " + std::to_string(problem.dims[0].second) + "x" +
-                      std::to_string(problem.dims[1].second) + " " + candidate.row.winner.trial.config.text() +
-                      (candidate.needs_compile ? " compiled" : ""));
-      return false;
-    };
-    offer_candidates(store, of.problem, of.interface_hash, h200(), versions(), {}, refuse, with_compiles);
+    const Query query = query_of(of, with_compiles);
+    Candidates candidates(store, query);
+    while (const auto candidate = candidates.next()) {
+      const Problem& problem = candidate->row.problem;
+      texts.push_back(std::string(name(candidate->match.fit)) + " " + std::to_string(problem.dims[0].second) + "x" +
+                      std::to_string(problem.dims[1].second) + " " + candidate->row.winner.trial.config.text() +
+                      (candidate->needs_compile ? " compiled" : ""));
+    }
     return texts;
   }
   void learn(const LossModel& model, const DeviceFacts& device = h200()) {
@@ -46,13 +51,11 @@ class MatchLearned : public testing::Test {
   }
   /// The problem and config of what is taken first by who compiles.
   [[nodiscard]] std::string first_compiled(const ProblemKey& of) const {
-    std::string text;
-    const auto take = [&](const MatchCandidate& candidate) {
-      text = candidate.row.problem.key() + " " + candidate.row.winner.trial.config.text();
-      return true;
-    };
-    EXPECT_NE(offer_candidates(store, of.problem, of.interface_hash, h200(), versions(), {}, take, true), "");
-    return text;
+    const Query query = query_of(of, true);
+    Candidates candidates(store, query);
+    const auto first = candidates.next();
+    EXPECT_NE(candidates.unread(), "");
+    return first ? first->row.problem.key() + " " + first->row.winner.trial.config.text() : "";
   }
 
   TemporaryFolder folder;
@@ -80,14 +83,10 @@ TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_aro
   learn(model_of_warps(8));
   SQLite::Database(folder / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET data = x'00'");
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
-  std::vector<std::string> configs;
-  const std::string unread = offer_candidates(reader, between.problem, between.interface_hash, h200(), versions(), {},
-                                              [&](const MatchCandidate& candidate) {
-                                                configs.push_back(candidate.row.winner.trial.config.text());
-                                                return true;
-                                              });
-  EXPECT_THAT(configs, ElementsAre(onchip_config(2, 0).text()));
-  EXPECT_THAT(unread,
+  const Query query = query_of(between, false);
+  Candidates candidates(reader, query);
+  EXPECT_EQ(candidates.next().value().row.winner.trial.config, onchip_config(2, 0));
+  EXPECT_THAT(candidates.unread(),
               testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
 }
 
@@ -182,7 +181,7 @@ TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
   store.put_implementation(softmax_interface().hash(), any);
   put_server(store, far, onchip_config(1, 0), WinnerRole::base, "impl-any");
   learn(model_of_warps(8, 16, {onchip_config(16, 0)}));
-  const auto chosen = choose(store, softmax_interface(), softmax_problem(8, 101), h200(), versions());
+  const auto chosen = choose(store, softmax_interface(), query_of(softmax_key(8, 101), false));
   ASSERT_TRUE(chosen.choice.has_value()) << chosen.why;
   EXPECT_EQ(chosen.choice->match.fit, Fit::base_default);
   EXPECT_EQ(chosen.choice->row.implementation_hash, "impl-any");
@@ -191,7 +190,9 @@ TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
 TEST_F(MatchLearned, who_is_asked_for_better_than_something_takes_nothing_that_fits_no_better) {
   put_server(store, near, onchip_config(2, 0));
   const auto better_than = [&](const Match& match, const ProblemKey& key) {
-    return choose(store, softmax_interface(), key.problem, h200(), versions(), {}, {}, {}, &match).choice.has_value();
+    Query query = query_of(key, false);
+    query.better_than = &match;
+    return choose(store, softmax_interface(), query).choice.has_value();
   };
   const Match by_the_nearest{Fit::nearest};
   Match by_the_model{Fit::nearest};
@@ -267,7 +268,7 @@ TEST_F(MatchLearned, addresses_that_are_aligned_to_less_are_the_next_ones) {
   learn(test::model_of(onchip_space({"impl-v"}), {.feature = 1, .cut = 3.1F, .below = 1}));
   const auto served = [&](unsigned alignment) {
     const Chosen chosen =
-        choose(store, softmax_interface(), between.problem, h200(), versions(), {alignment, alignment});
+        choose(store, softmax_interface(), query_of(between, false), {.alignments = {alignment, alignment}});
     return chosen.choice ? chosen.choice->row.winner.trial.config.text() : chosen.why;
   };
   EXPECT_EQ(served(8), onchip_config(16, 0).text());

@@ -16,7 +16,7 @@ class MatchTest : public testing::Test {
  protected:
   MatchedRow ask(const ProblemKey& of, const DeviceFacts& device, const Versions& now = versions(),
                  const std::vector<std::string>& current = {}) const {
-    return match(store, of.problem, of.interface_hash, device, now, current);
+    return match(store, {of.problem, of.interface_hash, device, now, current});
   }
 
   TemporaryFolder folder;
@@ -36,7 +36,7 @@ TEST_F(MatchTest, nothing_is_served_by_an_empty_cache_or_for_an_unknown_interfac
   EXPECT_EQ(ask(key, h200()).match.fit, Fit::none);
   EXPECT_FALSE(ask(key, h200()).row.has_value());
   put_winner(store, key, onchip_config(4));
-  EXPECT_EQ(match(store, key.problem, "beef", h200(), versions()).match.fit, Fit::none);
+  EXPECT_EQ(match(store, {key.problem, "beef", h200(), versions()}).match.fit, Fit::none);
   EXPECT_EQ(ask(softmax_key(8, 100, h200(), DType::f32), h200()).match.fit, Fit::none);
 }
 
@@ -78,11 +78,11 @@ TEST_F(MatchTest, candidates_are_offered_until_one_is_taken) {
   put_winner(store, softmax_key(8, 100, gh200_slice()), onchip_config(16));
   put_winner(store, softmax_key(8, 128, gh200_slice()), onchip_config(16, 0));
   std::vector<std::string> offered;
-  const auto refuse = [&](const MatchCandidate& candidate) {
-    offered.push_back(std::string(name(candidate.match.fit)) + " " + candidate.row.winner.trial.config.text());
-    return false;
-  };
-  offer_candidates(store, key.problem, key.interface_hash, h200(), versions(), {}, refuse);
+  const Query query{key.problem, key.interface_hash, h200(), versions()};
+  Candidates candidates(store, query);
+  while (const auto candidate = candidates.next()) {
+    offered.push_back(std::string(name(candidate->match.fit)) + " " + candidate->row.winner.trial.config.text());
+  }
   EXPECT_EQ(offered,
             (std::vector<std::string>{"exact " + onchip_config(4).text(), "exact " + onchip_config(4, 0).text(),
                                       "nearest " + onchip_config(2, 0).text(), "default " + onchip_config(1, 0).text(),
@@ -95,18 +95,12 @@ TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_not
   SQLite::Database other(folder / "c.db", SQLite::OPEN_READWRITE);
   other.exec("UPDATE configs SET text = 'no config' WHERE text = '" + onchip_config(4).text() + "'");
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
-  std::vector<std::string> fits;
-  const auto asked = [&](bool take) {
-    fits.clear();
-    return offer_candidates(reader, key.problem, key.interface_hash, h200(), versions(), {},
-                            [&](const MatchCandidate& candidate) {
-                              fits.push_back(candidate.match.text());
-                              return take;
-                            });
-  };
-  EXPECT_THAT(asked(true), testing::HasSubstr("is damaged"));
-  EXPECT_EQ(fits, std::vector<std::string>{"default, fresh, same device"});
-  EXPECT_THROW((void)asked(false), CacheError) << "and not that nothing is known";
+  const Query query{key.problem, key.interface_hash, h200(), versions()};
+  Candidates candidates(reader, query);
+  EXPECT_EQ(candidates.next().value().match.text(), "default, fresh, same device");
+  EXPECT_THAT(candidates.unread(), testing::HasSubstr("is damaged"));
+  EXPECT_FALSE(candidates.next());
+  EXPECT_THROW(candidates.rethrow_unread(), CacheError) << "and not that nothing is known";
 }
 
 /// A cache that another process locks at the moment in which a winner of a problem is asked for.
@@ -151,11 +145,9 @@ TEST_F(MatchTest, a_lock_is_an_error_and_no_reason_to_serve_what_is_worse) {
   put_winner(store, key, onchip_config(4));
   put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
   const BrieflyLocked reader(store);
-  bool is_offered = false;
-  EXPECT_THROW(offer_candidates(reader, key.problem, key.interface_hash, h200(), versions(), {},
-                                [&](const MatchCandidate&) { return is_offered = true; }),
-               CacheError);
-  EXPECT_FALSE(is_offered);
+  const Query query{key.problem, key.interface_hash, h200(), versions()};
+  Candidates candidates(reader, query);
+  EXPECT_THROW((void)candidates.next(), CacheError);
 }
 
 TEST_F(MatchTest, a_row_that_cannot_be_read_gives_way_to_the_next_of_its_step) {
@@ -171,13 +163,10 @@ TEST_F(MatchTest, a_row_that_cannot_be_read_gives_way_to_the_next_of_its_step) {
   }
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
   const auto served = [&](const ProblemKey& asked) {
-    std::string config;
-    const std::string unread = offer_candidates(reader, asked.problem, asked.interface_hash, h200(), versions(), {},
-                                                [&](const MatchCandidate& candidate) {
-                                                  config = candidate.row.winner.trial.config.text();
-                                                  return true;
-                                                });
-    EXPECT_THAT(unread, testing::HasSubstr("is damaged"));
+    const Query query{asked.problem, asked.interface_hash, h200(), versions()};
+    Candidates candidates(reader, query);
+    std::string config = candidates.next().value().row.winner.trial.config.text();
+    EXPECT_THAT(candidates.unread(), testing::HasSubstr("is damaged"));
     return config;
   };
   EXPECT_EQ(served(key), onchip_config(4, 0).text()) << "the winner of any width at the very shape";

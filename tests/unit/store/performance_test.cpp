@@ -67,14 +67,14 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_and_a_few_among_
   const double found = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = nth((i * 7919) % kWinners / 2 * 2);
-      ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
+      ASSERT_EQ(match(store, {key.problem, key.interface_hash, h200(), versions()}).match.fit, Fit::exact);
     }
   });
   EXPECT_LT(found / kAsked, 1.0 * kSlower);
   const double base = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = softmax_key(100'000 + i, 3);
-      ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::base_default);
+      ASSERT_EQ(match(store, {key.problem, key.interface_hash, h200(), versions()}).match.fit, Fit::base_default);
     }
   });
   // What is near is looked for among all of the spec first.
@@ -82,7 +82,7 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_and_a_few_among_
   const double none = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {
       const ProblemKey key = softmax_key(8, 3, a100());
-      ASSERT_EQ(match(store, key.problem, key.interface_hash, a100(), versions()).match.fit, Fit::none);
+      ASSERT_EQ(match(store, {key.problem, key.interface_hash, a100(), versions()}).match.fit, Fit::none);
     }
   });
   EXPECT_LT(none / kAsked, 1.0 * kSlower);
@@ -95,7 +95,7 @@ TEST_F(PerformanceTest, opening_and_one_answer_fit_into_a_query_of_20_ms) {
         std::min(best, milliseconds([&] {
                    const Store store(path(), {StoreAccess::read});
                    const ProblemKey key = nth(424);
-                   ASSERT_EQ(match(store, key.problem, key.interface_hash, h200(), versions()).match.fit, Fit::exact);
+                   ASSERT_EQ(match(store, {key.problem, key.interface_hash, h200(), versions()}).match.fit, Fit::exact);
                  }));
   }
   EXPECT_LT(best, 10.0 * kSlower);

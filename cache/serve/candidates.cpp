@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/serve/candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+
+#include "cache/plan/combinations.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Times of different modes are never compared, so one mode decides: the first in which there is a winner.
+constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::events};
+
+/// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many
+/// shapes.
+constexpr double kLeastGain = 0.005;
+
+/// Other stored devices of the same architecture, the most alike first; none for the emulator.
+std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
+  if (device.is_cpu()) return {};
+  std::vector<DeviceFacts> found;
+  const std::string own = device.fingerprint();
+  for (DeviceFacts& other : source.devices()) {
+    if (other.compute_capability == device.compute_capability && other.fingerprint() != own) {
+      found.push_back(std::move(other));
+    }
+  }
+  std::ranges::stable_sort(found, {},
+                           [&](const DeviceFacts& other) { return std::abs(other.sm_count - device.sm_count); });
+  return found;
+}
+
+}  // namespace
+
+Candidates::Candidates(const WinnerSource& source, const Query& query)
+    : source_(source),
+      query_(query),
+      recipe_([this, read = recipes_of(source), none = ImplementationRecipe(),
+               failed = std::set<std::string>()](const std::string& hash) mutable -> const ImplementationRecipe& {
+        if (failed.contains(hash)) return none;
+        const auto* const recipe = readable([&] { return &read(hash); });
+        if (recipe == nullptr) failed.insert(hash);
+        return recipe != nullptr ? *recipe : none;
+      }) {
+  const auto stages = [this](const std::vector<ProblemKey>& keys, DeviceFit fit) {
+    for (const ProblemKey& key : keys) later([=, this] { exact(key, fit); });
+    for (const ProblemKey& key : keys) later([=, this] { nearest(key, fit, 0); });
+    for (const ProblemKey& key : keys) later([=, this] { base(key, fit); });
+  };
+  const auto key_of = [this](const DeviceFacts& facts) {
+    return ProblemKey{query_.problem, query_.interface_hash, facts.fingerprint()};
+  };
+  run([&] {
+    stages({key_of(query_.device)}, DeviceFit::same_device);
+    later([=, this] {
+      std::vector<ProblemKey> others;
+      for (const DeviceFacts& relative : relatives(source_, query_.device)) others.push_back(key_of(relative));
+      stages(others, DeviceFit::same_architecture);
+    });
+  });
+}
+
+std::optional<MatchCandidate> Candidates::next() {
+  found_.reset();
+  while (!found_ && !steps_.empty()) {
+    const Step step = std::move(steps_.front());
+    steps_.pop_front();
+    run(step);
+  }
+  return std::move(found_);
+}
+
+/// Runs a step; what it leaves for later comes before all that was left before.
+void Candidates::run(const Step& step) {
+  readable([&] { step(); });
+  steps_.insert(steps_.begin(), std::make_move_iterator(added_.begin()), std::make_move_iterator(added_.end()));
+  added_.clear();
+}
+
+/// What cannot be read is no reason that what can be does not serve: then nothing was read, and the first error is
+/// kept.
+template <class Read>
+auto Candidates::readable(const Read& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const CacheError& error) {
+    pass_over(error);
+    return decltype(read())();
+  }
+}
+
+void Candidates::pass_over(const CacheError& error) {
+  // Of these another try may tell more, and nothing is wrong with the file.
+  if (error.kind() == CacheFault::locked || error.kind() == CacheFault::denied) throw CacheError(error);
+  ++failures_;
+  if (error_) return;
+  unread_ = error.what();
+  error_ = std::make_exception_ptr(error);
+}
+
+void Candidates::rethrow_unread() const {
+  if (error_) std::rethrow_exception(error_);
+}
+
+bool Candidates::is_wanted(const Match& match) const {
+  return query_.better_than == nullptr || fits_better(match, *query_.better_than);
+}
+
+std::optional<WinnerRow> Candidates::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) {
+  return readable([&] { return source_.winner_of(key, mode, role); });
+}
+
+void Candidates::exact(const ProblemKey& key, DeviceFit device) {
+  const Match match{Fit::exact, {}, device};
+  if (!is_wanted(match)) return;
+  for (const MeasureMode mode : kModes) {
+    const std::size_t failed = failures_;
+    std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
+    if (!best && failures_ == failed) continue;
+    offer(match, std::move(best));
+    later([=, this] { offer(match, winner_of(key, mode, WinnerRole::dynamic)); });
+    return;
+  }
+}
+
+/// In the first mode, of those from the `mode`-th, in which there are tuned shapes.
+void Candidates::nearest(const ProblemKey& key, DeviceFit device, std::size_t mode) {
+  const Match by_model{Fit::nearest, {}, device, true};
+  if (!is_wanted(by_model)) return;
+  for (; mode < kModes.size(); ++mode) {
+    Around around{key, device, kModes[mode], {}};
+    around.shapes = readable([&] { return source_.tuned_near(key, around.mode, kMostNeighbours); });
+    if (around.shapes.empty()) continue;
+    offered_.clear();
+    const std::size_t failed = failures_;
+    const auto learned = readable([&] { return source_.learned(key, around.mode); });
+    if (!learned) return by_shapes(around);
+    const auto ranking = std::make_shared<const std::vector<NearConfig>>(rank_by_model(*learned, around));
+    one_of(ranking, 0, around, by_model);
+    later([=, this] {
+      // The configs of the nearest shapes have binaries as well, but the model did not choose them for this shape. Who
+      // compiles passes them over, unless a part of the model could not be read.
+      const bool is_all = query_.with_compiles && !ranking->empty() && failures_ == failed;
+      is_all ? nearest(key, device, mode + 1) : by_shapes(around);
+    });
+    return;
+  }
+}
+
+void Candidates::by_shapes(const Around& around) {
+  // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are
+  // asked.
+  const auto farther = around.shapes.begin() + static_cast<std::ptrdiff_t>(std::min(around.shapes.size(), kNeighbours));
+  by_shapes(around, {around.shapes.begin(), farther});
+  if (farther == around.shapes.end()) return;
+  later([this, around, rest = std::vector(farther, around.shapes.end())] { by_shapes(around, rest); });
+}
+
+void Candidates::by_shapes(const Around& around, const std::vector<ShapeDims>& shapes) {
+  const Match match{Fit::nearest, {}, around.device};
+  if (!is_wanted(match)) return;
+  const Problem& problem = around.key.problem;
+  const ShapeDims shape = shape_of(problem);
+  const auto usable = [&](const ConfigSummary& known, const ShapeDims& tuned_for) {
+    if (tuned_for == shape) return false;
+    const bool has_binary = known.role || known.has_binary;
+    return query_.with_compiles || (has_binary && serves(known.config, known.implementation_hash, tuned_for, problem));
+  };
+  const std::vector<ShapeSummary> known = known_shapes(around, shapes);
+  const LogPadding padding = log_padding(recipe_, problem, query_.device);
+  const double risk = query_.with_compiles ? untimed_risk(known, padding) : kLeastRisk;
+  one_of(std::make_shared<const std::vector<NearConfig>>(
+             rank_nearest(known, shape, usable, untimed(known, problem), risk, padding)),
+         0, around, match);
+}
+
+void Candidates::base(const ProblemKey& key, DeviceFit device) {
+  const Match match{Fit::base_default, {}, device};
+  if (!is_wanted(match)) return;
+  for (const MeasureMode mode : kModes) {
+    std::optional<WinnerRow> base = readable([&] { return source_.newest_of_spec(key, mode, WinnerRole::base); });
+    if (base) return offer(match, std::move(base));
+  }
+}
+
+/// The first that may be offered from the `at`-th of a ranking; those after it later.
+void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& around, const Match& match) {
+  ProblemKey origin = around.key;
+  const Problem& problem = around.key.problem;
+  for (; at < ranking->size() && !found_; ++at) {
+    const NearConfig& near = (*ranking)[at];
+    const std::pair which(near.implementation_hash, near.config.text());
+    if (offered_.contains(which)) continue;
+    // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
+    if (!near.role && !allowed(recipe_(near.implementation_hash), near.config, problem, query_.device)) continue;
+    for (std::size_t d = 0; d < near.tuned_for.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
+    const bool needs_compile = query_.with_compiles && (!near.has_binary || !serves(near, problem));
+    std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, around.mode); });
+    // Where this one cannot be read, it may be had from another shape.
+    if (row) offered_.insert(which);
+    offer(match, std::move(row), needs_compile);
+  }
+  if (found_) later([=, this] { one_of(ranking, at, around, match); });
+}
+
+/// Of a match all but the freshness is known beforehand.
+void Candidates::offer(Match match, std::optional<WinnerRow> row, bool needs_compile) {
+  if (!row) return;
+  match.freshness = freshness_of(*row, query_.versions, query_.current_implementations);
+  found_ = MatchCandidate{match, std::move(*row), needs_compile};
+}
+
+/// What is known of those that can be read: all at once, or else one after the other.
+std::vector<ShapeSummary> Candidates::known_shapes(const Around& around, const std::vector<ShapeDims>& shapes) {
+  const auto read = [&](const std::vector<ShapeDims>& some) {
+    return readable([&] { return source_.known_shapes(around.key, around.mode, some); });
+  };
+  const std::size_t failed = failures_;
+  std::vector<ShapeSummary> known = read(shapes);
+  if (failures_ == failed || shapes.size() == 1) return known;
+  for (const ShapeDims& shape : shapes) std::ranges::move(read({shape}), std::back_inserter(known));
+  return known;
+}
+
+/// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may
+/// be compiled, all that it was learned of; the nearest of the tuned shapes that can be read stands for where these
+/// are from.
+std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const Around& around) {
+  const ProblemKey& key = around.key;
+  std::vector<NearConfig> ranked;
+  const auto interface = readable([&] { return source_.interface_by_hash(key.interface_hash); });
+  if (!interface) return ranked;
+  const ShapeDims shape = shape_of(key.problem);
+  const DeviceFacts facts = facts_of(key.device_fingerprint);
+  std::set<std::pair<std::string, std::string>> taken;
+  std::vector<float> features;  // of those in `ranked`, one after the other
+  const auto consider = [&](NearConfig&& near) {
+    const ImplementationRecipe& known = recipe_(near.implementation_hash);
+    if (known.kernels.empty()) return;
+    std::optional<std::vector<float>> own;
+    try {
+      if (!allowed(known, near.config, key.problem, facts)) return;
+      own = learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
+    } catch (const Error&) {
+      return;  // a formula without a value here is no reason that no other serves
+    }
+    if (!own) return;
+    features.insert(features.end(), own->begin(), own->end());
+    ranked.push_back(std::move(near));
+  };
+  for (const StoredConfig& each : learned.servers) {
+    if (each.tuned_for.size() != shape.size() || (each.role && each.tuned_for == shape) ||
+        !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
+      continue;
+    if (!taken.emplace(each.implementation_hash, each.config.text()).second) continue;
+    consider({each.tuned_for, each.role, each.implementation_hash, each.config});
+  }
+  const std::optional<ShapeDims> any_tuned = query_.with_compiles ? first_readable(around) : std::nullopt;
+  for (std::size_t i = 0; any_tuned && i < learned.model->configs().size(); ++i) {
+    const auto& [implementation, config] = learned.model->configs()[i];
+    const std::string& hash = learned.model->space().implementations[implementation];
+    if (taken.contains({hash, config.text()})) continue;
+    consider({*any_tuned, std::nullopt, hash, config, false, false});
+  }
+  const std::vector<double> losses = learned.model->losses(features);
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    ranked[i].expected_loss = losses[i] + (ranked[i].has_binary ? 0 : kLeastGain);
+  }
+  std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
+  return ranked;
+}
+
+/// The first of the shapes whose best winner can be read.
+std::optional<ShapeDims> Candidates::first_readable(const Around& around) {
+  ProblemKey key = around.key;
+  for (const ShapeDims& shape : around.shapes) {
+    for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
+    if (winner_of(key, around.mode, WinnerRole::best)) return shape;
+  }
+  return std::nullopt;
+}
+
+/// Of the device that trials are of.
+DeviceFacts Candidates::facts_of(const std::string& fingerprint) {
+  for (DeviceFacts& known : readable([&] { return source_.devices(); })) {
+    if (known.fingerprint() == fingerprint) return std::move(known);
+  }
+  return query_.device;
+}
+
+/// What might be compiled beside what was timed.
+std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& known, const Problem& problem) {
+  std::vector<ConfigSummary> found;
+  if (!query_.with_compiles) return found;
+  std::map<std::string, SeenValues> seen;
+  for (const ShapeSummary& shape : known) {
+    for (const ConfigSummary& each : shape.configs) {
+      see(recipe_(each.implementation_hash), each.config, seen[each.implementation_hash]);
+    }
+  }
+  for (const auto& [hash, values] : seen) {
+    for (Config& config : combinations(recipe_(hash), values, problem, query_.device)) {
+      found.push_back({hash, std::move(config), 0, std::nullopt, false});
+    }
+  }
+  return found;
+}
+
+std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {
+  if (near.role) return source_.winner_of(origin, mode, *near.role);
+  std::optional<WinnerRow> stored;
+  if (near.is_stored) {
+    stored = source_.timed(origin, mode, near.implementation_hash, near.config);
+    if (!stored || stored->winner.trial.timing) return stored;
+  }
+  // Nobody has its time: all that is said of it is what it is, and that the rest was measured with these versions.
+  std::optional<WinnerRow> row = source_.winner_of(origin, mode, WinnerRole::best);
+  if (!row) return row;
+  row->implementation_hash = near.implementation_hash;
+  Trial trial;
+  trial.config = near.config;
+  trial.mode = mode;
+  trial.versions = row->winner.trial.versions;
+  if (stored) trial.build_key = stored->winner.trial.build_key;
+  row->winner = Winner();
+  row->winner.role = WinnerRole::dynamic;
+  row->winner.trial = std::move(trial);
+  return row;
+}
+
+bool Candidates::serves(const NearConfig& near, const Problem& problem) {
+  return serves(near.config, near.implementation_hash, near.tuned_for, problem);
+}
+
+/// A binary with specialised dims serves only their values.
+bool Candidates::serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
+                        const Problem& problem) {
+  if (!config.specialised()) return true;
+  const std::vector<std::string>& fixed = recipe_(implementation_hash).specialize;
+  for (std::size_t d = 0; d < tuned_for.size(); ++d) {
+    const auto& [name, value] = problem.dims[d];
+    // Where it is not known which, all of them.
+    const bool is_fixed = fixed.empty() || std::ranges::find(fixed, name) != fixed.end();
+    if (is_fixed && value != tuned_for[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/base/error.hpp"
+#include "cache/predict/nearest.hpp"
+#include "cache/serve/query.hpp"
+#include "cache/serve/winner_source.hpp"
+
+/// What of a source may serve a query, one after the other, the best first: each is looked for when it is asked for.
+namespace tilewright {
+
+/// What may serve a problem, and how it fits.
+struct MatchCandidate {
+  Match match;
+  WinnerRow row;
+  /// It serves once it is compiled for the problem.
+  bool needs_compile = false;
+};
+
+/// The order (docs/cache.md), for the query's device and then for the others of its architecture (never from the
+/// emulator to a GPU or back), the most alike first:
+///   1. the best winner of this very problem, then its best without specialised dims: exact;
+///   2. where something was learned of the spec (WinnerSource::learned), its winners and spares and, `with_compiles`,
+///      whatever it was learned of, the least expected loss first; then, and where nothing was learned, what was timed
+///      at the shapes around, then at those farther, and has a binary (cache/predict/nearest.hpp): nearest. What has
+///      none, has one for other values of the dims that it specialises, or was never timed
+///      (cache/plan/combinations.hpp) comes only `with_compiles`;
+///   3. the base kept for this spec: default.
+/// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what
+/// is nearest on any. Whether a candidate is legal is the caller's to judge.
+///
+/// What cannot be read (a damaged row) gives way to what comes next, what was learned to the shapes around. A cache
+/// that is locked or may not be read is an error of next() at once: another try may tell more.
+class Candidates {
+ public:
+  /// The source and the query must outlive it.
+  Candidates(const WinnerSource& source, const Query& query);
+  // Its steps call it.
+  Candidates(const Candidates&) = delete;
+  Candidates& operator=(const Candidates&) = delete;
+
+  /// The next; nothing: there is no other.
+  [[nodiscard]] std::optional<MatchCandidate> next();
+  /// The last candidate is passed over, since more of it cannot be read; throws what next() throws at once.
+  void pass_over(const CacheError& error);
+
+  /// The first error of what was passed over; empty: all could be read.
+  [[nodiscard]] const std::string& unread() const noexcept { return unread_; }
+  /// Throws it, where there is one: for callers whom nothing serves.
+  void rethrow_unread() const;
+
+ private:
+  using Step = std::function<void()>;
+  /// Shared by the steps that go through it.
+  using Ranking = std::shared_ptr<const std::vector<NearConfig>>;
+  /// Where a search among other shapes stands.
+  struct Around {
+    ProblemKey key;
+    DeviceFit device;
+    MeasureMode mode;
+    std::vector<ShapeDims> shapes;
+  };
+
+  template <class Read>
+  auto readable(const Read& read) -> decltype(read());
+  void later(Step step) { added_.push_back(std::move(step)); }
+  void run(const Step& step);
+
+  void exact(const ProblemKey& key, DeviceFit device);
+  void nearest(const ProblemKey& key, DeviceFit device, std::size_t mode);
+  void by_shapes(const Around& around);
+  void by_shapes(const Around& around, const std::vector<ShapeDims>& shapes);
+  void base(const ProblemKey& key, DeviceFit device);
+  void one_of(const Ranking& ranking, std::size_t at, const Around& around, const Match& match);
+  void offer(Match match, std::optional<WinnerRow> row, bool needs_compile = false);
+
+  [[nodiscard]] bool is_wanted(const Match& match) const;
+  std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role);
+  std::vector<ShapeSummary> known_shapes(const Around& around, const std::vector<ShapeDims>& shapes);
+  std::vector<NearConfig> rank_by_model(const Learned& learned, const Around& around);
+  std::optional<ShapeDims> first_readable(const Around& around);
+  DeviceFacts facts_of(const std::string& fingerprint);
+  std::vector<ConfigSummary> untimed(const std::vector<ShapeSummary>& known, const Problem& problem);
+  [[nodiscard]] std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin,
+                                                MeasureMode mode) const;
+  bool serves(const NearConfig& near, const Problem& problem);
+  bool serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
+              const Problem& problem);
+
+  const WinnerSource& source_;
+  const Query& query_;
+  RecipeOf recipe_;
+  /// What is still to be looked at, in order; and what the step that runs puts before it.
+  std::deque<Step> steps_;
+  std::vector<Step> added_;
+  std::optional<MatchCandidate> found_;
+  std::string unread_;
+  std::exception_ptr error_;
+  std::size_t failures_ = 0;
+  /// Implementation and text of what was offered as nearest of one device and mode, so that nothing is offered twice.
+  std::set<std::pair<std::string, std::string>> offered_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/serve/query.hpp"
+
+#include <algorithm>
+
+namespace tilewright {
+namespace {
+
+/// What a caller does not know (no driver on this machine, no compiler) it cannot judge.
+bool differs(const Versions& now, const Versions& then) {
+  return (now.driver != 0 && now.driver != then.driver) || (!now.compiler.empty() && now.compiler != then.compiler) ||
+         (!now.tilewright.empty() && now.tilewright != then.tilewright);
+}
+
+}  // namespace
+
+Freshness freshness_of(const WinnerRow& row, const Versions& versions, const std::vector<std::string>& current) {
+  const bool retired = !current.empty() && std::ranges::find(current, row.implementation_hash) == current.end();
+  return retired || differs(versions, row.winner.trial.versions) ? Freshness::stale : Freshness::fresh;
+}
+
+}  // namespace tilewright

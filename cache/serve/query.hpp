@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/model/device_facts.hpp"
+#include "cache/model/problem.hpp"
+#include "cache/model/records.hpp"
+#include "cache/serve/fit.hpp"
+
+/// What is asked of a source of winners. A value.
+namespace tilewright {
+
+struct Query {
+  Problem problem;
+  /// Of the op as the caller knows it: rows under another do not exist for it.
+  std::string interface_hash;
+  DeviceFacts device;
+  /// With what it would be measured now: what differs makes a row stale. A driver of 0 and empty texts are unknown, and
+  /// not judged.
+  Versions versions{};
+  /// The implementations that there are now: a row of another is stale. Empty: not judged.
+  std::vector<std::string> current_implementations{};
+  /// What serves once it is compiled for the problem counts, too.
+  bool with_compiles = false;
+  /// Given, only what fits better is looked for.
+  const Match* better_than = nullptr;
+};
+
+/// The one judge, of a query's versions and implementations.
+[[nodiscard]] Freshness freshness_of(const WinnerRow& row, const Versions& versions,
+                                     const std::vector<std::string>& current_implementations);
+
+}  // namespace tilewright
