@@ -66,7 +66,7 @@ std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes, std:
   return nearest_of(flat, shape, most);
 }
 
-double Expectation::distance_to(std::span<const std::int64_t> dims) const {
+double NearestPredictor::distance_to(std::span<const std::int64_t> dims) const {
   double sum = 0;
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     const double steps = doublings(dims[d], shape_[d]) / steps_[d];
@@ -75,8 +75,8 @@ double Expectation::distance_to(std::span<const std::int64_t> dims) const {
   return sum;
 }
 
-Expectation::Expectation(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
-                         LogPadding padding)
+NearestPredictor::NearestPredictor(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
+                                   LogPadding padding)
     : shape_(shape.begin(), shape.end()), padding_(std::move(padding)) {
   const std::vector<Losses> losses = losses_of(known);
   const std::vector<Losses> paddings = paddings_of(known, losses, padding_);
@@ -104,7 +104,13 @@ Expectation::Expectation(const std::vector<ShapeSummary>& known, std::span<const
   }
 }
 
-double Expectation::loss(const std::string& implementation_hash, const Config& config) const {
+std::vector<std::optional<double>> NearestPredictor::losses(const std::vector<ConfigId>& configs) const {
+  std::vector<std::optional<double>> expected;
+  for (const auto& [hash, config] : configs) expected.emplace_back(loss(hash, config));
+  return expected;
+}
+
+double NearestPredictor::loss(const std::string& implementation_hash, const Config& config) const {
   const std::vector<float> place = axes_.place_of(implementation_hash, config);
   double all = kDoubt;
   double lost = kDoubt * kUnknownLoss;
@@ -136,7 +142,7 @@ double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& pa
         if (each.was_timed()) timed.emplace(identity(each), true);
       }
     }
-    const Expectation expectation(rest, at.dims, padding);
+    const NearestPredictor expectation(rest, at.dims, padding);
     const Losses losses = losses_at(at);
     // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it
     // lost.
@@ -162,7 +168,7 @@ double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& pa
 std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
                                      const Usable& usable, const std::vector<ConfigSummary>& untimed, double risk,
                                      const LogPadding& padding) {
-  const Expectation expectation(known, shape, padding);
+  const NearestPredictor expectation(known, shape, padding);
   std::vector<NearConfig> ranked;
   std::vector<double> distances;
   std::vector<bool> timed;

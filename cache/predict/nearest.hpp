@@ -12,6 +12,7 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
 #include "cache/predict/config_axes.hpp"
+#include "cache/predict/predictor.hpp"
 
 /// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like
 /// shapes. "Like" is measured in doublings, of the lengths of dims and of the values of parameters, so it needs to know
@@ -45,11 +46,13 @@ constexpr std::size_t kMostNeighbours = 128;
 /// implementation is one step away. Where nothing alike was timed, a factor of two is expected. What a config loses to
 /// its padding is taken out of the losses first and put in again for the shape: how much a doubling of the padding
 /// costs, is learned, too.
-class Expectation {
+class NearestPredictor final : public Predictor {
  public:
   /// `padding` may be empty: nothing is known of it.
-  Expectation(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape, LogPadding padding = {});
-  /// A natural logarithm.
+  NearestPredictor(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
+                   LogPadding padding = {});
+  /// Of every config something is expected.
+  [[nodiscard]] std::vector<std::optional<double>> losses(const std::vector<ConfigId>& configs) const override;
   [[nodiscard]] double loss(const std::string& implementation_hash, const Config& config) const;
   /// The square of the steps from the shape to one with these dims.
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;

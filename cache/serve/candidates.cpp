@@ -5,9 +5,12 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <unordered_set>
 
 #include "cache/plan/combinations.hpp"
+#include "cache/predict/model_predictor.hpp"
 
 namespace tilewright {
 namespace {
@@ -18,6 +21,7 @@ constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::ev
 /// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many
 /// shapes.
 constexpr double kLeastGain = 0.005;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.
 std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
@@ -236,40 +240,31 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
   if (!interface) return ranked;
   const ShapeDims shape = shape_of(key.problem);
   const DeviceFacts facts = facts_of(key.device_fingerprint);
-  std::set<std::pair<std::string, std::string>> taken;
-  std::vector<float> features;  // of those in `ranked`, one after the other
+  std::vector<ConfigId> configs;
+  std::unordered_set<ConfigId> taken;
   const auto consider = [&](NearConfig&& near) {
-    const ImplementationRecipe& known = recipe_(near.implementation_hash);
-    if (known.kernels.empty()) return;
-    std::optional<std::vector<float>> own;
-    try {
-      if (!allowed(known, near.config, key.problem, facts)) return;
-      own = learned.model->space().of(*interface, near.implementation_hash, known, near.config, key.problem, facts);
-    } catch (const Error&) {
-      return;  // a formula without a value here is no reason that no other serves
-    }
-    if (!own) return;
-    features.insert(features.end(), own->begin(), own->end());
+    ConfigId id{near.implementation_hash, near.config};
+    if (!taken.insert(id).second) return;
+    configs.push_back(std::move(id));
     ranked.push_back(std::move(near));
   };
   for (const StoredConfig& each : learned.servers) {
     if (each.tuned_for.size() != shape.size() || (each.role && each.tuned_for == shape) ||
         !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
       continue;
-    if (!taken.emplace(each.implementation_hash, each.config.text()).second) continue;
     consider({each.tuned_for, each.role, each.implementation_hash, each.config});
   }
   const std::optional<ShapeDims> any_tuned = query_.with_compiles ? first_readable(around) : std::nullopt;
   for (std::size_t i = 0; any_tuned && i < learned.model->configs().size(); ++i) {
     const auto& [implementation, config] = learned.model->configs()[i];
     const std::string& hash = learned.model->space().implementations[implementation];
-    if (taken.contains({hash, config.text()})) continue;
     consider({*any_tuned, std::nullopt, hash, config, false, false});
   }
-  const std::vector<double> losses = learned.model->losses(features);
+  const auto losses = ModelPredictor(*learned.model, *interface, key.problem, facts, recipe_).losses(configs);
   for (std::size_t i = 0; i < ranked.size(); ++i) {
-    ranked[i].expected_loss = losses[i] + (ranked[i].has_binary ? 0 : kLeastGain);
+    ranked[i].expected_loss = losses[i] ? *losses[i] + (ranked[i].has_binary ? 0 : kLeastGain) : kNever;
   }
+  std::erase_if(ranked, [](const NearConfig& each) { return each.expected_loss == kNever; });
   std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
   return ranked;
 }

@@ -13,6 +13,7 @@
 
 #include "cache/model/domain.hpp"
 #include "cache/plan/plan.hpp"
+#include "cache/predict/model_predictor.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
 
 namespace tilewright {
@@ -135,50 +136,54 @@ class Choosing {
     if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
   }
 
-  /// What every config that could be launched for a shape is expected to lose there: of what was learned, or else as
-  /// the nearest shapes tell.
+  /// What every config that could be launched for a shape is expected to lose there: by what was learned, or else by
+  /// the nearest shapes.
   void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
     expected_.emplace_back();
     loss_.push_back(unserved_);
     const Problem problem = problem_of(interface_, spec_, shape);
+    const RecipeOf recipe_of = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
     if (learned_) {
-      for (const auto& [implementation, config] : learned_->model->configs()) {
-        const std::string& hash = learned_->model->space().implementations[implementation];
-        // What was learned of an older source cannot be compiled any more.
-        if (recipe(hash).kernels.empty()) continue;
-        if (!config.specialised() && allowed(recipe(hash), config, problem, device_))
-          expect_learned(hash, config, problem);
-      }
-    } else {
-      expect_by_nearest(tuned, shape, problem);
+      note_expected(learned_configs(), ModelPredictor(*learned_->model, interface_, problem, device_, recipe_of));
+      return;
     }
-  }
-
-  void expect_learned(const std::string& hash, const Config& config, const Problem& problem) {
-    const LossModel& model = *learned_->model;
-    const auto features = model.space().of(interface_, hash, recipe(hash), config, problem, device_);
-    if (features) note_expected(hash, config, model.loss(*features));
-  }
-
-  void expect_by_nearest(const std::vector<ShapeDims>& tuned, const ShapeDims& shape, const Problem& problem) {
     std::vector<ShapeSummary> around;
     for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
       if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
     }
-    const auto recipe_of = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
-    const Expectation expectation(around, shape, log_padding(recipe_of, problem, device_));
-    for (const Known& implementation : implementations_) {
-      for (const Config& config : combinations(implementation.recipe, implementation.values, problem, device_)) {
-        if (config.specialised()) continue;
-        if (std::holds_alternative<Illegal>(make_plan(interface_, implementation.recipe, config, problem, device_))) {
+    note_expected(launchable(problem), NearestPredictor(around, shape, log_padding(recipe_of, problem, device_)));
+  }
+
+  [[nodiscard]] std::vector<ConfigId> learned_configs() const {
+    std::vector<ConfigId> configs;
+    for (const auto& [implementation, config] : learned_->model->configs()) {
+      if (!config.specialised()) configs.push_back({learned_->model->space().implementations[implementation], config});
+    }
+    return configs;
+  }
+
+  [[nodiscard]] std::vector<ConfigId> launchable(const Problem& problem) const {
+    std::vector<ConfigId> configs;
+    for (const Known& known : implementations_) {
+      for (Config& config : combinations(known.recipe, known.values, problem, device_)) {
+        if (config.specialised() ||
+            std::holds_alternative<Illegal>(make_plan(interface_, known.recipe, config, problem, device_))) {
           continue;
         }
-        note_expected(implementation.hash, config, expectation.loss(implementation.hash, config));
+        configs.push_back({known.hash, std::move(config)});
       }
     }
+    return configs;
   }
 
   /// Of the shape that is judged last.
+  void note_expected(const std::vector<ConfigId>& configs, const Predictor& predictor) {
+    const std::vector<std::optional<double>> losses = predictor.losses(configs);
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      if (losses[i]) note_expected(configs[i].implementation_hash, configs[i].config, *losses[i]);
+    }
+  }
+
   void note_expected(const std::string& hash, const Config& config, double loss) {
     const Identity identity(hash, config.text());
     if (refused_.contains(identity)) return;

@@ -48,7 +48,7 @@ std::vector<double> expected_losses(const SearchSpace& space) {
   if (space.known.empty()) return losses;
   std::vector<ShapeSummary> known;
   for (const Neighbour& each : space.known) known.push_back(summary_of(each, space.problem));
-  const Expectation expectation(known, dims_of(space.problem, space.problem));
+  const NearestPredictor expectation(known, dims_of(space.problem, space.problem));
   std::ranges::transform(space.candidates, losses.begin(),
                          [&](const Config& config) { return expectation.loss(config.implementation, config); });
   return losses;

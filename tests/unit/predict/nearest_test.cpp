@@ -78,13 +78,13 @@ TEST(Nearest, the_same_text_of_another_implementation_is_another_config_though_a
 
 TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
   const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best), config(kLarge, 200)}}};
-  const Expectation expectation(known, ShapeDims{100});
+  const NearestPredictor expectation(known, ShapeDims{100});
   EXPECT_NEAR(expectation.loss("impl", Config::parse(kSmall)), 0, 0.03);
   EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=70}")), 0, 0.03);
   EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=300}")), std::log(2.0), 0.01);
   EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=1048576}")), std::log(2.0), 0.01)
       << "far from all that is known, as the least far";
-  EXPECT_DOUBLE_EQ(Expectation({}, ShapeDims{100}).loss("impl", Config::parse(kSmall)), std::log(2.0));
+  EXPECT_DOUBLE_EQ(NearestPredictor({}, ShapeDims{100}).loss("impl", Config::parse(kSmall)), std::log(2.0));
 }
 
 TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {

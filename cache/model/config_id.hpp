@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "cache/model/config.hpp"
+
+/// What trials, binaries and losses are of: a config of one version of its implementation's source. A value, hashed.
+namespace tilewright {
+
+struct ConfigId {
+  std::string implementation_hash;
+  Config config;
+  friend bool operator==(const ConfigId&, const ConfigId&) = default;
+};
+
+}  // namespace tilewright
+
+template <>
+struct std::hash<tilewright::ConfigId> {
+  std::size_t operator()(const tilewright::ConfigId& id) const noexcept {
+    std::size_t sum = std::hash<std::string>()(id.implementation_hash);
+    for (const auto& value : id.config.values) sum = sum * 31 + static_cast<std::size_t>(value.second);
+    return sum;
+  }
+};

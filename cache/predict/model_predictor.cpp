@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/predict/model_predictor.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/plan/combinations.hpp"
+
+namespace tilewright {
+
+ModelPredictor::ModelPredictor(const LossModel& model, const OpInterface& interface, const Problem& problem,
+                               const DeviceFacts& device, RecipeOf recipe_of)
+    : model_(model), interface_(interface), problem_(problem), device_(device), recipe_of_(std::move(recipe_of)) {}
+
+std::vector<std::optional<double>> ModelPredictor::losses(const std::vector<ConfigId>& configs) const {
+  std::vector<std::optional<double>> losses(configs.size());
+  std::vector<float> features;  // of those that can be judged, one after the other
+  std::vector<std::size_t> judged;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const auto& [hash, config] = configs[i];
+    const ImplementationRecipe& recipe = recipe_of_(hash);
+    if (recipe.kernels.empty()) continue;
+    try {
+      if (!allowed(recipe, config, problem_, device_)) continue;
+      const auto own = model_.space().of(interface_, hash, recipe, config, problem_, device_);
+      if (!own) continue;
+      features.insert(features.end(), own->begin(), own->end());
+      judged.push_back(i);
+    } catch (const Error&) {
+      continue;  // a formula without a value here is no reason that no other is judged
+    }
+  }
+  const std::vector<double> expected = model_.losses(features);
+  for (std::size_t i = 0; i < judged.size(); ++i) losses[judged[i]] = expected[i];
+  return losses;
+}
+
+}  // namespace tilewright
