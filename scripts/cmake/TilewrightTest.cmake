@@ -4,8 +4,8 @@
 #
 # Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with the label.
 # Tests that SLOW matches have the label slow instead: scripts/test --all runs them. CI runs SANITIZED programs with
-# these sanitizers and not without (scripts/lib/test_sanitized); in a build with one of them the target sanitized_tests
-# builds them, and the file of that name lists them. Tests are listed when CTest starts and not when the
+# these sanitizers and not without (scripts/lib/test_sanitized): in a build with one of them the target sanitized_tests
+# builds them, and two tests of the label whole run each program, half of its tests in one process. Tests are listed when CTest starts and not when the
 # program is built, so that a build for a machine of another kind works. The user's own cache is out of reach of every
 # test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
@@ -13,7 +13,6 @@ include(GoogleTest)
 option(TILEWRIGHT_LEAVE_OUT_SANITIZED "Leave out the test programs that CI runs with a sanitizer" OFF)
 mark_as_advanced(TILEWRIGHT_LEAVE_OUT_SANITIZED)
 add_custom_target(sanitized_tests)
-file(WRITE "${PROJECT_BINARY_DIR}/sanitized_tests" "")
 
 # Tests are compiled once and run once: the compile time counts. The code under test keeps its own flags. ccache asks
 # GCC for -fpch-preprocess.
@@ -56,13 +55,17 @@ function(tilewright_test NAME)
     set_target_properties(${NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
+  set(discovery TEST_PREFIX "${NAME}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300)
+  set(environment "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
   string(REGEX MATCH "^[a-z]+" sanitizer "${TILEWRIGHT_SANITIZE}")
   if(sanitizer IN_LIST arg_SANITIZED)
     add_dependencies(sanitized_tests ${NAME})
-    file(APPEND "${PROJECT_BINARY_DIR}/sanitized_tests" "${NAME}\n")
+    foreach(half 0 1)
+      add_test(NAME ${NAME}.whole.${half} COMMAND ${NAME})
+      set_tests_properties(${NAME}.whole.${half} PROPERTIES LABELS whole
+        ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+    endforeach()
   endif()
-  set(discovery TEST_PREFIX "${NAME}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300)
-  set(environment "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/home/.cache")
   if(arg_SLOW)
     gtest_discover_tests(${NAME} ${discovery} TEST_FILTER "${arg_SLOW}" TEST_LIST ${NAME}_slow
       PROPERTIES LABELS slow ENVIRONMENT "${environment}")

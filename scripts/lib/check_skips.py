@@ -1,13 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_skips.py ALLOWED LOG: fails when CTest's log LOG names a skipped test that no line of ALLOWED matches. A line
-of ALLOWED is a regular expression of test names, blanks, and the reason; # begins a comment."""
+"""check_skips.py ALLOWED LOG: fails when CTest's log LOG names a skipped test that no line of ALLOWED matches: what it
+prints, or LastTest.log, which has what the tests print. A line of ALLOWED is a regular expression of test names,
+blanks, and the reason; # begins a comment."""
 import pathlib
 import re
 import sys
 
 # "	1234 - unit_compile.Nvrtc.finds_it (Skipped)", below "The following tests did not run:".
 SKIPPED = re.compile(r"^\s*\d+ - (\S+) \((Skipped|Not Run|Disabled)\)$", re.MULTILINE)
+
+# "3/10 Testing: store_tests.whole.0", and then "[  SKIPPED ] DiskFull.on_a_small_file_system (0 ms)".
+WITHIN = re.compile(r"^\d+/\d+ Testing: (?P<program>\w+)|^\[  SKIPPED \] (?P<test>\S+) \(", re.MULTILINE)
+
+
+def skipped_within(log):
+    """Those that a whole program skipped."""
+    program = ""
+    for found in WITHIN.finditer(log):
+        program = found["program"] or program
+        if found["test"]:
+            yield f"{program}.{found['test']}"
 
 
 def allowed_patterns(text):
@@ -16,7 +29,7 @@ def allowed_patterns(text):
 
 
 def unexpected(log, patterns):
-    names = dict.fromkeys(name for name, _ in SKIPPED.findall(log))
+    names = dict.fromkeys([*(name for name, _ in SKIPPED.findall(log)), *skipped_within(log)])
     return [name for name in names if not any(pattern.fullmatch(name) for pattern in patterns)]
 
 

@@ -31,6 +31,14 @@ class CheckSkips(unittest.TestCase):
         log = "  7/99 Test  #7: gpu_tests.Device.runs ....   Passed    0.01 sec\n"
         self.assertEqual(check_skips.unexpected(log, []), [])
 
+    def test_what_a_whole_program_skips_is_found(self):
+        log = (
+            "3/10 Testing: store_tests.whole.0\n3/10 Test: store_tests.whole.0\n[ RUN      ] DiskFull.is_told\n"
+            "[  SKIPPED ] DiskFull.is_told (0 ms)\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] DiskFull.is_told\n"
+        )
+        self.assertEqual(check_skips.unexpected(log, []), ["store_tests.DiskFull.is_told"])
+        self.assertEqual(check_skips.unexpected(log, check_skips.allowed_patterns(r"store_tests\.Disk.* no right")), [])
+
 
 if __name__ == "__main__":
     unittest.main()
