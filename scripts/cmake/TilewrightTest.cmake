@@ -4,10 +4,10 @@
 #
 # Adds the GoogleTest program NAME and one CTest test for each TEST in it, named NAME.Suite.test, with the label.
 # Tests that SLOW matches have the label slow instead: scripts/test --all runs them. CI runs SANITIZED programs with
-# these sanitizers and not without (scripts/lib/test_sanitized): in a build with one of them the target sanitized_tests
-# builds them, and two tests of the label whole run each program, half of its tests in one process. Tests are listed when CTest starts and not when the
-# program is built, so that a build for a machine of another kind works. The user's own cache is out of reach of every
-# test. Programs labelled gpu are in the bundle.
+# these sanitizers and not without (scripts/lib/test_sanitized): in a build with one of them the target
+# sanitized_tests builds them, and two tests of the label whole run each program, half of its tests in one process.
+# Tests are listed when CTest starts and not when the program is built, so that a build for a machine of another kind
+# works. The user's own cache is out of reach of every test. Programs labelled gpu are in the bundle.
 include(GoogleTest)
 
 option(TILEWRIGHT_LEAVE_OUT_SANITIZED "Leave out the test programs that CI runs with a sanitizer" OFF)

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/plan/plan.hpp"
 #include "cache/plan/traffic.hpp"
 #include "tuner/analysis/intervals.hpp"
-#include "tuner/analysis/units.hpp"
 
 namespace tilewright {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/sweep/revalidate.hpp"
 

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/process/temporary_folder.hpp"
 #include "tuner/report/sources.hpp"

@@ -11,9 +11,9 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
+#include "cache/base/units.hpp"
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/export.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/app/import_table.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/export/cover_choice.hpp"

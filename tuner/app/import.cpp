@@ -9,8 +9,8 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
+#include "cache/base/units.hpp"
 #include "cache/store/bundle/bundle.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/app/import_table.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/search/recording_file.hpp"

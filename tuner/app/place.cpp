@@ -2,10 +2,12 @@
 #include "tuner/app/place.hpp"
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "cache/base/environment.hpp"
 #include "cache/base/file_facts.hpp"
+#include "cache/store/sqlite/first_bytes.hpp"
 #include "tuner/definition/kernels_dir.hpp"
 
 namespace tilewright::app {
@@ -34,6 +36,11 @@ Catalogue open_catalogue(const Place& place) { return Catalogue(place.ops, kerne
 OpInterface interface_of(const std::string& op, const Store& store, const Place& place) {
   if (auto stored = store.interface_of(op)) return std::move(*stored);
   return open_catalogue(place).find(op).interface;
+}
+
+bool is_database(const std::filesystem::path& file) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  return first_bytes(file, kMagic.size()) == kMagic;
 }
 
 }  // namespace tilewright::app

@@ -25,6 +25,8 @@ struct Place {
 /// Throws CacheError where others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1: for who runs binaries of
 /// it.
 void require_own_cache(const std::filesystem::path& path);
+/// By what the file begins with.
+[[nodiscard]] bool is_database(const std::filesystem::path& file);
 /// For requests that work without a cache. Nothing where no file is there, or where the default cache cannot be used;
 /// then `why` says why. Throws CacheError where the file that was named is there and cannot be used.
 [[nodiscard]] std::optional<Store> cache_if_usable(const Place& place, std::string& why);

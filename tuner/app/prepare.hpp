@@ -7,10 +7,14 @@
 #include "tuner/app/place.hpp"
 #include "tuner/app/problem_words.hpp"
 #include "tuner/app/work.hpp"
+#include "tuner/learn/spares.hpp"
 #include "tuner/report/table.hpp"
 
 /// Binaries for shapes that were never tuned: learns of an op's trials, and compiles the configs that serve most.
 namespace tilewright::app {
+
+/// A config that was timed is a spare, too, where it was within this share of the best such config of a tuned shape.
+inline constexpr double kSpareWithin = kNearlyBest;
 
 struct PrepareRequest {
   Place place;

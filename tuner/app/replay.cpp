@@ -10,7 +10,7 @@
 #include <set>
 
 #include "cache/base/error.hpp"
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/search/recording_file.hpp"

@@ -18,6 +18,7 @@
 #include "tuner/app/winner_evidence.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
+#include "tuner/compile/request.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/definition/space.hpp"
@@ -103,6 +104,10 @@ std::string profile_command(const ShownConfig& shown, const Place& place) {
 }
 
 }  // namespace
+
+std::string ShownConfig::error() const {
+  return fmt::format("{} does not compile for {}: {}", config.text(), arch, first_error(result.log));
+}
 
 ShownConfig show_config(const ConfigRequest& request) {
   Catalogue catalogue = open_catalogue(request.place);

@@ -32,6 +32,9 @@ struct ShownConfig {
   /// Where it was compiled; `ptx` is empty for the emulator.
   CompileResult result;
   std::string ptx;
+
+  /// That it does not compile and why, in a sentence.
+  [[nodiscard]] std::string error() const;
 };
 
 /// Throws UsageError for a config that the op does not have or that is illegal for the shape; then its text names one

@@ -8,9 +8,10 @@
 #include <map>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/plan/plan.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/definition/space.hpp"
+#include "tuner/search/strategy.hpp"
 #include "tuner/sweep/device_lock.hpp"
 
 namespace tilewright::app {
@@ -24,6 +25,8 @@ std::string outcome_of(const SweepSummary& summary) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& strategies() { return strategy_names(); }
 
 std::size_t usual_max_configs(bool emulator) { return emulator ? 24 : 0; }
 

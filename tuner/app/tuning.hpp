@@ -31,6 +31,9 @@ struct Tuning {
   std::string command;
 };
 
+/// The names of all, as SearchOptions takes them.
+[[nodiscard]] const std::vector<std::string>& strategies();
+
 /// The emulator is there to try the whole road, not to rank a thousand configs: each costs a run of the host's
 /// compiler.
 [[nodiscard]] std::size_t usual_max_configs(bool emulator);

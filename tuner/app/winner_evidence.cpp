@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/units.hpp"
 #include "tuner/analysis/roofline.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/measure/disturbance_watch.hpp"
 #include "tuner/report/evidence_table.hpp"
 #include "tuner/report/roofline_columns.hpp"

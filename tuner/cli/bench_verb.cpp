@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
-#include "tuner/app/bench.hpp"
+#include "tuner/app/bench_report.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -16,7 +16,6 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/process/worker_process.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -44,40 +43,6 @@ std::vector<std::string> flags_of(const Arguments& arguments) {
   return flags;
 }
 
-/// What came of the report.
-struct Reported {
-  bool done = false;
-  /// Where it could not be written to; empty: it could.
-  std::string lost;
-  /// How the reporter ended.
-  std::string end;
-};
-
-/// Answers the reporter until it is done.
-Reported serve(WorkerProcess& reporter, app::BenchRun& run) {
-  Reported reported;
-  for (Message message;;) {
-    // After an interrupt the rest is answered as interrupted, so that what was timed is reported.
-    switch (reporter.channel().receive(message)) {
-      case Channel::Received::message:
-        break;
-      case Channel::Received::garbled:
-        reporter.kill();
-        [[fallthrough]];
-      default:
-        reported.end = reporter.end();
-        return reported;
-    }
-    if (message.contains("done")) {
-      reported.done = true;
-      reported.lost = message.at("lost").get<std::string>();
-    }
-    if (!message.contains("run")) continue;
-    // One that has gone is noticed by the next message, which does not come.
-    (void)reporter.channel().send(run.answer(message.at("run"), message.at("iterations")));
-  }
-}
-
 ExitCode run(const Arguments& arguments, Console& console) {
   app::BenchRequest request{place_of(arguments), work_of(arguments), std::nullopt,
                             mode_of(arguments).value_or(MeasureMode::cold), arguments.texts("against")};
@@ -91,14 +56,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const auto benchmarks = app::BenchRun::open(request, progress);
   if (!benchmarks) return ExitCode::partly;
 
-  Message list = Message::array();
-  for (const app::Timed& timed : benchmarks->timed()) {
-    list.push_back({{"name", timed.name}, {"label", timed.candidate.config.text()}});
-  }
-  WorkerProcess process({program.string()}, {}, WorkerProcess::Output::standard_output);
-  (void)process.channel().send(
-      {{"arguments", flags_of(arguments)}, {"context", benchmarks->context()}, {"benchmarks", std::move(list)}});
-  const Reported reported = serve(process, *benchmarks);
+  const app::BenchReport reported = app::report_by(program, flags_of(arguments), *benchmarks);
   if (interrupted()) return ExitCode::partly;
   if (!reported.done) {
     if (reported.end == "exit code 2") return ExitCode::usage;

@@ -10,12 +10,9 @@
 #include <sstream>
 #include <utility>
 
-#include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
-#include "cache/model/interface.hpp"
-#include "cache/model/problem.hpp"
+#include "tuner/app/known_words.hpp"
 #include "tuner/cli/arguments.hpp"
-#include "tuner/cli/complete_values.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
 
@@ -175,25 +172,20 @@ class Line {
 
   /// Those that have won, else those of the op's space, piece by piece.
   void offer_configs(const std::string& before, const std::string& value) {
-    const auto op = definition();
-    if (!op) return;
-    try {
-      for (const std::string& config : configs_of(app::open_to_read(place_of(arguments())), op->interface.op))
-        offer(before + config);
-    } catch (const Error&) {  // There is no cache, or it cannot be read.
-    }
+    const app::KnownWords known = known_words();
+    for (const std::string& config : known.configs()) offer(before + config);
     if (!completion_.offers.empty()) return;
-    for (const std::string& step : config_steps(*op, value)) {
+    for (const std::string& step : known.config_steps(value)) {
       completion_.unfinished = completion_.unfinished || step.back() != '}';
       offer(before + step);
     }
   }
 
-  [[nodiscard]] TableView view() const {
-    return holds(given_, "all")       ? TableView::all
-           : holds(given_, "by")      ? TableView::by
-           : holds(given_, "compare") ? TableView::compare
-                                      : TableView::winners;
+  [[nodiscard]] app::TableView view() const {
+    return holds(given_, "all")       ? app::TableView::all
+           : holds(given_, "by")      ? app::TableView::by
+           : holds(given_, "compare") ? app::TableView::compare
+                                      : app::TableView::winners;
   }
 
   [[nodiscard]] std::vector<std::string> words_of(const Option& option) const {
@@ -203,17 +195,15 @@ class Line {
       case Takes::config:
         break;
       case Takes::parameter:
-        if (const auto op = definition()) return parameters_of(*op);
-        break;
+        return known_words().parameters();
       case Takes::columns:
-        if (const auto op = definition()) return table_columns(*op, view());
-        break;
+        return known_words().columns(view());
       case Takes::dtypes:
-        return dtypes_of_op();
+        return known_words().dtypes();
       case Takes::place:
         return option.list ? with_gpus({"all"}) : with_gpus({"auto", "cpu"});
       case Takes::stored_device:
-        return stored_devices();
+        return app::known_devices(place_of(arguments()));
       case Takes::arch:
         return {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "cpu"};
     }
@@ -237,87 +227,35 @@ class Line {
     return {kPlaces, places_};
   }
 
-  [[nodiscard]] std::vector<std::string> stored_devices() const {
-    std::vector<std::string> names{"cpu"};
-    try {
-      for (const DeviceFacts& device : app::open_to_read(place_of(arguments())).devices()) {
-        if (!device.is_cpu()) names.push_back(device.name);
-      }
-    } catch (const Error&) {  // Nothing to offer.
-    }
-    return names;
-  }
-
   void offer_ops() {
-    try {
-      Catalogue catalogue = app::open_catalogue(place_of(arguments()));
-      for (const std::string& name : catalogue.names()) {
-        if (begins_with(name, typed_)) offer(name, summary_of(catalogue, name));
-      }
-    } catch (const Error&) {
-    }
-  }
-
-  [[nodiscard]] static std::string summary_of(Catalogue& catalogue, const std::string& op) {
-    try {
-      return first_sentence(catalogue.find(op).summary);
-    } catch (const Error&) {
-      return "its definition has mistakes: tilewright list";
-    }
+    for (const app::KnownOp& op : app::known_ops(place_of(arguments()))) offer(op.name, first_sentence(op.summary));
   }
 
   /// Of the op that is named already: the last, where several may be.
-  [[nodiscard]] std::optional<OpDefinition> definition() const {
-    try {
-      Catalogue catalogue = app::open_catalogue(place_of(arguments()));
-      const std::vector<std::string> known = catalogue.names();
-      for (auto word = named_.rbegin(); word != named_.rend(); ++word) {
-        // A side of a comparison is no op.
-        if (is_op(*word) && holds(known, op_name_of(*word))) return catalogue.find(op_name_of(*word));
-      }
-    } catch (const Error&) {  // Nothing is known of it.
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::optional<OpInterface> interface() const {
-    const auto op = definition();
-    return op ? std::optional(op->interface) : std::nullopt;
-  }
-
-  [[nodiscard]] static std::vector<std::string> dtypes_of(const OpInterface& op) {
-    std::vector<std::string> names;
-    for (const DType dtype : op.dtypes) names.emplace_back(name(dtype));
-    return names;
-  }
-
-  [[nodiscard]] std::vector<std::string> dtypes_of_op() const {
-    const auto op = interface();
-    return op ? dtypes_of(*op) : std::vector<std::string>{"f32", "f16", "bf16"};
-  }
+  [[nodiscard]] app::KnownWords known_words() const { return {place_of(arguments()), named_}; }
 
   /// NAME= of attributes, and of dims and dtype too where `all`; behind the = the values.
   void offer_names(bool all) {
-    const auto op = interface();
-    if (!op) return;
+    const app::KnownWords known = known_words();
+    if (!known.is_known()) return;
     const bool list = verb_.usage.find("VALUES") != std::string::npos;
     const std::size_t equals = typed_.find('=');
     if (equals != std::string::npos) {
       const std::string name = typed_.substr(0, equals);
       const std::string before = typed_.substr(0, equals + 1);
       const std::string value = typed_.substr(equals + 1);
-      if (all && name == "dtype") offer_list(before, value, dtypes_of(*op), list);
-      for (const Attribute& attribute : op->attributes) {
+      if (all && name == "dtype") offer_list(before, value, known.dtypes(), list);
+      for (const Attribute& attribute : known.attributes()) {
         if (attribute.name == name) offer_list(before, value, attribute.values, list);
       }
       return;
     }
     completion_.unfinished = true;
     if (all) {
-      for (const std::string& dim : op->dims) offer_name(dim, "a dim");
-      offer_name("dtype", fmt::format("{}", fmt::join(dtypes_of(*op), ", ")));
+      for (const std::string& dim : known.dims()) offer_name(dim, "a dim");
+      offer_name("dtype", fmt::format("{}", fmt::join(known.dtypes(), ", ")));
     }
-    for (const Attribute& attribute : op->attributes) {
+    for (const Attribute& attribute : known.attributes()) {
       offer_name(attribute.name, fmt::format("{}", fmt::join(attribute.values, ", ")));
     }
   }

@@ -11,7 +11,7 @@
 
 #include "cache/base/dtype.hpp"
 #include "cache/base/error.hpp"
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"

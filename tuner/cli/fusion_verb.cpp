@@ -10,7 +10,6 @@
 #include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
 #include "tuner/report/fusion_table.hpp"
-#include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -67,7 +66,7 @@ Verb fusion_verb() {
       {.name = "strategy",
        .value = "NAME",
        .help = "With --measure: how configs are searched, as sweep does it. Default: race.",
-       .words = strategy_names()},
+       .words = app::strategies()},
       {"max-configs", "N", "With --measure: configs considered for each op; 0: all. Default: all, on the emulator 24."},
       {"max-trials", "N", "With --measure: configs tried for each op. Default: no bound."},
       {"jobs", "N", "With --measure: compile workers. Default: one a core."},

@@ -14,7 +14,6 @@
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/learn/spares.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -59,7 +58,7 @@ Verb prepare_verb() {
           " shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that "
           "serve most of them well, as far as the trials of the cache tell; then those that were within {:.0f} % of "
           "the best such config of a tuned shape. They are kept in the cache as spares, which go where the model goes.",
-          100 * kNearlyBest),
+          100 * app::kSpareWithin),
       "Where dtype and attributes are named, binaries are compiled for these alone; what is learned is put into all.",
       "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export: it "
       "learns anew each time, and adds spares only up to the number asked for. `tilewright regret OP --spares N` "

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/tuning.hpp"
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/report/render.hpp"

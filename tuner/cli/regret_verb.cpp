@@ -17,7 +17,6 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -115,7 +114,7 @@ Verb regret_verb() {
       {.name = "strategy",
        .value = "NAME",
        .help = "With --measure: how configs are searched, as sweep does it. Default: race.",
-       .words = strategy_names()},
+       .words = app::strategies()},
       {"max-configs", "N",
        "With --measure: configs considered for each shape; 0: all. Default: all, on the emulator 24."},
       {"max-trials", "N", "With --measure: configs tried for each shape. Default: no bound."},

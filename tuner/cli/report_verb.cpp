@@ -3,11 +3,9 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "cache/base/error.hpp"
-#include "cache/store/sqlite/first_bytes.hpp"
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/report.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
@@ -21,8 +19,7 @@ namespace {
 
 /// Of a database there is mostly one, and of a page as many as one likes.
 void refuse_database(const std::filesystem::path& file) {
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  if (OutputFile::replaces(file) && first_bytes(file, kMagic.size()) == kMagic) {
+  if (OutputFile::replaces(file) && app::is_database(file)) {
     throw UsageError(
         fmt::format("{} is an SQLite database, which the page would replace; name another file", file.string()));
   }

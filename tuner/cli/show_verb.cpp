@@ -8,7 +8,6 @@
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/compile/request.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -43,7 +42,7 @@ ExitCode show_config(const Arguments& arguments, Console& console) {
     console.print(app::table_of(shown, request.place), format);
   }
   if (result.ok) return ExitCode::done;
-  throw Error(fmt::format("{} does not compile for {}: {}", shown.config.text(), shown.arch, first_error(result.log)));
+  throw Error(shown.error());
 }
 
 ExitCode show_winner(const Arguments& arguments, Console& console) {

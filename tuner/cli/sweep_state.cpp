@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 
 namespace tilewright::cli {
 namespace {

@@ -22,7 +22,6 @@
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/search/strategy.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -227,7 +226,7 @@ std::vector<Option> searching_options() {
            "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: "
            "every config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; "
            "model: what neighbouring shapes rank highest.",
-       .words = strategy_names()},
+       .words = app::strategies()},
       {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
       {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
       {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},

@@ -7,8 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "cache/base/units.hpp"
 #include "cache/plan/padding.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/prune/verdict.hpp"
 
 namespace tilewright {

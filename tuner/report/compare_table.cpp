@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/report/problem_sources.hpp"
 #include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"

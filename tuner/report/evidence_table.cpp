@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright {

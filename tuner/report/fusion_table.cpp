@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/winners_table.hpp"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/report/evidence_table.hpp"
 #include "tuner/report/timeline_data.hpp"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/report/common_parts.hpp"
 #include "tuner/report/render.hpp"
 

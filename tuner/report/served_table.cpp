@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/report/winners_table.hpp"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cache/base/units.hpp"
 #include "cache/base/visible.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/report/render.hpp"
 
 namespace tilewright {

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "tests/unit/report/tried_problems.hpp"
 #include "tests/unit/store/fixture.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/report/fusion_table.hpp"
 #include "tuner/report/render.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cache/base/units.hpp"
 #include "tests/unit/report/tried_problems.hpp"
-#include "tuner/analysis/units.hpp"
 #include "tuner/report/render.hpp"
 #include "tuner/report/table_query.hpp"
 #include "tuner/search/recording_file.hpp"

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "tuner/analysis/units.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/report/render.hpp"
 
 namespace tilewright {

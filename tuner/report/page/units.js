@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people, as tuner/analysis/units.cpp writes them: four digits that matter, the unit that fits.
+// Numbers for people, as cache/base/units.cpp writes them: four digits that matter, the unit that fits.
 
 /** `value` with `digits` significant digits and no exponent. */
 function significant(value, digits) {

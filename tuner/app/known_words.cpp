@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/cli/complete_values.hpp"
+#include "tuner/app/known_words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
 #include "tuner/app/problem_words.hpp"
-#include "tuner/cli/arguments.hpp"
 #include "tuner/report/compare_table.hpp"
 #include "tuner/report/configs_table.hpp"
 #include "tuner/report/effect_table.hpp"
 #include "tuner/report/table_query.hpp"
 #include "tuner/report/winners_table.hpp"
 
-namespace tilewright::cli {
+namespace tilewright::app {
 namespace {
 
 /// One problem of the op, and a timed config of each implementation with all of its parameters: what columns depend on.
@@ -60,11 +60,71 @@ Table compare_sample(const Sample& sample) {
   return compare_table("", "", "", lines);
 }
 
+/// The names of ops in "softmax" and "softmax[dtype=bf16]", and not in "dtype=bf16".
+bool names_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
+
+std::string summary_of(Catalogue& catalogue, const std::string& op) {
+  try {
+    return catalogue.find(op).summary;
+  } catch (const Error&) {
+    return "its definition has mistakes: tilewright list";
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> parameters_of(const OpDefinition& definition) {
+std::vector<KnownOp> known_ops(const Place& place) {
+  std::vector<KnownOp> ops;
+  try {
+    Catalogue catalogue = open_catalogue(place);
+    for (const std::string& name : catalogue.names()) ops.push_back({name, summary_of(catalogue, name)});
+  } catch (const Error&) {  // No op is known.
+  }
+  return ops;
+}
+
+std::vector<std::string> known_devices(const Place& place) {
+  std::vector<std::string> names{"cpu"};
+  try {
+    for (const DeviceFacts& device : open_to_read(place).devices()) {
+      if (!device.is_cpu()) names.push_back(device.name);
+    }
+  } catch (const Error&) {  // There is no cache, or it cannot be read.
+  }
+  return names;
+}
+
+KnownWords::KnownWords(Place place, const std::vector<std::string>& named) : place_(std::move(place)) {
+  try {
+    Catalogue catalogue = open_catalogue(place_);
+    const std::vector<std::string> known = catalogue.names();
+    for (auto word = named.rbegin(); word != named.rend() && !definition_; ++word) {
+      // A side of a comparison is no op.
+      if (names_op(*word) && holds(known, op_name_of(*word))) definition_ = catalogue.find(op_name_of(*word));
+    }
+  } catch (const Error&) {  // Nothing is known of it.
+  }
+}
+
+std::vector<std::string> KnownWords::dims() const {
+  return definition_ ? definition_->interface.dims : std::vector<std::string>();
+}
+
+std::vector<std::string> KnownWords::dtypes() const {
+  if (!definition_) return {"f32", "f16", "bf16"};
+  std::vector<std::string> names;
+  for (const DType dtype : definition_->interface.dtypes) names.emplace_back(name(dtype));
+  return names;
+}
+
+std::vector<Attribute> KnownWords::attributes() const {
+  return definition_ ? definition_->interface.attributes : std::vector<Attribute>();
+}
+
+std::vector<std::string> KnownWords::parameters() const {
+  if (!definition_) return {};
   std::vector<std::string> names{"implementation"};
-  for (const Implementation& implementation : definition.implementations) {
+  for (const Implementation& implementation : definition_->implementations) {
     for (const Parameter& parameter : implementation.space) {
       if (!holds(names, parameter.name)) names.push_back(parameter.name);
     }
@@ -72,8 +132,9 @@ std::vector<std::string> parameters_of(const OpDefinition& definition) {
   return names;
 }
 
-std::vector<std::string> table_columns(const OpDefinition& definition, TableView view) {
-  const Sample sample(definition);
+std::vector<std::string> KnownWords::columns(TableView view) const {
+  if (!definition_) return {};
+  const Sample sample(*definition_);
   switch (view) {
     case TableView::winners:
       return column_names(winners_sample(sample));
@@ -87,19 +148,27 @@ std::vector<std::string> table_columns(const OpDefinition& definition, TableView
   return {};
 }
 
-std::vector<std::string> configs_of(const Store& store, const std::string& op) {
+std::vector<std::string> KnownWords::configs() const {
   std::vector<std::string> configs;
-  for (const WinnerRow& row : store.list_winners({.op = op})) configs.push_back(row.winner.trial.config.text());
+  if (!definition_) return configs;
+  try {
+    const Store store = open_to_read(place_);
+    for (const WinnerRow& row : store.list_winners({.op = definition_->interface.op})) {
+      configs.push_back(row.winner.trial.config.text());
+    }
+  } catch (const Error&) {  // There is no cache, or it cannot be read.
+  }
   std::sort(configs.begin(), configs.end());
   configs.erase(std::unique(configs.begin(), configs.end()), configs.end());
   return configs;
 }
 
-std::vector<std::string> config_steps(const OpDefinition& definition, const std::string& typed) {
+std::vector<std::string> KnownWords::config_steps(const std::string& typed) const {
   std::vector<std::string> steps;
+  if (!definition_) return steps;
   const std::size_t open = typed.find('{');
   const std::string name = typed.substr(0, open);
-  for (const Implementation& implementation : definition.implementations) {
+  for (const Implementation& implementation : definition_->implementations) {
     if (open == std::string::npos) {
       steps.push_back(implementation.recipe.name + (implementation.space.empty() ? "" : "{"));
       continue;
@@ -109,8 +178,7 @@ std::vector<std::string> config_steps(const OpDefinition& definition, const std:
     const std::string before = typed.substr(0, last + 1);
     const std::string part = typed.substr(last + 1);
     std::vector<std::string> given;
-    for (const std::string& each : app::split_list(before.substr(open + 1)))
-      given.push_back(each.substr(0, each.find('=')));
+    for (const std::string& each : split_list(before.substr(open + 1))) given.push_back(each.substr(0, each.find('=')));
     for (const Parameter& parameter : implementation.space) {
       if (holds(given, parameter.name)) continue;
       if (part.find('=') == std::string::npos) {
@@ -128,4 +196,4 @@ std::vector<std::string> config_steps(const OpDefinition& definition, const std:
   return steps;
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::app
