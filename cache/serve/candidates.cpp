@@ -7,7 +7,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <unordered_set>
 
 #include "cache/plan/combinations.hpp"
 #include "cache/predict/model_predictor.hpp"
@@ -241,11 +240,8 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
   const ShapeDims shape = shape_of(key.problem);
   const DeviceFacts facts = facts_of(key.device_fingerprint);
   std::vector<ConfigId> configs;
-  std::unordered_set<ConfigId> taken;
   const auto consider = [&](NearConfig&& near) {
-    ConfigId id{near.implementation_hash, near.config};
-    if (!taken.insert(id).second) return;
-    configs.push_back(std::move(id));
+    configs.push_back({near.implementation_hash, near.config});
     ranked.push_back(std::move(near));
   };
   for (const StoredConfig& each : learned.servers) {

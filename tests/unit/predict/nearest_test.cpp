@@ -87,6 +87,14 @@ TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
   EXPECT_DOUBLE_EQ(NearestPredictor({}, ShapeDims{100}).loss("impl", Config::parse(kSmall)), std::log(2.0));
 }
 
+TEST(Nearest, a_shape_two_doublings_farther_tells_less_and_not_nothing) {
+  const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
+                                        {{400}, {config(kLarge, 100, WinnerRole::best), config(kSmall, 110)}}};
+  const NearestPredictor expectation(known, ShapeDims{100});
+  EXPECT_LT(expectation.loss("impl", Config::parse(kLarge)), 0.3);
+  EXPECT_LT(expectation.loss("impl", Config::parse(kSmall)), expectation.loss("impl", Config::parse(kLarge)));
+}
+
 TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
   // 100 divides 200 alone, and 300 is like it; by distance alone all three are as good as they were around.
   std::vector<ShapeSummary> many;
