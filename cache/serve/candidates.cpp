@@ -39,7 +39,7 @@ std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts
 
 }  // namespace
 
-Candidates::Candidates(const WinnerSource& source, const Query& query)
+Candidates::Candidates(const WinnerSource& source, const ProblemQuery& query)
     : source_(source),
       query_(query),
       recipe_([this, read = recipes_of(source), none = ImplementationRecipe(),

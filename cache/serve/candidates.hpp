@@ -14,7 +14,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/predict/nearest.hpp"
-#include "cache/serve/query.hpp"
+#include "cache/serve/problem_query.hpp"
 #include "cache/serve/winner_source.hpp"
 
 /// What of a source may serve a query, one after the other, the best first: each is looked for when it is asked for.
@@ -45,7 +45,7 @@ struct MatchCandidate {
 class Candidates {
  public:
   /// The source and the query must outlive it.
-  Candidates(const WinnerSource& source, const Query& query);
+  Candidates(const WinnerSource& source, const ProblemQuery& query);
   // Its steps call it.
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
@@ -99,7 +99,7 @@ class Candidates {
               const Problem& problem);
 
   const WinnerSource& source_;
-  const Query& query_;
+  const ProblemQuery& query_;
   RecipeOf recipe_;
   /// What is still to be looked at, in order; and what the step that runs puts before it.
   std::deque<Step> steps_;

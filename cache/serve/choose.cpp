@@ -24,7 +24,7 @@ std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& al
 
 /// A candidate with its recipe and plan, or why it cannot be launched for the problem.
 std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& source, const OpInterface& interface,
-                                                        const Query& query, const Alignments& alignments,
+                                                        const ProblemQuery& query, const Alignments& alignments,
                                                         MatchCandidate& candidate) {
   WinnerRow& row = candidate.row;
   const Config& config = row.winner.trial.config;
@@ -44,7 +44,7 @@ std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& sour
 /// Asks candidates, one after the other, until one can serve.
 class Choosing {
  public:
-  Choosing(const WinnerSource& source, const OpInterface& interface, const Query& query, const Needs& needs)
+  Choosing(const WinnerSource& source, const OpInterface& interface, const ProblemQuery& query, const Needs& needs)
       : source_(source), interface_(interface), query_(query), needs_(needs) {}
 
   /// Whether it serves; else why not is noted, or that it is wanted.
@@ -80,14 +80,14 @@ class Choosing {
 
   const WinnerSource& source_;
   const OpInterface& interface_;
-  const Query& query_;
+  const ProblemQuery& query_;
   const Needs& needs_;
   Chosen chosen_;
 };
 
 }  // namespace
 
-Chosen choose(const WinnerSource& source, const OpInterface& interface, const Query& query, const Needs& needs) {
+Chosen choose(const WinnerSource& source, const OpInterface& interface, const ProblemQuery& query, const Needs& needs) {
   if (const std::string why = misaligned(plan_args(interface, query.problem), needs.alignments); !why.empty()) {
     throw UsageError(fmt::format("the argument {}, by the definition of {}", why, query.problem.spec.op));
   }

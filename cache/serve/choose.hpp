@@ -54,7 +54,7 @@ struct Needs {
 /// op must give, and when the problem is beyond 2^63 bytes; CacheError where nothing serves and something could not be
 /// read, a winner's implementation for one. Of a device that is known by its architecture alone ("sm_90") nothing can
 /// be judged: the winner's own stands for it.
-[[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const Query& query,
+[[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const ProblemQuery& query,
                             const Needs& needs = {});
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 
 namespace tilewright {
 
-MatchedRow match(const WinnerSource& source, const Query& query) {
+MatchedRow match(const WinnerSource& source, const ProblemQuery& query) {
   Candidates candidates(source, query);
   std::optional<MatchCandidate> first = candidates.next();
   if (first) return {first->match, std::move(first->row)};

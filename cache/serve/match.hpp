@@ -16,6 +16,6 @@ struct MatchedRow {
 };
 
 /// The first candidate, legal or not. Throws CacheError where there is none and something could not be read.
-[[nodiscard]] MatchedRow match(const WinnerSource& source, const Query& query);
+[[nodiscard]] MatchedRow match(const WinnerSource& source, const ProblemQuery& query);
 
 }  // namespace tilewright

@@ -46,6 +46,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(tilewright_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 
+if(TILEWRIGHT_FUZZ)
+  # So that libFuzzer sees which branches an input reaches.
+  target_compile_options(tilewright_options INTERFACE -fsanitize=fuzzer-no-link
+    "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/ignored.txt")
+endif()
+
 add_library(tilewright_static_runtime INTERFACE)
 if(TILEWRIGHT_SANITIZE)
   # The sanitizers' own run-time library needs the shared libstdc++.

@@ -293,7 +293,7 @@ class Judge {
 
   /// By the rest.
   void serve(const Without& rest, Regret& regret) const {
-    Query query{key_.problem, key_.interface_hash, device_};
+    ProblemQuery query{key_.problem, key_.interface_hash, device_};
     Needs needs;
     if (setting_.servers == Servers::compiled) {
       // Whatever is wanted counts as compiled.

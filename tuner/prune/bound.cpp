@@ -42,9 +42,9 @@ bool is_known(const DeviceFacts& device) {
          device.max_threads_per_sm > 0 && device.registers_per_sm > 0;
 }
 
-Bound bound_of_kernel(const PlannedKernel& kernel, const Work& work, double padding, const DeviceFacts& device,
-                      const KernelFacts* compiled) {
-  Bound bound;
+TimeBound bound_of_kernel(const PlannedKernel& kernel, const Work& work, double padding, const DeviceFacts& device,
+                          const KernelFacts* compiled) {
+  TimeBound bound;
   bound.blocks = std::max<std::int64_t>(product(kernel.grid), 1);
   bound.padding = padding;
   const auto sms = static_cast<double>(device.sm_count);
@@ -75,10 +75,10 @@ Bound bound_of_kernel(const PlannedKernel& kernel, const Work& work, double padd
   const double flight = work.bytes * latency / bound.flight;
   const double padded = work.flops * padding / (compute * at_work);
   const double longest = std::max({needed, fill, flight, padded});
-  bound.by = longest == needed   ? Bound::By::work
-             : longest == fill   ? Bound::By::fill
-             : longest == flight ? Bound::By::flight
-                                 : Bound::By::padding;
+  bound.by = longest == needed   ? TimeBound::By::work
+             : longest == fill   ? TimeBound::By::fill
+             : longest == flight ? TimeBound::By::flight
+                                 : TimeBound::By::padding;
   bound.ns = kLaunchNs + longest;
   return bound;
 }
@@ -107,30 +107,30 @@ Residency likely_residency(const DeviceFacts& device) {
 }
 
 // Which of several kernels moves the op's bytes is not known: the one that is bound the least might move them all.
-std::optional<Bound> bound_of(std::span<const PlannedKernel> kernels, const Work& work, double padding,
-                              const DeviceFacts& device, std::span<const KernelFacts> compiled) {
+std::optional<TimeBound> bound_of(std::span<const PlannedKernel> kernels, const Work& work, double padding,
+                                  const DeviceFacts& device, std::span<const KernelFacts> compiled) {
   if (!is_known(device) || kernels.empty()) return std::nullopt;
-  std::optional<Bound> least;
+  std::optional<TimeBound> least;
   for (const PlannedKernel& kernel : kernels) {
     const auto said = std::find_if(compiled.begin(), compiled.end(),
                                    [&](const KernelFacts& facts) { return facts.entry == kernel.entry; });
-    const Bound bound = bound_of_kernel(kernel, work, padding, device, said == compiled.end() ? nullptr : &*said);
+    const TimeBound bound = bound_of_kernel(kernel, work, padding, device, said == compiled.end() ? nullptr : &*said);
     if (!least || bound.ns < least->ns) least = bound;
   }
   return least;
 }
 
-std::string why(const Bound& bound, const DeviceFacts& device) {
+std::string why(const TimeBound& bound, const DeviceFacts& device) {
   switch (bound.by) {
-    case Bound::By::work:
+    case TimeBound::By::work:
       return "does no more than it must";
-    case Bound::By::fill:
+    case TimeBound::By::fill:
       if (bound.blocks < device.sm_count) return fmt::format("fills {} of {} SMs", bound.blocks, device.sm_count);
       return fmt::format("leaves SMs idle: {} blocks on {} SMs", bound.blocks, device.sm_count);
-    case Bound::By::flight:
+    case TimeBound::By::flight:
       return fmt::format("{} threads on an SM keep {} on their way, of {} that the memory's latency needs",
                          bound.threads, show_bytes(bound.flight), show_bytes(bound.needed_flight));
-    case Bound::By::padding:
+    case TimeBound::By::padding:
       return fmt::format("{} blocks compute {:.2g} times what was asked", bound.blocks, bound.padding);
   }
   return "";

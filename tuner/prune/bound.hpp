@@ -25,7 +25,7 @@ struct Work {
 };
 
 /// A bound, and the figures that it is made of: those of the kernel that is bound the least.
-struct Bound {
+struct TimeBound {
   enum class By : std::uint8_t {
     work,     ///< what every launch needs: bytes or operations at the device's full pace
     fill,     ///< the multiprocessor with the most blocks
@@ -53,12 +53,13 @@ struct Bound {
 /// What a plan may ask of a device before its kernels are loaded: as many blocks as blocks_per_sm lets be resident.
 [[nodiscard]] Residency likely_residency(const DeviceFacts& device);
 
-/// Nothing where the device's facts do not suffice, as on the emulator. `padding`: as in Bound. `compiled`: what the
-/// compiler said of the kernels, empty before; kernels that it does not name are judged as before.
-[[nodiscard]] std::optional<Bound> bound_of(std::span<const PlannedKernel> kernels, const Work& work, double padding,
-                                            const DeviceFacts& device, std::span<const KernelFacts> compiled = {});
+/// Nothing where the device's facts do not suffice, as on the emulator. `padding`: as in TimeBound. `compiled`: what
+/// the compiler said of the kernels, empty before; kernels that it does not name are judged as before.
+[[nodiscard]] std::optional<TimeBound> bound_of(std::span<const PlannedKernel> kernels, const Work& work,
+                                                double padding, const DeviceFacts& device,
+                                                std::span<const KernelFacts> compiled = {});
 
 /// Why it is no less, in words and figures: "fills 3 of 132 SMs".
-[[nodiscard]] std::string why(const Bound& bound, const DeviceFacts& device);
+[[nodiscard]] std::string why(const TimeBound& bound, const DeviceFacts& device);
 
 }  // namespace tilewright

@@ -36,7 +36,7 @@ Pruner::Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants
   yardstick_ = bounded[kYardstick - 1];
 }
 
-std::optional<std::string> Pruner::hopeless(const std::optional<Bound>& bound) const {
+std::optional<std::string> Pruner::hopeless(const std::optional<TimeBound>& bound) const {
   if (!yardstick_ || !bound) return std::nullopt;
   const Planned& yardstick = planned_[*yardstick_];
   const double ratio = bound->ns / yardstick.bound->ns;

@@ -53,9 +53,9 @@ class Pruner {
     bool is_base = false;
     double padding = 1;
     std::vector<PlannedKernel> kernels;
-    std::optional<Bound> bound;
+    std::optional<TimeBound> bound;
   };
-  [[nodiscard]] std::optional<std::string> hopeless(const std::optional<Bound>& bound) const;
+  [[nodiscard]] std::optional<std::string> hopeless(const std::optional<TimeBound>& bound) const;
 
   DeviceFacts device_;
   Work work_;

@@ -41,10 +41,11 @@ Kind kind_of_column(const Table& table, std::size_t column) {
   return Kind::unknown;
 }
 
-bool is_equality(Op op) { return op == Op::equal || op == Op::not_equal; }
+bool is_equality(NodeKind op) { return op == NodeKind::equal || op == NodeKind::not_equal; }
 
-bool is_comparison(Op op) {
-  return is_equality(op) || op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
+bool is_comparison(NodeKind op) {
+  return is_equality(op) || op == NodeKind::less || op == NodeKind::less_equal || op == NodeKind::greater ||
+         op == NodeKind::greater_equal;
 }
 
 /// Finds the columns of names, and judges which sides may be compared.
@@ -68,10 +69,10 @@ class Resolver {
 
   Kind kind(std::size_t index) {
     const Node& at = node(index);
-    if (at.op == Op::number || at.op == Op::fraction) return Kind::number;
-    if (at.op == Op::text) return Kind::text;
-    if (at.op == Op::name) return name_kind(index);
-    if (at.op == Op::size_of) dtype = find_column(table_, "dtype");
+    if (at.op == NodeKind::number || at.op == NodeKind::fraction) return Kind::number;
+    if (at.op == NodeKind::text) return Kind::text;
+    if (at.op == NodeKind::name) return name_kind(index);
+    if (at.op == NodeKind::size_of) dtype = find_column(table_, "dtype");
     if (is_equality(at.op)) {
       compare(at);
     } else {
@@ -96,7 +97,7 @@ class Resolver {
   }
 
   bool is_plain_word(std::size_t index) const {
-    return node(index).op == Op::name && !find_column(table_, node(index).word);
+    return node(index).op == NodeKind::name && !find_column(table_, node(index).word);
   }
 
   /// A word that is no column is a text where it is compared with a column of texts.
@@ -105,14 +106,15 @@ class Resolver {
     std::size_t right = at.operands[1];
     if (is_plain_word(left) && !is_plain_word(right)) std::swap(left, right);
     const Kind of_left = kind(left);
-    if (is_plain_word(right) && node(left).op == Op::name && of_left != Kind::number) return;
+    if (is_plain_word(right) && node(left).op == NodeKind::name && of_left != Kind::number) return;
     const Kind of_right = kind(right);
     if (of_left == Kind::unknown || of_right == Kind::unknown || of_left == of_right) return;
     const std::size_t text = of_left == Kind::text ? left : right;
     const std::size_t number = of_left == Kind::text ? right : left;
-    source_.fail(node(text).offset,
-                 fmt::format("'{}' is a text{}, and is compared with a number", node(text).word,
-                             node(number).op == Op::name ? fmt::format(", '{}' a number", node(number).word) : ""));
+    source_.fail(
+        node(text).offset,
+        fmt::format("'{}' is a text{}, and is compared with a number", node(text).word,
+                    node(number).op == NodeKind::name ? fmt::format(", '{}' a number", node(number).word) : ""));
   }
 
   const SourceText& source_;
@@ -128,45 +130,45 @@ struct CellKnown {
   Known operator()(bool truth) const { return truth ? 1.0 : 0.0; }
 };
 
-Known compared(Op op, const Known& left, const Known& right) {
+Known compared(NodeKind op, const Known& left, const Known& right) {
   const auto* text = std::get_if<std::string>(&left);
   const auto* other = std::get_if<std::string>(&right);
-  if (text != nullptr && other != nullptr) return (*text == *other) == (op == Op::equal) ? 1.0 : 0.0;
+  if (text != nullptr && other != nullptr) return (*text == *other) == (op == NodeKind::equal) ? 1.0 : 0.0;
   const auto* a = std::get_if<double>(&left);
   const auto* b = std::get_if<double>(&right);
   if (a == nullptr || b == nullptr) return 0.0;
-  const bool holds = op == Op::equal        ? *a == *b
-                     : op == Op::not_equal  ? *a != *b
-                     : op == Op::less       ? *a < *b
-                     : op == Op::less_equal ? *a <= *b
-                     : op == Op::greater    ? *a > *b
-                                            : *a >= *b;
+  const bool holds = op == NodeKind::equal        ? *a == *b
+                     : op == NodeKind::not_equal  ? *a != *b
+                     : op == NodeKind::less       ? *a < *b
+                     : op == NodeKind::less_equal ? *a <= *b
+                     : op == NodeKind::greater    ? *a > *b
+                                                  : *a >= *b;
   return holds ? 1.0 : 0.0;
 }
 
-double calculated(Op op, const std::vector<double>& n) {
+double calculated(NodeKind op, const std::vector<double>& n) {
   switch (op) {
-    case Op::negate:
+    case NodeKind::negate:
       return -n[0];
-    case Op::add:
+    case NodeKind::add:
       return n[0] + n[1];
-    case Op::subtract:
+    case NodeKind::subtract:
       return n[0] - n[1];
-    case Op::multiply:
+    case NodeKind::multiply:
       return n[0] * n[1];
-    case Op::divide:
+    case NodeKind::divide:
       return n[0] / n[1];
-    case Op::remainder:
+    case NodeKind::remainder:
       return std::fmod(n[0], n[1]);
-    case Op::ceil_div:
+    case NodeKind::ceil_div:
       return std::ceil(n[0] / n[1]);
-    case Op::round_up:
+    case NodeKind::round_up:
       return std::ceil(n[0] / n[1]) * n[1];
-    case Op::min:
+    case NodeKind::min:
       return *std::min_element(n.begin(), n.end());
-    case Op::max:
+    case NodeKind::max:
       return *std::max_element(n.begin(), n.end());
-    case Op::pow2_ceil:
+    case NodeKind::pow2_ceil:
       return n[0] <= 1 ? 1 : std::exp2(std::ceil(std::log2(n[0])));
     default:  // log2
       return std::floor(std::log2(n[0]));
@@ -191,23 +193,23 @@ class Answer {
   Known value(std::size_t index) const {
     const Node& node = nodes_[index];
     switch (node.op) {
-      case Op::number:
+      case NodeKind::number:
         return static_cast<double>(node.number);
-      case Op::fraction:
+      case NodeKind::fraction:
         return std::strtod(node.word.c_str(), nullptr);
-      case Op::text:
+      case NodeKind::text:
         return node.word;
-      case Op::name:
+      case NodeKind::name:
         return name(index);
-      case Op::size_of:
+      case NodeKind::size_of:
         return size_of_dtype();
-      case Op::logical_not:
+      case NodeKind::logical_not:
         return truth(node.operands[0]) ? 0.0 : 1.0;
-      case Op::logical_and:
+      case NodeKind::logical_and:
         return truth(node.operands[0]) && truth(node.operands[1]) ? 1.0 : 0.0;
-      case Op::logical_or:
+      case NodeKind::logical_or:
         return truth(node.operands[0]) || truth(node.operands[1]) ? 1.0 : 0.0;
-      case Op::select:
+      case NodeKind::select:
         return value(node.operands[truth(node.operands[0]) ? 1 : 2]);
       default:
         break;

@@ -14,51 +14,51 @@
 namespace tilewright {
 namespace {
 
-utility::Instruction instruction_for(Op op) {
+utility::Instruction instruction_for(NodeKind op) {
   switch (op) {
-    case Op::negate:
+    case NodeKind::negate:
       return utility::kNegate;
-    case Op::logical_not:
+    case NodeKind::logical_not:
       return utility::kNot;
-    case Op::logical_or:
+    case NodeKind::logical_or:
       return utility::kOr;
-    case Op::logical_and:
+    case NodeKind::logical_and:
       return utility::kAnd;
-    case Op::equal:
+    case NodeKind::equal:
       return utility::kEqual;
-    case Op::not_equal:
+    case NodeKind::not_equal:
       return utility::kNotEqual;
-    case Op::less:
+    case NodeKind::less:
       return utility::kLess;
-    case Op::less_equal:
+    case NodeKind::less_equal:
       return utility::kLessEqual;
-    case Op::greater:
+    case NodeKind::greater:
       return utility::kGreater;
-    case Op::greater_equal:
+    case NodeKind::greater_equal:
       return utility::kGreaterEqual;
-    case Op::add:
+    case NodeKind::add:
       return utility::kAdd;
-    case Op::subtract:
+    case NodeKind::subtract:
       return utility::kSubtract;
-    case Op::multiply:
+    case NodeKind::multiply:
       return utility::kMultiply;
-    case Op::divide:
+    case NodeKind::divide:
       return utility::kDivide;
-    case Op::remainder:
+    case NodeKind::remainder:
       return utility::kRemainder;
-    case Op::ceil_div:
+    case NodeKind::ceil_div:
       return utility::kCeilDiv;
-    case Op::round_up:
+    case NodeKind::round_up:
       return utility::kRoundUp;
-    case Op::min:
+    case NodeKind::min:
       return utility::kMin;
-    case Op::max:
+    case NodeKind::max:
       return utility::kMax;
-    case Op::select:
+    case NodeKind::select:
       return utility::kSelect;
-    case Op::pow2_ceil:
+    case NodeKind::pow2_ceil:
       return utility::kPow2Ceil;
-    case Op::log2:
+    case NodeKind::log2:
       return utility::kLog2;
     default:
       // A text beside an index, which has no value as a number.
@@ -75,7 +75,7 @@ class Writer {
         constants_(constants) {
     for (const Node& node : syntax_.nodes) {
       const auto varies = [&](std::size_t operand) { return bool{varies_[operand]}; };
-      varies_.push_back((node.op == Op::name && index_of(node) < index_.size()) ||
+      varies_.push_back((node.op == NodeKind::name && index_of(node) < index_.size()) ||
                         std::ranges::any_of(node.operands, varies));
     }
   }
@@ -96,7 +96,7 @@ class Writer {
     const Node& node = syntax_.nodes[place];
     if (!varies_[place]) {
       write_constant(place);
-    } else if (node.op == Op::name) {
+    } else if (node.op == NodeKind::name) {
       push(node, utility::kPushIndex, static_cast<utility::i64>(index_of(node)));
     } else {
       write_function(node);

@@ -28,24 +28,24 @@ class Checker {
   Kind kind_of(std::size_t index) {
     const Node& node = syntax_.nodes[index];
     switch (node.op) {
-      case Op::number:
+      case NodeKind::number:
         return Kind::number;
-      case Op::text:
+      case NodeKind::text:
         return Kind::text;
-      case Op::name: {
+      case NodeKind::name: {
         const KnownName* const found = known(node);
         return found == nullptr ? Kind::unknown : found->texts.empty() ? Kind::number : Kind::text;
       }
-      case Op::size_of:
+      case NodeKind::size_of:
         if (const KnownName* const found = known(node); found != nullptr && found->texts.empty()) {
           report(node, "sizeof(dtype) where dtype is no type");
         }
         return Kind::number;
-      case Op::equal:
-      case Op::not_equal:
+      case NodeKind::equal:
+      case NodeKind::not_equal:
         compare(node);
         return Kind::number;
-      case Op::select: {
+      case NodeKind::select: {
         need_number(node.operands[0]);
         const Kind a = kind_of(node.operands[1]);
         const Kind b = kind_of(node.operands[2]);
@@ -62,8 +62,8 @@ class Checker {
   void need_number(std::size_t index) {
     if (kind_of(index) != Kind::text) return;
     const Node& node = syntax_.nodes[index];
-    report(node, node.op == Op::name ? fmt::format("'{}' is text, where a number is needed", node.word)
-                                     : "text where a number is needed");
+    report(node, node.op == NodeKind::name ? fmt::format("'{}' is text, where a number is needed", node.word)
+                                           : "text where a number is needed");
   }
 
   void compare(const Node& node) {
@@ -79,7 +79,7 @@ class Checker {
   }
 
   void never_equal(const Node& name, const Node& text) {
-    if (name.op != Op::name || text.op != Op::text) return;
+    if (name.op != NodeKind::name || text.op != NodeKind::text) return;
     const std::vector<std::string>& texts = known(name)->texts;
     if (std::find(texts.begin(), texts.end(), text.word) != texts.end()) return;
     report(text, fmt::format("'{}' is never '{}'", name.word, text.word), suggestion(text.word, texts));

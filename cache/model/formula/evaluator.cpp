@@ -20,11 +20,11 @@ class Evaluator {
   Value value(std::size_t index) const {
     const Node& node = syntax_.nodes[index];
     switch (node.op) {
-      case Op::text:
+      case NodeKind::text:
         return node.word;
-      case Op::name:
+      case NodeKind::name:
         return looked_up(node);
-      case Op::select:
+      case NodeKind::select:
         return value(node.operands[number(node.operands[0]) != 0 ? 1 : 2]);
       default:
         return number(index);
@@ -34,31 +34,31 @@ class Evaluator {
   std::int64_t number(std::size_t index) const {
     const Node& node = syntax_.nodes[index];
     switch (node.op) {
-      case Op::number:
+      case NodeKind::number:
         return node.number;
-      case Op::text:
-      case Op::name:
+      case NodeKind::text:
+      case NodeKind::name:
         return as_number(node, value(index));
-      case Op::size_of:
+      case NodeKind::size_of:
         return size_of_dtype(node);
-      case Op::select:
+      case NodeKind::select:
         return number(node.operands[number(node.operands[0]) != 0 ? 1 : 2]);
-      case Op::logical_not:
+      case NodeKind::logical_not:
         return number(node.operands[0]) == 0 ? 1 : 0;
-      case Op::logical_and:
+      case NodeKind::logical_and:
         return number(node.operands[0]) != 0 && number(node.operands[1]) != 0 ? 1 : 0;
-      case Op::logical_or:
+      case NodeKind::logical_or:
         return number(node.operands[0]) != 0 || number(node.operands[1]) != 0 ? 1 : 0;
-      case Op::equal:
+      case NodeKind::equal:
         return equal(node) ? 1 : 0;
-      case Op::not_equal:
+      case NodeKind::not_equal:
         return equal(node) ? 0 : 1;
-      case Op::min:
-      case Op::max:
+      case NodeKind::min:
+      case NodeKind::max:
         return extreme(node);
-      case Op::negate:
-      case Op::pow2_ceil:
-      case Op::log2:
+      case NodeKind::negate:
+      case NodeKind::pow2_ceil:
+      case NodeKind::log2:
         return of_one(node, number(node.operands[0]));
       default:
         return of_two(node, number(node.operands[0]), number(node.operands[1]));
@@ -101,50 +101,50 @@ class Evaluator {
     std::int64_t best = number(node.operands[0]);
     for (std::size_t i = 1; i < node.operands.size(); ++i) {
       const std::int64_t other = number(node.operands[i]);
-      best = node.op == Op::min ? std::min(best, other) : std::max(best, other);
+      best = node.op == NodeKind::min ? std::min(best, other) : std::max(best, other);
     }
     return best;
   }
 
   std::int64_t of_one(const Node& node, std::int64_t a) const {
-    if (node.op == Op::log2) {
+    if (node.op == NodeKind::log2) {
       if (a < 1) source_.fail(node.offset, fmt::format("log2({}): it takes a number ≥ 1", a));
       return checked::floor_log2(a);
     }
-    const checked::Number result = node.op == Op::negate ? checked::subtract(0, a) : checked::pow2_ceil(a);
+    const checked::Number result = node.op == NodeKind::negate ? checked::subtract(0, a) : checked::pow2_ceil(a);
     if (!result) source_.fail(node.offset, fmt::format("{}({}) overflows 64 bits", spelling(node.op), a));
     return *result;
   }
 
   std::int64_t of_two(const Node& node, std::int64_t a, std::int64_t b) const {
-    if (const bool function = node.op == Op::ceil_div || node.op == Op::round_up; function && b < 0) {
+    if (const bool function = node.op == NodeKind::ceil_div || node.op == NodeKind::round_up; function && b < 0) {
       source_.fail(node.offset, fmt::format("{}({}, {}): the second value must be ≥ 1", spelling(node.op), a, b));
     }
     switch (node.op) {
-      case Op::less:
+      case NodeKind::less:
         return a < b ? 1 : 0;
-      case Op::less_equal:
+      case NodeKind::less_equal:
         return a <= b ? 1 : 0;
-      case Op::greater:
+      case NodeKind::greater:
         return a > b ? 1 : 0;
-      case Op::greater_equal:
+      case NodeKind::greater_equal:
         return a >= b ? 1 : 0;
-      case Op::add:
+      case NodeKind::add:
         return whole(node, a, b, checked::add(a, b));
-      case Op::subtract:
+      case NodeKind::subtract:
         return whole(node, a, b, checked::subtract(a, b));
-      case Op::multiply:
+      case NodeKind::multiply:
         return whole(node, a, b, checked::multiply(a, b));
       default:
         break;
     }
     if (b == 0) source_.fail(node.offset, "division by zero");
     switch (node.op) {
-      case Op::divide:
+      case NodeKind::divide:
         return whole(node, a, b, checked::divide(a, b));
-      case Op::remainder:
+      case NodeKind::remainder:
         return checked::remainder(a, b);
-      case Op::ceil_div:
+      case NodeKind::ceil_div:
         return checked::ceil_div(a, b);
       default:
         return whole(node, a, b, checked::round_up(a, b));
@@ -153,7 +153,7 @@ class Evaluator {
 
   std::int64_t whole(const Node& node, std::int64_t a, std::int64_t b, checked::Number result) const {
     if (result) return *result;
-    source_.fail(node.offset, node.op == Op::round_up
+    source_.fail(node.offset, node.op == NodeKind::round_up
                                   ? fmt::format("round_up({}, {}) overflows 64 bits", a, b)
                                   : fmt::format("{} {} {} overflows 64 bits", a, spelling(node.op), b));
   }

@@ -59,7 +59,7 @@ std::vector<std::string> Formula::names() const {
   // The parser makes a leaf when it comes to it, so nodes of names stand in order of appearance.
   std::vector<std::string> names;
   for (const Node& node : parsed_->syntax.nodes) {
-    if (node.op == Op::name && std::find(names.begin(), names.end(), node.word) == names.end()) {
+    if (node.op == NodeKind::name && std::find(names.begin(), names.end(), node.word) == names.end()) {
       names.push_back(node.word);
     }
   }

@@ -21,37 +21,37 @@ constexpr int kComparison = 4;
 
 struct Operator {
   std::string_view spelling;
-  Op op;
+  NodeKind op;
   int precedence;
 };
-constexpr std::array<Operator, 14> kOperators{{{"or", Op::logical_or, kLoosest},
-                                               {"and", Op::logical_and, 2},
-                                               {"==", Op::equal, kComparison},
-                                               {"=", Op::equal, kComparison},
-                                               {"!=", Op::not_equal, kComparison},
-                                               {"<", Op::less, kComparison},
-                                               {"<=", Op::less_equal, kComparison},
-                                               {">", Op::greater, kComparison},
-                                               {">=", Op::greater_equal, kComparison},
-                                               {"+", Op::add, 5},
-                                               {"-", Op::subtract, 5},
-                                               {"*", Op::multiply, 6},
-                                               {"/", Op::divide, 6},
-                                               {"%", Op::remainder, 6}}};
+constexpr std::array<Operator, 14> kOperators{{{"or", NodeKind::logical_or, kLoosest},
+                                               {"and", NodeKind::logical_and, 2},
+                                               {"==", NodeKind::equal, kComparison},
+                                               {"=", NodeKind::equal, kComparison},
+                                               {"!=", NodeKind::not_equal, kComparison},
+                                               {"<", NodeKind::less, kComparison},
+                                               {"<=", NodeKind::less_equal, kComparison},
+                                               {">", NodeKind::greater, kComparison},
+                                               {">=", NodeKind::greater_equal, kComparison},
+                                               {"+", NodeKind::add, 5},
+                                               {"-", NodeKind::subtract, 5},
+                                               {"*", NodeKind::multiply, 6},
+                                               {"/", NodeKind::divide, 6},
+                                               {"%", NodeKind::remainder, 6}}};
 
 struct Function {
   std::string_view spelling;
-  Op op;
+  NodeKind op;
   std::size_t least;
   std::size_t most;
 };
-constexpr std::array<Function, 7> kFunctions{{{"ceil_div", Op::ceil_div, 2, 2},
-                                              {"round_up", Op::round_up, 2, 2},
-                                              {"min", Op::min, 1, kAny},
-                                              {"max", Op::max, 1, kAny},
-                                              {"select", Op::select, 3, 3},
-                                              {"pow2_ceil", Op::pow2_ceil, 1, 1},
-                                              {"log2", Op::log2, 1, 1}}};
+constexpr std::array<Function, 7> kFunctions{{{"ceil_div", NodeKind::ceil_div, 2, 2},
+                                              {"round_up", NodeKind::round_up, 2, 2},
+                                              {"min", NodeKind::min, 1, kAny},
+                                              {"max", NodeKind::max, 1, kAny},
+                                              {"select", NodeKind::select, 3, 3},
+                                              {"pow2_ceil", NodeKind::pow2_ceil, 1, 1},
+                                              {"log2", NodeKind::log2, 1, 1}}};
 constexpr std::string_view kSizeOf = "sizeof";
 
 const Operator* operator_at(const Token& token) noexcept {
@@ -117,7 +117,7 @@ class Parser {
     if (least > kNot) source_.fail(token_->offset, "expected a value, found 'not'", "; write (not …)");
     const Token at = take();
     const std::size_t operand = binary(kNot);
-    return add(Op::logical_not, at.offset, {operand});
+    return add(NodeKind::logical_not, at.offset, {operand});
   }
 
   std::size_t unary() {
@@ -126,7 +126,7 @@ class Parser {
     const Token at = take();
     const std::size_t operand = unary();
     --nesting_;
-    return add(Op::negate, at.offset, {operand});
+    return add(NodeKind::negate, at.offset, {operand});
   }
 
   std::size_t primary() {
@@ -134,11 +134,11 @@ class Parser {
     if (token.kind == Token::Kind::number) return number(take(), token.number);
     if (token.kind == Token::Kind::fraction) {
       take();
-      return leaf({Op::fraction, token.offset, 0, std::string(token.spelling), {}});
+      return leaf({NodeKind::fraction, token.offset, 0, std::string(token.spelling), {}});
     }
     if (token.kind == Token::Kind::text) {
       take();
-      return leaf({Op::text, token.offset, 0, std::string(token.spelling), {}});
+      return leaf({NodeKind::text, token.offset, 0, std::string(token.spelling), {}});
     }
     if (token.is_symbol("(")) {
       take();
@@ -152,7 +152,7 @@ class Parser {
     take();
     if (token_->is_symbol("(")) return call(token);
     if (token.spelling == "true" || token.spelling == "false") return number(token, token.spelling == "true" ? 1 : 0);
-    return leaf({Op::name, token.offset, 0, std::string(token.spelling), {}});
+    return leaf({NodeKind::name, token.offset, 0, std::string(token.spelling), {}});
   }
 
   std::size_t call(const Token& name) {
@@ -190,7 +190,7 @@ class Parser {
     if (operand.is_word("dtype")) {
       take();
       expect(")");
-      return leaf({Op::size_of, name.offset, 0, "dtype", {}});
+      return leaf({NodeKind::size_of, name.offset, 0, "dtype", {}});
     }
     if (const auto type = dtype_from(operand.spelling); type && operand.kind == Token::Kind::word) {
       take();
@@ -212,17 +212,17 @@ class Parser {
     take();
   }
 
-  std::size_t number(const Token& at, std::int64_t value) { return leaf({Op::number, at.offset, value, {}, {}}); }
+  std::size_t number(const Token& at, std::int64_t value) { return leaf({NodeKind::number, at.offset, value, {}, {}}); }
 
   std::size_t leaf(Node node) {
     syntax_.nodes.push_back(std::move(node));
     return syntax_.nodes.size() - 1;
   }
 
-  std::size_t add(Op op, std::size_t offset, std::vector<std::size_t> operands) {
+  std::size_t add(NodeKind op, std::size_t offset, std::vector<std::size_t> operands) {
     Node node{op, offset, 0, {}, std::move(operands)};
     for (const std::size_t operand : node.operands) {
-      if (op != Op::equal && op != Op::not_equal) refuse_text(operand);
+      if (op != NodeKind::equal && op != NodeKind::not_equal) refuse_text(operand);
       node.depth = std::max(node.depth, syntax_.nodes[operand].depth + 1);
     }
     if (node.depth > kMaxDepth) too_deep(offset);
@@ -231,7 +231,7 @@ class Parser {
 
   void refuse_text(std::size_t index) const {
     const Node& node = syntax_.nodes[index];
-    if (node.op != Op::text) return;
+    if (node.op != NodeKind::text) return;
     source_.fail(node.offset, fmt::format("the text '{}' can only be compared, with == or !=", node.word));
   }
 
@@ -247,7 +247,7 @@ class Parser {
 
 }  // namespace
 
-std::string_view spelling(Op op) noexcept {
+std::string_view spelling(NodeKind op) noexcept {
   for (const Operator& candidate : kOperators) {
     if (candidate.op == op) return candidate.spelling;
   }
@@ -255,11 +255,11 @@ std::string_view spelling(Op op) noexcept {
     if (candidate.op == op) return candidate.spelling;
   }
   switch (op) {
-    case Op::negate:
+    case NodeKind::negate:
       return "-";
-    case Op::logical_not:
+    case NodeKind::logical_not:
       return "not";
-    case Op::size_of:
+    case NodeKind::size_of:
       return kSizeOf;
     default:
       return "";

@@ -10,7 +10,7 @@
 /// What a parsed formula is: a tree whose nodes lie in one vector, children before their parent.
 namespace tilewright {
 
-enum class Op : std::uint8_t {
+enum class NodeKind : std::uint8_t {
   number,    // Node::number
   fraction,  // Node::word; of questions alone
   text,      // Node::word
@@ -41,10 +41,10 @@ enum class Op : std::uint8_t {
 };
 
 /// As formulas spell it: "+", "and", "ceil_div".
-[[nodiscard]] std::string_view spelling(Op op) noexcept;
+[[nodiscard]] std::string_view spelling(NodeKind op) noexcept;
 
 struct Node {
-  Op op = Op::number;
+  NodeKind op = NodeKind::number;
   /// Of the token that a mistake is shown at, in bytes.
   std::size_t offset = 0;
   std::int64_t number = 0;

@@ -48,6 +48,13 @@ static_assert(sizeof(ContainerReader::Entry) == 40 && std::is_trivially_copyable
 
 using Entry = ContainerReader::Entry;
 
+/// In a fuzz target, which is to reach what lies behind: libFuzzer's own name for such builds.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+constexpr bool kLooksPastHashes = true;
+#else
+constexpr bool kLooksPastHashes = false;
+#endif
+
 std::array<std::uint64_t, 2> hash_of(std::span<const std::byte> bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   return {hash.high64, hash.low64};
@@ -159,7 +166,7 @@ ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(f
     throw refusal(file_, fmt::format("has the form {}, and this program knows forms up to {}", header.form, kForm),
                   "Use a newer Tilewright, or make the bundle again with this one");
   }
-  if (header.form != kForm || header.hash != header_hash(header)) throw damage(file_, "its header");
+  if (header.form != kForm || (!kLooksPastHashes && header.hash != header_hash(header))) throw damage(file_, "its header");
   if (header.file_bytes != size) {
     throw damage(file_, fmt::format("it should have {} bytes and has {}", header.file_bytes, size));
   }
@@ -170,7 +177,7 @@ ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(f
   }
   index_.resize(header.entries);
   read(header.index_offset, std::as_writable_bytes(std::span(index_)));
-  if (hash_of(std::as_bytes(std::span(index_))) != header.index_hash) throw damage(file_, "its index");
+  if (!kLooksPastHashes && hash_of(std::as_bytes(std::span(index_))) != header.index_hash) throw damage(file_, "its index");
   for (const Entry& each : index_) {
     if (each.offset > header.index_offset || each.bytes > header.index_offset - each.offset) {
       throw damage(file_, "its index");
@@ -201,7 +208,7 @@ std::optional<Bytes> ContainerReader::find_as(const std::string& key) const {
   if (found == nullptr) return std::nullopt;
   Bytes value(found->bytes, {});
   read(found->offset, std::as_writable_bytes(std::span(value)));
-  if (XXH3_64bits(value.data(), value.size()) != found->hash) {
+  if (!kLooksPastHashes && XXH3_64bits(value.data(), value.size()) != found->hash) {
     throw damage(file_, fmt::format("{} bytes at {}", found->bytes, found->offset));
   }
   return value;

@@ -206,7 +206,7 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   const Problem untuned = softmax_problem(12, 160);
   const auto offered = [&](const WinnerSource& source) {
     std::vector<std::string> texts;
-    const Query query{untuned, key_.interface_hash, h200()};
+    const ProblemQuery query{untuned, key_.interface_hash, h200()};
     Candidates candidates(source, query);
     while (const auto candidate = candidates.next()) {
       const Trial& trial = candidate->row.winner.trial;
@@ -235,7 +235,7 @@ class LearnedBundleTest : public BundleTest {
   /// For a shape that nobody tuned.
   [[nodiscard]] std::vector<std::string> offered(const WinnerSource& source, bool with_compiles) const {
     std::vector<std::string> texts;
-    Query query{softmax_problem(12, 160), key_.interface_hash, h200()};
+    ProblemQuery query{softmax_problem(12, 160), key_.interface_hash, h200()};
     query.with_compiles = with_compiles;
     Candidates candidates(source, query);
     while (const auto candidate = candidates.next()) {

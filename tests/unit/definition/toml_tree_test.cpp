@@ -98,15 +98,17 @@ TEST(CanonicalText, keeps_the_order_of_a_space_alone) {
   EXPECT_EQ(canonical("align = { a = 1, b = 1 }"), canonical("align = { b = 1, a = 1 }"));
 }
 
+/// What is said of it; empty: it is read.
+std::string refusal(const std::string& text) {
+  try {
+    (void)parse_toml(text, "f.toml");
+  } catch (const DefinitionError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(TomlTree, refuses_keys_and_lists_that_would_overflow_the_stack) {
-  const auto refusal = [](const std::string& text) -> std::string {
-    try {
-      (void)parse_toml(text, "f.toml");
-    } catch (const DefinitionError& error) {
-      return error.what();
-    }
-    return "";
-  };
   std::string dots = "a";
   for (int i = 0; i < 200'000; ++i) dots += ".a";
   EXPECT_THAT(refusal("x = 1\n" + dots + " = 1\n"), testing::StartsWith("f.toml:2:32: a key of more than 16 names"));
@@ -125,6 +127,13 @@ TEST(TomlTree, reads_as_many_texts_as_a_file_holds_in_the_time_of_their_bytes) {
       << "minutes, if each looked for its line";
   EXPECT_EQ(root.members.at(0).value.items.size(), 160'001U);
   EXPECT_EQ(at(root.members.at(0).value.items.back().content), "2:1");
+}
+
+TEST(TomlTree, refuses_a_table_whose_name_begins_as_no_name_does) {
+  for (const char* text : {"[$]\n", "x = 1\n  [ *a]\n", "[[\xC3\xA9]]\n", "y = [[1], [2]]\n[,]\n"}) {
+    EXPECT_THAT(refusal(text), testing::HasSubstr("the name of a table begins with")) << text;
+  }
+  EXPECT_EQ(refusal("[a]\n[ \"$\" ]\n[['*']]\n[-_1]\nx = [\n  [1],\n  [{a = 1}],\n]\n"), "");
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ KernelFacts compiled(int registers, int static_shared = 0) { return {"k", "_Zk",
 
 constexpr double kMuch = 1e9;
 
-Bound of(const PlannedKernel& planned, const Work& work, double padding = 1,
-         const std::vector<KernelFacts>& said = {}) {
+TimeBound of(const PlannedKernel& planned, const Work& work, double padding = 1,
+             const std::vector<KernelFacts>& said = {}) {
   return bound_of(std::vector{planned}, work, padding, big_gpu(), said).value();
 }
 
@@ -51,14 +51,14 @@ TEST(BlocksPerSm, are_as_many_as_threads_shared_memory_and_registers_let_in) {
 }
 
 TEST(Bound, of_a_grid_that_fills_the_device_is_the_time_of_its_bytes) {
-  const Bound bound = of(kernel(132 * 64, 256), {kMuch, 0, false});
-  EXPECT_EQ(bound.by, Bound::By::work);
+  const TimeBound bound = of(kernel(132 * 64, 256), {kMuch, 0, false});
+  EXPECT_EQ(bound.by, TimeBound::By::work);
   EXPECT_NEAR(bound.ns, kMuch / 6144 + 2000, 1);
 }
 
 TEST(Bound, of_a_few_blocks_is_what_so_many_multiprocessors_take_from_the_cache) {
-  const Bound few = of(kernel(3, 1024), {kMuch, 0, false});
-  EXPECT_EQ(few.by, Bound::By::fill);
+  const TimeBound few = of(kernel(3, 1024), {kMuch, 0, false});
+  EXPECT_EQ(few.by, TimeBound::By::fill);
   EXPECT_NEAR(few.ns, kMuch / (3 * 128) + 2000, 1);
   EXPECT_EQ(why(few, big_gpu()), "fills 3 of 132 SMs");
 }
@@ -71,17 +71,17 @@ TEST(Bound, of_a_last_wave_that_is_nearly_empty_counts_the_busiest_multiprocesso
 }
 
 TEST(Bound, of_few_threads_is_what_they_can_have_on_their_way) {
-  const Bound bound = of(kernel(132, 32), {kMuch, 0, false});
-  EXPECT_EQ(bound.by, Bound::By::flight);
+  const TimeBound bound = of(kernel(132, 32), {kMuch, 0, false});
+  EXPECT_EQ(bound.by, TimeBound::By::flight);
   EXPECT_EQ(bound.threads, 32);
   EXPECT_DOUBLE_EQ(bound.flight, 132 * 32 * 256);
   EXPECT_NE(why(bound, big_gpu()).find("32 threads on an SM keep 1.0"), std::string::npos) << why(bound, big_gpu());
-  EXPECT_EQ(of(kernel(132, 32, 64 << 10), {kMuch, 0, false}).by, Bound::By::work) << "copies into shared memory";
+  EXPECT_EQ(of(kernel(132, 32, 64 << 10), {kMuch, 0, false}).by, TimeBound::By::work) << "copies into shared memory";
 }
 
 TEST(Bound, of_tiles_that_are_larger_than_the_problem_counts_what_they_compute) {
-  const Bound bound = of(kernel(132, 256), {0, 1e12, false}, 8);
-  EXPECT_EQ(bound.by, Bound::By::padding);
+  const TimeBound bound = of(kernel(132, 256), {0, 1e12, false}, 8);
+  EXPECT_EQ(bound.by, TimeBound::By::padding);
   EXPECT_NEAR((bound.ns - 2000) / (of(kernel(132, 256), {0, 1e12, false}).ns - 2000), 8, 0.001);
   EXPECT_NE(why(bound, big_gpu()).find("8 times what was asked"), std::string::npos);
 }

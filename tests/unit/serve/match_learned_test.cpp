@@ -20,8 +20,8 @@ class MatchLearned : public testing::Test {
   [[nodiscard]] MatchedRow ask(const ProblemKey& of, const DeviceFacts& device = h200()) const {
     return match(store, {of.problem, of.interface_hash, device, versions()});
   }
-  [[nodiscard]] static Query query_of(const ProblemKey& of, bool with_compiles) {
-    Query query{of.problem, of.interface_hash, h200(), versions()};
+  [[nodiscard]] static ProblemQuery query_of(const ProblemKey& of, bool with_compiles) {
+    ProblemQuery query{of.problem, of.interface_hash, h200(), versions()};
     query.with_compiles = with_compiles;
     return query;
   }
@@ -29,7 +29,7 @@ class MatchLearned : public testing::Test {
   /// compiled.
   [[nodiscard]] std::vector<std::string> offered(const ProblemKey& of, bool with_compiles = false) const {
     std::vector<std::string> texts;
-    const Query query = query_of(of, with_compiles);
+    const ProblemQuery query = query_of(of, with_compiles);
     Candidates candidates(store, query);
     while (const auto candidate = candidates.next()) {
       const Problem& problem = candidate->row.problem;
@@ -51,7 +51,7 @@ class MatchLearned : public testing::Test {
   }
   /// The problem and config of what is taken first by who compiles.
   [[nodiscard]] std::string first_compiled(const ProblemKey& of) const {
-    const Query query = query_of(of, true);
+    const ProblemQuery query = query_of(of, true);
     Candidates candidates(store, query);
     const auto first = candidates.next();
     EXPECT_NE(candidates.unread(), "");
@@ -83,7 +83,7 @@ TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_aro
   learn(model_of_warps(8));
   SQLite::Database(folder / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET data = x'00'");
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
-  const Query query = query_of(between, false);
+  const ProblemQuery query = query_of(between, false);
   Candidates candidates(reader, query);
   EXPECT_EQ(candidates.next().value().row.winner.trial.config, onchip_config(2, 0));
   EXPECT_THAT(candidates.unread(),
@@ -190,7 +190,7 @@ TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
 TEST_F(MatchLearned, who_is_asked_for_better_than_something_takes_nothing_that_fits_no_better) {
   put_server(store, near, onchip_config(2, 0));
   const auto better_than = [&](const Match& match, const ProblemKey& key) {
-    Query query = query_of(key, false);
+    ProblemQuery query = query_of(key, false);
     query.better_than = &match;
     return choose(store, softmax_interface(), query).choice.has_value();
   };

@@ -78,7 +78,7 @@ TEST_F(MatchTest, candidates_are_offered_until_one_is_taken) {
   put_winner(store, softmax_key(8, 100, gh200_slice()), onchip_config(16));
   put_winner(store, softmax_key(8, 128, gh200_slice()), onchip_config(16, 0));
   std::vector<std::string> offered;
-  const Query query{key.problem, key.interface_hash, h200(), versions()};
+  const ProblemQuery query{key.problem, key.interface_hash, h200(), versions()};
   Candidates candidates(store, query);
   while (const auto candidate = candidates.next()) {
     offered.push_back(std::string(name(candidate->match.fit)) + " " + candidate->row.winner.trial.config.text());
@@ -95,7 +95,7 @@ TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_not
   SQLite::Database other(folder / "c.db", SQLite::OPEN_READWRITE);
   other.exec("UPDATE configs SET text = 'no config' WHERE text = '" + onchip_config(4).text() + "'");
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
-  const Query query{key.problem, key.interface_hash, h200(), versions()};
+  const ProblemQuery query{key.problem, key.interface_hash, h200(), versions()};
   Candidates candidates(reader, query);
   EXPECT_EQ(candidates.next().value().match.text(), "default, fresh, same device");
   EXPECT_THAT(candidates.unread(), testing::HasSubstr("is damaged"));
@@ -145,7 +145,7 @@ TEST_F(MatchTest, a_lock_is_an_error_and_no_reason_to_serve_what_is_worse) {
   put_winner(store, key, onchip_config(4));
   put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
   const BrieflyLocked reader(store);
-  const Query query{key.problem, key.interface_hash, h200(), versions()};
+  const ProblemQuery query{key.problem, key.interface_hash, h200(), versions()};
   Candidates candidates(reader, query);
   EXPECT_THROW((void)candidates.next(), CacheError);
 }
@@ -163,7 +163,7 @@ TEST_F(MatchTest, a_row_that_cannot_be_read_gives_way_to_the_next_of_its_step) {
   }
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
   const auto served = [&](const ProblemKey& asked) {
-    const Query query{asked.problem, asked.interface_hash, h200(), versions()};
+    const ProblemQuery query{asked.problem, asked.interface_hash, h200(), versions()};
     Candidates candidates(reader, query);
     std::string config = candidates.next().value().row.winner.trial.config.text();
     EXPECT_THAT(candidates.unread(), testing::HasSubstr("is damaged"));

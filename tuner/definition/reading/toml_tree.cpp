@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -36,7 +37,7 @@ struct LongText {
   Place content;
 };
 
-/// Passes through a file ahead of the parser. Knows texts, comments and the dots of keys.
+/// Passes through a file ahead of the parser. Knows texts, comments, the dots of keys and where tables begin.
 class Scan {
  public:
   Scan(std::string_view text, const std::string& file) : rest_(text), file_(file) {
@@ -52,7 +53,9 @@ class Scan {
       } else if (c == '#') {
         while (!rest_.empty() && rest_.front() != '\n') pass(1);
       } else {
+        if (c == '[' && depth_ == 0 && begins_line_) check_table_name();
         count_names(c);
+        count_depth(c);
         pass(1);
       }
     }
@@ -67,7 +70,25 @@ class Scan {
     }
   }
 
+  /// Lists and inline tables within each other; in none, a bracket at the begin of a line begins a table.
+  void count_depth(char c) {
+    if (c == '[' || c == '{') ++depth_;
+    if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    begins_line_ = c == '\n' || (begins_line_ && (c == ' ' || c == '\t' || c == '\r'));
+  }
+
+  /// The parser takes for granted that a name begins as names do.
+  void check_table_name() {
+    std::size_t at = 1;
+    while (at < rest_.size() && std::string_view(" \t[").find(rest_[at]) != std::string_view::npos) ++at;
+    if (at == rest_.size()) return;
+    const auto c = static_cast<unsigned char>(rest_[at]);
+    if (std::isalnum(c) != 0 || std::string_view("_-\"']\r\n#").find(rest_[at]) != std::string_view::npos) return;
+    refuse(file_, place_, "not TOML: the name of a table begins with a letter, a digit, '_', '-' or a quote");
+  }
+
   void pass_text(char quote) {
+    begins_line_ = false;
     const Place begin = place_;
     const bool is_long = rest_.starts_with(std::string(3, quote));
     const std::string end(is_long ? 3 : 1, quote);
@@ -98,6 +119,8 @@ class Scan {
   }
 
   std::string_view rest_;
+  std::size_t depth_ = 0;
+  bool begins_line_ = true;
   const std::string& file_;
   Place place_{1, 1};
   std::size_t names_ = 1;

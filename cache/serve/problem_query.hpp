@@ -12,7 +12,7 @@
 /// What is asked of a source of winners. A value.
 namespace tilewright {
 
-struct Query {
+struct ProblemQuery {
   Problem problem;
   /// Of the op as the caller knows it: rows under another do not exist for it.
   std::string interface_hash;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/serve/query.hpp"
+#include "cache/serve/problem_query.hpp"
 
 #include <algorithm>
 

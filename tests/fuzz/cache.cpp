@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache, damaged page by page: what can still be read is served, and imported, or it is told.
+#include "cache/base/error.hpp"
+#include "cache/store/import.hpp"
+#include "tests/fuzz/asked.hpp"
+#include "tests/fuzz/input.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string right_cache() {
+  const store_tests::TemporaryFolder folder;
+  store_tests::make_export(folder / "c.db");
+  return fuzz::content_of(folder / "c.db");
+}
+
+}  // namespace
+}  // namespace tilewright
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tilewright;
+  static const std::string kRight = right_cache();
+  static const fuzz::InputFile kFile("c.db");
+  static const test::TemporaryFolder kFolder;
+  kFile.write(fuzz::damaged(kRight, data, size));
+  try {
+    const Store store(kFile.path(), {.access = StoreAccess::read});
+    fuzz::ask_all(store);
+    Store into(kFolder.path() / "into.db");
+    Store::Batch batch(into);  // not committed: the next input finds it empty
+    import_winners(store, into);
+  } catch (const Error&) {  // What an error is for.
+  }
+  return 0;
+}
