@@ -21,7 +21,7 @@ std::vector<std::string> file_names(const SourceClosure& closure) {
 std::vector<std::string> signatures(std::string_view code) {
   std::vector<std::string> found;
   for (const KernelSignature& kernel : kernels_of(code)) {
-    found.push_back(kernel.name + "/" + std::to_string(kernel.parameters));
+    found.push_back(kernel.name + "/" + std::to_string(kernel.parameters.size()));
   }
   return found;
 }

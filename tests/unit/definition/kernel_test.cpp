@@ -16,7 +16,15 @@ const Spoiled kSpoiled[] = {
     {"entry_not_in_the_source", "entry = \"mini_mapped\"", "entry = \"mini_maped\"", "\"mini_maped\"",
      "there is no kernel 'mini_maped' in mini.cu; did you mean 'mini_mapped'?"},
     {"params_too_few", "\"dim:rows\", \"dim:cols\"]\ngrid", "\"dim:rows\"]\ngrid", "\"mini_simple\"",
-     "kernel 'mini_simple' takes 6 parameters in mini.cu, and 'params' gives it 5"},
+     "kernel 'mini_simple' takes 6 parameters in mini.cu, and 'params' gives it 5: it takes (const typename "
+     "Config::dtype* x, typename Config::dtype* y, float eps, float* sums, long long rows, long long cols) and is "
+     "given "
+     "(pointer x, pointer y, float eps, pointer sums, long long rows)"},
+    {"params_in_another_order", "\"ptr:y\", \"scalar:eps\"", "\"scalar:eps\", \"ptr:y\"", "\"mini_simple\"",
+     "kernel 'mini_simple' takes 6 parameters in mini.cu, and 'params' gives it 6: it takes (const typename "
+     "Config::dtype* x, typename Config::dtype* y, float eps, float* sums, long long rows, long long cols) and is "
+     "given "
+     "(pointer x, float eps, pointer y, pointer sums, long long rows, long long cols)"},
     {"param_without_a_kind", "\"ptr:y\", \"scalar:eps\"", "\"y\", \"scalar:eps\"", "\"y\"",
      "'y' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"; known: ptr, dim, scalar, map, workspace, value"},
     {"param_of_an_unknown_kind", "\"ptr:y\", \"scalar:eps\"", "\"pointer:y\", \"scalar:eps\"", "\"pointer:y\"",

@@ -61,12 +61,14 @@ TEST(Sources, finds_kernels_in_headers_too) {
   Mistakes mistakes("f.toml");
   const SourceClosure* closure = sources.find(text_at("a.cu", 1), mistakes);
   ASSERT_NE(closure, nullptr);
-  Sources::check_kernel(*closure, text_at("in_header", 2), 1, "'params'", mistakes);
+  using Given = std::vector<Passed>;
+  Sources::check_kernel(*closure, text_at("in_header", 2), Given{{"seed", "int"}}, "'params'", mistakes);
   EXPECT_THAT(texts(mistakes), ElementsAre());
-  Sources::check_kernel(*closure, text_at("in_header", 3), 2, "'params'", mistakes);
+  Sources::check_kernel(*closure, text_at("in_header", 3), Given{{"seed", "int"}, {"y", ""}}, "'params'", mistakes);
   Sources::check_kernel(*closure, text_at("in_heater", 4), std::nullopt, "'params'", mistakes);
   EXPECT_THAT(texts(mistakes),
-              ElementsAre("f.toml:3:1: kernel 'in_header' takes 1 parameters in a.cuh, and 'params' gives it 2",
+              ElementsAre("f.toml:3:1: kernel 'in_header' takes 1 parameters in a.cuh, and 'params' gives it 2: it "
+                          "takes (int x) and is given (int seed, y)",
                           "f.toml:4:1: there is no kernel 'in_heater' in a.cu; did you mean 'in_header'?"));
 }
 

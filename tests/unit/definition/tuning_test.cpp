@@ -18,7 +18,8 @@ const Spoiled kSpoiled[] = {
      "there is no kernel 'mini_refrence' in mini.cu; did you mean 'mini_reference'?"},
     {"reference_with_other_parameters", "entry = \"mini_reference\"", "entry = \"mini_mapped\"", "\"mini_mapped\"",
      "kernel 'mini_mapped' takes 2 parameters in mini.cu, and a reference, with every argument and then every dim, "
-     "gives it 5"},
+     "gives it 5: it takes (const __grid_constant__ tilewright::TensorMap x, typename Config::dtype* y) and is given "
+     "(pointer x, pointer y, float eps, long long rows, long long cols)"},
     {"reference_grid_with_a_device_fact", "\"mini_reference\" }", "\"mini_reference\", grid = \"sm_count\" }",
      "sm_count", "unknown name 'sm_count' in `sm_count`; only dims, attributes and dtype can be used here"},
     {"tolerance_of_a_dtype_missing", ", bf16 = [1e-4, 1e-2] }", " }", "{ f32", "'tolerance' in [op] has no 'bf16'"},

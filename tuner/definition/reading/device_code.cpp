@@ -51,23 +51,33 @@ class Cursor {
     return false;
   }
 
-  /// From an opening parenthesis to behind its closing one; how many arguments stand between.
-  std::size_t arguments() {
-    std::size_t commas = 0;
-    bool is_empty = true;
+  /// From an opening parenthesis to behind its closing one; what stands between, parted by commas, with one blank for
+  /// any white space.
+  std::vector<std::string> arguments() {
+    std::vector<std::string> found{""};
     int depth = 0;
     int angles = 0;  // of template arguments; in another place a lone '<' is a comparison, and closes nothing
     do {
       const char c = peek();
+      const bool opens_all = depth == 0;
       if (c == '(' || c == '[' || c == '{') ++depth;
       if (c == ')' || c == ']' || c == '}') --depth;
       if (c == '<') ++angles;
       if (c == '>' && angles > 0) --angles;
-      if (c == ',' && depth == 1 && angles == 0) ++commas;
-      if (depth >= 1 && !is_space(c) && !(depth == 1 && c == '(')) is_empty = false;
+      if (c == ',' && depth == 1 && angles == 0) {
+        found.emplace_back();
+      } else if (is_space(c)) {
+        if (!found.back().empty() && found.back().back() != ' ') found.back() += ' ';
+      } else if (depth > 0 && !opens_all) {
+        found.back() += c;
+      }
       step();
     } while (depth > 0 && !at_end());
-    return is_empty ? 0 : commas + 1;
+    for (std::string& each : found) {
+      if (each.ends_with(' ')) each.pop_back();
+    }
+    if (found.size() == 1 && found.front().empty()) found.clear();
+    return found;
   }
 
  private:
@@ -215,9 +225,9 @@ std::vector<KernelSignature> kernels_of(std::string_view text) {
       } else if (cursor.peek() != '(') {
         cursor.step();
       } else {
-        const std::size_t parameters = cursor.arguments();
+        std::vector<std::string> parameters = cursor.arguments();
         if (is_decoration(last)) continue;
-        found.push_back({std::string(last), parameters});
+        found.push_back({std::string(last), std::move(parameters)});
         break;
       }
     }

@@ -16,8 +16,8 @@ namespace tilewright::reading {
 
 struct KernelSignature {
   std::string name;
-  /// How many parameters its launch takes.
-  std::size_t parameters = 0;
+  /// As they are declared: "const float* x".
+  std::vector<std::string> parameters;
 };
 
 /// The `__global__` functions that `text` declares, in its order. Attributes between `__global__` and the name

@@ -43,8 +43,6 @@ class KernelReader {
   /// What stands under `map.NAME`, `workspace.NAME` or `value.NAME`.
   using Definitions = std::map<std::string, const Member*>;
 
-  /// The parameters of a kernel that lists none: all arguments, then all dims.
-  void take_all(KernelRecipe& kernel) const;
   void read_param(const Node& text, KernelRecipe& kernel);
   void read_launch(Section& section, KernelRecipe& kernel);
   void read_map(const Member& member, ImplementationRecipe& recipe);

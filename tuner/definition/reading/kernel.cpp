@@ -31,14 +31,16 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   } else if (has_params) {
     uses_known_ = false;
   } else {
-    take_all(kernel);
+    kernel.params = all_params(op_.args.args, vocabulary_.dims);
   }
   if (entry != nullptr) {
     kernel.entry = entry->text;
     const bool is_known = params != nullptr || (!has_params && op_.args.complete && op_.vocabulary.complete);
-    const std::size_t count = params != nullptr ? params->size() : kernel.params.size();
+    // One that is not understood has been told.
+    const bool is_read = params == nullptr || params->size() == kernel.params.size();
     if (closure_ != nullptr) {
-      Sources::check_kernel(*closure_, *entry, is_known ? std::optional(count) : std::nullopt,
+      Sources::check_kernel(*closure_, *entry,
+                            is_known && is_read ? std::optional(passed_by(kernel.params, op_.args.args)) : std::nullopt,
                             has_params ? "'params'" : "the op (its arguments, then its dims)", mistakes_);
     }
   }
@@ -54,14 +56,6 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   }
   section.finish();
   recipe.kernels.push_back(std::move(kernel));
-}
-
-void KernelReader::take_all(KernelRecipe& kernel) const {
-  for (const Argument& arg : op_.args.args) {
-    using Kind = KernelParam::Kind;
-    kernel.params.push_back({arg.role == ArgRole::scalar ? Kind::scalar : Kind::ptr, arg.name});
-  }
-  for (const std::string& dim : vocabulary_.dims) kernel.params.push_back({KernelParam::Kind::dim, dim});
 }
 
 void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {

@@ -92,16 +92,23 @@ std::shared_ptr<const OpDefinition> Sources::other_op(const Node& name, Mistakes
   return nullptr;
 }
 
-void Sources::check_kernel(const SourceClosure& closure, const Node& entry, std::optional<std::size_t> parameters,
-                           const std::string& counted, Mistakes& mistakes) {
+void Sources::check_kernel(const SourceClosure& closure, const Node& entry,
+                           const std::optional<std::vector<Passed>>& passed, const std::string& by,
+                           Mistakes& mistakes) {
   std::vector<std::string> names;
   for (const SourceFile& file : closure.files) {
     for (const KernelSignature& kernel : kernels_of(file.text)) {
       names.push_back(kernel.name);
       if (kernel.name != entry.text) continue;
-      if (parameters && *parameters != kernel.parameters) {
-        mistakes.add(entry.place, fmt::format("kernel '{}' takes {} parameters in {}, and {} gives it {}", kernel.name,
-                                              kernel.parameters, file.path.filename().string(), counted, *parameters));
+      // What has another mistake may be passed otherwise for that alone.
+      const bool is_judged = passed && (passed->size() != kernel.parameters.size() || mistakes.unusable() == 0);
+      if (is_judged && !agree(kernel.parameters, *passed)) {
+        mistakes.add(
+            entry.place,
+            fmt::format("kernel '{}' takes {} parameters in {}, and {} gives it {}: it takes ({}) and is given "
+                        "({})",
+                        kernel.name, kernel.parameters.size(), file.path.filename().string(), by, passed->size(),
+                        fmt::join(kernel.parameters, ", "), text(*passed)));
       }
       return;
     }

@@ -11,6 +11,7 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/definition/reading/device_code.hpp"
 #include "tuner/definition/reading/mistakes.hpp"
+#include "tuner/definition/reading/signature.hpp"
 
 /// The files that a definition names, each read once: device code, fragments, and ops that make inputs of its samples.
 namespace tilewright::reading {
@@ -34,10 +35,10 @@ class Sources {
   /// the mistakes, when there is none, when it has mistakes, and when that is a second step (`has_other_ops`).
   [[nodiscard]] std::shared_ptr<const OpDefinition> other_op(const Node& name, Mistakes& mistakes);
 
-  /// Checks that `entry` is a kernel of the closure with this number of parameters; a mistake at `entry` otherwise.
-  /// `parameters`: nothing when the number is not known.
-  static void check_kernel(const SourceClosure& closure, const Node& entry, std::optional<std::size_t> parameters,
-                           const std::string& counted, Mistakes& mistakes);
+  /// Checks that `entry` is a kernel of the closure that takes what is passed; a mistake at `entry` otherwise. `by`: who
+  /// passes it. Nothing is passed where that is not known.
+  static void check_kernel(const SourceClosure& closure, const Node& entry,
+                           const std::optional<std::vector<Passed>>& passed, const std::string& by, Mistakes& mistakes);
 
   /// What every generated source includes before an implementation's own: part of each implementation's identity.
   [[nodiscard]] const std::vector<SourceFile>& prelude();

@@ -57,9 +57,9 @@ void read_reference(Section& op_section, Sources& sources, OpPart& op) {
   if (entry != nullptr) reference.entry = entry->text;
   if (closure != nullptr && entry != nullptr) {
     const bool is_known = op.args.complete && op.vocabulary.complete;
-    const auto parameters = is_known ? std::optional(op.args.args.size() + op.vocabulary.dims.size()) : std::nullopt;
-    Sources::check_kernel(*closure, *entry, parameters, "a reference, with every argument and then every dim,",
-                          mistakes);
+    const auto passed =
+        is_known ? std::optional(passed_by(all_params(op.args.args, op.vocabulary.dims), op.args.args)) : std::nullopt;
+    Sources::check_kernel(*closure, *entry, passed, "a reference, with every argument and then every dim,", mistakes);
   }
   if (const Node* sampled = section.find("sampled", Node::Kind::boolean)) {
     reference.sampled = sampled->boolean;
