@@ -26,8 +26,8 @@ struct Passed {
 [[nodiscard]] std::vector<KernelParam> all_params(const std::vector<Argument>& args,
                                                   const std::vector<std::string>& dims);
 
-/// Whether a kernel that declares these parameters reads what is passed: as many, and each of the size and the kind that
-/// it is passed as, where both are known.
+/// Whether a kernel that declares these parameters reads what is passed: as many, and each of the size and the kind
+/// that it is passed as, where both are known.
 [[nodiscard]] bool agree(const std::vector<std::string>& declarations, const std::vector<Passed>& passed);
 
 /// "pointer x, float alpha, long long n".

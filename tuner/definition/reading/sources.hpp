@@ -35,8 +35,8 @@ class Sources {
   /// the mistakes, when there is none, when it has mistakes, and when that is a second step (`has_other_ops`).
   [[nodiscard]] std::shared_ptr<const OpDefinition> other_op(const Node& name, Mistakes& mistakes);
 
-  /// Checks that `entry` is a kernel of the closure that takes what is passed; a mistake at `entry` otherwise. `by`: who
-  /// passes it. Nothing is passed where that is not known.
+  /// Checks that `entry` is a kernel of the closure that takes what is passed; a mistake at `entry` otherwise. `by`:
+  /// who passes it. Nothing is passed where that is not known.
   static void check_kernel(const SourceClosure& closure, const Node& entry,
                            const std::optional<std::vector<Passed>>& passed, const std::string& by, Mistakes& mistakes);
 
