@@ -2,13 +2,33 @@
 #include "tuner/definition/reading/toml_tree.hpp"
 
 #include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace tilewright::reading {
+/// What the parser takes for granted does not hold.
+struct BrokenAssumption final : std::logic_error {
+  using std::logic_error::logic_error;
+};
+[[noreturn]] static void break_off(const char* assumption) { throw BrokenAssumption(assumption); }
+}  // namespace tilewright::reading
+
+// toml++ 3.3 asserts that a name and a value begin as such do, which text from outside need not; with NDEBUG it tells
+// the compiler so instead, which may then make anything of it. Here it is an error like any other.
+#ifdef NDEBUG
+#define TILEWRIGHT_NDEBUG
+#undef NDEBUG
+#endif
+#define TOML_ASSERT(holds) (static_cast<bool>(holds) ? static_cast<void>(0) : tilewright::reading::break_off(#holds))
 // Lists and inline tables within each other: the parser recurses.
 #define TOML_MAX_NESTED_VALUES 64
 #include <toml++/toml.h>
+#ifdef TILEWRIGHT_NDEBUG
+#define NDEBUG
+#endif
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -37,7 +57,7 @@ struct LongText {
   Place content;
 };
 
-/// Passes through a file ahead of the parser. Knows texts, comments, the dots of keys and where tables begin.
+/// Passes through a file ahead of the parser. Knows texts, comments and the dots of keys.
 class Scan {
  public:
   Scan(std::string_view text, const std::string& file) : rest_(text), file_(file) {
@@ -53,9 +73,7 @@ class Scan {
       } else if (c == '#') {
         while (!rest_.empty() && rest_.front() != '\n') pass(1);
       } else {
-        if (c == '[' && depth_ == 0 && begins_line_) check_table_name();
         count_names(c);
-        count_depth(c);
         pass(1);
       }
     }
@@ -70,25 +88,7 @@ class Scan {
     }
   }
 
-  /// Lists and inline tables within each other; in none, a bracket at the begin of a line begins a table.
-  void count_depth(char c) {
-    if (c == '[' || c == '{') ++depth_;
-    if ((c == ']' || c == '}') && depth_ > 0) --depth_;
-    begins_line_ = c == '\n' || (begins_line_ && (c == ' ' || c == '\t' || c == '\r'));
-  }
-
-  /// The parser takes for granted that a name begins as names do.
-  void check_table_name() {
-    std::size_t at = 1;
-    while (at < rest_.size() && std::string_view(" \t[").find(rest_[at]) != std::string_view::npos) ++at;
-    if (at == rest_.size()) return;
-    const auto c = static_cast<unsigned char>(rest_[at]);
-    if (std::isalnum(c) != 0 || std::string_view("_-\"']\r\n#").find(rest_[at]) != std::string_view::npos) return;
-    refuse(file_, place_, "not TOML: the name of a table begins with a letter, a digit, '_', '-' or a quote");
-  }
-
   void pass_text(char quote) {
-    begins_line_ = false;
     const Place begin = place_;
     const bool is_long = rest_.starts_with(std::string(3, quote));
     const std::string end(is_long ? 3 : 1, quote);
@@ -119,8 +119,6 @@ class Scan {
   }
 
   std::string_view rest_;
-  std::size_t depth_ = 0;
-  bool begins_line_ = true;
   const std::string& file_;
   Place place_{1, 1};
   std::size_t names_ = 1;
@@ -229,6 +227,8 @@ Node parse_toml(std::string_view text, const std::string& file) {
     return convert(toml::parse(text, std::string_view(file)), long_texts);
   } catch (const toml::parse_error& error) {
     refuse(file, place_of(error.source()), fmt::format("not TOML: {}", error.description()));
+  } catch (const BrokenAssumption&) {
+    refuse(file, {}, "not TOML: a name or a value begins as none does, such as [$] or [}");
   }
 }
 
