@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/config.cuh"
+
+// Sums of references, which are one kernel each: many threads add to one output in fp64. What nobody has added to yet is a
+// NaN, as outputs are before a reference runs, so that nothing need be cleared. The order is open, and shows in the last
+// bits of fp64 alone.
+
+namespace tilewright::row {
+
+__device__ __forceinline__ void add_to_sum(double* sum, double value) {
+  auto* const bits = reinterpret_cast<unsigned long long*>(sum);
+  unsigned long long seen = atomicCAS(bits, 0ULL, 0ULL), expected;
+  do {
+    expected = seen;
+    const double before = __builtin_bit_cast(double, expected);
+    const double after = before != before ? value : before + value;
+    seen = atomicCAS(bits, expected, __builtin_bit_cast(unsigned long long, after));
+  } while (seen != expected);
+}
+
+}  // namespace tilewright::row

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gradient of rmsnorm (../rmsnorm/rmsnorm.cu): with x̂ = x · rstd, g = dy · weight and n columns
+//
+//   dx = rstd · (g − x̂ · Σ(g · x̂) / n)                 + dsum with add=yes, so that dx is the residual's gradient, too
+//   dw = Σ over rows of dy · x̂
+//
+//   x, dy, dsum, dx   rows × cols with row pitches; dx may be dy or x itself, with the same pitch; with add=yes x is the sum
+//   weight   cols; dw in fp32, the same bits on every launch
+//
+// By device/row/norm_gradient.cuh. Everything is computed in fp32.
+
+#include "device/row/norm_gradient.cuh"
+
+template <class Config>
+inline constexpr bool kAdds = Config::add == "yes";
+
+template <class Config>
+using Gradient = tilewright::row::NormGradient<typename Config::dtype, false, kAdds<Config>>;
+
+template <class Config, class Output>
+__device__ __forceinline__ Gradient<Config> gradient(const typename Config::dtype* x,
+                                                     const typename Config::dtype* weight,
+                                                     const typename Config::dtype* dy,
+                                                     const typename Config::dtype* dsum, Output* dx, float eps,
+                                                     long long x_pitch, long long dy_pitch, long long dsum_pitch,
+                                                     long long dx_pitch, long long cols) {
+  using namespace tilewright;
+  Gradient<Config> op;
+  op.tensors.inputs[0] = row::matrix<Config>(x, x_pitch, cols);
+  op.tensors.inputs[1] = row::matrix<Config>(dy, dy_pitch, cols);
+  if constexpr (kAdds<Config>) op.tensors.inputs[2] = row::matrix<Config>(dsum, dsum_pitch, cols);
+  op.tensors.columns[0] = weight;
+  if constexpr (is_same<Output, typename Config::dtype>)
+    op.tensors.outputs[0] = row::matrix<Config>(dx, dx_pitch, cols);
+  op.eps = eps;
+  return op;
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
+    rmsnorm_bwd_rows(long long rows, long long cols, const typename Config::dtype* x, const typename Config::dtype* dy,
+                     const typename Config::dtype* weight, typename Config::dtype* dx, float* partials,
+                     long long* parts, float eps, const typename Config::dtype* dsum, long long x_pitch,
+                     long long dy_pitch, long long dsum_pitch, long long dx_pitch) {
+  using namespace tilewright;
+  row::norm_gradient_rows<Config>(
+      gradient<Config>(x, weight, dy, dsum, dx, eps, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
+      {partials, parts, cols}, rows, cols);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    rmsnorm_bwd_scales(long long rows, long long cols, const typename Config::dtype* x,
+                       const typename Config::dtype* dy, const typename Config::dtype* weight, void* scales, float eps,
+                       long long x_pitch, long long dy_pitch) {
+  using namespace tilewright;
+  row::norm_gradient_scales<Config>(
+      gradient<Config, typename Config::dtype>(x, weight, dy, nullptr, nullptr, eps, x_pitch, dy_pitch, 0, 0, cols),
+      static_cast<row::NormGradientScale*>(scales), rows, cols);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    rmsnorm_bwd_columns(long long rows, long long cols, const typename Config::dtype* x,
+                        const typename Config::dtype* dy, const typename Config::dtype* weight,
+                        typename Config::dtype* dx, const void* scales, float* partials, long long* parts,
+                        const typename Config::dtype* dsum, long long x_pitch, long long dy_pitch, long long dsum_pitch,
+                        long long dx_pitch) {
+  using namespace tilewright;
+  row::norm_gradient_columns<Config>(
+      gradient<Config>(x, weight, dy, dsum, dx, 0.0f, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
+      static_cast<const row::NormGradientScale*>(scales), {partials, parts, cols}, rows, cols);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(1024) rmsnorm_bwd_sums(float* partials, long long* parts, float* dw, long long cols) {
+  using namespace tilewright;
+  row::column_sums<1>({partials, parts, cols}, {dw});
+}
+
+template <class Config>
+__global__ void rmsnorm_bwd_reference(const typename Config::dtype* x, const typename Config::dtype* weight,
+                                      const typename Config::dtype* dy, const typename Config::dtype* dsum, double* dx,
+                                      double* dw, float eps, long long x_pitch, long long dy_pitch,
+                                      long long dsum_pitch, long long dx_pitch, long long rows, long long cols) {
+  using namespace tilewright;
+  row::norm_gradient_reference(
+      gradient<Config>(x, weight, dy, dsum, dx, eps, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
+      row::matrix<Config>(dx, dx_pitch, cols), dw, nullptr, rows, cols);
+}
