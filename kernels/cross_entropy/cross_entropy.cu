@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cross-entropy of rows of logits x with one target t each, and with grad=yes its gradient in the same kernel:
+//
+//   lse[r]  = log Σ over c of e^x[r][c]
+//   loss[r] = lse[r] − (1 − s) · x[r][t] − s / vocab · Σ over c of x[r][c]                        s: label smoothing
+//   dlogits[r][c] = dloss[r] · (e^(x[r][c] − lse[r]) − (1 − s) · [c = t] − s / vocab)
+//
+//   logits, dlogits   rows × vocab with row pitches; dlogits may be logits itself, with the same pitch; any addresses
+//   target            rows; where it is `ignore`, loss and gradient are 0; where it is no column either, they are NaN
+//
+// Two ways, both in fp32; sm_80 and later, clusters sm_90:
+//
+//   resident   a row, of a block or of a cluster, stays in registers as it was loaded: with grad=yes it is read once
+//   reread     a block a row, which is read once for the loss and once more for the gradient
+//
+// The target's logit goes with a row's partial sums, so that it is known before anything is written over it.
+
+#include "device/config.cuh"
+#include "device/convert.cuh"
+#include "device/math.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/row/exchange.cuh"
+#include "device/row/exponentials.cuh"
+#include "device/row/span.cuh"
+#include "device/row/statistics.cuh"
+#include "device/row/tensors.cuh"
+#include "device/shared.cuh"
+#include "device/vector.cuh"
+
+namespace cross_entropy {
+
+using namespace tilewright;
+
+// A row's statistics (device/row/statistics.cuh).
+template <class T>
+struct Sums {
+  using Exponentials = row::Exponentials<T>;
+  struct alignas(8) Partial {
+    float max;
+    float sum;     // Σ e^(x − max)
+    float total;   // Σ x
+    float target;  // x[t], of the one thread that has it
+  };
+
+  __device__ static __forceinline__ Partial nothing() { return {-kInfinity, 0.0f, 0.0f, 0.0f}; }
+
+  template <int kCount>
+  __device__ static __forceinline__ void add(Partial& partial, float (&values)[kCount]) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) partial.total += values[k];
+    typename Exponentials::Partial exponentials{partial.max, partial.sum};
+    Exponentials::add(exponentials, values, 0);
+    partial.max = exponentials.max;
+    partial.sum = exponentials.sum;
+  }
+
+  template <int kLanes>
+  __device__ static __forceinline__ Partial over_lanes(const Partial& partial) {
+    const auto all = Exponentials::template over_lanes<kLanes>({partial.max, partial.sum});
+    return {all.max, all.sum, reduce_lanes<kLanes>(partial.total, Sum{}), reduce_lanes<kLanes>(partial.target, Sum{})};
+  }
+};
+
+template <class Config>
+struct Op {
+  using T = typename Config::dtype;
+  using Partial = typename Sums<T>::Partial;
+  static constexpr bool kGradient = Config::grad == "yes";
+
+  row::Matrix<const T> logits;
+  const long long* targets;
+  const float* dloss;
+  float* loss;
+  float* lse;
+  row::Matrix<T> dlogits;
+  float smoothing;
+  i64 ignore;
+  i64 vocab;
+
+  // What the row's first thread knows before all others.
+  __device__ __forceinline__ Partial first_partial(i64 r, bool is_first) const {
+    Partial partial = Sums<T>::nothing();
+    const i64 target = targets[r];
+    if (is_first && target >= 0 && target < vocab) partial.target = to_float(logits.row(r)[target]);
+    return partial;
+  }
+
+  __device__ __forceinline__ void write_loss(i64 r, const Partial& row) const {
+    const i64 target = targets[r];
+    const float its_lse = row.max + logf(row.sum);
+    float its_loss = its_lse - (1.0f - smoothing) * row.target;
+    if (smoothing != 0.0f) its_loss -= smoothing / static_cast<float>(vocab) * row.total;
+    if (target < 0 || target >= vocab) its_loss = target == ignore ? 0.0f : __builtin_bit_cast(float, 0x7fffffffu);
+    lse[r] = its_lse;
+    loss[r] = target == ignore ? 0.0f : its_loss;
+  }
+
+  // What a row's gradients share: dlogits = e^(x − max) · scale − rest, less hit in the target's column.
+  struct Scale {
+    i64 target;
+    float max, scale, rest, hit;
+    bool ignored;
+  };
+  __device__ __forceinline__ Scale scale_of(i64 r, const Partial& row) const {
+    const i64 target = targets[r];
+    float gradient = dloss[r];
+    if (target < 0 || target >= vocab) gradient = __builtin_bit_cast(float, 0x7fffffffu);
+    return {target,
+            row.max,
+            gradient / row.sum,
+            gradient * (smoothing / static_cast<float>(vocab)),
+            gradient * (1.0f - smoothing),
+            target == ignore};
+  }
+
+  template <int kVec>
+  __device__ __forceinline__ void write_gradient(const Packed<T, kVec>& logits_there, const Scale& scale, i64 r,
+                                                 i64 column) const {
+    float values[kVec];
+    to_float(logits_there, values);
+    Sums<T>::Exponentials::exponentials(values, scale.max);
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) values[j] = fmaf(values[j], scale.scale, -scale.rest);
+    if (static_cast<u64>(scale.target - column) < kVec) {
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) values[j] -= scale.target - column == j ? scale.hit : 0.0f;
+    }
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) values[j] = scale.ignored ? 0.0f : values[j];
+    store_vector(dlogits.row(r) + column, from_float<T>(values));
+  }
+};
+
+// A row without vectors: where logits and gradients are not aligned alike.
+struct NoVectors {
+  __device__ __forceinline__ i64 vectors() const { return 0; }
+  __device__ __forceinline__ i64 column(i64) const { return 0; }
+  __device__ __forceinline__ i64 edge_column(i64 e) const { return e; }
+};
+
+template <class Config>
+__device__ __forceinline__ bool in_step(const Op<Config>& op) {
+  constexpr int kVec = Config::vec;
+  return !Op<Config>::kGradient || (phase_of<kVec>(op.logits.base) == phase_of<kVec>(op.dlogits.base) &&
+                                    (op.logits.pitch - op.dlogits.pitch) % kVec == 0);
+}
+
+// A row by all threads of a block. `slots` are num_warps partials, others than those of the row before.
+template <class Config, int kUnroll, class RowSpan>
+__device__ __forceinline__ void reread_row(const Op<Config>& op, const RowSpan& span, i64 r,
+                                           typename Op<Config>::Partial* slots) {
+  using T = typename Config::dtype;
+  constexpr int kVec = Config::vec;
+  constexpr int kThreads = Config::num_warps * kWarpSize;
+  const T* const row = op.logits.row(r);
+  const auto for_vectors = [&](const auto& use) {
+    for (i64 first = threadIdx.x; first < span.vectors(); first += kThreads * kUnroll) {
+      Packed<T, kVec> loaded[kUnroll];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        const i64 i = first + u * kThreads;
+        if (i < span.vectors()) loaded[u] = load_packed<kVec>(row + span.column(i));
+      }
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        const i64 i = first + u * kThreads;
+        if (i < span.vectors()) use(loaded[u], span.column(i));
+      }
+    }
+  };
+  const auto for_edges = [&](const auto& use) {
+#pragma unroll 1
+    for (i64 e = threadIdx.x; e < op.vocab - span.vectors() * kVec; e += kThreads) {
+      use(load_packed<1>(row + span.edge_column(e)), span.edge_column(e));
+    }
+  };
+  auto mine = op.first_partial(r, threadIdx.x == 0);
+  for_vectors([&](const Packed<T, kVec>& loaded, i64) {
+    float values[kVec];
+    to_float(loaded, values);
+    Sums<T>::add(mine, values);
+  });
+  for_edges([&](const Packed<T, 1>& loaded, i64) {
+    float values[1];
+    to_float(loaded, values);
+    Sums<T>::add(mine, values);
+  });
+  const auto warp = Sums<T>::template over_lanes<kWarpSize>(mine);
+  const auto whole =
+      row::merge_warps<Sums<T>, Config::num_warps>(warp, slots, static_cast<int>(threadIdx.x) / kWarpSize);
+  if (threadIdx.x == 0) op.write_loss(r, whole);
+  if constexpr (Op<Config>::kGradient) {
+    const auto scale = op.scale_of(r, whole);
+    for_vectors(
+        [&](const Packed<T, kVec>& loaded, i64 column) { op.template write_gradient<kVec>(loaded, scale, r, column); });
+    for_edges([&](const Packed<T, 1>& loaded, i64 column) { op.template write_gradient<1>(loaded, scale, r, column); });
+  }
+}
+
+// Config: num_warps, vec, ragged, unroll. Shared memory: 2 × num_warps partials.
+template <class Config>
+__device__ __forceinline__ void reread(const Op<Config>& op, i64 rows) {
+  constexpr bool kRagged = Config::ragged != 0;
+  const bool slow = kRagged && !in_step(op);
+  int parity = 0;
+  for (i64 r = blockIdx.x; r < rows; r += gridDim.x, parity ^= 1) {
+    auto* const slots = shared_storage<typename Op<Config>::Partial>() + parity * Config::num_warps;
+    if (slow) {
+      reread_row<Config, 1>(op, NoVectors{}, r, slots);
+    } else {
+      using RowSpan = row::Span<Config::vec, kRagged, i64>;
+      reread_row<Config, Config::unroll>(op, RowSpan(op.logits.row(r), op.vocab), r, slots);
+    }
+  }
+}
+
+// Config: num_warps, vec, chunks, ragged, cluster; static_dims with vocab. Thread t of the row's holds its vectors t,
+// t + threads, … (chunks of them), and of a ragged row edge t, too. Shared memory: an exchange's.
+template <class Config>
+__device__ __forceinline__ void resident(const Op<Config>& op) {
+  using T = typename Config::dtype;
+  using Partial = typename Op<Config>::Partial;
+  constexpr int kVec = Config::vec, kCluster = Config::cluster, kChunks = Config::chunks;
+  constexpr bool kRagged = Config::ragged != 0;
+  constexpr int kThreads = Config::num_warps * kWarpSize * kCluster;
+  using RowSpan = row::Span<kVec, kRagged, int>;
+  using RowExchange = row::Exchange<Sums<T>, Config::num_warps, kCluster, 1>;
+  static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
+  static_assert(kChunks * kVec * sizeof(T) <= 256, "more than a thread's registers hold");
+  static_assert(RowSpan::kMaxEdges <= kThreads, "a thread has one edge");
+
+  const i64 r = blockIdx.x / u32{kCluster};
+  const int rank = kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
+  const int thread = rank * Config::num_warps * kWarpSize + static_cast<int>(threadIdx.x);
+  const int width = static_cast<int>(Config::vocab ? Config::vocab : op.vocab);
+  if (kRagged && !in_step(op)) {
+    if (rank == 0) reread_row<Config, 1>(op, NoVectors{}, r, shared_storage<Partial>());
+    return;
+  }
+  RowExchange exchange(*shared_storage<typename RowExchange::Storage>());
+  if constexpr (kCluster > 1) {
+    if (threadIdx.x == 0) {
+      exchange.init();
+      ptx::fence_mbarrier_init();
+    }
+    __syncthreads();
+    exchange.prepare();
+  }
+
+  // Load. Every load is under way before the first is used; what is beside the row counts for nothing.
+  const RowSpan span(op.logits.row(r), width);
+  const T* const row = op.logits.row(r);
+  Packed<T, kVec> loaded[kChunks];
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    Vector<T, kVec> none;
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) none[j] = from_float<T>(-kInfinity);
+    loaded[chunk] = pack(none);
+    const int i = chunk * kThreads + thread;
+    if (i < span.vectors()) loaded[chunk] = load_packed<kVec>(row + span.column(i));
+  }
+  const bool has_edge = kRagged && thread < span.edges();
+  float edge = -kInfinity;
+  if (has_edge) edge = to_float(row[span.edge_column(thread)]);
+
+  // The row's sums.
+  auto mine = op.first_partial(r, thread == 0);
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    float values[kVec];
+    to_float(loaded[chunk], values);
+    if (chunk * kThreads + thread < span.vectors()) Sums<T>::add(mine, values);
+  }
+  if (has_edge) {
+    float values[1] = {edge};
+    Sums<T>::add(mine, values);
+  }
+  exchange.send(Sums<T>::template over_lanes<kWarpSize>(mine), 0);
+  const Partial whole = exchange.receive(0);
+  if (thread == 0) op.write_loss(r, whole);
+
+  // Gradients.
+  if constexpr (Op<Config>::kGradient) {
+    const auto scale = op.scale_of(r, whole);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const int i = chunk * kThreads + thread;
+      if (i < span.vectors()) op.template write_gradient<kVec>(loaded[chunk], scale, r, span.column(i));
+    }
+    if (has_edge) {
+      const Vector<T, 1> one{{from_float<T>(edge)}};
+      op.template write_gradient<1>(pack(one), scale, r, span.edge_column(thread));
+    }
+  }
+}
+
+}  // namespace cross_entropy
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    cross_entropy_rows(long long rows, long long vocab, const typename Config::dtype* logits, const long long* target,
+                       const float* dloss, float* loss, float* lse, typename Config::dtype* dlogits, float smoothing,
+                       long long ignore, long long logits_pitch, long long dlogits_pitch) {
+  using namespace tilewright;
+  const i64 width = Config::vocab ? Config::vocab : vocab;
+  constexpr bool kStrided = Config::pitch == "strided";
+  const cross_entropy::Op<Config> op{{logits, kStrided ? logits_pitch : width},   target,    dloss,  loss, lse,
+                                     {dlogits, kStrided ? dlogits_pitch : width}, smoothing, ignore, width};
+  if constexpr (Config::implementation == "reread") {
+    cross_entropy::reread<Config>(op, rows);
+  } else {
+    cross_entropy::resident<Config>(op);
+  }
+}
+
+// What is right: a warp a row, everything in fp64.
+template <class Config>
+__global__ void cross_entropy_reference(const typename Config::dtype* logits, const long long* target,
+                                        const float* dloss, double* loss, double* lse, double* dlogits, float smoothing,
+                                        long long ignore, long long logits_pitch, long long dlogits_pitch,
+                                        long long rows, long long vocab) {
+  using namespace tilewright;
+  constexpr bool kStrided = Config::pitch == "strided";
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const i64 warps = i64{gridDim.x} * (blockDim.x / kWarpSize);
+  const i64 warp = i64{blockIdx.x} * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize;
+  const double s = smoothing, count = static_cast<double>(vocab);
+  for (i64 r = warp; r < rows; r += warps) {
+    const auto* const row = logits + r * (kStrided ? logits_pitch : vocab);
+    float most = -kInfinity;
+    for (i64 c = lane; c < vocab; c += kWarpSize) most = fmaxf(most, to_float(row[c]));
+    const double max = reduce_lanes<kWarpSize>(most, Max{});
+    double sum = 0.0, total = 0.0;
+    for (i64 c = lane; c < vocab; c += kWarpSize) {
+      sum += exp(double{to_float(row[c])} - max);
+      total += double{to_float(row[c])};
+    }
+    sum = reduce_lanes<kWarpSize>(sum, Sum{});
+    total = reduce_lanes<kWarpSize>(total, Sum{});
+    const i64 t = target[r];
+    const bool ignored = t == ignore;
+    if (lane == 0) {
+      lse[r] = max + log(sum);
+      loss[r] = ignored ? 0.0 : max + log(sum) - (1.0 - s) * double{to_float(row[t])} - s / count * total;
+    }
+    if constexpr (Config::grad == "yes") {
+      for (i64 c = lane; c < vocab; c += kWarpSize) {
+        const double gradient = exp(double{to_float(row[c])} - max) / sum - (c == t ? 1.0 - s : 0.0) - s / count;
+        dlogits[r * (kStrided ? dlogits_pitch : vocab) + c] = ignored ? 0.0 : double{dloss[r]} * gradient;
+      }
+    }
+  }
+}
