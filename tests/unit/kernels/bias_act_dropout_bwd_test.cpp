@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The op `bias_act_dropout_bwd`, and with it the skeleton kernels/device/elementwise/strips.cuh.
+#include <fmt/format.h>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+namespace tilewright::test {
+namespace {
+
+BuiltInOp& op() {
+  static BuiltInOp op("bias_act_dropout_bwd");
+  return op;
+}
+
+std::string key(const char* act, const char* dtype, int rows, int cols, const char* pitch = "dense") {
+  return fmt::format("bias_act_dropout_bwd[dtype={},act={},pitch={}]{{rows={},cols={}}}", dtype, act, pitch, rows,
+                     cols);
+}
+
+TEST(BiasActDropoutBwd, is_right_for_every_activation) {
+  for_acts_and_dtypes([](const char* act, const char* dtype) {
+    expect_right(op(), key(act, dtype, 37, 64), "strips", 2);
+    expect_right_base(op(), key(act, dtype, 37, 61));
+  });
+}
+
+TEST(BiasActDropoutBwd, is_right_for_few_and_for_many_rows_and_columns) {
+  for (const char* dtype : kDtypes) {
+    for (const auto& [rows, cols] : {std::pair(1, 1), {2, 3}, {200, 64}, {5, 1000}}) {
+      expect_right_base(op(), key("gelu", dtype, rows, cols));
+      if (cols >= 64) expect_right(op(), key("gelu", dtype, rows, cols), "strips", 2);
+    }
+  }
+}
+
+TEST(BiasActDropoutBwd, takes_pitches_and_element_aligned_addresses) {
+  for (const char* dtype : kDtypes) {
+    expect_right(op(), key("silu", dtype, 37, 64, "strided"), "strips", 2);
+    expect_right_base(op(), key("silu", dtype, 9, 257, "strided"), {.seed = 7, .misalign_elements = 3});
+  }
+}
+
+TEST(BiasActDropoutBwd, may_write_over_the_gradient_that_it_reads) {
+  const ArgumentSet::Options options{.seed = 3, .in_place = true};
+  expect_right_base(op(), key("tanh", "bf16", 37, 61), options);
+  expect_right(op(), key("tanh", "bf16", 37, 64), "strips", 3, options);
+}
+
+}  // namespace
+}  // namespace tilewright::test

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+/// The op `cross_entropy`.
+namespace tilewright::test {
+namespace {
+
+BuiltInOp& op() {
+  static BuiltInOp op("cross_entropy");
+  return op;
+}
+
+class CrossEntropy : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::string key(const char* grad, int rows, int vocab, const char* pitch = "dense") {
+    return fmt::format("cross_entropy[dtype={},grad={},pitch={}]{{rows={},vocab={}}}", GetParam(), grad, pitch, rows,
+                       vocab);
+  }
+};
+
+TEST_P(CrossEntropy, is_right_for_narrow_wide_and_odd_rows) {
+  for (const char* grad : {"no", "yes"}) {
+    for (const auto& [rows, vocab] : {std::pair(1, 1), {3, 2}, {11, 64}, {9, 257}, {3, 4099}}) {
+      expect_right_base(op(), key(grad, rows, vocab));
+      expect_right_base(op(), key(grad, rows, vocab, "strided"));
+      expect_right(op(), key(grad, rows, vocab), "reread", 2);
+    }
+  }
+}
+
+TEST_P(CrossEntropy, is_right_with_rows_in_registers) {
+  for (const auto& [rows, vocab] : {std::pair(11, 64), {9, 257}, {3, 4096}, {3, 4099}}) {
+    for (const char* grad : {"no", "yes"}) expect_right(op(), key(grad, rows, vocab), "resident", 2);
+  }
+  expect_right(op(), key("yes", 3, 4099, "strided"), "resident", 2);
+}
+
+TEST_P(CrossEntropy, is_right_with_rows_over_clusters) {
+  for (const int vocab : {32000, 50257}) expect_right(op(), key("yes", 2, vocab), "cluster", 1);
+}
+
+TEST_P(CrossEntropy, serves_addresses_that_are_only_element_aligned) {
+  for (const int shift : {1, 3}) {
+    const ArgumentSet::Options options{.seed = 7, .misalign_elements = shift};
+    expect_right_base(op(), key("yes", 3, 61), options);
+    expect_right_base(op(), key("yes", 3, 1000, "strided"), options);
+  }
+}
+
+TEST_P(CrossEntropy, may_write_gradients_over_the_logits) {
+  const ArgumentSet::Options options{.seed = 3, .in_place = true};
+  for (const int vocab : {257, 4096}) {
+    expect_right_base(op(), key("yes", 5, vocab), options);
+    expect_right(op(), key("yes", 5, vocab), "resident", 3, options);
+  }
+  expect_right(op(), key("yes", 2, 32000), "cluster", 1, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, CrossEntropy, ::testing::ValuesIn(kDtypes),
+                         [](const auto& dtype) { return std::string(dtype.param); });
+
+}  // namespace
+}  // namespace tilewright::test

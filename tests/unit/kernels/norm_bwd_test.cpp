@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ops `rmsnorm_bwd` and `layernorm_bwd`: kernels/device/row/norm_gradient.cuh and column_sums.cuh.
+#include <fmt/format.h>
+
+#include <tuple>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+namespace tilewright::test {
+namespace {
+
+class NormBackward : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  static BuiltInOp& op() {
+    static std::map<std::string, std::unique_ptr<BuiltInOp>> ops;
+    auto& place = ops[std::get<0>(GetParam())];
+    if (place == nullptr) place = std::make_unique<BuiltInOp>(std::get<0>(GetParam()));
+    return *place;
+  }
+  static std::string key(int rows, int cols, const char* add = "no", const char* pitch = "dense") {
+    return fmt::format("{}[dtype={},add={},pitch={}]{{rows={},cols={}}}", std::get<0>(GetParam()),
+                       std::get<1>(GetParam()), add, pitch, rows, cols);
+  }
+};
+
+TEST_P(NormBackward, is_right_with_rows_in_groups_of_threads) {
+  for (const char* add : {"no", "yes"}) {
+    for (const auto& [rows, cols] : {std::pair(1, 64), {37, 256}, {70, 1000}}) {
+      expect_right(op(), key(rows, cols, add), "rows", 3);
+    }
+  }
+}
+
+TEST_P(NormBackward, is_right_with_more_rows_than_a_ring_has) { expect_right(op(), key(301, 64), "rows", 3); }
+
+TEST_P(NormBackward, is_right_over_clusters) {
+  for (const char* add : {"no", "yes"}) expect_right(op(), key(5, 16384, add), "cluster", 2);
+}
+
+TEST_P(NormBackward, takes_even_widths_by_words_and_odd_ones_by_elements) {
+  if (std::get<1>(GetParam()) != std::string("f32")) expect_right(op(), key(19, 250), "rows", 3);
+  for (const int cols : {1, 3, 61, 257}) {
+    // The gradient of a row of one element is 0 but for eps: f32 shows what its terms lose as they cancel.
+    if (cols > 1 || std::get<1>(GetParam()) != std::string("f32")) expect_right_base(op(), key(37, cols));
+    if (cols > 1) expect_right_base(op(), key(3, cols, "yes", "strided"));
+  }
+}
+
+TEST_P(NormBackward, takes_pitches_and_element_aligned_addresses) {
+  expect_right(op(), key(37, 256, "yes", "strided"), "rows", 2);
+  expect_right_base(op(), key(37, 61, "yes", "strided"), {.seed = 7, .misalign_elements = 3});
+}
+
+TEST_P(NormBackward, may_write_over_the_gradient_that_it_reads) {
+  const ArgumentSet::Options options{.seed = 3, .in_place = true};
+  expect_right_base(op(), key(37, 61), options);
+  expect_right(op(), key(70, 256), "rows", 3, options);
+  expect_right(op(), key(5, 16384), "cluster", 1, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, NormBackward,
+                         ::testing::Combine(::testing::Values("rmsnorm_bwd", "layernorm_bwd"),
+                                            ::testing::ValuesIn(kDtypes)),
+                         [](const auto& param) {
+                           return fmt::format("{}_{}", std::get<0>(param.param), std::get<1>(param.param));
+                         });
+
+}  // namespace
+}  // namespace tilewright::test
