@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ops of the way back against their forward ops: for L = Σ over the forward op's outputs of cotangent · output, in
-// fp64, differences of L to either side of an input's element are what the backward op's reference says. The kernels are
-// held to that reference wherever they are verified.
+// fp64, differences of L to either side of an input's element are what the backward op's reference says. The kernels
+// are held to that reference wherever they are verified.
 #include <fmt/format.h>
 
 #include <cmath>
