@@ -8,7 +8,7 @@
 //   dw = Σ over rows of dy · x̂        db = Σ over rows of dy
 //
 // Nothing of the forward pass is needed but x: a row's statistics are made again, with Σg and Σ(g · x̂), in one exchange.
-// As for moments.cuh, never as E[x²] − E[x]²: parts of a row are merged around their means. Two ways, both in fp32:
+// Squares are those of distances from one of the row's elements, never E[x²] − E[x]². Two ways, both in fp32:
 //
 //   rows     a group of threads, of a block or of a cluster, has a row, and the same columns of every row that it gets: so
 //            dw and db are sums in registers, which leave the block once. Rows are on their way to shared memory while
@@ -25,7 +25,6 @@
 #include "device/convert.cuh"
 #include "device/math.cuh"
 #include "device/ptx/cp_async.cuh"
-#include "device/ptx/math.cuh"
 #include "device/ptx/opaque.cuh"
 #include "device/reduce.cuh"
 #include "device/row/column_sums.cuh"
@@ -37,6 +36,26 @@
 #include "device/vector.cuh"
 
 namespace tilewright::row {
+
+// Sums of four values over kLanes neighbouring lanes, the same in all of them. Halves of the lanes take over halves of the
+// values first: 10 shuffles for a warp, where a butterfly a value takes 20.
+template <int kLanes>
+__device__ __forceinline__ void reduce_four(float (&values)[4]) {
+  if constexpr (kLanes < 4) {
+#pragma unroll
+    for (float& value : values) value = reduce_lanes<kLanes>(value, Sum{});
+  } else {
+    const bool upper = (threadIdx.x & (kLanes / 2)) != 0, odd = (threadIdx.x & (kLanes / 4)) != 0;
+    const float first =
+        (upper ? values[2] : values[0]) + __shfl_xor_sync(kFullMask, upper ? values[0] : values[2], kLanes / 2);
+    const float second =
+        (upper ? values[3] : values[1]) + __shfl_xor_sync(kFullMask, upper ? values[1] : values[3], kLanes / 2);
+    float mine = (odd ? second : first) + __shfl_xor_sync(kFullMask, odd ? first : second, kLanes / 4);
+    mine = reduce_lanes<kLanes / 4>(mine, Sum{});
+#pragma unroll
+    for (int i = 0; i < 4; ++i) values[i] = __shfl_sync(kFullMask, mine, i * (kLanes / 4), kLanes);
+  }
+}
 
 // What is known of some elements of a row: statistics classes (statistics.cuh).
 struct PlainGradientSums {
@@ -50,26 +69,35 @@ struct PlainGradientSums {
   }
 };
 
+// Around a value of the part, its first element, so that a mean that is large beside the deviation cancels before anything
+// is squared. Parts are brought to the value of the first of them.
 struct CentredGradientSums {
   struct alignas(8) Partial {
     float count;
-    float mean;
-    float squares;   // Σ (x − mean)²
+    float shift;
+    float sum;       // Σ (x − shift)
+    float squares;   // Σ (x − shift)²
     float gradient;  // Σ g
-    float product;   // Σ g · (x − mean)
-    float unused;
+    float product;   // Σ g · (x − shift)
   };
+  __device__ static __forceinline__ void move(Partial& partial, float shift) {
+    const float off = partial.shift - shift;
+    partial.squares = fmaf(off, fmaf(partial.count, off, 2.0f * partial.sum), partial.squares);
+    partial.sum = fmaf(partial.count, off, partial.sum);
+    partial.product = fmaf(off, partial.gradient, partial.product);
+    partial.shift = shift;
+  }
+  // Of lanes with one shift, and `count` elements in all.
   template <int kLanes>
-  __device__ static __forceinline__ Partial over_lanes(const Partial& partial) {
-    const float count = reduce_lanes<kLanes>(partial.count, Sum{});
-    const float mean = reduce_lanes<kLanes>(partial.count * partial.mean, Sum{}) * ptx::rcp_approx(fmaxf(count, 1.0f));
-    const float off = partial.mean - mean;
-    return {count,
-            mean,
-            reduce_lanes<kLanes>(fmaf(partial.count * off, off, partial.squares), Sum{}),
-            reduce_lanes<kLanes>(partial.gradient, Sum{}),
-            reduce_lanes<kLanes>(fmaf(off, partial.gradient, partial.product), Sum{}),
-            0.0f};
+  __device__ static __forceinline__ Partial over_equal_lanes(const Partial& partial, float count) {
+    float values[4] = {partial.sum, partial.squares, partial.gradient, partial.product};
+    reduce_four<kLanes>(values);
+    return {count, partial.shift, values[0], values[1], values[2], values[3]};
+  }
+  template <int kLanes>
+  __device__ static __forceinline__ Partial over_lanes(Partial partial) {
+    move(partial, __shfl_sync(kFullMask, partial.shift, 0, kLanes));
+    return over_equal_lanes<kLanes>(partial, reduce_lanes<kLanes>(partial.count, Sum{}));
   }
 };
 
@@ -104,12 +132,16 @@ struct NormGradient {
 
   __device__ __forceinline__ NormGradientScale scale(const Partial& whole, i64 width) const {
     const float inverse = 1.0f / static_cast<float>(width);
-    const float rstd = rsqrt_for<T>(fmaf(whole.squares, inverse, eps));
-    const float slope = -rstd * rstd * rstd * (whole.product * inverse);
     if constexpr (kIsCentred) {
-      return {rstd, whole.mean, slope, -rstd * (whole.gradient * inverse)};
+      // Of x − mean = (x − shift) − off.
+      const float off = whole.sum * inverse;
+      const float variance = fmaf(-off, off, whole.squares * inverse);
+      const float rstd = rsqrt_for<T>(fmaxf(variance, 0.0f) + eps);
+      const float product = fmaf(-off, whole.gradient, whole.product) * inverse;
+      return {rstd, whole.shift + off, -rstd * rstd * rstd * product, -rstd * (whole.gradient * inverse)};
     } else {
-      return {rstd, 0.0f, slope, 0.0f};
+      const float rstd = rsqrt_for<T>(fmaf(whole.squares, inverse, eps));
+      return {rstd, 0.0f, -rstd * rstd * rstd * (whole.product * inverse), 0.0f};
     }
   }
 
@@ -151,41 +183,47 @@ struct BatchSums {
     for (int b = 0; b < kBatch; ++b) all.rows[b] = Sums::template over_lanes<kLanes>(partial.rows[b]);
     return all;
   }
+  // Of the lanes of a warp, which have `count` elements of each row.
+  template <int kLanes>
+  __device__ static __forceinline__ Partial over_warp(const Partial& partial, float count) {
+    if constexpr (is_same<Sums, CentredGradientSums>) {
+      Partial all;
+#pragma unroll
+      for (int b = 0; b < kBatch; ++b) {
+        all.rows[b] = Sums::template over_equal_lanes<kLanes>(partial.rows[b], count);
+      }
+      return all;
+    } else {
+      return over_lanes<kLanes>(partial);
+    }
+  }
 };
 
-// What a thread knows of its vectors of a row. Those that it `has` not are zeros.
-template <class Op, int kVec, int kChunks>
+// What a thread knows of its vectors of a row, around the first element of its kLanes lanes. Those that it `has` not are
+// zeros.
+template <class Op, int kLanes, int kVec, int kChunks>
 __device__ __forceinline__ typename Op::Partial norm_gradient_partial(
     const Packed<typename Op::T, kVec> (&held)[Op::kInputs][kChunks],
-    const Packed<typename Op::T, kVec> (&weights)[kChunks], const bool (&has)[kChunks], float count,
-    float inverse_count) {
+    const Packed<typename Op::T, kVec> (&weights)[kChunks], const bool (&has)[kChunks]) {
   typename Op::Partial mine{};
-  if constexpr (Op::kCentred) {
-    float sum = 0.0f;
-#pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
-      float x[kVec];
-      to_float(held[0][chunk], x);
-#pragma unroll
-      for (int j = 0; j < kVec; ++j) sum += x[j];
-    }
-    mine.count = count;
-    mine.mean = sum * inverse_count;
-  }
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     float x[kVec], dy[kVec], weight[kVec];
     to_float(held[0][chunk], x);
     to_float(held[1][chunk], dy);
     to_float(weights[chunk], weight);
+    if constexpr (Op::kCentred) {
+      if (chunk == 0) mine.shift = __shfl_sync(kFullMask, x[0], 0, kLanes);
+    }
 #pragma unroll
     for (int j = 0; j < kVec; ++j) {
       const float g = dy[j] * weight[j];
       if constexpr (Op::kCentred) {
-        const float centred = has[chunk] ? x[j] - mine.mean : 0.0f;
-        mine.squares = fmaf(centred, centred, mine.squares);
+        const float off = has[chunk] ? x[j] - mine.shift : 0.0f;
+        mine.sum += off;
+        mine.squares = fmaf(off, off, mine.squares);
         mine.gradient += g;
-        mine.product = fmaf(g, centred, mine.product);
+        mine.product = fmaf(g, off, mine.product);
       } else {
         mine.squares = fmaf(x[j], x[j], mine.squares);
         mine.product = fmaf(g, x[j], mine.product);
@@ -250,7 +288,7 @@ __device__ __forceinline__ void norm_gradient_rows(const Op& op, const ColumnPar
     has[chunk] = column_of(chunk) < width;
     count += has[chunk] ? static_cast<float>(kVec) : 0.0f;
   }
-  const float inverse_count = count > 0.0f ? 1.0f / count : 0.0f;
+  count = reduce_lanes<kLanes>(count, Sum{});
 
   const auto fetch = [&](i64 row, int stage) {
 #pragma unroll
@@ -305,11 +343,11 @@ __device__ __forceinline__ void norm_gradient_rows(const Op& op, const ColumnPar
     Partial mine;
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
-      mine.rows[b] = norm_gradient_partial<Op, kVec>(held[b], weights, has, count, inverse_count);
+      mine.rows[b] = norm_gradient_partial<Op, kLanes, kVec>(held[b], weights, has);
     }
     fetch(first + group + kStages * kBatch * step, stage);
     if (++stage == kStages) stage = 0;
-    const Partial warp = Sums::template over_lanes<kLanes>(mine);
+    const Partial warp = Sums::template over_warp<kLanes>(mine, count);
     Partial whole;
     if constexpr (kCluster > 1) {
       exchange.send(warp, turn);
@@ -397,20 +435,16 @@ __device__ __forceinline__ void norm_gradient_scales(const Op& op, NormGradientS
     const auto* const x = op.tensors.inputs[0].row(r);
     const auto* const dy = op.tensors.inputs[1].row(r);
     Partial mine{};
-    if constexpr (Op::kCentred) {
-      float sum = 0.0f;
-      i64 count = 0;
-      for (i64 c = threadIdx.x; c < cols; c += kThreads, ++count) sum += to_float(x[c]);
-      mine.count = static_cast<float>(count);
-      mine.mean = count > 0 ? sum / mine.count : 0.0f;
-    }
+    if constexpr (Op::kCentred) mine.shift = to_float(x[0]);
     for (i64 c = threadIdx.x; c < cols; c += kThreads) {
       const float g = to_float(dy[c]) * to_float(op.tensors.columns[0][c]);
       if constexpr (Op::kCentred) {
-        const float centred = to_float(x[c]) - mine.mean;
-        mine.squares = fmaf(centred, centred, mine.squares);
+        const float off = to_float(x[c]) - mine.shift;
+        mine.count += 1.0f;
+        mine.sum += off;
+        mine.squares = fmaf(off, off, mine.squares);
         mine.gradient += g;
-        mine.product = fmaf(g, centred, mine.product);
+        mine.product = fmaf(g, off, mine.product);
       } else {
         mine.squares = fmaf(to_float(x[c]), to_float(x[c]), mine.squares);
         mine.product = fmaf(g, to_float(x[c]), mine.product);
