@@ -5,11 +5,13 @@
 //
 //   dy   tokens × d        index   tokens        dtable   vocab × d in fp32, the same bits on every launch
 //
-// A block has rows_per_block rows of dtable and some columns of them. It goes through all indices, in windows of
-// num_warps × 256, writes down the tokens of its rows in their order, and adds these one after the other to sums in shared
-// memory, in which each thread has columns of its own. No sum depends on which block came first. sm_80 and later.
+// A block has rows_per_block rows of dtable and some columns of them. Its warps go through the indices, each through a part
+// of its own, and write down the tokens of the block's rows in their order; then each thread adds the gradients of a row's
+// tokens one after the other, in registers. No sum depends on which block or warp came first. Where a warp finds more tokens
+// than it can write down, the block goes through the indices again, by windows, and adds to dtable after each. sm_80 and
+// later.
 //
-//   shared memory   sums [rows_per_block][threads × vec], then kListed tokens and their rows, then a count a warp
+//   shared memory   kListed tokens with their rows, then two numbers a warp
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -20,108 +22,156 @@ namespace embedding_bwd {
 
 using namespace tilewright;
 
-// Tokens that are written down before they are added: two windows of the largest block.
-template <class Config>
-inline constexpr int kWindow = Config::num_warps * 256;
-template <class Config>
-inline constexpr int kListed = 2 * kWindow<Config>;
+// Tokens that a warp writes down, and that a block does in a window.
+inline constexpr int kOfWarp = 256, kSteps = 4;
 
-struct Listed {
-  long long token;
-  long long row;
-};
+// A token and its row of the block's, in one number.
+inline constexpr int kRowBits = 8;
 
 template <class Config>
-__device__ __forceinline__ void rows(const typename Config::dtype* dy, const long long* index, float* dtable,
-                                     i64 tokens, i64 vocab, i64 d, i64 first_row, i64 first_column) {
+struct Block {
   using T = typename Config::dtype;
-  constexpr int kVec = Config::vec, kRows = Config::rows_per_block, kUnroll = Config::unroll;
-  constexpr int kThreads = Config::num_warps * kWarpSize, kSteps = 8;
-  float* const sums = shared_storage<float>();
-  auto* const listed = reinterpret_cast<Listed*>(sums + kRows * kThreads * kVec);
-  int* const counts = reinterpret_cast<int*>(listed + kListed<Config>);
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarpSize, lane = thread % kWarpSize;
-  const i64 column = first_column + i64{thread} * kVec;
-  // Column by column of the threads, so that a warp's accesses are neighbours.
-  const auto sum_at = [&](i64 row, int j) -> float& { return sums[(row * kVec + j) * kThreads + thread]; };
-  for (int i = 0; i < kRows * kVec; ++i) sums[i * kThreads + thread] = 0.0f;
+  enum : int {
+    kVec = Config::vec,
+    kRows = Config::rows_per_block,
+    kUnroll = Config::unroll,
+    kWarps = Config::num_warps,
+    kWindow = Config::num_warps * kSteps * kWarpSize,
+  };
+  static_assert(kRows <= 1 << kRowBits, "a row's number has 8 bits");
+  static_assert(kWindow <= kWarps * kOfWarp / 2, "two windows are written down");
 
-  // Adds what is listed, `unroll` tokens under way at once.
-  const auto add_listed = [&](int count) {
-    if (column >= d) return;
+  const T* dy;
+  const long long* index;
+  float* dtable;
+  i64 tokens, vocab, d, first_row, column;
+  i64* listed;
+  int* counts;  // of each warp's part
+
+  // Calls `use(place, entry)` for the tokens of the block's rows among kSteps · 32 from `first` on, whose place is counted
+  // from 0; returns how many these are.
+  template <class Use>
+  __device__ __forceinline__ int find(i64 first, i64 end, const Use& use) const {
+    const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+    i64 row[kSteps];
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const i64 t = first + step * kWarpSize + lane;
+      row[step] = -1;
+      if (t < end) row[step] = index[t] - first_row;
+    }
+    int found = 0;
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const bool hit = static_cast<u64>(row[step]) < kRows;
+      const u32 hits = __ballot_sync(kFullMask, hit);
+      if (hit) {
+        use(found + __popc(hits & ((1u << lane) - 1)),
+            (first + step * kWarpSize + lane) << kRowBits | static_cast<i64>(row[step]));
+      }
+      found += __popc(hits);
+    }
+    return found;
+  }
+
+  // Adds the gradients of `row` among `count` tokens.
+  __device__ __forceinline__ void add(const i64* from, int count, int row, float (&sums)[kVec]) const {
     for (int first = 0; first < count; first += kUnroll) {
       Packed<T, kVec> loaded[kUnroll];
+      bool is_its[kUnroll];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        if (first + u < count) loaded[u] = load_packed<kVec>(dy + listed[first + u].token * d + column);
+        is_its[u] = false;
+        if (first + u >= count) continue;
+        const i64 entry = from[first + u];
+        is_its[u] = static_cast<int>(entry & ((1 << kRowBits) - 1)) == row;
+        if (is_its[u]) loaded[u] = load_packed<kVec>(dy + (entry >> kRowBits) * d + column);
       }
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        if (first + u >= count) break;
+        if (!is_its[u]) continue;
         float values[kVec];
         to_float(loaded[u], values);
 #pragma unroll
-        for (int j = 0; j < kVec; ++j) sum_at(listed[first + u].row, j) += values[j];
+        for (int j = 0; j < kVec; ++j) sums[j] += values[j];
       }
     }
-  };
+  }
 
-  int count = 0;
-  for (i64 window = 0; window < tokens; window += kWindow<Config>) {
-    // Of the warp's 256 tokens, those of the block's rows.
-    const i64 warp_first = window + warp * (kSteps * kWarpSize);
-    i64 its_row[kSteps];
-    u32 hits[kSteps];
-    int in_warp = 0;
+  __device__ __forceinline__ void store(int row, const float (&sums)[kVec]) const {
+    Vector<float, kVec> values;
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      const i64 t = warp_first + step * kWarpSize + lane;
-      its_row[step] = -1;
-      if (t < tokens) its_row[step] = index[t] - first_row;
+    for (int j = 0; j < kVec; ++j) values[j] = sums[j];
+    store_vector(dtable + (first_row + row) * d + column, values);
+  }
+
+  __device__ __forceinline__ bool has(int row) const { return column < d && first_row + row < vocab; }
+
+  // Every warp a part of the tokens. Returns whether all were written down.
+  __device__ __forceinline__ bool list_all() const {
+    const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+    const i64 part = round_up<i64>(ceil_div<i64>(tokens, kWarps), kSteps * kWarpSize);
+    const i64 end = min((warp + 1) * part, tokens);
+    int count = 0;
+    for (i64 first = warp * part; first < end; first += kSteps * kWarpSize) {
+      count += find(first, end, [&](int place, i64 entry) {
+        if (count + place < kOfWarp) listed[warp * kOfWarp + count + place] = entry;
+      });
     }
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      hits[step] = __ballot_sync(kFullMask, static_cast<u64>(its_row[step]) < kRows);
-      in_warp += __popc(hits[step]);
-    }
-    if (lane == 0) counts[warp] = in_warp;
+    if (threadIdx.x % kWarpSize == 0) counts[warp] = count;
     __syncthreads();
-    int before = 0, in_block = 0;
-#pragma unroll
-    for (int w = 0; w < Config::num_warps; ++w) {
-      before += w < warp ? counts[w] : 0;
-      in_block += counts[w];
-    }
-    int place = count + before;
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      const bool hit = (hits[step] >> lane & 1) != 0;
-      if (hit) {
-        listed[place + __popc(hits[step] & ((1u << lane) - 1))] = {warp_first + step * kWarpSize + lane, its_row[step]};
-      }
-      place += __popc(hits[step]);
-    }
-    count += in_block;
-    __syncthreads();
-    // The next window may fill as much as a window.
-    if (count > kListed<Config> - kWindow<Config>) {
-      add_listed(count);
-      count = 0;
+    bool all = true;
+    for (int w = 0; w < kWarps; ++w) all = all && counts[w] <= kOfWarp;
+    return all;
+  }
+
+  // By windows, in each of which every warp has kSteps · 32 tokens.
+  __device__ __forceinline__ void by_windows() const {
+    const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+    int count = 0;
+    bool is_first = true;
+    for (i64 window = 0; window < tokens; window += kWindow) {
       __syncthreads();
-    }
-  }
-  add_listed(count);
-  if (column < d) {
-    for (int row = 0; row < kRows && first_row + row < vocab; ++row) {
-      float* const out = dtable + (first_row + row) * d + column;
-      Vector<float, kVec> values;
+      const i64 first = window + warp * (kSteps * kWarpSize);
+      const int found = find(first, tokens, [](int, i64) {});
+      if (threadIdx.x % kWarpSize == 0) counts[warp] = found;
+      __syncthreads();
+      int place_of_warp = count;
+      for (int w = 0; w < kWarps; ++w) {
+        place_of_warp += w < warp ? counts[w] : 0;
+        count += counts[w];
+      }
+      find(first, tokens, [&](int place, i64 entry) { listed[place_of_warp + place] = entry; });
+      __syncthreads();
+      if (count <= kWindow && window + kWindow < tokens) continue;
+      for (int row = 0; row < kRows && has(row); ++row) {
+        float sums[kVec] = {};
+        if (!is_first) {
+          const float* const before = dtable + (first_row + row) * d + column;
 #pragma unroll
-      for (int j = 0; j < kVec; ++j) values[j] = sum_at(row, j);
-      store_vector(out, values);
+          for (int j = 0; j < kVec; ++j) sums[j] = before[j];
+        }
+        add(listed, count, row, sums);
+        store(row, sums);
+      }
+      is_first = false;
+      count = 0;
     }
   }
-  __syncthreads();
-}
+
+  __device__ __forceinline__ void run() const {
+    if (list_all()) {
+      for (int row = 0; row < kRows && has(row); ++row) {
+        float sums[kVec] = {};
+        for (int w = 0; w < kWarps; ++w) add(listed + w * kOfWarp, counts[w], row, sums);
+        store(row, sums);
+      }
+    } else {
+      by_windows();
+    }
+    __syncthreads();
+  }
+};
 
 }  // namespace embedding_bwd
 
@@ -131,10 +181,14 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                        const long long* index, float* dtable) {
   using namespace tilewright;
   constexpr int kWide = Config::num_warps * kWarpSize * Config::vec;
+  auto* const listed = shared_storage<i64>();
+  auto* const counts = reinterpret_cast<int*>(listed + Config::num_warps * embedding_bwd::kOfWarp);
   for (i64 row = i64{blockIdx.x} * Config::rows_per_block; row < vocab;
        row += i64{gridDim.x} * Config::rows_per_block) {
     for (i64 column = i64{blockIdx.y} * kWide; column < d; column += i64{gridDim.y} * kWide) {
-      embedding_bwd::rows<Config>(dy, index, dtable, tokens, vocab, d, row, column);
+      const embedding_bwd::Block<Config> block{
+          dy, index, dtable, tokens, vocab, d, row, column + i64{threadIdx.x} * Config::vec, listed, counts};
+      block.run();
     }
   }
 }

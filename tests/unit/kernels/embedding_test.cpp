@@ -45,7 +45,7 @@ TEST_P(Embedding, adds_up_the_gradients_of_each_row_however_often_it_was_taken) 
 }
 
 TEST_P(Embedding, adds_up_more_tokens_of_a_row_than_a_block_can_write_down) {
-  // The base writes down 2048, in windows of 1024; half of these are of one row.
+  // A warp writes down 256, and has 2250 tokens, half of them of one row.
   expect_right_base(embedding_bwd(), key(embedding_bwd(), 9000, 5, 16));
 }
 
