@@ -11,7 +11,8 @@
 //
 // Two ways, both in fp32; sm_80 and later, clusters sm_90:
 //
-//   resident   a row, of a block or of a cluster, stays in registers as it was loaded: with grad=yes it is read once
+//   resident   a row, of a block or of a cluster, stays in registers as it was loaded: with grad=yes it is read once. The
+//              next row is on its way to shared memory meanwhile; a thread copies what it will hold itself
 //   reread     a block a row, which is read once for the loss and once more for the gradient
 //
 // The target's logit goes with a row's partial sums, so that it is known before anything is written over it.
@@ -19,6 +20,7 @@
 #include "device/config.cuh"
 #include "device/convert.cuh"
 #include "device/math.cuh"
+#include "device/ptx/cp_async.cuh"
 #include "device/ptx/fence.cuh"
 #include "device/row/exchange.cuh"
 #include "device/row/exponentials.cuh"
@@ -78,16 +80,24 @@ struct Op {
   i64 ignore;
   i64 vocab;
 
-  // What the row's first thread knows before all others.
-  __device__ __forceinline__ Partial first_partial(i64 r, bool is_first) const {
+  // What is known of a row before its sums; the target's logit by its first thread alone.
+  struct Known {
+    i64 target;
+    float logit;
+    float dloss;
+  };
+  __device__ __forceinline__ Known know(i64 r, bool is_first) const {
+    Known known{targets[r], 0.0f, kGradient ? dloss[r] : 0.0f};
+    if (is_first && known.target >= 0 && known.target < vocab) known.logit = to_float(logits.row(r)[known.target]);
+    return known;
+  }
+  __device__ static __forceinline__ Partial first_partial(const Known& known) {
     Partial partial = Sums<T>::nothing();
-    const i64 target = targets[r];
-    if (is_first && target >= 0 && target < vocab) partial.target = to_float(logits.row(r)[target]);
+    partial.target = known.logit;
     return partial;
   }
 
-  __device__ __forceinline__ void write_loss(i64 r, const Partial& row) const {
-    const i64 target = targets[r];
+  __device__ __forceinline__ void write_loss(i64 r, i64 target, const Partial& row) const {
     const float its_lse = row.max + logf(row.sum);
     float its_loss = its_lse - (1.0f - smoothing) * row.target;
     if (smoothing != 0.0f) its_loss -= smoothing / static_cast<float>(vocab) * row.total;
@@ -102,9 +112,9 @@ struct Op {
     float max, scale, rest, hit;
     bool ignored;
   };
-  __device__ __forceinline__ Scale scale_of(i64 r, const Partial& row) const {
-    const i64 target = targets[r];
-    float gradient = dloss[r];
+  __device__ __forceinline__ Scale scale_of(const Known& known, const Partial& row) const {
+    const i64 target = known.target;
+    float gradient = known.dloss;
     if (target < 0 || target >= vocab) gradient = __builtin_bit_cast(float, 0x7fffffffu);
     return {target,
             row.max,
@@ -175,7 +185,8 @@ __device__ __forceinline__ void reread_row(const Op<Config>& op, const RowSpan& 
       use(load_packed<1>(row + span.edge_column(e)), span.edge_column(e));
     }
   };
-  auto mine = op.first_partial(r, threadIdx.x == 0);
+  const auto known = op.know(r, threadIdx.x == 0);
+  auto mine = op.first_partial(known);
   for_vectors([&](const Packed<T, kVec>& loaded, i64) {
     float values[kVec];
     to_float(loaded, values);
@@ -189,9 +200,9 @@ __device__ __forceinline__ void reread_row(const Op<Config>& op, const RowSpan& 
   const auto warp = Sums<T>::template over_lanes<kWarpSize>(mine);
   const auto whole =
       row::merge_warps<Sums<T>, Config::num_warps>(warp, slots, static_cast<int>(threadIdx.x) / kWarpSize);
-  if (threadIdx.x == 0) op.write_loss(r, whole);
+  if (threadIdx.x == 0) op.write_loss(r, known.target, whole);
   if constexpr (Op<Config>::kGradient) {
-    const auto scale = op.scale_of(r, whole);
+    const auto scale = op.scale_of(known, whole);
     for_vectors(
         [&](const Packed<T, kVec>& loaded, i64 column) { op.template write_gradient<kVec>(loaded, scale, r, column); });
     for_edges([&](const Packed<T, 1>& loaded, i64 column) { op.template write_gradient<1>(loaded, scale, r, column); });
@@ -215,30 +226,37 @@ __device__ __forceinline__ void reread(const Op<Config>& op, i64 rows) {
   }
 }
 
-// Config: num_warps, vec, chunks, ragged, cluster; static_dims with vocab. Thread t of the row's holds its vectors t,
-// t + threads, … (chunks of them), and of a ragged row edge t, too. Shared memory: an exchange's.
+// Config: num_warps, vec, chunks, ragged, cluster, blocks; static_dims with vocab. Thread t of the row's holds its vectors
+// t, t + threads, … (chunks of them), and of a ragged row edge t, too. Shared memory: what warps and blocks tell each other,
+// round_up(64 · (num_warps + cluster) + 32, 128), then a vector for each of a thread's.
 template <class Config>
-__device__ __forceinline__ void resident(const Op<Config>& op) {
+__device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
   using T = typename Config::dtype;
   using Partial = typename Op<Config>::Partial;
   constexpr int kVec = Config::vec, kCluster = Config::cluster, kChunks = Config::chunks;
   constexpr bool kRagged = Config::ragged != 0;
-  constexpr int kThreads = Config::num_warps * kWarpSize * kCluster;
+  constexpr int kOfBlock = Config::num_warps * kWarpSize, kThreads = kOfBlock * kCluster;
+  constexpr int kHeader = round_up<int>(64 * (Config::num_warps + kCluster) + 32, 128);
   using RowSpan = row::Span<kVec, kRagged, int>;
-  using RowExchange = row::Exchange<Sums<T>, Config::num_warps, kCluster, 1>;
-  static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
+  using RowExchange = row::Exchange<Sums<T>, Config::num_warps, kCluster, 4>;
+  static_assert(kVec * sizeof(T) == 16, "a vector has 16 bytes");
   static_assert(kChunks * kVec * sizeof(T) <= 256, "more than a thread's registers hold");
   static_assert(RowSpan::kMaxEdges <= kThreads, "a thread has one edge");
+  static_assert(sizeof(typename RowExchange::Storage) <= kHeader, "partials fit in front of the vectors");
 
-  const i64 r = blockIdx.x / u32{kCluster};
+  const i64 part = blockIdx.x / u32{kCluster}, step = gridDim.x / u32{kCluster};
   const int rank = kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
-  const int thread = rank * Config::num_warps * kWarpSize + static_cast<int>(threadIdx.x);
+  const int thread = rank * kOfBlock + static_cast<int>(threadIdx.x);
   const int width = static_cast<int>(Config::vocab ? Config::vocab : op.vocab);
+  u8* const shared = shared_storage<u8>();
   if (kRagged && !in_step(op)) {
-    if (rank == 0) reread_row<Config, 1>(op, NoVectors{}, r, shared_storage<Partial>());
+    int parity = 0;
+    for (i64 r = part; rank == 0 && r < rows; r += step, parity ^= 1) {
+      reread_row<Config, 1>(op, NoVectors{}, r, reinterpret_cast<Partial*>(shared) + parity * Config::num_warps);
+    }
     return;
   }
-  RowExchange exchange(*shared_storage<typename RowExchange::Storage>());
+  RowExchange exchange(*reinterpret_cast<typename RowExchange::Storage*>(shared));
   if constexpr (kCluster > 1) {
     if (threadIdx.x == 0) {
       exchange.init();
@@ -248,50 +266,71 @@ __device__ __forceinline__ void resident(const Op<Config>& op) {
     exchange.prepare();
   }
 
-  // Load. Every load is under way before the first is used; what is beside the row counts for nothing.
-  const RowSpan span(op.logits.row(r), width);
-  const T* const row = op.logits.row(r);
-  Packed<T, kVec> loaded[kChunks];
+  // Every copy of a row is under way before the first is used.
+  auto* const slots = reinterpret_cast<Packed<T, kVec>*>(shared + kHeader) + threadIdx.x;
+  typename Op<Config>::Known coming{};
+  T coming_edge = from_float<T>(0.0f);
+  const auto fetch = [&](i64 r) {
+    if (r < rows) {
+      const T* const row = op.logits.row(r);
+      const RowSpan span(row, width);
 #pragma unroll
-  for (int chunk = 0; chunk < kChunks; ++chunk) {
-    Vector<T, kVec> none;
-#pragma unroll
-    for (int j = 0; j < kVec; ++j) none[j] = from_float<T>(-kInfinity);
-    loaded[chunk] = pack(none);
-    const int i = chunk * kThreads + thread;
-    if (i < span.vectors()) loaded[chunk] = load_packed<kVec>(row + span.column(i));
-  }
-  const bool has_edge = kRagged && thread < span.edges();
-  float edge = -kInfinity;
-  if (has_edge) edge = to_float(row[span.edge_column(thread)]);
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        const int i = chunk * kThreads + thread;
+        if (i < span.vectors()) ptx::cp_async<16>(slots + chunk * kOfBlock, row + span.column(i));
+      }
+      if (kRagged && thread < span.edges()) coming_edge = row[span.edge_column(thread)];
+      coming = op.know(r, thread == 0);
+    }
+    ptx::cp_async_commit();
+  };
 
-  // The row's sums.
-  auto mine = op.first_partial(r, thread == 0);
-#pragma unroll
-  for (int chunk = 0; chunk < kChunks; ++chunk) {
-    float values[kVec];
-    to_float(loaded[chunk], values);
-    if (chunk * kThreads + thread < span.vectors()) Sums<T>::add(mine, values);
-  }
-  if (has_edge) {
-    float values[1] = {edge};
-    Sums<T>::add(mine, values);
-  }
-  exchange.send(Sums<T>::template over_lanes<kWarpSize>(mine), 0);
-  const Partial whole = exchange.receive(0);
-  if (thread == 0) op.write_loss(r, whole);
-
-  // Gradients.
-  if constexpr (Op<Config>::kGradient) {
-    const auto scale = op.scale_of(r, whole);
+  fetch(part);
+  i64 turn = 0;
+  for (i64 r = part; r < rows; r += step, ++turn) {
+    // Take the row; what is beside it counts for nothing.
+    const auto known = coming;
+    const T* const row = op.logits.row(r);
+    const RowSpan span(row, width);
+    const bool has_edge = kRagged && thread < span.edges();
+    const T edge = coming_edge;
+    Packed<T, kVec> held[kChunks];
+    auto mine = op.first_partial(known);
+    ptx::cp_async_wait<0>();
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      const int i = chunk * kThreads + thread;
-      if (i < span.vectors()) op.template write_gradient<kVec>(loaded[chunk], scale, r, span.column(i));
+      if (chunk * kThreads + thread < span.vectors()) held[chunk] = slots[chunk * kOfBlock];
+    }
+
+    // Its sums. The next row comes.
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      if (chunk * kThreads + thread >= span.vectors()) continue;
+      float values[kVec];
+      to_float(held[chunk], values);
+      Sums<T>::add(mine, values);
     }
     if (has_edge) {
-      const Vector<T, 1> one{{from_float<T>(edge)}};
-      op.template write_gradient<1>(pack(one), scale, r, span.edge_column(thread));
+      float values[1] = {to_float(edge)};
+      Sums<T>::add(mine, values);
+    }
+    fetch(r + step);
+    exchange.send(Sums<T>::template over_lanes<kWarpSize>(mine), turn);
+    const Partial whole = exchange.receive(turn);
+    if (thread == 0) op.write_loss(r, known.target, whole);
+
+    // Gradients.
+    if constexpr (Op<Config>::kGradient) {
+      const auto scale = op.scale_of(known, whole);
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        const int i = chunk * kThreads + thread;
+        if (i < span.vectors()) op.template write_gradient<kVec>(held[chunk], scale, r, span.column(i));
+      }
+      if (has_edge) {
+        const Vector<T, 1> one{{edge}};
+        op.template write_gradient<1>(pack(one), scale, r, span.edge_column(thread));
+      }
     }
   }
 }
@@ -299,20 +338,36 @@ __device__ __forceinline__ void resident(const Op<Config>& op) {
 }  // namespace cross_entropy
 
 template <class Config>
-__global__ void __launch_bounds__(Config::num_warps * 32)
-    cross_entropy_rows(long long rows, long long vocab, const typename Config::dtype* logits, const long long* target,
-                       const float* dloss, float* loss, float* lse, typename Config::dtype* dlogits, float smoothing,
-                       long long ignore, long long logits_pitch, long long dlogits_pitch) {
-  using namespace tilewright;
-  const i64 width = Config::vocab ? Config::vocab : vocab;
+__device__ __forceinline__ cross_entropy::Op<Config> op_of(long long vocab, const typename Config::dtype* logits,
+                                                           const long long* target, const float* dloss, float* loss,
+                                                           float* lse, typename Config::dtype* dlogits, float smoothing,
+                                                           long long ignore, long long logits_pitch,
+                                                           long long dlogits_pitch) {
+  const long long width = Config::vocab ? Config::vocab : vocab;
   constexpr bool kStrided = Config::pitch == "strided";
-  const cross_entropy::Op<Config> op{{logits, kStrided ? logits_pitch : width},   target,    dloss,  loss, lse,
-                                     {dlogits, kStrided ? dlogits_pitch : width}, smoothing, ignore, width};
-  if constexpr (Config::implementation == "reread") {
-    cross_entropy::reread<Config>(op, rows);
-  } else {
-    cross_entropy::resident<Config>(op);
-  }
+  return {{logits, kStrided ? logits_pitch : width},   target,    dloss,  loss, lse,
+          {dlogits, kStrided ? dlogits_pitch : width}, smoothing, ignore, width};
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    cross_entropy_reread(long long rows, long long vocab, const typename Config::dtype* logits, const long long* target,
+                         const float* dloss, float* loss, float* lse, typename Config::dtype* dlogits, float smoothing,
+                         long long ignore, long long logits_pitch, long long dlogits_pitch) {
+  cross_entropy::reread<Config>(
+      op_of<Config>(vocab, logits, target, dloss, loss, lse, dlogits, smoothing, ignore, logits_pitch, dlogits_pitch),
+      rows);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
+    cross_entropy_resident(long long rows, long long vocab, const typename Config::dtype* logits,
+                           const long long* target, const float* dloss, float* loss, float* lse,
+                           typename Config::dtype* dlogits, float smoothing, long long ignore, long long logits_pitch,
+                           long long dlogits_pitch) {
+  cross_entropy::resident<Config>(
+      op_of<Config>(vocab, logits, target, dloss, loss, lse, dlogits, smoothing, ignore, logits_pitch, dlogits_pitch),
+      rows);
 }
 
 // What is right: a warp a row, everything in fp64.
