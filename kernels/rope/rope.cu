@@ -136,17 +136,10 @@ __device__ __forceinline__ void vectors(const Tensors<typename Config::dtype>& t
     // The last block may have fewer tokens: its lanes stay, for the sums over a head, but touch nothing.
     const i64 t = first + token_in_block;
     const bool present = t < tensors.tokens && has;
+    const i64 position = present ? tensors.position[t] : -1;
+    const bool is_known = position >= 0 && position < tensors.positions;
     float cos[kVec], sin[kVec];
-    if (present && place.turns) {
-      const i64 position = tensors.position[t];
-      const bool is_known = position >= 0 && position < tensors.positions;
-      const i64 at = (is_known ? position : 0) * (rot / 2) + place.pair;
-#pragma unroll
-      for (int j = 0; j < kVec; ++j) {
-        cos[j] = is_known ? tensors.cos[at + j] : __builtin_bit_cast(float, 0x7fffffffu);
-        sin[j] = is_known ? tensors.sin[at + j] : __builtin_bit_cast(float, 0x7fffffffu);
-      }
-    }
+    bool is_turned = false;  // cos and sin wait for the position: the first heads come before them
     // The same number of turns in all lanes of a warp.
     for (i64 turn_head = 0; turn_head < heads; turn_head += kHeads * kUnroll) {
       Packed<T, kVec> loaded[kUnroll][2];
@@ -158,6 +151,16 @@ __device__ __forceinline__ void vectors(const Tensors<typename Config::dtype>& t
         loaded[u][0] = load_packed<kVec>(head + place.first);
         loaded[u][1] = load_packed<kVec>(head + place.second);
       }
+      if (!is_turned && present && place.turns) {
+        const i64 at = (is_known ? position : 0) * (rot / 2) + place.pair;
+        to_float(load_packed<kVec, Load::kConstant>(tensors.cos + at), cos);
+        to_float(load_packed<kVec, Load::kConstant>(tensors.sin + at), sin);
+#pragma unroll
+        for (int j = 0; j < kVec; ++j) {
+          if (!is_known) cos[j] = sin[j] = __builtin_bit_cast(float, 0x7fffffffu);
+        }
+      }
+      is_turned = true;
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
         const i64 h = turn_head + u * kHeads + first_head;
