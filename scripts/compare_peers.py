@@ -158,11 +158,12 @@ def measure_all(options, folder):
     """In this process, on the first GPU that it sees. Returns how many cells failed."""
     import torch
 
-    from peers import attention_measure, gemm_measure, library, measure
+    from peers import attention_measure, backward_measure, gemm_measure, library, measure
     warming.configure_torch()
     torch.cuda.init()
     launcher = library.Launcher(library.find_library(options.library), options.cache)
-    kinds = {"gemm": gemm_measure.GemmMeasurer, "attention": attention_measure.AttentionMeasurer}
+    kinds = {"gemm": gemm_measure.GemmMeasurer, "attention": attention_measure.AttentionMeasurer,
+             **dict.fromkeys(cells_of.BACKWARD, backward_measure.BackwardMeasurer)}
     measurers = {}
     facts = {"commit": options.commit, "tilewright": launcher.version, **measure.describe_gpu()}
     failed = 0

@@ -8,8 +8,8 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 
-from . import attention_torch, gemm_torch, library, torch_ops, triton_peer
-from .cells import SCALARS
+from . import attention_torch, backward, gemm_torch, library, torch_ops, triton_peer
+from .cells import BACKWARD, SCALARS
 
 
 class Sets:
@@ -63,10 +63,14 @@ def configure(cell):
 
 
 def _function(cell):
+    if cell.op in BACKWARD:
+        return backward.formula(cell)
     return gemm_torch.eager(cell) if cell.op == "gemm" else torch_ops.eager(cell)
 
 
 def eager(cell, sets):
+    if cell.op in BACKWARD:
+        return backward.eager(cell, sets)
     function = _function(cell)
     return lambda i: function(*sets.tensors(i))
 
@@ -107,6 +111,8 @@ def _fitting(function, *arguments, **named):
 
 
 def liger(cell, sets):
+    if cell.op in BACKWARD:
+        return backward.liger(cell, sets)
     from liger_kernel.transformers import functional
     eps = SCALARS["eps"]
 
@@ -142,6 +148,8 @@ def _quack_gemm(cell):
 
 def quack(cell, sets):
     """Its layernorm takes weight and bias in f32 alone: they are widened before anything is timed."""
+    if cell.op in BACKWARD:
+        return backward.quack(cell, sets)
     if cell.op == "gemm":
         function = _quack_gemm(cell)
         return lambda i: function(*sets.tensors(i))

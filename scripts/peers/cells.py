@@ -9,7 +9,10 @@ ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 ACTS = ["none", "relu", "leaky_relu", "gelu", "gelu_erf", "silu", "tanh"]
 NORMS = {"rmsnorm", "add_rmsnorm", "add_rmsnorm_silu", "layernorm", "add_layernorm"}
 FLAT = {"activation", "add", "mul", "dropout"}
-SCALARS = {"eps": 1e-5, "scale": 0.75, "p": 0.1, "seed": 0x0123456789ABCDEF, "offset": 7}
+SCALARS = {"eps": 1e-5, "scale": 0.75, "p": 0.1, "seed": 0x0123456789ABCDEF, "offset": 7, "smoothing": 0.0,
+           "ignore": -100}
+# The way back: their outputs are compared by backward_measure.py.
+BACKWARD = {"softmax_bwd", "rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd", "bias_act_dropout_bwd", "cross_entropy"}
 
 SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x8192", "4096x16384", "2048x32768", "1024x65536", "512x262144",
           "256x4096", "16x4096",
@@ -17,19 +20,22 @@ SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x8192", "4096x16384", "20
           "32768x257", "8192x4099", "4096x8191", "2048x32771", "4093x1000", "1024x65537"]
 FLAT_SHAPES = ["32768x1024", "8192x4096", "4096x16384", "512x262144", "256x4096", "16x4096", "8192x4099", "4093x1000"]
 FEW_SHAPES = ["8192x4096", "4093x1000"]
+BACKWARD_SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x16384", "2048x65536", "8192x3000", "4093x1000"]
+VOCABULARIES = ["4096x32000", "8192x128256", "2048x200000", "4096x50257"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
     name: str
     role: str  # in, out or scalar
-    kind: str  # flat (n), matrix (rows, cols), wide (rows, 2 cols), vector (cols); f32 or u64 of a scalar
+    kind: str  # flat (n), matrix (rows, cols), wide (rows, 2 cols), vector (cols), column (rows); of a scalar its type
+    type: str = "dtype"  # of a tensor
 
     def extents(self, dims):
         if self.kind == "flat":
             return (dims[0],)
         rows, cols = dims
-        return {"matrix": (rows, cols), "wide": (rows, 2 * cols), "vector": (cols,)}[self.kind]
+        return {"matrix": (rows, cols), "wide": (rows, 2 * cols), "vector": (cols,), "column": (rows,)}[self.kind]
 
 
 def arguments(op, attributes):
@@ -40,6 +46,8 @@ def arguments(op, attributes):
     def scalars(*names):
         return [Argument(name, "scalar", "u64" if name in ("seed", "offset") else "f32") for name in names]
 
+    if op in BACKWARD:
+        return backward_arguments(op, attributes)
     x, y = tensors("in", "matrix", "x"), tensors("out", "matrix", "y")
     if op == "activation":
         return tensors("in", "flat", "x") + tensors("out", "flat", "y")
@@ -64,6 +72,35 @@ def arguments(op, attributes):
         vectors = tensors("in", "vector", "weight") + (bias if "layernorm" in op else [])
         return x + residual + vectors + stored + y + scalars("eps")
     raise ValueError(f"no op is named {op}")
+
+
+def backward_arguments(op, attributes):
+    def inputs(*names):
+        return [Argument(name, "in", "vector" if name in ("weight", "bias") else "matrix") for name in names]
+
+    def outputs(*names):
+        return [Argument(name, "out", "matrix") for name in names]
+
+    def f32(role, kind, *names):
+        return [Argument(name, role, kind, "f32") for name in names]
+    eps = [Argument("eps", "scalar", "f32")]
+    if op == "softmax_bwd":
+        return inputs("y", "dy") + outputs("dx")
+    if op == "rmsnorm_bwd":
+        return inputs("x", "weight", "dy") + outputs("dx") + f32("out", "vector", "dw") + eps
+    if op == "layernorm_bwd":
+        return inputs("x", "weight", "dy") + outputs("dx") + f32("out", "vector", "dw", "db") + eps
+    if op == "swiglu_bwd":
+        return inputs("gate", "up", "dy") + outputs("dgate", "dup")
+    if op == "bias_act_dropout_bwd":
+        scalars = [Argument(name, "scalar", kind) for name, kind in
+                   (("scale", "f32"), ("p", "f32"), ("seed", "u64"), ("offset", "u64"))]
+        return inputs("x", "bias", "dy") + outputs("dx") + f32("out", "vector", "dbias") + scalars
+    has_gradient = attributes["grad"] == "yes"
+    return (inputs("logits") + [Argument("target", "in", "column", "i64")]
+            + (f32("in", "column", "dloss") if has_gradient else []) + f32("out", "column", "loss", "lse")
+            + (outputs("dlogits") if has_gradient else [])
+            + [Argument("smoothing", "scalar", "f32"), Argument("ignore", "scalar", "i64")])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,12 +139,15 @@ class Cell:
     def arguments(self):
         return arguments(self.op, dict(self.attributes))
 
+    def element_bytes(self, argument):
+        return {"dtype": ELEMENT_BYTES[self.dtype], "f32": 4, "i64": 8}[argument.type]
+
     def traffic(self):
         """(bytes read, bytes written), each tensor once."""
         moved = {"in": 0, "out": 0}
         for argument in self.arguments():
             if argument.role != "scalar":
-                moved[argument.role] += math.prod(argument.extents(self.dims)) * ELEMENT_BYTES[self.dtype]
+                moved[argument.role] += math.prod(argument.extents(self.dims)) * self.element_bytes(argument)
         return moved["in"], moved["out"]
 
     @property
@@ -153,6 +193,12 @@ def variants():
     yield "mul", (("act", "none"),), FLAT_SHAPES
     yield "mul", (("act", "silu"),), FEW_SHAPES
     yield "dropout", (), FLAT_SHAPES
+    for op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd"):
+        yield op, (), BACKWARD_SHAPES
+    yield "swiglu_bwd", (("layout", "split"),), BACKWARD_SHAPES
+    yield "bias_act_dropout_bwd", (("act", "gelu"),), BACKWARD_SHAPES
+    for grad in ("no", "yes"):
+        yield "cross_entropy", (("grad", grad),), VOCABULARIES
 
 
 def parse_shape(text):

@@ -4,6 +4,8 @@ is not, the cell has no verdict (verdicts.py)."""
 import dataclasses
 import typing
 
+from .cells import BACKWARD
+
 CUBLASLT_ACTS = ("gelu", "relu")
 QUACK_ACTS = ("none", "gelu", "relu")
 
@@ -41,11 +43,16 @@ def _stores_sum(cell):
 
 
 def _liger_has(cell):
+    if cell.op in BACKWARD:
+        return cell.op in ("rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd")
     return (cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
             or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
 
 
 def _quack_has(cell):
+    if cell.op in BACKWARD:
+        return cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") or (
+            cell.op == "cross_entropy" and cell.cols % 8 == 0)
     if not _is_gemm(cell):
         return cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
     attributes = dict(cell.attributes)
@@ -58,11 +65,12 @@ PEERS = {peer.name: peer for peer in (
     Peer("eager", "eager", _torch_has),
     Peer("cublaslt", "cuBLASLt", _cublaslt_has),
     Peer("compile", "compile", _torch_has),
-    Peer("triton", "Triton", lambda cell: True),
+    # Of the way back torch.compile makes Triton kernels; there are no others here.
+    Peer("triton", "Triton", lambda cell: cell.op not in BACKWARD),
     Peer("liger", "Liger", _liger_has),
     Peer("quack", "QuACK", _quack_has),
     Peer("cudnn", "cuDNN", _is_attention),
-    Peer("flash2", "FlashAttention 2", _is_attention),
+    Peer("flash2", "FlashAttention 2", lambda cell: _is_attention(cell) and cell.d == cell.dv),
     Peer("flash4", "FlashAttention 4", _is_attention),
 )}
 

@@ -3,10 +3,17 @@
 import torch
 import torch.nn.functional as F
 
-from .cells import SCALARS
+from . import backward
+from .cells import BACKWARD, SCALARS
 from .philox import keep_mask
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def type_of(cell, argument):
+    """Of a tensor."""
+    own = getattr(argument, "type", "dtype")
+    return DTYPES[cell.dtype] if own == "dtype" else {"f32": torch.float32, "i64": torch.int64}[own]
 
 
 def _spread(cell, name):
@@ -25,13 +32,16 @@ def make_inputs(cell, generator):
     for argument in cell.arguments():
         if argument.role != "in":
             continue
-        tensor = torch.empty(argument.extents(cell.dims), dtype=DTYPES[cell.dtype], device="cuda")
-        inputs[argument.name] = tensor.normal_(*_spread(cell, argument.name), generator=generator)
+        tensor = torch.empty(argument.extents(cell.dims), dtype=type_of(cell, argument), device="cuda")
+        inputs[argument.name] = tensor
+        if cell.op in BACKWARD and backward.make_input(cell, argument, tensor, generator):
+            continue
+        tensor.normal_(*_spread(cell, argument.name), generator=generator)
     return inputs
 
 
 def make_outputs(cell):
-    return {argument.name: torch.empty(argument.extents(cell.dims), dtype=DTYPES[cell.dtype], device="cuda")
+    return {argument.name: torch.empty(argument.extents(cell.dims), dtype=type_of(cell, argument), device="cuda")
             for argument in cell.arguments() if argument.role == "out"}
 
 

@@ -29,7 +29,7 @@ class Cells(unittest.TestCase):
                               "mul[act=none]"}, variants)
 
     def test_are_chosen_by_expression_shape_and_type(self):
-        chosen = cells.make_cells(["f32"], ["7x5", "16x4096"], "^softmax")
+        chosen = cells.make_cells(["f32"], ["7x5", "16x4096"], "^softmax-")
         self.assertEqual([each.name for each in chosen], ["softmax-f32-7x5", "softmax-f32-16x4096"])
         self.assertEqual({each.op for each in cells.make_cells(["f32"], ops=["mul", "add"])}, {"mul", "add"})
         self.assertRaises(ValueError, cells.make_cells, ["f32"], None, None, ["div"])
@@ -46,7 +46,24 @@ class Cells(unittest.TestCase):
         self.assertEqual(cell("softmax", "3x5").dims, (3, 5))
 
 
+    def test_of_the_way_back_have_the_arguments_of_their_definitions_in_order(self):
+        def names(op, **attributes):
+            return [argument.name for argument in cell(op, "3x5", **attributes).arguments()]
+        self.assertEqual(names("rmsnorm_bwd"), ["x", "weight", "dy", "dx", "dw", "eps"])
+        self.assertEqual(names("layernorm_bwd"), ["x", "weight", "dy", "dx", "dw", "db", "eps"])
+        self.assertEqual(names("bias_act_dropout_bwd", act="gelu"),
+                         ["x", "bias", "dy", "dx", "dbias", "scale", "p", "seed", "offset"])
+        self.assertEqual(names("cross_entropy", grad="no"), ["logits", "target", "loss", "lse", "smoothing", "ignore"])
+        self.assertEqual(names("cross_entropy", grad="yes"),
+                         ["logits", "target", "dloss", "loss", "lse", "dlogits", "smoothing", "ignore"])
+
+
 class Traffic(unittest.TestCase):
+    def test_of_the_way_back_counts_each_type(self):
+        self.assertEqual(cell("rmsnorm_bwd", "3x5").traffic(), (60 + 10, 30 + 20))
+        self.assertEqual(cell("cross_entropy", "3x5", grad="no").traffic(), (30 + 24, 24))
+        self.assertEqual(cell("cross_entropy", "3x5", grad="yes").traffic(), (30 + 24 + 12, 24 + 30))
+
     def test_is_of_every_tensor_once(self):
         self.assertEqual(cell("softmax", "3x5").traffic(), (30, 30))
         self.assertEqual(cell("layernorm", "3x5").traffic(), (30 + 20, 30))

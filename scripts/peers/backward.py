@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way back: gradients of row and elementwise ops, and cross-entropy, by others. What torch keeps of the forward
+pass (a norm's statistics) is made before anything is timed; ours makes it again. Gradients of weights are in the
+weights' type in torch, in f32 in ours."""
+import torch
+import torch.nn.functional as F
+
+from . import torch_ops
+from .cells import SCALARS
+from .philox import keep_mask
+
+IGNORED = SCALARS["ignore"]
+SLICE = 1 << 25  # elements of one float64 slice
+aten = torch.ops.aten
+
+
+def make_input(cell, argument, tensor, generator):
+    """Fills an input whose values are no plain normal numbers."""
+    rows, cols = cell.rows, cell.cols
+    if argument.name == "target":
+        tensor.random_(0, cols, generator=generator)
+        tensor[torch.arange(0, rows, 16, device=tensor.device)] = IGNORED
+    elif argument.name == "dloss":
+        tensor.fill_(1.0)  # QuACK has no other
+    elif argument.name == "y":
+        tensor.normal_(0.0, 2.0, generator=generator)
+        tensor.copy_(torch.softmax(tensor.float(), -1))
+    else:
+        return False
+    return True
+
+
+def _rounded(value):
+    return torch.tensor(value, dtype=torch.float32).item()
+
+
+def _mask(rows, cols, first=0):
+    row = torch.arange(first, first + rows, dtype=torch.int64, device="cuda")[:, None]
+    column = torch.arange(cols, dtype=torch.int64, device="cuda")[None, :]
+    return keep_mask(row, column, _rounded(SCALARS["p"]), SCALARS["seed"], SCALARS["offset"], torch)
+
+
+def _norm_formula(centred, eps):
+    def run(x, weight, dy):
+        wide, gradient = x.float(), dy.float()
+        if centred:
+            wide = wide - wide.mean(-1, keepdim=True)
+        rstd = torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+        normal = wide * rstd
+        g = gradient * weight.float()
+        rest = g - normal * (g * normal).mean(-1, keepdim=True)
+        if centred:
+            rest = rest - g.mean(-1, keepdim=True)
+        sums = ((gradient * normal).sum(0), gradient.sum(0)) if centred else ((gradient * normal).sum(0),)
+        return ((rest * rstd).to(x.dtype), *sums)
+    return run
+
+
+def _slope(act, z):
+    """Of gelu's approximation by tanh and of none."""
+    if act == "none":
+        return torch.ones_like(z)
+    inner = 0.7978845608028654 * (z + 0.044715 * z ** 3)
+    tanh = torch.tanh(inner)
+    return 0.5 * (1 + tanh) + 0.5 * z * (1 - tanh ** 2) * 0.7978845608028654 * (1 + 3 * 0.044715 * z ** 2)
+
+
+def _dropout_formula(cell, mask):
+    act, scale, keep = dict(cell.attributes)["act"], SCALARS["scale"], 1.0 / (1.0 - SCALARS["p"])
+
+    def run(x, bias, dy):
+        z = (x.float() + bias.float()) * scale
+        gradient = torch.where(mask, dy.float() * keep, 0.0) * _slope(act, z) * scale
+        return gradient.to(x.dtype), gradient.sum(0)
+    return run
+
+
+def _softmax_formula(y, dy):
+    wide = y.float()
+    return (wide * (dy.float() - (wide * dy.float()).sum(-1, keepdim=True))).to(y.dtype)
+
+
+def _swiglu_formula(gate, up, dy):
+    wide, gradient = gate.float(), dy.float()
+    s = torch.sigmoid(wide)
+    return ((gradient * up.float() * s * (1 + wide * (1 - s))).to(gate.dtype), (gradient * wide * s).to(gate.dtype))
+
+
+def _loss(logits, target):
+    return F.cross_entropy(logits.float(), target, reduction="none", ignore_index=IGNORED), None
+
+
+def _loss_and_gradient(logits, target, dloss):
+    wide = logits.float()
+    lse = torch.logsumexp(wide, -1, keepdim=True)
+    known = target != IGNORED
+    at = torch.where(known, target, 0)[:, None]
+    loss = torch.where(known, (lse - wide.gather(-1, at)).squeeze(-1), 0.0)
+    columns = torch.arange(logits.shape[-1], device=logits.device)[None, :]
+    gradient = torch.exp(wide - lse) - (columns == at).float()
+    return loss, None, torch.where(known[:, None], gradient * dloss[:, None], 0.0).to(logits.dtype)
+
+
+def formula(cell):
+    """As one would write it for torch.compile, in f32."""
+    if cell.op in ("rmsnorm_bwd", "layernorm_bwd"):
+        return _norm_formula(cell.op == "layernorm_bwd", SCALARS["eps"])
+    if cell.op == "bias_act_dropout_bwd":
+        return _dropout_formula(cell, _mask(cell.rows, cell.cols))
+    if cell.op == "cross_entropy":
+        return _loss_and_gradient if ("grad", "yes") in cell.attributes else _loss
+    return {"softmax_bwd": _softmax_formula, "swiglu_bwd": _swiglu_formula}[cell.op]
+
+
+def eager(cell, sets):
+    """By torch's own kernels."""
+    eps, cols = SCALARS["eps"], cell.cols
+    if cell.op == "softmax_bwd":
+        return lambda i: aten._softmax_backward_data(sets.inputs[i]["dy"], sets.inputs[i]["y"], -1,
+                                                     torch_ops.DTYPES[cell.dtype])
+    if cell.op == "rmsnorm_bwd":
+        kept = [aten._fused_rms_norm(each["x"], [cols], each["weight"], eps)[1] for each in sets.inputs]
+        return lambda i: aten._fused_rms_norm_backward(
+            sets.inputs[i]["dy"], sets.inputs[i]["x"], [cols], kept[i], sets.inputs[i]["weight"], [True, True])
+    if cell.op == "layernorm_bwd":
+        kept = [aten.native_layer_norm(each["x"], [cols], each["weight"], each["weight"], eps)[1:]
+                for each in sets.inputs]
+        return lambda i: aten.native_layer_norm_backward(
+            sets.inputs[i]["dy"], sets.inputs[i]["x"], [cols], *kept[i], sets.inputs[i]["weight"],
+            sets.inputs[i]["weight"], [True, True, True])
+    if cell.op == "swiglu_bwd":
+        def swiglu(gate, up, dy):
+            return aten.silu_backward(dy * up, gate), dy * F.silu(gate)
+        return lambda i: swiglu(*sets.tensors(i))
+    if cell.op == "bias_act_dropout_bwd":
+        mask, act = _mask(cell.rows, cell.cols), dict(cell.attributes)["act"]
+
+        def dropout(x, bias, dy):
+            kept = aten.native_dropout_backward(dy, mask, 1.0 / (1.0 - SCALARS["p"]))
+            z = (x + bias) * SCALARS["scale"]
+            dz = aten.gelu_backward(kept, z, approximate="tanh") if act == "gelu" else kept
+            dx = dz * SCALARS["scale"]
+            return dx, dx.sum(0)
+        return lambda i: dropout(*sets.tensors(i))
+
+    def loss(logits, target, dloss=None):
+        logs = F.log_softmax(logits, -1)
+        loss = F.nll_loss(logs, target, reduction="none", ignore_index=IGNORED)
+        if dloss is None:
+            return loss, None
+        weight = torch.zeros((), dtype=logits.dtype, device=logits.device)
+        dlogs = aten.nll_loss_backward(dloss.to(logits.dtype), logs, target, None, 0, IGNORED, weight)
+        return loss, None, aten._log_softmax_backward_data(dlogs, logs, -1, logits.dtype)
+    return lambda i: loss(*sets.tensors(i))
+
+
+def liger(cell, sets):
+    if cell.op == "rmsnorm_bwd":
+        from liger_kernel.ops import rms_norm
+        kept = [rms_norm.rms_norm_forward(each["x"], each["weight"], SCALARS["eps"], 0.0, "llama", None)
+                for each in sets.inputs]
+        return lambda i: rms_norm.rms_norm_backward(sets.inputs[i]["dy"], sets.inputs[i]["x"],
+                                                    sets.inputs[i]["weight"], kept[i][2], 0.0, kept[i][5], kept[i][3],
+                                                    kept[i][4], False, None)
+    if cell.op == "layernorm_bwd":
+        from liger_kernel.ops import layer_norm
+        kept = [layer_norm.layer_norm_forward(each["x"], each["weight"], each["weight"], SCALARS["eps"])
+                for each in sets.inputs]
+        return lambda i: layer_norm.layer_norm_backward(sets.inputs[i]["dy"], sets.inputs[i]["x"],
+                                                        sets.inputs[i]["weight"], sets.inputs[i]["weight"], kept[i][2],
+                                                        kept[i][3])
+    from liger_kernel.ops import swiglu
+    # It writes over gate and up: of its own.
+    own = [(each["gate"].clone(), each["up"].clone()) for each in sets.inputs]
+    return lambda i: swiglu.swiglu_backward(*own[i], sets.inputs[i]["dy"])
+
+
+def quack(cell, sets):
+    if cell.op == "softmax_bwd":
+        from quack.softmax import softmax_bwd
+        return lambda i: softmax_bwd(sets.inputs[i]["dy"], sets.inputs[i]["y"])
+    if cell.op == "cross_entropy":
+        from quack.cross_entropy import cross_entropy_fwd
+        has_gradient = ("grad", "yes") in cell.attributes
+
+        def loss(logits, target, *_dloss):
+            return cross_entropy_fwd(logits, target, ignore_index=IGNORED, return_lse=True, return_dx=has_gradient)
+        return lambda i: loss(*sets.tensors(i))
+    from quack import rmsnorm
+    eps = SCALARS["eps"]
+    if cell.op == "rmsnorm_bwd":
+        kept = [torch.rsqrt(each["x"].float().square().mean(-1) + eps) for each in sets.inputs]
+        return lambda i: rmsnorm.rmsnorm_bwd(sets.inputs[i]["x"], sets.inputs[i]["weight"], sets.inputs[i]["dy"],
+                                             kept[i])[:2]
+    means = [each["x"].float().mean(-1) for each in sets.inputs]
+    kept = [torch.rsqrt(each["x"].float().var(-1, correction=0) + eps) for each in sets.inputs]
+    weights = [each["weight"].float() for each in sets.inputs]
+    return lambda i: rmsnorm.layernorm_bwd(sets.inputs[i]["x"], weights[i], sets.inputs[i]["dy"], kept[i], means[i])
+
+
+def exact(cell, inputs):
+    """The outputs in float64, by slices of rows: yields (first, last, outputs by name), with sums over all rows under
+    (None, None) at the end."""
+    sums = {}
+    step = max(1, SLICE // cell.cols)
+    eps, scale = _rounded(SCALARS["eps"]), _rounded(SCALARS["scale"])
+    for first in range(0, cell.rows, step):
+        last = min(first + step, cell.rows)
+        given = {name: tensor[first:last] if tensor.shape[0] == cell.rows and name not in ("weight", "bias") else tensor
+                 for name, tensor in inputs.items()}
+        given = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in given.items()}
+        added = {}
+        if cell.op in ("rmsnorm_bwd", "layernorm_bwd"):
+            x, dy = given["x"], given["dy"]
+            if cell.op == "layernorm_bwd":
+                x = x - x.mean(-1, keepdim=True)
+                added["db"] = dy.sum(0)
+            rstd = 1 / torch.sqrt(x.square().mean(-1, keepdim=True) + eps)
+            normal, g = x * rstd, dy * given["weight"]
+            added["dw"] = (dy * normal).sum(0)
+            rest = g - normal * (g * normal).mean(-1, keepdim=True)
+            if cell.op == "layernorm_bwd":
+                rest = rest - g.mean(-1, keepdim=True)
+            outputs = {"dx": rest * rstd}
+        elif cell.op == "softmax_bwd":
+            y, dy = given["y"], given["dy"]
+            outputs = {"dx": y * (dy - (y * dy).sum(-1, keepdim=True))}
+        elif cell.op == "swiglu_bwd":
+            gate, s = given["gate"], torch.sigmoid(given["gate"])
+            outputs = {"dgate": given["dy"] * given["up"] * s * (1 + gate * (1 - s)), "dup": given["dy"] * gate * s}
+        elif cell.op == "bias_act_dropout_bwd":
+            z = (given["x"] + given["bias"]) * scale
+            kept = torch.where(_mask(last - first, cell.cols, first), given["dy"] / (1 - _rounded(SCALARS["p"])), 0.0)
+            outputs = {"dx": kept * _slope(dict(cell.attributes)["act"], z) * scale}
+            added["dbias"] = outputs["dx"].sum(0)
+        else:
+            target = given["target"]
+            known, at = target != IGNORED, torch.where(target == IGNORED, 0, target)[:, None]
+            lse = torch.logsumexp(given["logits"], -1)
+            loss = torch.where(known, lse - given["logits"].gather(-1, at).squeeze(-1), 0.0)
+            outputs = {"loss": loss, "lse": lse}
+            if "dloss" in given:
+                gradient = torch.exp(given["logits"] - lse[:, None])
+                gradient.scatter_add_(-1, at, torch.full_like(at, -1.0, dtype=torch.float64))
+                outputs["dlogits"] = torch.where(known[:, None], gradient * given["dloss"][:, None], 0.0)
+        for name, value in added.items():
+            sums[name] = sums[name] + value if name in sums else value
+        yield first, last, outputs
+    if sums:
+        yield None, None, sums
