@@ -70,8 +70,12 @@ def all_without_verdict(results):
 
 
 def best_errors(accuracy, name):
-    """Of an output, the least of torch's own, attention's backends among them: (rms, largest)."""
-    theirs = [accuracy[peer][name] for peer in ("eager", "cublaslt", "cudnn", "flash2") if peer in accuracy]
+    """Of an output, the least of torch's own, attention's backends among them: (rms, largest); None where none of them
+    is there with that output."""
+    theirs = [accuracy[peer][name] for peer in ("eager", "cublaslt", "cudnn", "flash2")
+              if name in accuracy.get(peer, {})]
+    if not theirs:
+        return None
     return min(each["rms"] for each in theirs), min(each["largest"] for each in theirs)
 
 
@@ -80,9 +84,12 @@ def accuracy_faults(result):
     faults = []
     accuracy = result.get("accuracy", {})
     for name, ours in accuracy.get("ours", {}).items():
-        rms, largest = best_errors(accuracy, name)
         if ours["wrong"]:
             faults.append(f"{name}: {ours['wrong']} elements are no numbers")
+        best = best_errors(accuracy, name)
+        if best is None:
+            continue
+        rms, largest = best
         # Two results that round everything rightly differ by nothing; where torch is exact there is nothing to divide
         # by.
         if ours["rms"] > 1.05 * rms and ours["rms"] > 1e-12:

@@ -33,6 +33,18 @@ class Expected(unittest.TestCase):
         self.assertIn("liger", peers_of(cells_of("swiglu", layout="split")[0]))
         self.assertNotIn("liger", peers_of(cells_of("swiglu", layout="packed")[0]))
 
+    def test_of_the_way_back_are_those_that_have_it(self):
+        for op, more in (("softmax_bwd", ["quack"]), ("rmsnorm_bwd", ["liger", "quack"]), ("swiglu_bwd", ["liger"]),
+                         ("bias_act_dropout_bwd", []), ("cross_entropy", ["quack"])):
+            self.assertEqual(peers_of(cells_of(op)[0]), ["eager", "compile"] + more, op)
+        odd = cells.make_cells(["bf16"], ["64x127"], ops=["cross_entropy"])[0]
+        self.assertNotIn("quack", peers_of(odd), "it takes whole vectors alone")
+
+    def test_of_attention_are_those_with_the_head_sizes(self):
+        wide = [cell for cell in attention_cells.make_cells() if cell.d != cell.dv][0]
+        self.assertNotIn("flash2", peers_of(wide))
+        self.assertIn("cudnn", peers_of(wide))
+
     def test_of_products_are_those_with_the_epilogue(self):
         self.assertEqual(peers_of(product()), ["eager", "compile", "triton", "quack"])
         self.assertEqual(peers_of(product(bias="yes", act="gelu")),

@@ -98,5 +98,19 @@ class Reports(unittest.TestCase):
         self.assertIn("QuACK", text)
 
 
+class Accuracy(unittest.TestCase):
+    def test_is_judged_by_the_outputs_that_torch_has(self):
+        ours = {"y": errors(rms=1e-3)["y"], "lse": errors(rms=1e-3)["y"]}
+        with_torch = {"ours": ours, "eager": errors(rms=1e-4)}
+        faults = verdicts.accuracy_faults(result({}, accuracy=with_torch))
+        self.assertEqual(len(faults), 1)
+        self.assertIn("y: rms", faults[0])
+
+    def test_has_no_faults_but_numbers_that_are_none_where_torch_is_absent(self):
+        self.assertEqual(verdicts.accuracy_faults(result({}, accuracy={"ours": errors(), "flash4": errors()})), [])
+        faults = verdicts.accuracy_faults(result({}, accuracy={"ours": errors(wrong=2)}))
+        self.assertEqual(faults, ["y: 2 elements are no numbers"])
+
+
 if __name__ == "__main__":
     unittest.main()
