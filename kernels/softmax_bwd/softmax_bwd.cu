@@ -5,9 +5,10 @@
 //
 //   y, dy, dx   rows × cols with row pitches; dx may be dy or y itself, with the same pitch; any rows ≥ 1, any cols ≥ 1
 //
-// By the skeletons of device/row/weighed.cuh: resident, reread. Everything is computed in fp32, rounded once.
+// By the skeletons of device/row/weighed.cuh and weighed_cluster.cuh: resident, cluster, reread. Everything is computed in fp32, rounded once.
 
 #include "device/row/weighed.cuh"
+#include "device/row/weighed_cluster.cuh"
 
 namespace tilewright::row {
 
@@ -36,7 +37,11 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   op.tensors.inputs[0] = row::matrix<Config>(y, y_pitch, cols);
   op.tensors.inputs[1] = row::matrix<Config>(dy, dy_pitch, cols);
   op.tensors.outputs[0] = row::matrix<Config>(dx, dx_pitch, cols);
-  row::weighed<Config>(op, rows, cols);
+  if constexpr (Config::implementation == "cluster") {
+    row::weighed_cluster<Config>(op, cols);
+  } else {
+    row::weighed<Config>(op, rows, cols);
+  }
 }
 
 // What is right: a warp a row, everything in fp64.

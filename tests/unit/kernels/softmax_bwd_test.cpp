@@ -36,6 +36,12 @@ TEST(SoftmaxBwd, is_right_with_rows_in_registers) {
   expect_right(softmax_bwd(), key("bf16", "strided", 7, 1000), "resident", 3);
 }
 
+TEST(SoftmaxBwd, is_right_with_rows_over_clusters) {
+  expect_right(softmax_bwd(), key("bf16", "dense", 3, 32768), "cluster", 3);
+  expect_right(softmax_bwd(), key("f32", "strided", 2, 16392), "cluster", 1);
+  expect_right(softmax_bwd(), key("bf16", "dense", 3, 32776), "cluster", 1, {.seed = 3, .in_place = true});
+}
+
 TEST(SoftmaxBwd, serves_addresses_that_are_only_element_aligned) {
   for (const char* dtype : kDtypes) {
     for (const int shift : {1, 3}) {
