@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,7 +43,7 @@ std::vector<std::vector<std::byte>> outputs_of(const ArgumentSet& set) {
 }
 
 TEST_P(GpuSums, have_the_same_bits_on_every_launch) {
-  const Catalogue catalogue({}, kernels_dir());
+  Catalogue catalogue({}, kernels_dir());
   const std::string key = GetParam();
   const OpDefinition& op = catalogue.find(key.substr(0, key.find('[')));
   const Problem problem = parse_problem(key, op.interface);
@@ -72,7 +73,7 @@ TEST_P(GpuSums, have_the_same_bits_on_every_launch) {
       executable->run({set.values(), workspaces});
       const auto outputs = outputs_of(set);
       if (launch == 0) first = outputs;
-      EXPECT_EQ(outputs == first, true) << candidate.config.text() << ", launch " << launch;
+      EXPECT_TRUE(outputs == first) << candidate.config.text() << ", launch " << launch;
     }
   }
 }
