@@ -233,7 +233,55 @@ __device__ __forceinline__ typename Op::Partial norm_gradient_partial(
   return mine;
 }
 
-// Config: num_warps, rows_per_block, batch, vec, chunks, stages; static_dims with cols; cluster. Thread t of a row holds
+// How the warps of a row tell each other, send before receive, for kGroups rows side by side in a block; with a cluster, in
+// all of its blocks. As for Exchange, a row may be sent before the last one is received.
+template <class Sums, int kWarps, int kGroups, int kCluster>
+class RowTalk {
+ public:
+  using Partial = typename Sums::Partial;
+  using Between = Exchange<Sums, kWarps, kCluster, 4>;
+  enum : int { kOfRow = kWarps / kGroups };
+
+  __device__ __forceinline__ explicit RowTalk(u8* shared)
+      : between_(*reinterpret_cast<typename Between::Storage*>(shared)), slots_(reinterpret_cast<Partial*>(shared)) {
+    if constexpr (kCluster > 1) {
+      if (threadIdx.x == 0) {
+        between_.init();
+        ptx::fence_mbarrier_init();
+      }
+      __syncthreads();
+      between_.prepare();
+    }
+  }
+  __device__ __forceinline__ void send(const Partial& mine, i64 turn) {
+    if constexpr (kCluster > 1) {
+      between_.send(mine, turn);
+    } else if constexpr (kOfRow > 1) {
+      if (threadIdx.x % kWarpSize == 0) slots_[turn % 4 * kWarps + threadIdx.x / kWarpSize] = mine;
+      __syncthreads();
+    } else {
+      own_[turn % 2] = mine;
+    }
+  }
+  __device__ __forceinline__ Partial receive(i64 turn) {
+    if constexpr (kCluster > 1) {
+      return between_.receive(turn);
+    } else if constexpr (kOfRow > 1) {
+      const int group = static_cast<int>(threadIdx.x) / (kOfRow * kWarpSize);
+      return over_slots<Sums, kOfRow>(slots_ + turn % 4 * kWarps + group * kOfRow);
+    } else {
+      return turn % 2 == 0 ? own_[0] : own_[1];
+    }
+  }
+
+ private:
+  Between between_;
+  Partial* slots_;
+  Partial own_[2];  // of a row that is a warp's, or part of one
+};
+
+// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead; static_dims with cols; cluster. With ahead=1 a row's
+// sums are sent before the last row's are awaited, and its elements taken from shared memory twice. Thread t of a row has
 // its vectors t, t + cluster · threads_per_row, … (chunks of them), of `batch` rows at once, whose sums go together.
 // Shared memory: what warps and blocks tell each other, round_up(4 · batch · (num_warps + cluster) partials + 32, 128), then
 // the ring; behind the last row the sums of rows_per_block groups are there.
@@ -249,26 +297,19 @@ __device__ __forceinline__ void norm_gradient_rows(const Op& op, const ColumnPar
   constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
   using Sums = BatchSums<typename Op::Sums, kBatch>;
   using Partial = typename Sums::Partial;
-  using RowExchange = Exchange<Sums, Config::num_warps, kCluster, 4>;
   constexpr int kHeader =
       round_up<int>(4 * static_cast<int>(sizeof(Partial)) * (Config::num_warps + kCluster) + 32, 128);
   static_assert(kThreads % kRows == 0 && kThreadsPerRow >= 4, "rows_per_block leaves a row 4 threads or more");
   static_assert(kCluster == 1 || kRows == 1, "a cluster has one row at a time");
   static_assert(kVec * sizeof(T) <= 16 && kVec * sizeof(T) >= 4, "a vector has 4 to 16 bytes");
-  static_assert(sizeof(typename RowExchange::Storage) <= kHeader, "partials fit in front of the ring");
+  constexpr bool kAhead = Config::ahead != 0;
+  using Talk = RowTalk<Sums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : kRows), kCluster>;
+  static_assert(sizeof(typename Talk::Between::Storage) <= kHeader, "partials fit in front of the ring");
+  static_assert(!kAhead || (kStages >= 3 && kBatch == 1), "a row ahead needs a stage more, and is one row");
 
   u8* const shared = shared_storage<u8>();
   auto* const ring = reinterpret_cast<Packed<T, kVec>*>(shared + kHeader);
-  auto* const slots = reinterpret_cast<Partial*>(shared);
-  RowExchange exchange(*reinterpret_cast<typename RowExchange::Storage*>(shared));
-  if constexpr (kCluster > 1) {
-    if (threadIdx.x == 0) {
-      exchange.init();
-      ptx::fence_mbarrier_init();
-    }
-    __syncthreads();
-    exchange.prepare();
-  }
+  Talk talk(shared);
 
   const i64 width = Config::cols ? Config::cols : cols;
   const int rank = kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
@@ -320,12 +361,8 @@ __device__ __forceinline__ void norm_gradient_rows(const Op& op, const ColumnPar
     if (has[chunk]) weights[chunk] = load_packed<kVec, Load::kConstant>(op.tensors.columns[0] + column_of(chunk));
   }
 
-  int stage = 0, parity = 0;
-  i64 turn = 0;
-  for (i64 first = part * kRows; first < rows; first += kBatch * step, ++turn) {
-    // Take the rows.
-    ptx::cp_async_wait<kStages - 1>();
-    Packed<T, kVec> held[kBatch][Op::kInputs][kChunks];
+  using Held = Packed<T, kVec>[kBatch][Op::kInputs][kChunks];
+  const auto take = [&](i64 first, int stage, Held& held) {
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
 #pragma unroll
@@ -337,28 +374,16 @@ __device__ __forceinline__ void norm_gradient_rows(const Op& op, const ColumnPar
         }
       }
     }
-
-    // Their statistics: the thread's, then all.
+  };
+  // Of rows: what the warp knows of them.
+  const auto statistics = [&](const Held& held) {
     if constexpr (kNarrow) keep_narrow(weights);
     Partial mine;
 #pragma unroll
-    for (int b = 0; b < kBatch; ++b) {
-      mine.rows[b] = norm_gradient_partial<Op, kLanes, kVec>(held[b], weights, has);
-    }
-    fetch(first + group + kStages * kBatch * step, stage);
-    if (++stage == kStages) stage = 0;
-    const Partial warp = Sums::template over_warp<kLanes>(mine, count);
-    Partial whole;
-    if constexpr (kCluster > 1) {
-      exchange.send(warp, turn);
-      whole = exchange.receive(turn);
-    } else {
-      whole = merge_warps<Sums, kWarpsPerRow>(warp, slots + parity * Config::num_warps + group * kWarpsPerRow,
-                                              thread / kWarpSize);
-      parity ^= 1;
-    }
-
-    // Results.
+    for (int b = 0; b < kBatch; ++b) mine.rows[b] = norm_gradient_partial<Op, kLanes, kVec>(held[b], weights, has);
+    return Sums::template over_warp<kLanes>(mine, count);
+  };
+  const auto write = [&](i64 first, Held& held, const Partial& whole) {
     if constexpr (kNarrow) keep_narrow(weights);
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
@@ -386,6 +411,41 @@ __device__ __forceinline__ void norm_gradient_rows(const Op& op, const ColumnPar
         }
         if (row < rows && has[chunk]) store_vector(dx + column_of(chunk), from_float<T>(result));
       }
+    }
+  };
+
+  int stage = 0;
+  i64 turn = 0;
+  if constexpr (kAhead) {
+    const auto send = [&](i64 first, int its_stage, i64 its_turn) {
+      Held held;
+      take(first, its_stage, held);
+      talk.send(statistics(held), its_turn);
+    };
+    const i64 begin = part * kRows;
+    ptx::cp_async_wait<kStages - 1>();
+    if (begin < rows) send(begin, 0, 0);
+    for (i64 first = begin; first < rows; first += step, ++turn) {
+      const int next_stage = stage + 1 == kStages ? 0 : stage + 1;
+      ptx::cp_async_wait<kStages - 2>();
+      if (first + step < rows) send(first + step, next_stage, turn + 1);
+      const Partial whole = talk.receive(turn);
+      Held held;
+      take(first, stage, held);
+      write(first, held, whole);
+      fetch(first + group + kStages * step, stage);
+      stage = next_stage;
+    }
+  } else {
+    for (i64 first = part * kRows; first < rows; first += kBatch * step, ++turn) {
+      ptx::cp_async_wait<kStages - 1>();
+      Held held;
+      take(first, stage, held);
+      const Partial warp = statistics(held);
+      fetch(first + group + kStages * kBatch * step, stage);
+      if (++stage == kStages) stage = 0;
+      talk.send(warp, turn);
+      write(first, held, talk.receive(turn));
     }
   }
   let_column_sums_start();
