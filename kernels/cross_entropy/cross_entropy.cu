@@ -226,9 +226,11 @@ __device__ __forceinline__ void reread(const Op<Config>& op, i64 rows) {
   }
 }
 
-// Config: num_warps, vec, chunks, ragged, cluster, blocks; static_dims with vocab. Thread t of the row's holds its vectors
-// t, t + threads, … (chunks of them), and of a ragged row edge t, too. Shared memory: what warps and blocks tell each other,
-// round_up(64 · (num_warps + cluster) + 32, 128), then a vector for each of a thread's.
+// Config: num_warps, vec, chunks, ragged, cluster, blocks, ahead; static_dims with vocab. Thread t of the row's has its
+// vectors t, t + threads, … (chunks of them), and of a ragged row edge t, too. With ahead=0 it holds them, and the next row
+// comes; with ahead=1 a row's sums are sent before the last row's are awaited, its elements are taken from shared memory
+// twice, and two rows more come. Shared memory: what warps and blocks tell each other,
+// round_up(64 · (num_warps + cluster) + 32, 128), then for each row a vector for each of a thread's.
 template <class Config>
 __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
   using T = typename Config::dtype;
@@ -266,43 +268,38 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
     exchange.prepare();
   }
 
-  // Every copy of a row is under way before the first is used.
+  // Every copy of a row is under way before the first is used. What is known of rows before their sums comes with them.
+  constexpr bool kAhead = Config::ahead != 0;
+  constexpr int kStages = kAhead ? 3 : 1;
+  struct Coming {
+    typename Op<Config>::Known known;
+    T edge;
+  };
+  using Held = Packed<T, kVec>[kChunks];
   auto* const slots = reinterpret_cast<Packed<T, kVec>*>(shared + kHeader) + threadIdx.x;
-  typename Op<Config>::Known coming{};
-  T coming_edge = from_float<T>(0.0f);
-  const auto fetch = [&](i64 r) {
+  const auto fetch = [&](i64 r, int stage, Coming& coming) {
     if (r < rows) {
       const T* const row = op.logits.row(r);
       const RowSpan span(row, width);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         const int i = chunk * kThreads + thread;
-        if (i < span.vectors()) ptx::cp_async<16>(slots + chunk * kOfBlock, row + span.column(i));
+        if (i < span.vectors()) ptx::cp_async<16>(slots + (stage * kChunks + chunk) * kOfBlock, row + span.column(i));
       }
-      if (kRagged && thread < span.edges()) coming_edge = row[span.edge_column(thread)];
-      coming = op.know(r, thread == 0);
+      if (kRagged && thread < span.edges()) coming.edge = row[span.edge_column(thread)];
+      coming.known = op.know(r, thread == 0);
     }
     ptx::cp_async_commit();
   };
-
-  fetch(part);
-  i64 turn = 0;
-  for (i64 r = part; r < rows; r += step, ++turn) {
-    // Take the row; what is beside it counts for nothing.
-    const auto known = coming;
-    const T* const row = op.logits.row(r);
-    const RowSpan span(row, width);
-    const bool has_edge = kRagged && thread < span.edges();
-    const T edge = coming_edge;
-    Packed<T, kVec> held[kChunks];
-    auto mine = op.first_partial(known);
-    ptx::cp_async_wait<0>();
+  const auto span_of = [&](i64 r) { return RowSpan(op.logits.row(r), width); };
+  const auto take = [&](const RowSpan& span, int stage, Held& held) {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      if (chunk * kThreads + thread < span.vectors()) held[chunk] = slots[chunk * kOfBlock];
+      if (chunk * kThreads + thread < span.vectors()) held[chunk] = slots[(stage * kChunks + chunk) * kOfBlock];
     }
-
-    // Its sums. The next row comes.
+  };
+  const auto sums_of = [&](const RowSpan& span, const Held& held, const Coming& row) {
+    auto mine = op.first_partial(row.known);
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       if (chunk * kThreads + thread >= span.vectors()) continue;
@@ -310,27 +307,72 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
       to_float(held[chunk], values);
       Sums<T>::add(mine, values);
     }
-    if (has_edge) {
-      float values[1] = {to_float(edge)};
+    if (kRagged && thread < span.edges()) {
+      float values[1] = {to_float(row.edge)};
       Sums<T>::add(mine, values);
     }
-    fetch(r + step);
-    exchange.send(Sums<T>::template over_lanes<kWarpSize>(mine), turn);
-    const Partial whole = exchange.receive(turn);
-    if (thread == 0) op.write_loss(r, known.target, whole);
-
-    // Gradients.
-    if constexpr (Op<Config>::kGradient) {
-      const auto scale = op.scale_of(known, whole);
+    return Sums<T>::template over_lanes<kWarpSize>(mine);
+  };
+  const auto write = [&](i64 r, const RowSpan& span, const Held& held, const Coming& row, const Partial& whole) {
+    const auto scale = op.scale_of(row.known, whole);
 #pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        const int i = chunk * kThreads + thread;
-        if (i < span.vectors()) op.template write_gradient<kVec>(held[chunk], scale, r, span.column(i));
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const int i = chunk * kThreads + thread;
+      if (i < span.vectors()) op.template write_gradient<kVec>(held[chunk], scale, r, span.column(i));
+    }
+    if (kRagged && thread < span.edges()) {
+      const Vector<T, 1> one{{row.edge}};
+      op.template write_gradient<1>(pack(one), scale, r, span.edge_column(thread));
+    }
+  };
+
+  i64 turn = 0;
+  if constexpr (kAhead) {
+    Coming now{}, next{}, after{};
+    fetch(part, 0, now);
+    fetch(part + step, 1, next);
+    fetch(part + 2 * step, 2, after);
+    const auto send = [&](i64 r, int stage, const Coming& row, i64 its_turn) {
+      const RowSpan span = span_of(r);
+      Held held;
+      take(span, stage, held);
+      exchange.send(sums_of(span, held, row), its_turn);
+    };
+    int stage = 0;
+    ptx::cp_async_wait<2>();
+    if (part < rows) send(part, 0, now, 0);
+    for (i64 r = part; r < rows; r += step, ++turn) {
+      const int next_stage = stage + 1 == kStages ? 0 : stage + 1;
+      ptx::cp_async_wait<1>();
+      if (r + step < rows) send(r + step, next_stage, next, turn + 1);
+      const Partial whole = exchange.receive(turn);
+      if (thread == 0) op.write_loss(r, now.known.target, whole);
+      if constexpr (Op<Config>::kGradient) {
+        const RowSpan span = span_of(r);
+        Held held;
+        take(span, stage, held);
+        write(r, span, held, now, whole);
       }
-      if (has_edge) {
-        const Vector<T, 1> one{{edge}};
-        op.template write_gradient<1>(pack(one), scale, r, span.edge_column(thread));
-      }
+      now = next;
+      next = after;
+      fetch(r + kStages * step, stage, after);
+      stage = next_stage;
+    }
+  } else {
+    Coming coming{};
+    fetch(part, 0, coming);
+    for (i64 r = part; r < rows; r += step, ++turn) {
+      const Coming now = coming;
+      const RowSpan span = span_of(r);
+      Held held;
+      ptx::cp_async_wait<0>();
+      take(span, 0, held);
+      const Partial mine = sums_of(span, held, now);
+      fetch(r + step, 0, coming);
+      exchange.send(mine, turn);
+      const Partial whole = exchange.receive(turn);
+      if (thread == 0) op.write_loss(r, now.known.target, whole);
+      if constexpr (Op<Config>::kGradient) write(r, span, held, now, whole);
     }
   }
 }
