@@ -166,7 +166,8 @@ ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(f
     throw refusal(file_, fmt::format("has the form {}, and this program knows forms up to {}", header.form, kForm),
                   "Use a newer Tilewright, or make the bundle again with this one");
   }
-  if (header.form != kForm || (!kLooksPastHashes && header.hash != header_hash(header))) throw damage(file_, "its header");
+  if (header.form != kForm || (!kLooksPastHashes && header.hash != header_hash(header)))
+    throw damage(file_, "its header");
   if (header.file_bytes != size) {
     throw damage(file_, fmt::format("it should have {} bytes and has {}", header.file_bytes, size));
   }
@@ -177,7 +178,8 @@ ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(f
   }
   index_.resize(header.entries);
   read(header.index_offset, std::as_writable_bytes(std::span(index_)));
-  if (!kLooksPastHashes && hash_of(std::as_bytes(std::span(index_))) != header.index_hash) throw damage(file_, "its index");
+  if (!kLooksPastHashes && hash_of(std::as_bytes(std::span(index_))) != header.index_hash)
+    throw damage(file_, "its index");
   for (const Entry& each : index_) {
     if (each.offset > header.index_offset || each.bytes > header.index_offset - each.offset) {
       throw damage(file_, "its index");
