@@ -57,22 +57,6 @@ std::optional<Regime> regime_from(std::string_view name) noexcept { return value
 std::string_view name(WinnerRole role) noexcept { return name_in(kRoleNames, role); }
 std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept { return value_in(kRoleNames, name); }
 
-bool is_spare(const Trial& trial) noexcept {
-  return trial.status == TrialStatus::pruned && trial.reason == kSpare && !trial.build_key.empty();
-}
-
-Trial spare_mark(const Trial& of) {
-  Trial mark;
-  mark.status = TrialStatus::pruned;
-  mark.reason = kSpare;
-  mark.config = of.config;
-  mark.mode = of.mode;
-  if (of.timing) mark.versions = of.versions;
-  mark.build_key = of.build_key;
-  mark.measured_at = of.measured_at;
-  return mark;
-}
-
 double Ceiling::best_ns() const noexcept {
   if (memcpy_ns && copy_op_ns) return std::min(*memcpy_ns, *copy_op_ns);
   return memcpy_ns.value_or(copy_op_ns.value_or(0));

@@ -287,14 +287,6 @@ struct ConfigSummary {
   [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
 };
 
-/// The reason of a trial of the status `pruned` that keeps a spare: a config without specialised dims, compiled for
-/// shapes around that were not tuned.
-inline constexpr std::string_view kSpare = "compiled for shapes around that were not tuned";
-[[nodiscard]] bool is_spare(const Trial& trial) noexcept;
-/// Such a trial of a config. Where the config was timed at this shape, of the versions of that: it does not count as
-/// newer. Where it was not, of none, so that no sweep takes it for something tried.
-[[nodiscard]] Trial spare_mark(const Trial& of);
-
 /// What is known of a tuned shape, for those near it.
 struct ShapeSummary {
   /// In the interface's order.

@@ -13,18 +13,21 @@ namespace tilewright {
 
 /// What a frame is made for. Whoever reads one need not know.
 enum class Packing : std::uint8_t {
-  plain,  ///< about as large as its content, for a packer that sees many binaries at once and finds what they share
-  fast,   ///< while a sweep waits
-  tight,  ///< once, for files that are kept
+  plain,   ///< about as large as its content, for a packer that sees many binaries at once and finds what they share
+  fast,    ///< while a sweep waits
+  tight,   ///< once, for files that are kept
+  shared,  ///< the same, with what the binaries of an implementation have in common kept once
 };
 
-/// One zstd frame that carries its content's size.
-[[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing packing = Packing::fast);
+/// One zstd frame that carries its content's size. It is read with the dictionary that it was made with, if any.
+[[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing packing = Packing::fast,
+                                                     std::span<const std::byte> dictionary = {});
 
 /// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything
 /// differs.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::int64_t size,
-                                                       const std::string& hash);
+                                                       const std::string& hash,
+                                                       std::span<const std::byte> dictionary = {});
 /// The same, where the size stands in the frame alone.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, const std::string& hash);
 

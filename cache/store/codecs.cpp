@@ -131,7 +131,6 @@ std::string encode_choice(const Selection& choice) {
             {"tie_broken_by", choice.tie_broken_by},
             {"pruned", choice.pruned},
             {"at", choice.at}};
-  if (!choice.forbidden.empty()) item["forbidden"] = choice.forbidden;
   if (choice.recheck) item["recheck"] = {choice.recheck->at, choice.recheck->leaders, choice.recheck->why};
   return item.dump();
 }
@@ -154,12 +153,16 @@ Selection decode_choice(std::string_view text) {
     choice.tie_broken_by = item.at("tie_broken_by");
     choice.pruned = item.at("pruned").get<std::map<std::string, int>>();
     choice.at = item.at("at");
-    choice.forbidden = item.value("forbidden", choice.forbidden);
     if (const auto found = item.find("recheck"); found != item.end()) {
       choice.recheck = Selection::Recheck{found->at(0), found->at(1), found->at(2)};
     }
     return choice;
   });
+}
+
+std::string encode_rules(const Selection& choice) { return json(choice.forbidden).dump(); }
+std::map<std::string, std::int64_t> decode_rules(std::string_view text) {
+  return read_json("rules", text, [](const json& item) { return item.get<std::map<std::string, std::int64_t>>(); });
 }
 
 std::string encode_facts(const DeviceFacts& facts) { return to_json(facts).dump(); }
@@ -250,6 +253,7 @@ Winner decode_winner(const Query& row, int first) {
   winner.configs_failed = row.small(first + 5);
   winner.strategy = row.text(first + 6);
   winner.choice = decode_choice(row.text(first + 7));
+  if (!row.null(first + 8)) winner.choice.forbidden = decode_rules(row.text(first + 8));
   winner.trial = decode_trial(row, first + kWinnerColumnCount);
   return winner;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -44,8 +45,11 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_recipe(const ImplementationRecipe& recipe);
 [[nodiscard]] ImplementationRecipe decode_recipe(std::string_view json);
 
+/// What is forbidden has a text of its own.
 [[nodiscard]] std::string encode_choice(const Selection& choice);
 [[nodiscard]] Selection decode_choice(std::string_view json);
+[[nodiscard]] std::string encode_rules(const Selection& choice);
+[[nodiscard]] std::map<std::string, std::int64_t> decode_rules(std::string_view json);
 
 /// One little-endian float64 a round.
 [[nodiscard]] std::vector<std::byte> encode_rounds(std::span<const double> rounds);
@@ -57,6 +61,7 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] LookLength decode_look(std::string_view text);
 
 // What a query selects, and from where, to be read by decode_trial: t, c, v, b are trials, configs, versions, builds.
+// Whether a trial itself is intact is asked where it is looked up.
 inline constexpr std::string_view kTrialColumns =
     "t.id, t.status, t.reason, c.text, t.mode, t.gpu_uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
     "t.measured_at, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
@@ -64,14 +69,16 @@ inline constexpr std::string_view kTrialColumns =
     "t.power_mw, t.throttle_reasons, t.look, t.began_us, t.set_up_us, t.verify_us, t.measure_us";
 inline constexpr int kTrialColumnCount = 33;
 inline constexpr std::string_view kTrialJoins =
-    "JOIN configs c ON c.id = t.config JOIN versions v ON v.id = t.versions LEFT JOIN builds b ON b.id = t.build";
+    "JOIN configs c ON c.id = t.config AND c.intact JOIN versions v ON v.id = t.versions AND v.intact "
+    "LEFT JOIN builds b ON b.id = t.build AND b.intact";
 /// Reads the columns above from `first` on; the rounds stay empty.
 [[nodiscard]] Trial decode_trial(const Query& row, int first);
 
 // The same for winners (w), read by decode_winner, with the trial's columns after them.
 inline constexpr std::string_view kWinnerColumns =
-    "w.role, w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice";
-inline constexpr int kWinnerColumnCount = 8;
+    "w.role, w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice, "
+    "(SELECT r.text FROM rules r WHERE r.id = w.rules AND r.intact)";
+inline constexpr int kWinnerColumnCount = 9;
 [[nodiscard]] Winner decode_winner(const Query& row, int first);
 
 }  // namespace tilewright

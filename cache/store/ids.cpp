@@ -26,7 +26,7 @@ std::int64_t need(Database& database, std::optional<std::int64_t> id, std::strin
 }  // namespace
 
 std::optional<std::int64_t> find_device(Database& database, const std::string& fingerprint) {
-  return find(database, "SELECT id FROM devices WHERE fingerprint = ?", fingerprint);
+  return find(database, "SELECT id FROM devices WHERE fingerprint = ? AND intact", fingerprint);
 }
 
 std::int64_t need_device(Database& database, const std::string& fingerprint) {
@@ -34,7 +34,7 @@ std::int64_t need_device(Database& database, const std::string& fingerprint) {
 }
 
 std::optional<std::int64_t> find_interface(Database& database, const std::string& hash) {
-  return find(database, "SELECT id FROM interfaces WHERE hash = ?", hash);
+  return find(database, "SELECT id FROM interfaces WHERE hash = ? AND intact", hash);
 }
 
 std::int64_t need_interface(Database& database, const std::string& hash) {
@@ -42,7 +42,7 @@ std::int64_t need_interface(Database& database, const std::string& hash) {
 }
 
 std::optional<std::int64_t> find_implementation(Database& database, std::int64_t interface, const std::string& hash) {
-  return find(database, "SELECT id FROM implementations WHERE hash = ? AND interface = ?", hash, interface);
+  return find(database, "SELECT id FROM implementations WHERE hash = ? AND interface = ? AND intact", hash, interface);
 }
 
 std::int64_t need_implementation(Database& database, std::int64_t interface, const std::string& hash) {
@@ -51,22 +51,23 @@ std::int64_t need_implementation(Database& database, std::int64_t interface, con
 }
 
 std::int64_t need_build(Database& database, const std::string& key) {
-  return need(database, find(database, "SELECT id FROM builds WHERE key = ?", key), "build", key, "Store::put_build");
+  return need(database, find(database, "SELECT id FROM builds WHERE key = ? AND intact", key), "build", key,
+              "Store::put_build");
 }
 
 std::int64_t need_sweep(Database& database, std::int64_t sweep) {
-  return need(database, find(database, "SELECT id FROM sweeps WHERE id = ?", sweep), "sweep", std::to_string(sweep),
-              "Store::begin_sweep");
+  return need(database, find(database, "SELECT id FROM sweeps WHERE id = ? AND intact", sweep), "sweep",
+              std::to_string(sweep), "Store::begin_sweep");
 }
 
 std::optional<std::int64_t> find_spec(Database& database, std::int64_t interface, const OpSpec& spec) {
-  return find(database, "SELECT id FROM specs WHERE interface = ? AND text = ?", interface, spec.text());
+  return find(database, "SELECT id FROM specs WHERE interface = ? AND text = ? AND intact", interface, spec.text());
 }
 
 std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& key) {
   return find(database,
               "SELECT p.id FROM interfaces i JOIN specs s ON s.interface = i.id JOIN problems p ON p.spec = s.id "
-              "WHERE i.hash = ? AND s.text = ? AND p.dims = ?",
+              "WHERE i.hash = ? AND s.text = ? AND p.dims = ? AND i.intact AND s.intact AND p.intact",
               key.interface_hash, key.problem.spec.text(), encode_dims(key.problem));
 }
 
@@ -81,7 +82,7 @@ ProblemIds add_problem(Database& database, const ProblemKey& key) {
   }
   const std::string dims = encode_dims(key.problem);
   std::optional<std::int64_t> problem =
-      find(database, "SELECT id FROM problems WHERE spec = ? AND dims = ?", *spec_id, dims);
+      find(database, "SELECT id FROM problems WHERE spec = ? AND dims = ? AND intact", *spec_id, dims);
   if (!problem) {
     database.run("INSERT INTO problems (spec, dims) VALUES (?, ?)", *spec_id, dims);
     problem = database.last_id();
@@ -91,8 +92,8 @@ ProblemIds add_problem(Database& database, const ProblemKey& key) {
 
 std::int64_t add_config(Database& database, std::int64_t implementation, const Config& config) {
   const std::string text = config.text();
-  if (const auto id =
-          find(database, "SELECT id FROM configs WHERE implementation = ? AND text = ?", implementation, text)) {
+  if (const auto id = find(database, "SELECT id FROM configs WHERE implementation = ? AND text = ? AND intact",
+                           implementation, text)) {
     return *id;
   }
   database.run("INSERT INTO configs (implementation, text) VALUES (?, ?)", implementation, text);
@@ -100,8 +101,9 @@ std::int64_t add_config(Database& database, std::int64_t implementation, const C
 }
 
 std::int64_t add_versions(Database& database, const Versions& versions) {
-  if (const auto id = find(database, "SELECT id FROM versions WHERE driver = ? AND compiler = ? AND tilewright = ?",
-                           versions.driver, versions.compiler, versions.tilewright)) {
+  if (const auto id =
+          find(database, "SELECT id FROM versions WHERE driver = ? AND compiler = ? AND tilewright = ? AND intact",
+               versions.driver, versions.compiler, versions.tilewright)) {
     return *id;
   }
   database.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (?, ?, ?)", versions.driver,

@@ -38,7 +38,7 @@ using Group = std::vector<Store::WinnerRow>;
 using Identity = ConfigNames::value_type;
 Identity identity_of(const ConfigSummary& known) { return {known.implementation_hash, known.config.text()}; }
 
-/// What Store::timed gives of each config of a problem; those of an implementation are read at once.
+/// The newest time of each config of a problem; those of an implementation are read at once.
 class TimedAt {
  public:
   TimedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
@@ -48,7 +48,7 @@ class TimedAt {
     const auto [of, is_new] = timed_.try_emplace(config.first);
     if (is_new) {
       for (Trial& trial : store_.trials(key_, {config.first}, mode_)) {
-        if (!is_spare(trial) && (trial.status != TrialStatus::ok || !trial.timing)) continue;
+        if (trial.status != TrialStatus::ok || !trial.timing) continue;
         std::string text = trial.config.text();
         of->second.insert_or_assign(std::move(text), std::move(trial));
       }
@@ -172,7 +172,7 @@ class Import {
     if (spares_of(key, mode).empty()) return;
     const std::map<Identity, bool> settled = settled_configs(key, mode);
     const ConfigNames& failed = failed_there(key, mode);
-    TimedAt timed(from_, key, mode), timed_there(to_, key, mode);
+    TimedAt timed(from_, key, mode);
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
         const Identity identity = identity_of(known);
@@ -180,15 +180,18 @@ class Import {
         const auto there = settled.find(identity);
         const bool is_there = there != settled.end();
         if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
-        const Trial* const found = timed.find(identity);
-        if (found == nullptr || (!is_kept && !found->timing)) continue;
-        const Trial trial = spare_trial(key, mode, known, *found, is_kept);
-        put_spare(key, identity, trial, is_there ? timed_there.find(identity) : nullptr, is_there, is_kept);
+        const Trial* const time = is_there ? nullptr : timed.find(identity);
+        if (time == nullptr && !is_kept) continue;
+        if (implementations_.insert(identity.first).second) {
+          to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
+        }
+        if (time != nullptr) put_time(key, mode, identity, *time);
+        if (is_kept) put_spare(key, mode, {identity.first, known.config});
       }
     }
   }
 
-  /// The configs that are there; true: the config needs no mark, or has failed and must not look as if it had not.
+  /// The configs that are there; true: the config serves already, or has failed and must not serve.
   std::map<Identity, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
     std::map<Identity, bool> settled;
     for (const ShapeSummary& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
@@ -199,36 +202,23 @@ class Import {
     return settled;
   }
 
-  /// The trial as it is brought: a spare with its build, any other config with its time alone.
-  Trial spare_trial(const ProblemKey& key, MeasureMode mode, const ConfigSummary& known, Trial trial, bool is_kept) {
-    const Identity identity = identity_of(known);
+  /// A time of what is a spare somewhere comes with its build and readings, any other alone.
+  void put_time(const ProblemKey& key, MeasureMode mode, const Identity& identity, Trial trial) {
     trial.sweep = 0;
     trial.phases.reset();
-    if (is_kept && trial.build_key.empty()) {
-      trial.build_key = from_.build_of_spare(key, mode, identity.first, known.config);
-    }
     if (!spares_of(key, mode).contains(identity) || failed_there(key, mode).contains(identity)) {
       trial.build_key.clear();
       trial.accuracy.reset();
       trial.readings = {};
     }
-    return trial;
+    put_build(trial.build_key);
+    to_.put_trial(key, identity.first, trial);
   }
 
-  /// `own`: the time that is there, null where there is none.
-  void put_spare(const ProblemKey& key, const Identity& identity, const Trial& trial, const Trial* own, bool is_there,
-                 bool is_kept) {
-    if (implementations_.insert(identity.first).second) {
-      to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
-    }
-    put_build(trial.build_key);
-    if (!is_there) to_.put_trial(key, identity.first, trial);
-    // A config that was never timed is a mark already.
-    if (!is_kept || (!is_there && !trial.timing)) return;
-    // Beside a time that was there the mark is of that time: as a mark of another it would hide it.
-    Trial mark = spare_mark(own != nullptr ? *own : trial);
-    mark.build_key = trial.build_key;
-    to_.put_trial(key, identity.first, mark);
+  void put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) {
+    const std::string build = from_.build_of_spare(key, mode, config);
+    put_build(build);
+    to_.put_spare(key, mode, config, build);
   }
 
   /// All spares of a spec.

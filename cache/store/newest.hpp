@@ -6,32 +6,30 @@
 #include <string>
 #include <string_view>
 
-/// Which trial speaks for a config of a problem on a device in a mode: the one place where that is said, in SQL. Ids
-/// grow with time, so the newest is the greatest.
+/// Which trial speaks for a config of a problem on a device in a mode: the one place where that is said, in SQL.
 namespace tilewright {
+
+/// Orders trials `t`: by when they were measured, then by id. An aggregate over it picks the row of its columns.
+inline constexpr std::string_view kNewest = "max((t.measured_at << 31) | t.id)";
 
 /// The ids of the newest trials that count, one for each config, of the rows `n` of `trials` for which `where` is true.
 /// One that was pruned counts only where the config was not tried under the same versions, before or after: what a
 /// model says is nothing against what was seen.
 [[nodiscard]] inline std::string newest_trials(std::string_view where) {
   return fmt::format(
-      "SELECT max(n.id) FROM trials n WHERE {} AND NOT (n.status = 'pruned' AND EXISTS (SELECT 1 FROM trials o "
+      "SELECT max((n.measured_at << 31) | n.id) & 0x7fffffff FROM trials n WHERE {} AND NOT (n.status = 'pruned' AND "
+      "EXISTS (SELECT 1 FROM trials o "
       "WHERE o.problem = n.problem AND o.device = n.device AND o.mode = n.mode AND o.config = n.config "
       "AND o.versions = n.versions AND o.status <> 'pruned')) GROUP BY n.problem, n.device, n.mode, n.config",
       where);
 }
 
-/// In a query over trials `t` that is grouped by config, its newest try, 0 where there was none; columns beside it are
-/// of that row. For those who ask how a config did and not whether it would be tried today: what was pruned since,
-/// under other versions, takes no time away.
-inline constexpr std::string_view kNewestTry = "max(CASE t.status WHEN 'pruned' THEN 0 ELSE t.id END)";
-
-/// In a query over trials `t`, whether its config went wrong somewhere on that device and in that mode, and was not
-/// right there since. A config is of one interface: dtypes and attributes do not matter.
+/// In a query over trials or spares `t`, whether its config went wrong somewhere on that device and in that mode, and
+/// was not right there since. A config is of one interface: dtypes and attributes do not matter.
 inline constexpr std::string_view kFailedSomewhere =
     "EXISTS (SELECT 1 FROM trials f INDEXED BY trials_that_failed WHERE f.device = t.device AND f.mode = t.mode "
     "AND f.config = t.config AND f.status NOT IN ('ok', 'pruned') AND NOT EXISTS (SELECT 1 FROM trials o "
     "WHERE o.problem = f.problem AND o.device = f.device AND o.mode = f.mode AND o.config = f.config "
-    "AND o.status = 'ok' AND o.id > f.id))";
+    "AND o.status = 'ok' AND (o.measured_at, o.id) > (f.measured_at, f.id)))";
 
 }  // namespace tilewright

@@ -11,9 +11,9 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/base/file_facts.hpp"
-#include "cache/store/binaries.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
+#include "cache/store/stored_binaries.hpp"
 
 namespace tilewright {
 namespace {
@@ -21,16 +21,6 @@ namespace {
 std::string_view environment(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
-/// Stores a binary unless one of the same content is there; returns its id.
-std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
-                        std::span<const std::byte> frame) {
-  database.run("INSERT INTO binaries (hash, size, data) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash, size,
-               frame);
-  Query id = database.query("SELECT id FROM binaries WHERE hash = ?", hash);
-  id.next();
-  return id.integer(0);
 }
 
 }  // namespace
@@ -124,7 +114,8 @@ void Store::put_device(const DeviceFacts& device) {
 
 std::optional<OpInterface> Store::interface_of(const std::string& op) const {
   return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
-    Query query = database.query("SELECT definition FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1", op);
+    Query query =
+        database.query("SELECT definition FROM interfaces WHERE op = ? AND intact ORDER BY sequence DESC LIMIT 1", op);
     if (!query.next()) return std::nullopt;
     return decode_interface(query.text(0));
   });
@@ -132,7 +123,7 @@ std::optional<OpInterface> Store::interface_of(const std::string& op) const {
 
 std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) const {
   return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
-    Query query = database.query("SELECT definition FROM interfaces WHERE hash = ?", hash);
+    Query query = database.query("SELECT definition FROM interfaces WHERE hash = ? AND intact", hash);
     if (!query.next()) return std::nullopt;
     return decode_interface(query.text(0));
   });
@@ -141,7 +132,7 @@ std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) con
 std::optional<StoredImplementation> Store::implementation_by_hash(const std::string& hash) const {
   return impl_->reading(
       "read an implementation", [&, &database = impl_->database]() -> std::optional<StoredImplementation> {
-        Query query = database.query("SELECT recipe FROM implementations WHERE hash = ? LIMIT 1", hash);
+        Query query = database.query("SELECT recipe FROM implementations WHERE hash = ? AND intact LIMIT 1", hash);
         if (!query.next()) return std::nullopt;
         return StoredImplementation{hash, decode_recipe(query.text(0))};
       });
@@ -152,7 +143,8 @@ std::set<std::string> Store::implementations_in_use(const std::string& interface
     std::map<std::string, std::string> newest;
     Query query = database.query(
         "SELECT m.name, m.hash FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
-        "c.implementation JOIN interfaces i ON i.id = m.interface WHERE i.hash = ? AND t.status <> 'pruned' "
+        "c.implementation JOIN interfaces i ON i.id = m.interface WHERE i.hash = ? AND t.status <> 'pruned' AND "
+        "m.intact "
         "GROUP BY m.id ORDER BY max(t.measured_at), m.id",
         interface_hash);
     while (query.next()) newest[query.text(0)] = query.text(1);
@@ -165,7 +157,7 @@ std::set<std::string> Store::implementations_in_use(const std::string& interface
 std::vector<DeviceFacts> Store::devices() const {
   return impl_->reading("list devices", [&, &database = impl_->database] {
     std::vector<DeviceFacts> devices;
-    Query query = database.query("SELECT facts FROM devices ORDER BY id");
+    Query query = database.query("SELECT facts FROM devices WHERE intact ORDER BY id");
     while (query.next()) devices.push_back(decode_facts(query.text(0)));
     return devices;
   });
@@ -183,10 +175,12 @@ std::vector<std::string> Store::ops() const {
 std::optional<Build> Store::build(const std::string& key) const {
   return impl_->reading("read a build", [&, &database = impl_->database]() -> std::optional<Build> {
     Query query = database.query(
-        "SELECT d.ok, b.hash, d.kernels, d.log, d.compiler, d.arch, d.milliseconds, d.sweep, d.worker, d.began_us "
-        "FROM builds d LEFT JOIN binaries b ON b.id = d.binary WHERE d.key = ?",
+        "SELECT d.ok, b.hash, d.kernels, d.log, d.compiler, d.arch, d.milliseconds, d.sweep, d.worker, d.began_us, "
+        "d.key "
+        "FROM builds d LEFT JOIN binaries b ON b.id = d.binary AND b.intact WHERE d.key = ? AND d.intact",
         key);
     if (!query.next()) return std::nullopt;
+    if (query.text(10) != key) throw BadRow("an index of the builds names another");
     return Build{key,
                  query.integer(0) != 0,
                  query.text(1),
@@ -232,12 +226,14 @@ void Store::put_build(const Build& build, std::span<const std::byte> binary) {
 std::vector<std::byte> Store::binary(const std::string& content_hash) const {
   constexpr const char* kDoing = "read a binary";
   return impl_->reading(kDoing, [&, &database = impl_->database] {
-    Query query = database.query("SELECT size, data FROM binaries WHERE hash = ?", content_hash);
+    Query query =
+        database.query("SELECT hash, size, data, dictionary FROM binaries WHERE hash = ? AND intact", content_hash);
     if (!query.next()) {
       throw fault(kDoing, path(), fmt::format("holds no binary {}", content_hash),
                   "Run `tilewright sweep` for the op again: what is missing is compiled anew");
     }
-    return decompress_binary(query.blob(1), query.integer(0), content_hash);
+    if (query.text(0) != content_hash) throw BadRow("an index of the binaries names another");
+    return read_binary(database, query);
   });
 }
 
@@ -265,11 +261,8 @@ std::uint64_t Store::winners_state() const {
     // The trials of a sweep that goes on play no part.
     add(database.query("SELECT count(ended_at) FROM sweeps"));
     add(database.query("SELECT ifnull((SELECT iif(sweep IS NULL, id, 0) FROM trials ORDER BY id DESC LIMIT 1), 0)"));
-    Query learned = database.query("SELECT hash FROM loss_models ORDER BY id");
-    while (learned.next()) {
-      const std::string hash = learned.text(0);
-      state.push_back(XXH3_64bits(hash.data(), hash.size()));
-    }
+    add(database.query("SELECT ifnull(max(id), 0) FROM spares"));
+    add(database.query("SELECT binary FROM loss_models ORDER BY id"));
     // A trial is of one problem, device and mode. All of this is in the index.
     Query rows =
         database.query("SELECT trial, position, role = 'best', role = 'base' FROM winners INDEXED BY winners_by_spec");

@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cache/model/config_id.hpp"
 #include "cache/model/records.hpp"
 #include "cache/serve/winner_source.hpp"
 #include "cache/store/sqlite/access.hpp"
@@ -28,6 +30,8 @@ namespace tilewright {
 [[nodiscard]] std::filesystem::path default_cache_path();
 
 struct History;
+struct OpCounts;                    // cache/store/import.hpp
+struct PackPart;                    // cache/store/pack_part.hpp
 enum class Packing : std::uint8_t;  // cache/store/binaries.hpp
 
 class Store final : public WinnerSource {
@@ -59,6 +63,24 @@ class Store final : public WinnerSource {
   /// Writes every binary anew in that packing, and then one file as seal() does; everything else stays as it is. Each
   /// is checked against its hash: where one is damaged, CacheError names it and all are as before. Not in a Batch.
   void repack(Packing packing);
+
+  /// A copy of this moment, of this schema.
+  void copy_to(const std::filesystem::path& file) const;
+  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation in
+  /// use, its problems in the order of specs and dims.
+  [[nodiscard]] std::vector<std::pair<std::string, PackPart>> parts_of(const std::string& op) const;
+  /// Copies a part of a cache of this schema that nobody writes into this one, which is new. Sweeps, phases, and the
+  /// binaries of what nobody is served stay behind; binaries lie as Packing::plain.
+  void take_part(const std::filesystem::path& from, const PackPart& part);
+  /// Takes all of a pack (cache/store/pack/pack.hpp) that was unpacked into a file: trials, winners with their past,
+  /// spares, models, builds, binaries, ceilings and rates. One transaction. The winners of a problem, device and mode
+  /// go together: those with the better evidence stay, then those of the pack with the lower hash, those that were
+  /// chosen here before all. The content does not depend on the order of packs. Throws CacheError for a pack that is
+  /// damaged. Not in a Batch.
+  std::vector<OpCounts> fold(const std::filesystem::path& pack, const std::string& hash, const std::string& name);
+  /// A hash of the content, rows in order and by their names: what was folded in another order has the same. What is
+  /// of this file alone (ids, sweeps, pins, misses, the service's rows) plays no part.
+  [[nodiscard]] std::string digest() const;
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
   // newest of its op again, and that a recipe put last is the one in use.
@@ -118,7 +140,7 @@ class Store final : public WinnerSource {
   [[nodiscard]] History history(const std::string& op = {}) const;
 
   // Winners.
-  /// Replaces the rows of this problem, device and mode. Each winner rests on its `trial.id`: stored, ok, and of the
+  /// Replaces the rows of this problem, device and mode; the first of a role that no longer is becomes a past winner. Each winner rests on its `trial.id`: stored, ok, and of the
   /// same problem, device and mode, else CacheError; the rest of `trial` plays no part. Several of one role keep their
   /// order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
@@ -155,9 +177,12 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const std::string& implementation_hash,
                                                const Config& config) const override;
+
+  // Spares: binaries of configs without specialised dims, kept at a shape for those around it that nobody tuned.
+  /// Implementation, device and build were stored before, else CacheError. Of a spare that is there the build changes.
+  void put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config, const std::string& build_key);
   /// The key of the build for which a config is a spare of this very problem; empty where it is none.
-  [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode,
-                                           const std::string& implementation_hash, const Config& config) const;
+  [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const;
 
   /// Those of the interface of `key` that went wrong somewhere on its device, in whatever dtype and with whatever
   /// attributes, and were not right there since: none of them is a spare.
@@ -191,7 +216,7 @@ class Store final : public WinnerSource {
 
   struct Counts {
     std::int64_t devices = 0, interfaces = 0, implementations = 0, problems = 0, configs = 0, trials = 0, winners = 0,
-                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0, requests = 0, models = 0;
+                 builds = 0, binaries = 0, binary_bytes = 0, sweeps = 0, misses = 0, models = 0;
     int schema = 0;
   };
   [[nodiscard]] Counts counts() const;

@@ -16,19 +16,19 @@ namespace {
 void read_texts(Database& database, const std::string& op, History& history) {
   Query specs = database.query(
       "SELECT s.id, s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface "
-      "WHERE ?1 = '' OR s.op = ?1",
+      "WHERE (?1 = '' OR s.op = ?1) AND s.intact AND i.intact",
       op);
   while (specs.next()) {
     history.specs.emplace(specs.integer(0),
                           History::Spec{decode_spec(specs.text(1), specs.text(2), specs.text(3)), specs.text(4)});
   }
-  Query problems = database.query("SELECT id, spec, dims FROM problems");
+  Query problems = database.query("SELECT id, spec, dims FROM problems WHERE intact");
   while (problems.next()) {
     if (history.specs.count(problems.integer(1)) == 0) continue;
     history.problems.emplace(problems.integer(0),
                              History::ProblemOf{problems.integer(1), decode_dims(problems.text(2))});
   }
-  Query devices = database.query("SELECT id, facts FROM devices");
+  Query devices = database.query("SELECT id, facts FROM devices WHERE intact");
   while (devices.next()) history.devices.emplace(devices.integer(0), decode_facts(devices.text(1)));
 }
 
@@ -61,7 +61,7 @@ void read_trials(Database& database, History& history) {
       "SELECT t.id, t.problem, t.device, t.config, t.build, t.sweep, t.measured_at, t.median_ns, t.low_ns, t.high_ns, "
       "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look, t.began_us, "
       "t.set_up_us, t.verify_us, t.measure_us, t.gpu_uuid "
-      "FROM trials t LEFT JOIN rounds r ON r.trial = t.id ORDER BY t.id");
+      "FROM trials t LEFT JOIN rounds r ON r.trial = t.id WHERE t.intact ORDER BY t.id");
   while (query.next()) {
     if (history.problems.count(query.integer(1)) == 0) continue;
     history.trials.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4),
@@ -93,18 +93,20 @@ void read_what_was_tried(Database& database, History& history) {
     builds.insert(trial.build);
     sweeps.insert(trial.sweep);
   }
-  Query config =
-      database.query("SELECT c.id, c.text, m.hash FROM configs c JOIN implementations m ON m.id = c.implementation");
+  Query config = database.query(
+      "SELECT c.id, c.text, m.hash FROM configs c JOIN implementations m ON m.id = c.implementation "
+      "WHERE c.intact AND m.intact");
   while (config.next()) {
     if (configs.count(config.integer(0)) == 0) continue;
     history.configs.emplace(config.integer(0), History::ConfigOf{config.text(1), config.text(2)});
   }
-  Query build = database.query("SELECT id, ok, milliseconds, kernels, sweep, worker, began_us FROM builds");
+  Query build =
+      database.query("SELECT id, ok, milliseconds, kernels, sweep, worker, began_us FROM builds WHERE intact");
   while (build.next()) {
     if (builds.count(build.integer(0)) == 0 && (build.null(4) || sweeps.count(build.integer(4)) == 0)) continue;
     history.builds.emplace(build.integer(0), build_of(build));
   }
-  Query sweep = database.query("SELECT id, command, device, started_at, ended_at, outcome FROM sweeps");
+  Query sweep = database.query("SELECT id, command, device, started_at, ended_at, outcome FROM sweeps WHERE intact");
   while (sweep.next()) {
     if (sweeps.count(sweep.integer(0)) == 0) continue;
     history.sweeps.emplace(sweep.integer(0), History::Sweep{sweep.text(1), sweep.integer(2), sweep.integer(3),

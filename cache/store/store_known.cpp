@@ -18,7 +18,7 @@ namespace {
 using Configs = std::map<std::int64_t, ConfigSummary>;
 
 /// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares,
-/// but those that failed somewhere: such a mark is as good as none.
+/// but those that failed somewhere.
 std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
                                     Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
@@ -32,7 +32,8 @@ std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, st
   Query winner = database.query(
       "SELECT t.config, w.role, t.median_ns, c.text, m.hash FROM winners w JOIN trials t ON t.id = w.trial "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
-      "WHERE w.problem = ? AND w.device = ? AND w.mode = ? ORDER BY w.position",
+      "WHERE w.problem = ? AND w.device = ? AND w.mode = ? AND w.intact AND t.intact AND c.intact AND m.intact "
+      "ORDER BY w.position",
       problem, device, name(mode));
   while (winner.next()) {
     winners.insert(winner.integer(0));
@@ -41,28 +42,34 @@ std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, st
     known.median_ns = winner.real(2);
   }
   // A time counts until a later try goes wrong.
+  std::map<std::int64_t, ConfigSummary> others;
   static const std::string kTimed = fmt::format(
-      "SELECT t.config, {}, ifnull(t.median_ns, 0), t.build IS NOT NULL, c.text, m.hash, "
-      "total(t.status = 'pruned') > 0 AND NOT {}, t.status FROM trials t "
+      "SELECT t.config, {}, ifnull(t.median_ns, 0), t.build IS NOT NULL, c.text, m.hash, t.status FROM trials t "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
-      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND (t.status <> 'pruned' OR "
-      "(t.reason = ? AND t.build IS NOT NULL)) GROUP BY t.config "
-      "HAVING t.status <> 'ok' OR t.median_ns IS NOT NULL",
-      kNewestTry, kFailedSomewhere);
-  Query timed = database.query(kTimed.c_str(), problem, device, name(mode), kSpare);
+      "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status <> 'pruned' "
+      "AND t.intact AND c.intact AND m.intact GROUP BY t.config HAVING t.status <> 'ok' OR t.median_ns IS NOT NULL",
+      kNewest);
+  Query timed = database.query(kTimed.c_str(), problem, device, name(mode));
   while (timed.next()) {
     if (winners.contains(timed.integer(0))) continue;
-    const TrialStatus status = decode_status(timed.text(7));
-    const bool is_spare = timed.integer(6) != 0;
-    // A mark alone, of what failed at another problem.
-    if (status == TrialStatus::pruned && !is_spare) continue;
-    ConfigSummary& known = found.emplace_back(config_of(timed, 4, 5));
-    known.has_failed = status != TrialStatus::ok && status != TrialStatus::pruned;
+    ConfigSummary& known = others.emplace(timed.integer(0), config_of(timed, 4, 5)).first->second;
+    known.has_failed = decode_status(timed.text(6)) != TrialStatus::ok;
     if (known.has_failed) continue;
     known.median_ns = timed.real(2);
-    known.is_spare = is_spare;
-    known.has_binary = known.is_spare || timed.integer(3) != 0;
+    known.has_binary = timed.integer(3) != 0;
   }
+  static const std::string kSpares = fmt::format(
+      "SELECT t.config, c.text, m.hash FROM spares t JOIN configs c ON c.id = t.config "
+      "JOIN implementations m ON m.id = c.implementation WHERE t.problem = ? AND t.device = ? AND t.mode = ? "
+      "AND t.intact AND c.intact AND m.intact AND NOT {}",
+      kFailedSomewhere);
+  Query spare = database.query(kSpares.c_str(), problem, device, name(mode));
+  while (spare.next()) {
+    if (winners.contains(spare.integer(0))) continue;
+    ConfigSummary& known = others.try_emplace(spare.integer(0), config_of(spare, 1, 2)).first->second;
+    if (!known.has_failed) known.is_spare = known.has_binary = true;
+  }
+  for (auto& [config, known] : others) found.push_back(std::move(known));
   return found;
 }
 
@@ -81,7 +88,8 @@ FlatShapes read_tuned(Database& database, const std::pair<std::int64_t, std::int
   FlatShapes shapes;
   Query query = database.query(
       "SELECT p.dims FROM winners w JOIN problems p ON p.id = w.problem "
-      "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 ORDER BY p.id",
+      "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 "
+      "AND w.intact AND p.intact ORDER BY p.id",
       spec_and_device.first, spec_and_device.second, name(mode));
   while (query.next()) {
     const auto dims = decode_dims(query.text(0));
@@ -152,7 +160,7 @@ ConfigNames Store::failed_configs(const ProblemKey& key, MeasureMode mode) const
     static const std::string kFailed = fmt::format(
         "SELECT DISTINCT m.hash, c.text FROM trials t JOIN configs c ON c.id = t.config "
         "JOIN implementations m ON m.id = c.implementation WHERE t.device = ? AND t.mode = ? AND m.interface = ? "
-        "AND t.status NOT IN ('ok', 'pruned') AND {}",
+        "AND t.status NOT IN ('ok', 'pruned') AND c.intact AND m.intact AND {}",
         kFailedSomewhere);
     Query query = database.query(kFailed.c_str(), *device, name(mode), *interface);
     while (query.next()) failed.emplace(query.text(0), query.text(1));
@@ -164,16 +172,23 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
                                       const Config& config) const {
   std::optional<WinnerRow> row;
   for (Trial& trial : trials(key, {implementation_hash}, mode)) {
-    const bool is_timed = trial.status == TrialStatus::ok && trial.timing;
-    if (trial.config != config || !(is_timed || is_spare(trial))) continue;
+    if (trial.config != config || trial.status != TrialStatus::ok || !trial.timing) continue;
     row.emplace();
     row->winner.role = WinnerRole::dynamic;
     row->winner.trial = std::move(trial);
   }
-  if (!row) return row;
-  // Of what was timed before its binary was kept, as a spare, the mark beside it alone has that.
-  if (std::string& build = row->winner.trial.build_key; build.empty()) {
-    build = build_of_spare(key, mode, implementation_hash, config);
+  // What was timed may have been compiled anew since, as a spare; a spare that nobody timed has its build alone.
+  if (!row || row->winner.trial.build_key.empty()) {
+    const std::string build = build_of_spare(key, mode, {implementation_hash, config});
+    if (!row && build.empty()) return row;
+    if (!row) {
+      row.emplace();
+      row->winner.role = WinnerRole::dynamic;
+      row->winner.trial.status = TrialStatus::pruned;
+      row->winner.trial.config = config;
+      row->winner.trial.mode = mode;
+    }
+    row->winner.trial.build_key = build;
   }
   row->problem = key.problem;
   row->interface_hash = key.interface_hash;
@@ -185,21 +200,34 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
   return row;
 }
 
-std::string Store::build_of_spare(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
-                                  const Config& config) const {
+void Store::put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config, const std::string& build_key) {
+  impl_->writing("store a spare", [&, &database = impl_->database] {
+    const ids::ProblemIds problem = ids::add_problem(database, key);
+    const std::int64_t device = ids::need_device(database, key.device_fingerprint);
+    const std::int64_t implementation =
+        ids::need_implementation(database, problem.interface, config.implementation_hash);
+    database.run(
+        "INSERT INTO spares (problem, device, mode, spec, config, build) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (problem, device, mode, config) DO UPDATE SET build = excluded.build",
+        problem.problem, device, name(mode), problem.spec, ids::add_config(database, implementation, config.config),
+        ids::need_build(database, build_key));
+  });
+}
+
+std::string Store::build_of_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const {
   return impl_->reading("read a spare", [&, &database = impl_->database]() -> std::string {
     const auto snapshot = database.begin_read();
     const auto interface = ids::find_interface(database, key.interface_hash);
     const auto problem = ids::find_problem(database, key);
     const auto device = ids::find_device(database, key.device_fingerprint);
     const auto implementation =
-        interface ? ids::find_implementation(database, *interface, implementation_hash) : std::nullopt;
+        interface ? ids::find_implementation(database, *interface, config.implementation_hash) : std::nullopt;
     if (!problem || !device || !implementation) return {};
     Query mark = database.query(
-        "SELECT b.key FROM trials t JOIN builds b ON b.id = t.build JOIN configs c ON c.id = t.config "
-        "WHERE t.problem = ? AND t.device = ? AND t.mode = ? AND t.status = 'pruned' AND t.reason = ? "
-        "AND c.implementation = ? AND c.text = ? ORDER BY t.id DESC LIMIT 1",
-        *problem, *device, name(mode), kSpare, *implementation, config.text());
+        "SELECT b.key FROM spares s JOIN builds b ON b.id = s.build JOIN configs c ON c.id = s.config "
+        "WHERE s.problem = ? AND s.device = ? AND s.mode = ? AND c.implementation = ? AND c.text = ? "
+        "AND s.intact AND b.intact AND c.intact",
+        *problem, *device, name(mode), *implementation, config.config.text());
     return mark.next() ? mark.text(0) : std::string();
   });
 }

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "cache/base/content_hash.hpp"
-#include "cache/store/binaries.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/newest.hpp"
 #include "cache/store/store_impl.hpp"
+#include "cache/store/stored_binaries.hpp"
 
 namespace tilewright {
 namespace {
@@ -27,10 +27,9 @@ std::vector<std::int64_t> shape_from(const std::string& dims) {
 }
 
 /// Null for one that another program has learned.
-std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> frame, std::int64_t size,
-                                              const std::string& hash) {
+std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> bytes, const std::string& hash) {
   try {
-    std::optional<LossModel> model = LossModel::decode(decompress_binary(frame, size, hash));
+    std::optional<LossModel> model = LossModel::decode(bytes);
     return model ? std::make_shared<const LossModel>(*std::move(model)) : nullptr;
   } catch (const UsageError& bad) {
     throw BadRow(fmt::format("the loss model {}: {}", hash, bad.what()));
@@ -54,7 +53,8 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
       "SELECT p.dims, c.id, c.text, m.hash, w.role, t.measured_at FROM winners w JOIN problems p ON p.id = w.problem "
       "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
       "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
-      "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL ORDER BY p.id, w.role",
+      "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL "
+      "AND w.intact AND p.intact AND t.intact AND c.intact AND m.intact ORDER BY p.id, w.role",
       spec, device, name(mode));
   while (winner.next()) {
     const bool is_known = std::ranges::find(known, winner.text(3)) != known.end();
@@ -62,23 +62,25 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
     if (is_known) add(winner, decode_role(winner.text(4)));
   }
   static const std::string kSpares = fmt::format(
-      "SELECT p.dims, c.id, c.text, m.hash FROM trials t INDEXED BY trials_that_are_spares "
-      "JOIN problems p ON p.id = t.problem JOIN configs c ON c.id = t.config "
-      "JOIN implementations m ON m.id = c.implementation WHERE t.device = ? AND t.mode = ? AND p.spec = ? "
-      "AND t.status = 'pruned' AND t.reason = '{}' AND t.build IS NOT NULL AND NOT {} ORDER BY t.id",
-      kSpare, kFailedSomewhere);
-  Query spare = database.query(kSpares.c_str(), device, name(mode), spec);
+      "SELECT p.dims, c.id, c.text, m.hash FROM spares t JOIN problems p ON p.id = t.problem "
+      "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
+      "WHERE t.spec = ? AND t.device = ? AND t.mode = ? AND t.intact AND p.intact AND c.intact AND m.intact "
+      "AND NOT {} ORDER BY t.id",
+      kFailedSomewhere);
+  Query spare = database.query(kSpares.c_str(), spec, device, name(mode));
   while (spare.next()) add(spare, std::nullopt);
   return servers;
 }
 
 /// Whether a newer program has learned what is there; what cannot be read is nothing that must stay.
 bool has_newer_model(Database& database, std::int64_t spec, std::int64_t device, MeasureMode mode) {
-  Query row = database.query("SELECT hash, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?",
-                             spec, device, name(mode));
+  Query row = database.query(
+      "SELECT b.hash, b.size, b.data, b.dictionary FROM loss_models l JOIN binaries b ON b.id = l.binary "
+      "WHERE l.spec = ? AND l.device = ? AND l.mode = ?",
+      spec, device, name(mode));
   if (!row.next()) return false;
   try {
-    return LossModel::is_newer(decompress_binary(row.blob(2), row.integer(1), row.text(0)));
+    return LossModel::is_newer(read_binary(database, row));
   } catch (const BadRow&) {
     return false;
   } catch (const UsageError&) {
@@ -89,8 +91,9 @@ bool has_newer_model(Database& database, std::int64_t spec, std::int64_t device,
 }  // namespace
 
 void check_loss_models(Database& database) {
-  Query models = database.query("SELECT hash, size, data FROM loss_models");
-  while (models.next()) (void)decode_model(models.blob(2), models.integer(1), models.text(0));
+  Query models =
+      database.query("SELECT hash, size, data, dictionary FROM binaries WHERE id IN (SELECT binary FROM loss_models)");
+  while (models.next()) (void)decode_model(read_binary(database, models), models.text(0));
 }
 
 bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
@@ -105,13 +108,12 @@ bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossMo
     if (has_newer_model(database, *spec, device, mode)) return false;
     const std::vector<std::byte> bytes = model.encode();
     database.run(
-        "INSERT INTO loss_models (spec, device, mode, shapes, learned_at, hash, size, data) VALUES (?, ?, ?, ?, ?, ?, "
-        "?, ?) "
+        "INSERT INTO loss_models (spec, device, mode, shapes, learned_at, binary) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes, learned_at = excluded.learned_at, "
-        "hash = excluded.hash, size = excluded.size, data = excluded.data",
+        "binary = excluded.binary",
         *spec, device, name(mode), static_cast<std::int64_t>(model.shapes()),
-        learned_at == 0 ? now_seconds() : learned_at, content_hash(bytes), static_cast<std::int64_t>(bytes.size()),
-        std::span<const std::byte>(compress_binary(bytes)));
+        learned_at == 0 ? now_seconds() : learned_at,
+        add_binary(database, content_hash(bytes), bytes.size(), compress_binary(bytes)));
     return true;
   });
 }
@@ -128,22 +130,24 @@ std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode
     if (const auto known = kept.find(which); known != kept.end()) return known->second;
     std::shared_ptr<const Learned> read;
     Query row = database.query(
-        "SELECT hash, learned_at, size, data FROM loss_models WHERE spec = ? AND device = ? AND mode = ?", *spec,
-        *device, name(mode));
+        "SELECT b.hash, b.size, b.data, b.dictionary, l.learned_at FROM loss_models l JOIN binaries b ON b.id = "
+        "l.binary "
+        "WHERE l.spec = ? AND l.device = ? AND l.mode = ? AND l.intact AND b.intact",
+        *spec, *device, name(mode));
     if (row.next()) {
       const std::string hash = row.text(0);
       std::shared_ptr<const LossModel> model;
       if (const auto there = impl_->models.find(hash); there != impl_->models.end()) {
         model = there->second;
       } else {
-        model = decode_model(row.blob(3), row.integer(2), hash);
+        model = decode_model(read_binary(database, row), hash);
         impl_->models.emplace(hash, model);
       }
       if (model && model->space().dims != key.problem.dims.size()) {
         throw BadRow("a loss model is of another number of dims");
       }
-      auto servers = model ? read_servers(database, *spec, *device, mode, *model, row.integer(1)) : std::nullopt;
-      if (servers) read = std::make_shared<const Learned>(Learned{model, row.integer(1), *std::move(servers)});
+      auto servers = model ? read_servers(database, *spec, *device, mode, *model, row.integer(4)) : std::nullopt;
+      if (servers) read = std::make_shared<const Learned>(Learned{model, row.integer(4), *std::move(servers)});
     }
     // Only now: who asks again is told of the damage again.
     kept.emplace(which, read);

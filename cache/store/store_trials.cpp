@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps, trials, ceilings, compute rates and requests: what was tried and what was asked for.
+// Sweeps, trials, ceilings, compute rates and misses: what was tried and what was asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ std::int64_t Store::put_trial(const ProblemKey& key, const std::string& implemen
 std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
                                  MeasureMode mode) const {
   static const std::string kSql =
-      fmt::format("SELECT {} FROM trials t {} WHERE t.id IN ({})", kTrialColumns, kTrialJoins,
+      fmt::format("SELECT {} FROM trials t {} WHERE t.intact AND t.id IN ({})", kTrialColumns, kTrialJoins,
                   newest_trials("n.problem = ? AND n.device = ? AND n.mode = ? AND "
                                 "(SELECT m.implementation FROM configs m WHERE m.id = n.config) = ?"));
   return impl_->reading("list trials", [&, &database = impl_->database] {
@@ -143,7 +143,8 @@ std::vector<Store::Tried> Store::tried(const std::string& op) const {
         "d.fingerprint FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
         "c.implementation "
         "JOIN problems p ON p.id = t.problem JOIN specs s ON s.id = p.spec JOIN interfaces i ON i.id = s.interface "
-        "JOIN devices d ON d.id = t.device WHERE ?1 = '' OR s.op = ?1 "
+        "JOIN devices d ON d.id = t.device WHERE (?1 = '' OR s.op = ?1) AND p.intact AND s.intact AND i.intact AND "
+        "m.intact AND d.intact "
         "GROUP BY t.problem, t.device, t.mode, c.implementation ORDER BY min(t.id)",
         op);
     std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> places;
@@ -162,9 +163,10 @@ std::vector<Store::Tried> Store::tried(const std::string& op) const {
 }
 
 std::optional<Trial> Store::trial(std::int64_t id) const {
-  static const std::string kSql =
-      fmt::format("SELECT {}, r.nanoseconds FROM trials t {} LEFT JOIN rounds r ON r.trial = t.id WHERE t.id = ?",
-                  kTrialColumns, kTrialJoins);
+  static const std::string kSql = fmt::format(
+      "SELECT {}, r.nanoseconds FROM trials t {} LEFT JOIN rounds r ON r.trial = t.id AND r.intact "
+      "WHERE t.id = ? AND t.intact",
+      kTrialColumns, kTrialJoins);
   return impl_->reading("read a trial", [&, &database = impl_->database]() -> std::optional<Trial> {
     Query query = database.query(kSql.c_str(), id);
     if (!query.next()) return std::nullopt;
@@ -192,7 +194,8 @@ std::optional<Ceiling> Store::ceiling(const std::string& device_fingerprint, std
     if (!device) return std::nullopt;
     Query query = database.query(
         "SELECT memcpy_ns, copy_op_ns, gpu_uuid, measured_at FROM ceilings "
-        "WHERE device = ? AND mode = ? AND bytes = ? AND reads = ? ORDER BY id DESC LIMIT 1",
+        "WHERE device = ? AND mode = ? AND bytes = ? AND reads = ? AND intact "
+        "ORDER BY measured_at DESC, id DESC LIMIT 1",
         *device, name(mode), bytes, reads);
     if (!query.next()) return std::nullopt;
     return Ceiling{bytes, reads, mode, query.maybe_real(0), query.maybe_real(1), query.text(2), query.integer(3)};
@@ -206,7 +209,8 @@ std::vector<Ceiling> Store::ceilings(const std::string& device_fingerprint) cons
     if (!device) return ceilings;
     Query query = database.query(
         "SELECT bytes, reads, mode, memcpy_ns, copy_op_ns, gpu_uuid, measured_at FROM ceilings "
-        "WHERE id IN (SELECT max(id) FROM ceilings WHERE device = ? GROUP BY mode, bytes, reads) "
+        "WHERE id IN (SELECT max((measured_at << 31) | id) & 0x7fffffff FROM ceilings WHERE device = ? "
+        "GROUP BY mode, bytes, reads) AND intact "
         "ORDER BY mode, bytes, reads",
         *device);
     while (query.next()) {
@@ -233,7 +237,7 @@ std::optional<ComputeRate> Store::compute_rate(const std::string& device_fingerp
     if (!device) return std::nullopt;
     Query query = database.query(
         "SELECT flops_per_second, config, gpu_uuid, measured_at, unit FROM compute_rates "
-        "WHERE device = ? AND unit = ? ORDER BY id DESC LIMIT 1",
+        "WHERE device = ? AND unit = ? AND intact ORDER BY measured_at DESC, id DESC LIMIT 1",
         *device, unit);
     if (!query.next()) return std::nullopt;
     return decode_rate(query);
@@ -247,35 +251,35 @@ std::vector<ComputeRate> Store::compute_rates(const std::string& device_fingerpr
     if (!device) return rates;
     Query query = database.query(
         "SELECT flops_per_second, config, gpu_uuid, measured_at, unit FROM compute_rates "
-        "WHERE id IN (SELECT max(id) FROM compute_rates WHERE device = ? GROUP BY unit) ORDER BY unit",
+        "WHERE id IN (SELECT max((measured_at << 31) | id) & 0x7fffffff FROM compute_rates "
+        "WHERE device = ? GROUP BY unit) AND intact ORDER BY unit",
         *device);
     while (query.next()) rates.push_back(decode_rate(query));
     return rates;
   });
 }
 
-void Store::put_miss(const Miss& request) {
-  impl_->writing("store a request", [&, &database = impl_->database] {
-    const std::int64_t last = request.last_at != 0 ? request.last_at : now_seconds();
+void Store::put_miss(const Miss& miss) {
+  impl_->writing("store a miss", [&, &database = impl_->database] {
+    const std::int64_t last = miss.last_at != 0 ? miss.last_at : now_seconds();
     database.run(
-        "INSERT INTO requests (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
+        "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, "
         "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)",
-        request.shape_key, request.device_fingerprint, request.count, request.first_at != 0 ? request.first_at : last,
-        last);
+        miss.shape_key, miss.device_fingerprint, miss.count, miss.first_at != 0 ? miss.first_at : last, last);
   });
 }
 
 std::vector<Miss> Store::list_misses() const {
-  return impl_->reading("list requests", [&, &database = impl_->database] {
-    std::vector<Miss> requests;
+  return impl_->reading("list the misses", [&, &database = impl_->database] {
+    std::vector<Miss> misses;
     Query query = database.query(
-        "SELECT shape_key, device_fingerprint, count, first_at, last_at FROM requests "
+        "SELECT shape_key, device_fingerprint, count, first_at, last_at FROM misses WHERE intact "
         "ORDER BY count DESC, shape_key, device_fingerprint");
     while (query.next()) {
-      requests.push_back({query.text(0), query.text(1), query.integer(2), query.integer(3), query.integer(4)});
+      misses.push_back({query.text(0), query.text(1), query.integer(2), query.integer(3), query.integer(4)});
     }
-    return requests;
+    return misses;
   });
 }
 

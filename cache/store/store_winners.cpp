@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
-#include "cache/store/binaries.hpp"
+#include "cache/base/content_hash.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
+#include "cache/store/stored_binaries.hpp"
 
 namespace tilewright {
 namespace {
@@ -35,6 +40,37 @@ void require_trial_of(Database& database, const Winner& winner, std::int64_t pro
   }
 }
 
+/// Role and trial of what is served first.
+std::vector<std::pair<std::string, std::int64_t>> first_of_roles(Database& database, std::int64_t problem,
+                                                                 std::int64_t device, MeasureMode mode) {
+  std::vector<std::pair<std::string, std::int64_t>> first;
+  Query query =
+      database.query("SELECT role, trial FROM winners WHERE problem = ? AND device = ? AND mode = ? AND position = 0",
+                     problem, device, name(mode));
+  while (query.next()) first.emplace_back(query.text(0), query.integer(1));
+  return first;
+}
+
+/// The id of the row of what a choice forbids; nothing where that is nothing.
+std::optional<std::int64_t> add_rules(Database& database, const Selection& choice) {
+  if (choice.forbidden.empty()) return std::nullopt;
+  const std::string text = encode_rules(choice);
+  const std::string hash = content_hash(text);
+  database.run("INSERT INTO rules (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", hash, text);
+  Query id = database.query("SELECT id FROM rules WHERE hash = ?", hash);
+  id.next();
+  return id.integer(0);
+}
+
+/// A damaged index can name a row of another problem.
+std::optional<WinnerRow> of_problem(WinnerRow row, const ProblemKey& key, bool same_dims) {
+  if (row.problem.spec != key.problem.spec || row.interface_hash != key.interface_hash ||
+      row.device.fingerprint() != key.device_fingerprint || (same_dims && row.problem.dims != key.problem.dims)) {
+    throw BadRow(fmt::format("the winners of {} are of another problem", key.problem.key()));
+  }
+  return row;
+}
+
 /// Rows of `winners` w with all that a WinnerRow needs; devices, interfaces and specs are few, and decoded once each.
 class RowReader {
  public:
@@ -46,8 +82,8 @@ class RowReader {
   }
   static std::string joins() {
     return fmt::format(
-        "JOIN problems p ON p.id = w.problem JOIN trials t ON t.id = w.trial {} "
-        "JOIN implementations m ON m.id = c.implementation",
+        "JOIN problems p ON p.id = w.problem AND p.intact JOIN trials t ON t.id = w.trial AND t.intact {} "
+        "JOIN implementations m ON m.id = c.implementation AND m.intact",
         kTrialJoins);
   }
 
@@ -70,8 +106,8 @@ class RowReader {
   const Spec& spec(std::int64_t id) {
     if (const auto known = specs_.find(id); known != specs_.end()) return known->second;
     Query query = database_.query(
-        "SELECT s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface WHERE s.id = "
-        "?",
+        "SELECT s.op, s.dtype, s.attributes, i.hash FROM specs s JOIN interfaces i ON i.id = s.interface "
+        "WHERE s.id = ? AND s.intact AND i.intact",
         id);
     if (!query.next()) throw BadRow(fmt::format("winners: there is no spec {}", id));
     return specs_.emplace(id, Spec{decode_spec(query.text(0), query.text(1), query.text(2)), query.text(3)})
@@ -80,7 +116,7 @@ class RowReader {
 
   const DeviceFacts& device(std::int64_t id) {
     if (const auto known = devices_.find(id); known != devices_.end()) return known->second;
-    Query query = database_.query("SELECT facts FROM devices WHERE id = ?", id);
+    Query query = database_.query("SELECT facts FROM devices WHERE id = ? AND intact", id);
     if (!query.next()) throw BadRow(fmt::format("winners: there is no device {}", id));
     return devices_.emplace(id, decode_facts(query.text(0))).first->second;
   }
@@ -89,6 +125,13 @@ class RowReader {
   std::map<std::int64_t, Spec> specs_;
   std::map<std::int64_t, DeviceFacts> devices_;
 };
+
+std::vector<std::string> tables_of(Database& database) {
+  std::vector<std::string> tables;
+  Query query = database.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
+  while (query.next()) tables.push_back(query.text(0));
+  return tables;
+}
 
 /// By op, spec and dims; then, of one problem, by device, mode and role.
 bool before(const WinnerRow& a, const WinnerRow& b) {
@@ -105,6 +148,8 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
   impl_->writing(kPutting, [&, &database = impl_->database] {
     const ids::ProblemIds problem = ids::add_problem(database, key);
     const std::int64_t device = ids::need_device(database, key.device_fingerprint);
+    const std::vector<std::pair<std::string, std::int64_t>> before =
+        first_of_roles(database, problem.problem, device, mode);
     database.run("DELETE FROM winners WHERE problem = ? AND device = ? AND mode = ?", problem.problem, device,
                  name(mode));
     std::map<WinnerRole, int> positions;
@@ -113,20 +158,27 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
       std::optional<std::string> runner_up;
       if (winner.runner_up) runner_up = winner.runner_up->text();
       database.run(
-          "INSERT INTO winners (problem, device, mode, role, position, spec, trial, runner_up, runner_up_ratio, "
-          "base_ns, "
-          "configs_considered, configs_failed, strategy, choice) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          "INSERT INTO winners (problem, device, mode, role, position, spec, trial, measured_at, runner_up, "
+          "runner_up_ratio, base_ns, configs_considered, configs_failed, strategy, choice, rules) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?7, (SELECT measured_at FROM trials WHERE id = ?7), ?, ?, ?, ?, ?, ?, ?, ?)",
           problem.problem, device, name(mode), name(winner.role), positions[winner.role]++, problem.spec,
           winner.trial.id, runner_up, winner.runner_up_ratio, winner.base_ns, winner.configs_considered,
-          winner.configs_failed, winner.strategy, encode_choice(winner.choice));
+          winner.configs_failed, winner.strategy, encode_choice(winner.choice), add_rules(database, winner.choice));
+    }
+    for (const auto& [role, trial] : before) {
+      database.run(
+          "INSERT INTO past_winners (problem, device, mode, role, trial) SELECT ?1, ?2, ?3, ?4, ?5 "
+          "WHERE NOT EXISTS (SELECT 1 FROM winners WHERE problem = ?1 AND device = ?2 AND mode = ?3 AND role = ?4 "
+          "AND position = 0 AND trial = ?5) ON CONFLICT DO NOTHING",
+          problem.problem, device, name(mode), role, trial);
     }
   });
 }
 
 std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) const {
   static const std::string kSql = fmt::format(
-      "SELECT {}, {} FROM winners w JOIN trials t ON t.id = w.trial {} "
-      "WHERE w.problem = ? AND w.device = ? AND w.mode = ? ORDER BY w.role, w.position",
+      "SELECT {}, {} FROM winners w JOIN trials t ON t.id = w.trial AND t.intact {} "
+      "WHERE w.problem = ? AND w.device = ? AND w.mode = ? AND w.intact ORDER BY w.role, w.position",
       kWinnerColumns, kTrialColumns, kTrialJoins);
   return impl_->reading("read winners", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
@@ -144,7 +196,7 @@ std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) cons
 std::optional<WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
   static const std::string kSql = fmt::format(
       "SELECT {} FROM winners w {} WHERE w.problem = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
-      "ORDER BY w.position LIMIT 1",
+      "AND w.intact ORDER BY w.position LIMIT 1",
       RowReader::columns(), RowReader::joins());
   return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
     const auto snapshot = database.begin_read();
@@ -153,15 +205,15 @@ std::optional<WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mod
     if (!problem || !device) return std::nullopt;
     Query query = database.query(kSql.c_str(), *problem, *device, name(mode), name(role));
     if (!query.next()) return std::nullopt;
-    return RowReader(database).read(query);
+    return of_problem(RowReader(database).read(query), key, true);
   });
 }
 
 std::optional<WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
-  // The index ends in `trial`: the newest is its last entry.
+  // The index ends in these: the newest is its last entry.
   static const std::string kSql = fmt::format(
       "SELECT {} FROM winners w {} WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
-      "ORDER BY w.trial DESC LIMIT 1",
+      "AND w.intact ORDER BY w.measured_at DESC, w.trial DESC LIMIT 1",
       RowReader::columns(), RowReader::joins());
   return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
     const auto snapshot = database.begin_read();
@@ -171,7 +223,7 @@ std::optional<WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMod
     if (!spec || !device) return std::nullopt;
     Query query = database.query(kSql.c_str(), *spec, *device, name(mode), name(role));
     if (!query.next()) return std::nullopt;
-    return RowReader(database).read(query);
+    return of_problem(RowReader(database).read(query), key, false);
   });
 }
 
@@ -179,7 +231,7 @@ std::vector<WinnerRow> Store::list_winners(const WinnerFilter& filter) const {
   // Two texts, since no index helps "all ops or this one". CROSS JOIN fixes the order: specs first, they are few.
   static const std::string kRest = fmt::format(
       "{} WHERE (?1 = '' OR s.op = ?1) AND (?2 IS NULL OR w.device = ?2) AND (?3 IS NULL OR w.mode = ?3) "
-      "AND (?4 IS NULL OR w.role = ?4)",
+      "AND (?4 IS NULL OR w.role = ?4) AND w.intact",
       RowReader::joins());
   static const std::string kOfOp = fmt::format(
       "SELECT {} FROM specs s CROSS JOIN winners w ON w.spec = s.id {} AND s.op = ?1", RowReader::columns(), kRest);
@@ -212,7 +264,7 @@ Store::Counts Store::counts() const {
         "(SELECT count(*) FROM problems), (SELECT count(*) FROM configs), (SELECT count(*) FROM trials), "
         "(SELECT count(*) FROM winners), (SELECT count(*) FROM builds), (SELECT count(*) FROM binaries), "
         "(SELECT coalesce(sum(length(data)), 0) FROM binaries), (SELECT count(*) FROM sweeps), "
-        "(SELECT count(*) FROM requests), (SELECT count(*) FROM loss_models), "
+        "(SELECT count(*) FROM misses), (SELECT count(*) FROM loss_models), "
         "(SELECT user_version FROM pragma_user_version)");
     query.next();
     return Counts{query.integer(0),  query.integer(1),  query.integer(2),  query.integer(3), query.integer(4),
@@ -233,8 +285,12 @@ void Store::check() const {
       throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist",
                                references.integer(1), references.text(0), references.text(2)));
     }
-    Query binaries = database.query("SELECT hash, size, data FROM binaries");
-    while (binaries.next()) (void)decompress_binary(binaries.blob(2), binaries.integer(1), binaries.text(0));
+    for (const std::string& table : tables_of(database)) {
+      SQLite::Statement rows(database.handle(), fmt::format("SELECT count(*) FROM {} WHERE intact", table));
+      rows.executeStep();
+    }
+    Query binaries = database.query("SELECT hash, size, data, dictionary FROM binaries");
+    while (binaries.next()) (void)read_binary(database, binaries);
     check_loss_models(database);
     return true;
   });

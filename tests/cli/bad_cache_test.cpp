@@ -6,6 +6,7 @@
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -51,7 +52,7 @@ TEST_F(BadCache, that_is_truncated_is_refused_and_left_alone) {
 TEST_F(BadCache, that_is_newer_than_the_program_is_refused_and_left_alone) {
   fill_demo_cache(cache(), 2);
   {
-    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    OtherProgram database(cache());
     database.exec("PRAGMA user_version = 99");
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -114,7 +115,7 @@ TEST_F(BadCache, that_is_read_only_is_read_and_not_written) {
 TEST_F(BadCache, that_is_locked_for_long_is_waited_for_and_then_told) {
   use_swept_cache();
   const std::size_t before = trials();
-  SQLite::Database other(cache(), SQLite::OPEN_READWRITE);
+  OtherProgram other(cache());
   other.exec("BEGIN IMMEDIATE");
   // Readers are not held up.
   EXPECT_EQ(run_on_ops({"query", "shift", "rows=2", "cols=33"}).code, 0);

@@ -10,6 +10,7 @@
 #include "cache/base/version.hpp"
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/sqlite/migrations.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -91,10 +92,12 @@ void fill_demo_cache(const std::string& path, std::size_t problems) {
 
 void make_older_cache(const std::string& path, const std::string& older, std::size_t schema) {
   { const Database made(older, {}, Surroundings{migrations().first(schema), {}}); }
-  SQLite::Database database(older, SQLite::OPEN_READWRITE);
+  OtherProgram database(older);
   database.exec("ATTACH '" + path + "' AS newer");
   std::vector<std::string> tables;
-  SQLite::Statement every(database, "SELECT name FROM sqlite_master WHERE type = 'table'");
+  SQLite::Statement every(database,
+                          "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND "
+                          "name IN (SELECT name FROM newer.sqlite_schema) AND name <> 'loss_models'");
   while (every.executeStep()) tables.push_back(every.getColumn(0));
   for (const std::string& table : tables) {
     std::vector<std::string> columns;

@@ -6,6 +6,7 @@
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -33,7 +34,7 @@ TEST_F(DoctorVerb, tells_every_part_and_what_it_found) {
   EXPECT_TRUE(contains(part(json, "ops")["what"], "shift"));
   EXPECT_TRUE(contains(part(json, "ops")["what"], "softmax"));
   EXPECT_TRUE(contains(part(json, "cache")["what"],
-                       "schema 6; 1 ops, 1 devices, 2 problems, 2 trials, 4 configs kept to serve them"));
+                       "schema 7; 1 ops, 1 devices, 2 problems, 2 trials, 4 configs kept to serve them"));
   EXPECT_EQ(part(json, "cache")["where"], cache());
 }
 
@@ -122,7 +123,7 @@ TEST_F(DoctorVerb, tells_stale_winners_and_how_to_judge_them_anew) {
   const auto fresh = json_of({"doctor"});
   EXPECT_EQ(part(fresh, "winners of cpu")["what"], "problems served: 1, by stale winners: 0") << fresh;
   {
-    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    OtherProgram database(cache());
     database.exec("UPDATE versions SET compiler = 'g++ 1.0'");
   }
   const auto stale = json_of({"doctor"});
@@ -160,7 +161,7 @@ TEST_F(DoctorVerb, has_a_command_for_each_way_in_which_a_cache_is_no_good) {
   const auto told = [&] { return command_for_cache(run_on_ops({"doctor", "--format", "json"})); };
   const auto set_schema = [&](const char* schema) {
     fill_demo_cache(file, 2);
-    SQLite::Database database(file, SQLite::OPEN_READWRITE);
+    OtherProgram database(file);
     database.exec(schema);
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   };

@@ -7,6 +7,7 @@
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -18,7 +19,7 @@ class Hostile : public CliTest {
   /// Changes the demo's cache behind Tilewright's back.
   void change(const std::string& sql) const {
     fill_demo_cache(cache(), 2);
-    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    OtherProgram database(cache());
     database.exec("PRAGMA legacy_alter_table = ON; " + sql);
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }

@@ -11,6 +11,7 @@
 #include "cache/store/binaries.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/predict/hand_made_model.hpp"
 
 namespace tilewright::testing {
@@ -206,7 +207,7 @@ TEST(ShippedWinners, have_all_servers_that_their_shapes_tell_of) {
 TEST_F(ImportVerb, keeps_what_has_the_better_evidence) {
   fill_demo_cache(cache(), 1);
   {
-    SQLite::Database better(cache(), SQLite::OPEN_READWRITE);
+    OtherProgram better(cache());
     better.exec("UPDATE trials SET low_ns = median_ns, high_ns = median_ns, measured_at = 5");
   }
   const auto json = json_here({"import", file()});
@@ -218,7 +219,7 @@ TEST_F(ImportVerb, keeps_what_has_the_better_evidence) {
 TEST_F(ImportVerb, refuses_a_damaged_file_and_leaves_both_alone) {
   (void)json_here({"import", file()});
   const std::string before = bytes_of(cache());
-  { SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(TRUNCATE)"); }
+  { OtherProgram(file()).exec("PRAGMA wal_checkpoint(TRUNCATE)"); }
   for (const std::size_t part : {2U, 3U}) {
     fs::copy_file(file(), file() + ".cut", fs::copy_options::overwrite_existing);
     fs::resize_file(file() + ".cut", fs::file_size(file()) / part / 4096 * 4096);
@@ -231,7 +232,7 @@ TEST_F(ImportVerb, refuses_a_damaged_file_and_leaves_both_alone) {
 }
 
 TEST_F(ImportVerb, refuses_a_newer_file_and_what_is_no_cache) {
-  { SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99"); }
+  { OtherProgram(file()).exec("PRAGMA user_version = 99"); }
   const Outcome newer = run_here({"import", file()});
   EXPECT_EQ(newer.code, 1);
   EXPECT_TRUE(contains(newer.err, "has schema 99")) << newer.err;

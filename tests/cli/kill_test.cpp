@@ -18,6 +18,7 @@
 
 #include "cache/store/store.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -118,7 +119,7 @@ class Kills : public CliTest {
   /// What must hold at every moment.
   void require_whole() const {
     if (!fs::exists(cache())) return;
-    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    OtherProgram database(cache());
     SQLite::Statement check(database, "PRAGMA integrity_check");
     check.executeStep();
     EXPECT_EQ(check.getColumn(0).getString(), "ok");

@@ -7,6 +7,7 @@
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -159,7 +160,7 @@ TEST_F(QueryVerb, tells_of_a_damaged_row_that_it_passed_over) {
     base.trial.config = Config::parse("plain{vec=1}");
     base.trial.id = store.put_trial(key, best.implementation_hash, base.trial);
     store.put_winners(key, MeasureMode::cold, winners);
-    SQLite::Database database(cache(), SQLite::OPEN_READWRITE);
+    OtherProgram database(cache());
     ASSERT_EQ(database.exec("UPDATE configs SET text = 'no config' WHERE text = 'plain{vec=4}'"), 1);
   }
   const auto told = json_of({"query", "demo", "rows=2", "cols=64"});

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/launch/launch_fixture.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/predict/hand_made_model.hpp"
 
 namespace tilewright {
@@ -160,7 +161,7 @@ TEST_F(FallbackTest, a_fallback_that_cannot_be_used_any_more_keeps_nobody_from_a
 
 TEST_F(FallbackTest, whose_better_binary_cannot_be_loaded_leaves_the_shape_to_the_cache) {
   const std::string shipped = filled_cache(), own = cache_of_another_shape();
-  SQLite::Database(shipped, SQLite::OPEN_READWRITE).exec("UPDATE binaries SET hash = printf('%032x', id)");
+  OtherProgram(shipped).exec("UPDATE binaries SET hash = printf('%032x', id)");
   const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
   launch(launcher.op("scale[dtype=f16]"));
   EXPECT_EQ(recording_.launches().at(0).block[0], 32U);
@@ -180,7 +181,7 @@ TEST_F(FallbackTest, a_driver_that_fails_is_no_reason_for_the_other_file) {
 TEST_F(FallbackTest, a_fallback_serves_where_the_binaries_of_the_cache_are_damaged) {
   const std::string shipped = filled_cache(), own = own_path();
   std::filesystem::copy(shipped, own);
-  SQLite::Database(own, SQLite::OPEN_READWRITE)
+  OtherProgram(own)
       .exec("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
   const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
   const Op scale = launcher.op("scale[dtype=f16]");

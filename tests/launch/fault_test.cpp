@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/launch/launch_fixture.hpp"
+#include "tests/other_program.hpp"
 
 namespace tilewright {
 namespace {
@@ -30,7 +31,7 @@ class FaultTest : public LaunchFixture {
     cache.add_winner(op, problem, "plain{num_warps=8}", {.role = WinnerRole::base});
     return cache_path();
   }
-  void change(const std::string& sql) const { SQLite::Database(cache_path(), SQLite::OPEN_READWRITE).exec(sql); }
+  void change(const std::string& sql) const { OtherProgram(cache_path()).exec(sql); }
   static void launch(const Op& scale, const Shape& shape = {8, 64}) {
     scale(nullptr, shape, fake_address(256), fake_address(256), 1.0);
   }

@@ -11,8 +11,9 @@ import array
 import math
 import random
 import shutil
-import sqlite3
 import sys
+
+import cache_rows
 
 STARTED = 1_760_000_000
 FAILURES = [("exceeds_limits", "loading failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),
@@ -94,7 +95,7 @@ def fill(database, winners, trials):
 
 def main(small, big, winners=10_000, trials=200_000):
     shutil.copyfile(small, big)
-    database = sqlite3.connect(big)
+    database = cache_rows.connect(big)
     fill(database, int(winners), int(trials))
     database.commit()
     database.close()

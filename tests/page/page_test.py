@@ -6,11 +6,11 @@ import json
 import pathlib
 import re
 import shutil
-import sqlite3
 import tempfile
 import unittest
 import urllib.parse
 
+import cache_rows
 from browser import BrowserTest
 from real_records import ROOT, program, write_real_cache, write_real_sweep
 
@@ -229,7 +229,7 @@ class Page(BrowserTest):
         mark = "<img src=x onerror=alert(1)>"
         cache, report = self.folder / "marked.db", self.folder / "marked.html"
         shutil.copyfile(self.cache, cache)
-        with contextlib.closing(sqlite3.connect(cache)) as database, database:
+        with contextlib.closing(cache_rows.connect(cache)) as database, database:
             database.execute("UPDATE trials SET reason = ? || reason WHERE reason <> ''", (mark,))
             database.execute("UPDATE sweeps SET command = ? || command", (mark,))
             database.execute("UPDATE devices SET facts = json_set(facts, '$.name', ? || json_extract(facts, '$.name'))",

@@ -2,9 +2,9 @@
 """Products under the roof of tensor cores: real records of an H200 with the ceilings that they lack, without a rate of
 tensor cores and with one."""
 import json
-import sqlite3
 import unittest
 
+import cache_rows
 from browser import BrowserTest
 from real_records import program, write_real_cache
 
@@ -19,7 +19,7 @@ def put_ceilings(cache):
     """For each product, in any ratio of reading to writing: 4 TB/s."""
     device = "(SELECT device FROM compute_rates LIMIT 1)"
     copies = [(row["bytes"], reads, row["bytes"] / 4e12 * 1e9) for row in winners(cache) for reads in (1, 2, 3)]
-    database = sqlite3.connect(cache)
+    database = cache_rows.connect(cache)
     with database:
         database.executemany(
             "INSERT INTO ceilings (device, mode, bytes, reads, copy_op_ns, gpu_uuid, measured_at) "
@@ -29,7 +29,7 @@ def put_ceilings(cache):
 
 def put_rate(cache):
     """As a sweep of a product stores it."""
-    database = sqlite3.connect(cache)
+    database = cache_rows.connect(cache)
     with database:
         database.execute(
             "INSERT INTO compute_rates (device, unit, flops_per_second, config, gpu_uuid, measured_at) "

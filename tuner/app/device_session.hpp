@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "cache/base/temporary_folder.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/app/work.hpp"
 #include "tuner/compile/compiler.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
-#include "tuner/process/temporary_folder.hpp"
 #include "tuner/sweep/builder.hpp"
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/device_lock.hpp"

@@ -17,7 +17,7 @@
 #include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/app/stored_devices.hpp"
-#include "tuner/process/temporary_folder.hpp"
+#include "cache/base/temporary_folder.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/forecast.hpp"
 

@@ -14,6 +14,7 @@
 #include "cache/base/units.hpp"
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/export.hpp"
+#include "cache/store/pack/pack.hpp"
 #include "tuner/app/import_table.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/export/cover_choice.hpp"
@@ -106,6 +107,12 @@ FindDefinition finder(Catalogue& catalogue) {
   return [&catalogue, names = catalogue.names()](const std::string& op) -> const OpDefinition* {
     return std::binary_search(names.begin(), names.end(), op) ? &catalogue.find(op) : nullptr;
   };
+}
+
+std::string size_of_all(const std::vector<PackFile>& packs) {
+  double sum = 0;
+  for (const PackFile& pack : packs) sum += static_cast<double>(pack.bytes);
+  return show_bytes(sum);
 }
 
 Exported write_trials(const TrialRecords& records, TextForm form, const Write& write) {
@@ -228,6 +235,29 @@ Table table_of(const Exported& exported, const Place& place) {
                              ImportColumns::exported);
   table.notes.insert(table.notes.end(), exported.notes.begin(), exported.notes.end());
   return table;
+}
+
+Exported export_packs(const ExportRequest& request, const fs::path& folder,
+                      const std::function<void(const std::string&)>& tell) {
+  const Store store = open_to_read(request.place);
+  for (const ProblemWords& words : request.problems) {
+    if (!words.named.empty()) {
+      throw UsageError(fmt::format("packs are of whole ops: leave out what narrows {}", words.op));
+    }
+  }
+  const WinnerSelection filter = filter_of(request, store);
+  const auto told = [&](const PackFile& pack) {
+    if (tell) {
+      tell(fmt::format("{}: {}, {} trials, {} winners", pack.path.filename().string(),
+                       show_bytes(static_cast<double>(pack.bytes)), pack.trials, pack.winners));
+    }
+  };
+  const std::vector<PackFile> packs = write_packs(store, folder, filter, told);
+  if (packs.empty()) throw nothing_to_export(store, "trials");
+  Exported done;
+  done.lines = count(selected_winners(store, filter));
+  done.notes.push_back(fmt::format("{} packs in {}, {} together.", packs.size(), folder.string(), size_of_all(packs)));
+  return done;
 }
 
 Exported export_cache(const ExportRequest& request, const fs::path& file, bool recording) {

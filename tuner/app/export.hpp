@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ struct Exported {
 
 /// A cache of its own: of the winners, or, of a recording, of all trials.
 [[nodiscard]] Exported export_cache(const ExportRequest& request, const std::filesystem::path& file, bool recording);
+
+/// All trials of the ops that are named, as packs in a folder (cache/store/pack/pack.hpp); `tell` hears of each.
+[[nodiscard]] Exported export_packs(const ExportRequest& request, const std::filesystem::path& folder,
+                                    const std::function<void(const std::string&)>& tell);
 
 /// What applications read: a bundle is written in its place, a header's text through `write`. `file` is what it is
 /// called in notes.

@@ -11,6 +11,7 @@
 #include "cache/base/file_facts.hpp"
 #include "cache/base/units.hpp"
 #include "cache/store/bundle/bundle.hpp"
+#include "cache/store/pack/pack.hpp"
 #include "tuner/app/import_table.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/search/recording_file.hpp"
@@ -69,6 +70,30 @@ Store open_source(const std::filesystem::path& file, std::vector<std::string>& w
   return from;
 }
 
+/// More are counted.
+constexpr std::size_t kNamed = 4;
+
+/// Of a folder its packs, by name.
+std::vector<std::filesystem::path> files_of(const ImportRequest& request) {
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& named : request.files) {
+    if (!std::filesystem::is_directory(named)) {
+      files.push_back(named);
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (const auto& entry : std::filesystem::directory_iterator(named)) {
+      if (is_pack(entry.path())) files.push_back(entry.path());
+    }
+    if (files.size() == before) {
+      throw UsageError(fmt::format("{} is a folder without packs; `tilewright export --pack {}` makes some",
+                                   named.string(), named.string()));
+    }
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
+
 /// Trials and nothing that can be served.
 bool is_recording(const Store& source) {
   const Store::Counts counts = source.counts();
@@ -106,20 +131,30 @@ std::string text_of(const Conflict& conflict) {
                      evidence_of(taken), left.config.text(), evidence_of(left));
 }
 
-ImportResult import_files(const ImportRequest& request) {
+ImportResult import_files(const ImportRequest& request, const std::function<void(const std::string&)>& tell) {
   ImportResult result;
   std::vector<Store> sources;
   std::vector<std::string> names;
-  for (const std::filesystem::path& file : request.files) {
-    sources.push_back(open_source(file, result.warnings));
+  std::vector<std::filesystem::path> packs;
+  for (const std::filesystem::path& file : files_of(request)) {
     names.push_back(file.string());
+    if (is_pack(file)) {
+      packs.push_back(file);
+    } else {
+      sources.push_back(open_source(file, result.warnings));
+    }
   }
   Store to(cache_path(request.place));
   const Store::Counts before = to.counts();
   std::vector<OpCounts> done;
   for (const Store& from : sources) add_up(done, import_winners(from, to, {}, &result.conflicts));
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    if (tell) tell(fmt::format("folding {} of {}: {}", i + 1, packs.size(), packs[i].filename().string()));
+    add_up(done, fold_pack(to, packs[i]));
+  }
   const Store::Counts after = to.counts();
-  const std::string from = fmt::format("{}", fmt::join(names, ", "));
+  const std::string from =
+      names.size() > kNamed ? fmt::format("{} files", names.size()) : fmt::format("{}", fmt::join(names, ", "));
   Table& table = result.table;
   table = import_table(fmt::format("Imported from {}", from), done, ImportColumns::imported);
   if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));

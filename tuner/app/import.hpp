@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct ImportResult {
   std::vector<std::string> warnings;
 };
 
-/// Each file is judged whole before anything is written. Throws UsageError for what is no cache, CacheError for one
-/// that is damaged.
-[[nodiscard]] ImportResult import_files(const ImportRequest& request);
+/// Caches are judged whole, all of them, before anything is written; packs one by one, each taken wholly or not at all.
+/// `tell` hears what is being done. Throws UsageError for what is neither, CacheError for one that is damaged.
+[[nodiscard]] ImportResult import_files(const ImportRequest& request,
+                                        const std::function<void(const std::string&)>& tell = {});
 [[nodiscard]] Table table_of(const std::vector<Conflict>& conflicts);
 /// For people.
 [[nodiscard]] std::string text_of(const Conflict& conflict);

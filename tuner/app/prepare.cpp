@@ -99,14 +99,7 @@ class Preparing {
 
   void keep(ProblemKey key, const Spare& spare, const Build& build) {
     for (std::size_t d = 0; d < spare.home.size(); ++d) key.problem.dims[d].second = spare.home[d];
-    Trial trial;
-    if (const auto timed = store_.timed(key, mode_, spare.implementation_hash, spare.config)) {
-      trial = timed->winner.trial;
-    }
-    trial.config = spare.config;
-    trial.mode = mode_;
-    trial.build_key = build.key;
-    store_.put_trial(key, spare.implementation_hash, spare_mark(trial));
+    store_.put_spare(key, mode_, {spare.implementation_hash, spare.config}, build.key);
   }
 
   Store& store_;

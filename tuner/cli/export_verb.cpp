@@ -57,7 +57,7 @@ void require_free(const Target& target, const Arguments& arguments) {
 
 std::optional<Target> target_of(const Arguments& arguments) {
   std::optional<Target> target;
-  std::vector<std::string> options{"output", "bundle", "header"};
+  std::vector<std::string> options{"output", "bundle", "header", "pack"};
   options.insert(options.end(), text_options().begin(), text_options().end());
   for (const std::string& option : options) {
     if (!arguments.has(option)) continue;
@@ -74,7 +74,8 @@ std::optional<Target> target_of(const Arguments& arguments) {
     }
   } else if (!target) {
     throw UsageError(
-        "export needs a file to write: tilewright export -o winners.db, or --bundle, --header, --csv, --jsonl, --t4 or "
+        "export needs a file to write: tilewright export -o winners.db, or --bundle, --header, --pack, --csv, --jsonl, "
+        "--t4 or "
         "--google-benchmark FILE");
   }
   for (const char* option : {"dtype", "mode"}) {
@@ -85,7 +86,7 @@ std::optional<Target> target_of(const Arguments& arguments) {
     if (is_text_export(target->option)) return target;
     throw UsageError(fmt::format("--{} writes a file, not to standard output", target->option));
   }
-  if (target) require_free(*target, arguments);
+  if (target && target->option != "pack") require_free(*target, arguments);
   return target;
 }
 
@@ -131,6 +132,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::optional<Target> target = target_of(arguments);
   const app::ExportRequest request = request_of(arguments);
+  if (target && target->option == "pack") {
+    const app::Exported done =
+        app::export_packs(request, target->file, [&](const std::string& line) { console.say(line); });
+    console.print(app::table_of(done, request.place), format);
+    return ExitCode::done;
+  }
   if (target && is_text_export(target->option)) return export_text(request, *target, format, console);
   // A header is written whole, and not at all where there is nothing to write.
   const auto write = [&](std::string_view text) {
@@ -157,7 +164,8 @@ Verb export_verb() {
   Verb verb;
   verb.name = "export";
   verb.summary = "Write winners to be shipped (a cache, a bundle, a C++ header), or all trials for other programs";
-  verb.usage = "{-o|--bundle|--header|--csv|--jsonl|--t4|--google-benchmark} FILE [OP [NAME=VALUES...]]... [OPTION...]";
+  verb.usage =
+      "{-o|--bundle|--header|--pack|--csv|--jsonl|--t4|--google-benchmark} FILE [OP [NAME=VALUES...]]... [OPTION...]";
   verb.description = {
       "-o makes a cache of its own: applications launch from it, also in a read-only folder, and `tilewright import` "
       "brings it into another cache. It has the winners, their trials and binaries, and the ceilings of their devices. "
@@ -188,6 +196,9 @@ Verb export_verb() {
       {"output", "FILE", "A cache.", false, 'o'},
       {"bundle", "FILE", "A bundle."},
       {"header", "FILE", "A C++ header, for one GPU; with several in the cache, --device names it."},
+      {"pack", "FOLDER",
+       "All trials as packs: files of an op, a dtype and an implementation each, that are never changed and that "
+       "`tilewright import` folds into a cache. Those that are there stay."},
       {"csv", "FILE", "All trials, a line each; attributes, dims and parameters in columns of their own."},
       {"jsonl", "FILE", "All trials, a JSON object a line, with the time of each round."},
       {"t4", "FILE", "All trials that were made, in T4."},
@@ -219,6 +230,7 @@ Verb export_verb() {
                    {"tilewright export --header winners.hpp softmax --device H200",
                     "Constant data, for a program that reads no files."},
                    {"tilewright export --trials -o sweep.db", "A recording of all that was measured."},
+                   {"tilewright export --pack packs softmax", "What was learned of an op, to be kept."},
                    {"tilewright export --csv trials.csv softmax --dtype bf16", "For a spreadsheet or pandas."},
                    {"tilewright export --google-benchmark before.json --device H200", "To compare a later run with."}};
   verb.exit_codes =

@@ -20,7 +20,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   (void)arguments.word(0, "the file to import");
   const app::ImportResult result =
-      app::import_files({place_of(arguments), {arguments.words().begin(), arguments.words().end()}});
+      app::import_files({place_of(arguments), {arguments.words().begin(), arguments.words().end()}},
+                        [&](const std::string& line) { console.say(line); });
   for (const std::string& warning : result.warnings) console.say(warning);
   const std::vector<Conflict>& conflicts = result.conflicts;
   if (arguments.has("conflicts")) {
@@ -42,7 +43,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb import_verb() {
   Verb verb;
   verb.name = "import";
-  verb.summary = "Bring the winners of other caches, such as exports, into the cache";
+  verb.summary = "Bring the winners of other caches, such as exports and packs, into the cache";
   verb.usage = "FILE... [OPTION...]";
   verb.description = {
       "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. "
@@ -54,11 +55,15 @@ Verb import_verb() {
       "nothing. Of configs that did not win, times are brought in where there are spares (tilewright prepare), and "
       "nothing elsewhere.",
       "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
+      "A pack (tilewright export --pack) comes with all of its trials, failed ones included, and what comes of several "
+      "does not depend on their order: of winners with the same evidence those of the pack with the lower hash stay, "
+      "and those that were chosen here before all. A folder stands for its packs.",
       "Binaries are code: import what you trust.",
   };
   verb.options = {{"conflicts", "", "Print the conflicts instead of what came in."}, kCache, kFormat};
   verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."},
                    {"tilewright import winners.db.zst", "The same, packed: `zstd -19 winners.db` made it."},
+                   {"tilewright import packs", "All packs of a folder, in whatever order."},
                    {"tilewright import node1.db node2.db node3.db --conflicts", "What several machines found."}};
   verb.exit_codes =
       "0 done, 1 the file has no winners, or it or the cache cannot be used, 2 the command line is wrong.";

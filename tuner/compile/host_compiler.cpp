@@ -14,7 +14,7 @@
 #include "kernels/emulator/abi.h"
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"
-#include "tuner/process/temporary_folder.hpp"
+#include "cache/base/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {

@@ -225,7 +225,10 @@ void Database::open_copy() {
         ":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
     SQLite::Backup(*memory, *handle_).executeStep(-1);
     if (promise_broken()) continue;
+    const std::int64_t bytes =
+        memory->execAndGet("PRAGMA page_count").getInt64() * memory->execAndGet("PRAGMA page_size").getInt64();
     hold(std::move(memory));
+    work_->copied(static_cast<std::uintmax_t>(bytes));
     immutable_ = false;
     identity_.reset();
     migrate(*handle_, path_, surroundings_.migrations);

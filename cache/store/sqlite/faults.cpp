@@ -6,6 +6,7 @@
 
 #include "cache/base/file_facts.hpp"
 #include "cache/store/sqlite/first_bytes.hpp"
+#include "cache/store/sqlite/row_hash.hpp"
 
 namespace tilewright {
 namespace {
@@ -58,6 +59,11 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
       }
       return fault(doing, path, "is not a cache of Tilewright, nor any SQLite database", name_another_file(path), code,
                    CacheFault::foreign);
+    case SQLITE_ERROR:
+      if (const std::string_view said = refusal.what(); said.starts_with(kDamagedRow)) {
+        return damage(doing, path, said.substr(kDamagedRow.size()), SQLITE_CORRUPT);
+      }
+      break;
     case SQLITE_CORRUPT:
       return damage(doing, path, refusal.what(), code);
     case SQLITE_INTERRUPT:
@@ -91,9 +97,10 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
                                folder_of(path).string()),
                    code);
     default:
-      return fault(doing, path, fmt::format("was refused by SQLite ({}, code {})", refusal.what(), code),
-                   "Check the file with `tilewright doctor`", code, CacheFault::damaged);
+      break;
   }
+  return fault(doing, path, fmt::format("was refused by SQLite ({}, code {})", refusal.what(), code),
+               "Check the file with `tilewright doctor`", code, CacheFault::damaged);
 }
 
 }  // namespace tilewright

@@ -14,6 +14,7 @@
 
 #include "cache/store/sqlite/faults.hpp"
 #include "cache/store/sqlite/migrations.hpp"
+#include "cache/store/sqlite/row_hash.hpp"
 
 namespace tilewright {
 namespace {
@@ -68,6 +69,7 @@ std::vector<Part> parts_of(SQLite::Database& database) {
 
 std::vector<Part> our_parts(std::span<const Migration> steps) {
   SQLite::Database model(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
+  add_row_functions(model);
   migrate(model, "a model of the cache", steps);
   return parts_of(model);
 }
@@ -78,6 +80,7 @@ void distrust(SQLite::Database& database) {
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   database.exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
+  add_row_functions(database);
 }
 
 void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,

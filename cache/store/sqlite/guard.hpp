@@ -15,7 +15,7 @@
 /// must be ours, and no question runs forever.
 namespace tilewright {
 
-/// To be called first: reads nothing of the file.
+/// To be called first, since it adds the functions of the schema, too: reads nothing of the file.
 void distrust(SQLite::Database& database);
 
 /// Throws CacheError, before any table is asked, unless the tables, indexes and views are those that `steps` up to the
@@ -33,6 +33,10 @@ class WorkLimit {
   WorkLimit& operator=(const WorkLimit&) = delete;
 
   void watch(SQLite::Database& database);
+  /// What is watched is a copy in memory, whatever becomes of the file.
+  void copied(std::uintmax_t bytes) {
+    bytes_ = [bytes] { return bytes; };
+  }
   /// A new access begins.
   void renew() noexcept { steps_ = 0; }
 

@@ -181,10 +181,8 @@ TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
 
 TEST_F(BundleTest, has_spares_and_serves_by_them) {
   // The winners are of 100 and 200 columns, and the dynamic one has no binary that could be found.
-  Trial spare = full_trial(onchip_config(2, 0));
-  spare.build_key = "build of " + onchip_config(8, 0).text();
-  spare.timing.reset();
-  store_.put_trial(other_, "impl-1", spare_mark(spare));
+  store_.put_spare(other_, MeasureMode::cold, {"impl-1", onchip_config(2, 0)},
+                   "build of " + onchip_config(8, 0).text());
   const std::filesystem::path path = folder_ / "spares.bundle";
   write_bundle(store_, selected_winners(store_, {}), path);
   const Bundle bundle(path);
@@ -214,7 +212,7 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
     }
     return texts;
   };
-  EXPECT_THAT(offered(bundle), testing::Contains(onchip_config(2, 0).text() + " " + spare.build_key));
+  EXPECT_THAT(offered(bundle), testing::Contains(onchip_config(2, 0).text() + " build of " + onchip_config(8, 0).text()));
   EXPECT_EQ(offered(bundle), offered(store_));
 }
 

@@ -139,10 +139,9 @@ TEST_F(Header, counts_its_shapes_and_binaries) {
 
 TEST_F(Header, leaves_spares_behind_and_counts_them) {
   const WinnerRow row = selected_winners(cache_.store(), {.ops = {"scale"}, .devices = {}}).front();
-  Trial spare = row.winner.trial;
-  spare.config = Config::parse("wide{num_warps=8,vec=2,static_dims=0}");
-  cache_.store().put_trial({row.problem, row.interface_hash, row.device.fingerprint()}, row.implementation_hash,
-                           spare_mark(spare));
+  const Config spare = Config::parse("wide{num_warps=8,vec=2,static_dims=0}");
+  cache_.store().put_spare({row.problem, row.interface_hash, row.device.fingerprint()}, row.mode,
+                           {row.implementation_hash, spare}, row.winner.trial.build_key);
   EXPECT_THAT(made(), ::testing::Not(HasSubstr("num_warps=8,vec=2")));
   EXPECT_EQ(counts_.spares, 1U);
   EXPECT_EQ(counts_.shapes, 4U);

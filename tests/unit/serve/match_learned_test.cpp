@@ -6,6 +6,7 @@
 
 #include "cache/serve/choose.hpp"
 #include "cache/serve/match.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
@@ -81,7 +82,7 @@ TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_aro
   put_server(store, near, onchip_config(2, 0));
   put_server(store, far, onchip_config(16, 0));
   learn(model_of_warps(8));
-  SQLite::Database(folder / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET data = x'00'");
+  OtherProgram(folder / "c.db").exec("UPDATE binaries SET data = x'00' WHERE id IN (SELECT binary FROM loss_models)");
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
   const ProblemQuery query = query_of(between, false);
   Candidates candidates(reader, query);

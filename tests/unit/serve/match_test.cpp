@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
@@ -92,7 +93,7 @@ TEST_F(MatchTest, candidates_are_offered_until_one_is_taken) {
 TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_nothing_serves) {
   put_winner(store, key, onchip_config(4));
   put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
-  SQLite::Database other(folder / "c.db", SQLite::OPEN_READWRITE);
+  OtherProgram other(folder / "c.db");
   other.exec("UPDATE configs SET text = 'no config' WHERE text = '" + onchip_config(4).text() + "'");
   const Store reader(folder / "c.db", {.access = StoreAccess::read});
   const ProblemQuery query{key.problem, key.interface_hash, h200(), versions()};
@@ -157,7 +158,7 @@ TEST_F(MatchTest, a_row_that_cannot_be_read_gives_way_to_the_next_of_its_step) {
   put_winner(store, softmax_key(1000, 128), onchip_config(2, 0));
   put_winner(store, softmax_key(1200, 128), onchip_config(8, 0));
   put_winner(store, softmax_key(1, 1), onchip_config(1, 0), WinnerRole::base);
-  SQLite::Database other(folder / "c.db", SQLite::OPEN_READWRITE);
+  OtherProgram other(folder / "c.db");
   for (const Config& config : {onchip_config(4), onchip_config(2, 0)}) {
     other.exec("UPDATE configs SET text = 'no config' || id WHERE text = '" + config.text() + "'");
   }

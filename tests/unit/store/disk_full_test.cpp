@@ -41,7 +41,7 @@ int fill(Store& store, std::string& text) {
 TEST(DiskFull, sqlites_refusal_is_said_as_a_full_disk_and_rolled_back) {
   const TemporaryFolder folder;
   Database database(folder / "c.db", {});
-  database.handle().exec("PRAGMA max_page_count = 60");
+  database.handle().exec("PRAGMA max_page_count = 120");
   std::string text;
   int kept = 0;
   try {

@@ -10,6 +10,7 @@
 
 #include <thread>
 
+#include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
@@ -94,7 +95,7 @@ TEST(Fault, another_programs_database_is_left_alone) {
   }
   expect_refused(folder, path, "is an SQLite database of another program", "left as it is");
   {
-    SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+    OtherProgram other(path);
     other.exec("PRAGMA application_id = 252006673");
   }
   expect_refused(folder, path, "application_id 0x0f055111", "left as it is");
@@ -129,7 +130,7 @@ TEST(Fault, each_is_of_a_kind) {
   fs::remove(path);
   make_export(path);
   for (const auto& [schema, expected] : {std::pair("99", CacheFault::newer), {"1", CacheFault::older}}) {
-    SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(std::string("PRAGMA user_version = ") + schema);
+    OtherProgram(path).exec(std::string("PRAGMA user_version = ") + schema);
     EXPECT_EQ(kind(), expected) << schema;
   }
   fs::remove(path);
@@ -208,7 +209,7 @@ TEST(Fault, a_cache_that_is_locked_for_long_is_refused_after_the_wait_and_readab
   const TemporaryFolder folder;
   const fs::path path = folder / "c.db";
   Store store = prepared_store(path);
-  SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+  OtherProgram other(path);
   other.exec("BEGIN IMMEDIATE");
   Store waiting(path, quick(StoreAccess::write));  // opening needs no lock
   const auto begin = std::chrono::steady_clock::now();
@@ -226,7 +227,7 @@ TEST(Fault, a_cache_that_is_locked_for_long_is_refused_after_the_wait_and_readab
 TEST(Fault, a_writer_waits_for_another_that_ends_in_time) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");
-  SQLite::Database other((folder / "c.db").string(), SQLite::OPEN_READWRITE);
+  OtherProgram other(folder / "c.db");
   other.exec("BEGIN IMMEDIATE");
   std::thread ending([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -265,7 +266,7 @@ TEST(Fault, a_damaged_binary_is_never_returned) {
   store.put_build({"key", true, "", {}, "", "NVRTC 13.0", "sm_90", 1}, binary);
   const std::string hash = store.build("key")->binary_hash;
   EXPECT_EQ(store.binary(hash), binary);
-  SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+  OtherProgram other(path);
   other.exec("UPDATE binaries SET data = x'00112233'");
   EXPECT_THAT(refusal([&] { (void)store.binary(hash); }), AllOf(HasSubstr("is damaged (binary " + hash)));
   EXPECT_THAT(refusal([&] { store.check(); }), HasSubstr("binary " + hash));
@@ -277,7 +278,7 @@ TEST(Fault, check_finds_rows_that_refer_to_nothing) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");
   put_winner(store, softmax_key(8, 100), onchip_config(4));
-  SQLite::Database other((folder / "c.db").string(), SQLite::OPEN_READWRITE);
+  OtherProgram other(folder / "c.db");
   other.exec("PRAGMA foreign_keys = OFF; DELETE FROM versions");
   EXPECT_THAT(refusal([&] { store.check(); }), HasSubstr("of the table trials refers to a row of versions"));
 }
@@ -286,7 +287,7 @@ TEST(Fault, a_row_that_cannot_be_understood_is_damage_with_the_files_name) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");
   put_winner(store, softmax_key(8, 100), onchip_config(4));
-  SQLite::Database other((folder / "c.db").string(), SQLite::OPEN_READWRITE);
+  OtherProgram other(folder / "c.db");
   other.exec("UPDATE interfaces SET definition = '{'");
   EXPECT_THAT(refusal([&] { (void)store.interface_of("softmax"); }),
               AllOf(HasSubstr("cannot read an interface"), HasSubstr("is damaged")));
@@ -295,7 +296,7 @@ TEST(Fault, a_row_that_cannot_be_understood_is_damage_with_the_files_name) {
 }
 
 TEST(Fault, a_code_without_a_text_of_its_own_still_says_file_and_act) {
-  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
+  OtherProgram database(":memory:");
   const SQLite::Exception refusal(database.getHandle(), SQLITE_MISMATCH);
   const CacheError error = fault("store a trial", "/x/c.db", refusal, std::chrono::seconds(10));
   EXPECT_THAT(error.what(), StartsWith("cannot store a trial: the cache /x/c.db was refused by SQLite ("));

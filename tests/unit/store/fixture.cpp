@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/store/fixture.hpp"
+#include "tests/other_program.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
@@ -161,7 +162,7 @@ void make_export(const fs::path& path) {
     put_winner(store, softmax_key(8, 100), onchip_config(4));
   }
   {
-    SQLite::Database database(source.string(), SQLite::OPEN_READWRITE);
+    OtherProgram database(source);
     database.exec("VACUUM INTO '" + path.string() + "'");
   }
   fs::remove(source);

@@ -11,6 +11,7 @@
 
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/sqlite/faults.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
@@ -27,7 +28,7 @@ fs::path changed_by(const TemporaryFolder& folder, const std::string& sql) {
   const fs::path path = folder / "c.db";
   fs::remove(path);
   make_export(path);
-  SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("PRAGMA legacy_alter_table = ON; " + sql);
+  OtherProgram(path).exec("PRAGMA legacy_alter_table = ON; " + sql);
   return path;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace store_tests;
 
-/// What the marks of spares that are brought do to what is known where they go.
+/// What the spares that are brought do to what is known where they go.
 class ImportedMarks : public testing::Test {
  protected:
   ImportedMarks() : from(prepared_store(folder / "from.db")), to(prepared_store(folder / "to.db")) {
@@ -21,7 +21,7 @@ class ImportedMarks : public testing::Test {
     // One that was timed and is a spare, and one that is a spare alone.
     const Trial trial = built_trial(from, timed);
     from.put_trial(key, "impl-1", trial);
-    from.put_trial(key, "impl-1", spare_mark(trial));
+    from.put_spare(key, MeasureMode::cold, {"impl-1", timed}, trial.build_key);
     put_spare(from, key, untimed);
   }
 
@@ -66,7 +66,7 @@ TEST_F(ImportedMarks, leave_a_time_of_other_versions_what_speaks_for_its_config)
     const auto row = to.timed(key, MeasureMode::cold, "impl-1", config);
     ASSERT_TRUE(row.has_value() && row->winner.trial.timing.has_value()) << config.text();
     EXPECT_EQ(row->winner.trial.timing->median_ns, 77);
-    EXPECT_EQ(row->winner.trial.build_key, "build of " + config.text()) << "which came with the mark";
+    EXPECT_EQ(row->winner.trial.build_key, "build of " + config.text()) << "which came with the spare";
     EXPECT_TRUE(known(to, key, config).is_spare);
   }
 }

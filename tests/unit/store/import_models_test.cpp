@@ -6,6 +6,7 @@
 
 #include "cache/store/export.hpp"
 #include "cache/store/import.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
@@ -124,7 +125,8 @@ TEST_F(ImportedModels, are_of_the_ops_and_devices_asked_for) {
 }
 
 TEST_F(ImportedModels, are_there_with_the_winners_or_nothing_is) {
-  SQLite::Database(folder / "from.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET data = x'00'");
+  OtherProgram(folder / "from.db")
+      .exec("UPDATE binaries SET data = x'00' WHERE id IN (SELECT binary FROM loss_models)");
   EXPECT_THAT(refusal([&] { (void)import_winners(from, to); }), HasSubstr("read what was learned"));
   EXPECT_EQ(to.counts().winners, 0);
   EXPECT_EQ(to.counts().trials, 0);

@@ -21,11 +21,10 @@ TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
   // One that was timed at the other shape alone, and one that was at its own, too.
   Trial untimed = evidence(from, onchip_config(1, 0));
   from.put_trial(other, "impl-1", untimed);
-  untimed.timing.reset();
-  from.put_trial(key, "impl-1", spare_mark(untimed));
+  from.put_spare(key, MeasureMode::cold, {"impl-1", untimed.config}, untimed.build_key);
   const Trial timed = evidence(from, onchip_config(2, 0));
   from.put_trial(key, "impl-1", timed);
-  from.put_trial(key, "impl-1", spare_mark(timed));
+  from.put_spare(key, MeasureMode::cold, {"impl-1", timed.config}, timed.build_key);
   // No winner and no spare.
   from.put_trial(key, "impl-1", evidence(from, onchip_config(16, 0)));
   import_winners(from, to);
@@ -56,11 +55,8 @@ TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   // Prepared since then; of one the time is known where it goes to.
   const Trial timed = evidence(from, onchip_config(2, 0));
   from.put_trial(key, "impl-1", timed);
-  from.put_trial(key, "impl-1", spare_mark(timed));
-  Trial untimed = timed;
-  untimed.config = onchip_config(1, 0);
-  untimed.timing.reset();
-  from.put_trial(key, "impl-1", spare_mark(untimed));
+  from.put_spare(key, MeasureMode::cold, {"impl-1", timed.config}, timed.build_key);
+  from.put_spare(key, MeasureMode::cold, {"impl-1", onchip_config(1, 0)}, timed.build_key);
   Trial elsewhere = evidence(to, onchip_config(2, 0));
   elsewhere.timing->median_ns = 77;
   elsewhere.build_key.clear();
@@ -89,7 +85,7 @@ TEST_F(ImportedSpares, come_to_a_winner_that_is_better_than_theirs) {
   put_best(from, key, evidence(from, onchip_config(4), 0.1));
   const Trial timed = evidence(from, onchip_config(2, 0));
   from.put_trial(key, "impl-1", timed);
-  from.put_trial(key, "impl-1", spare_mark(timed));
+  from.put_spare(key, MeasureMode::cold, {"impl-1", timed.config}, timed.build_key);
   EXPECT_EQ(import_winners(from, to).at(0).kept, 1U);
   EXPECT_EQ(winner(to).config, onchip_config(8));
   std::map<std::string, ConfigSummary> here;

@@ -7,6 +7,7 @@
 #include "cache/store/export.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/sqlite/database.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 
 namespace tilewright {
@@ -164,7 +165,7 @@ TEST_F(ImportedWinners, are_all_there_or_none_is) {
   put_best(from, key, evidence(from, onchip_config(4)));
   put_best(from, softmax_key(9, 100), evidence(from, onchip_config(8)));
   {
-    SQLite::Database damaged((folder / "from.db").string(), SQLite::OPEN_READWRITE);
+    OtherProgram damaged((folder / "from.db"));
     damaged.exec(
         "PRAGMA foreign_keys = OFF; UPDATE trials SET build = NULL; UPDATE rounds SET nanoseconds = x'00' "
         "WHERE trial = 2");

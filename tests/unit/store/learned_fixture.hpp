@@ -15,6 +15,7 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/store/binaries.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/predict/hand_made_model.hpp"
 #include "tests/unit/store/fixture.hpp"
 
@@ -72,9 +73,7 @@ inline std::int64_t put_server(Store& store, const ProblemKey& key, const Config
 /// A spare that nobody timed at that shape.
 inline void put_spare(Store& store, const ProblemKey& key, const Config& config,
                       const std::string& implementation = "impl-1") {
-  Trial trial = built_trial(store, config);
-  trial.timing.reset();
-  store.put_trial(key, implementation, spare_mark(trial));
+  store.put_spare(key, MeasureMode::cold, {implementation, config}, built_trial(store, config).build_key);
 }
 
 /// Makes every model of a cache one of a program of another version.
@@ -82,8 +81,9 @@ inline void put_model_of_version(const std::filesystem::path& cache, int version
   const std::vector<std::uint8_t> cbor = nlohmann::json::to_cbor({{"version", version}, {"more", "than we know"}});
   const auto model = std::as_bytes(std::span(cbor));
   const std::vector<std::byte> frame = compress_binary(model);
-  SQLite::Database database(cache, SQLite::OPEN_READWRITE);
-  SQLite::Statement put(database, "UPDATE loss_models SET hash = ?, size = ?, data = ?");
+  OtherProgram database(cache);
+  SQLite::Statement put(
+      database, "UPDATE binaries SET hash = ?, size = ?, data = ? WHERE id IN (SELECT binary FROM loss_models)");
   put.bind(1, content_hash(model));
   put.bind(2, static_cast<std::int64_t>(model.size()));
   put.bind(3, frame.data(), static_cast<int>(frame.size()));

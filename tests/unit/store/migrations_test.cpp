@@ -7,9 +7,13 @@
 
 #include <array>
 
+#include "cache/base/content_hash.hpp"
+#include "cache/store/binaries.hpp"
 #include "cache/store/codecs.hpp"
 #include "cache/store/sqlite/database.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
+#include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
 namespace {
@@ -164,8 +168,8 @@ TEST(Migrations, rows_of_schema_3_stay_whole_when_trials_are_made_anew) {
   };
   EXPECT_EQ(count("SELECT length(nanoseconds) FROM rounds WHERE trial = 1"), 16);
   EXPECT_EQ(count("SELECT count(*) FROM winner_table"), 1);
-  EXPECT_EQ(count("SELECT count(*) FROM pragma_index_list('trials')"), 3)
-      << "by problem, those that are spares, and those that failed";
+  EXPECT_EQ(count("SELECT count(*) FROM pragma_index_list('trials')"), 2)
+      << "by problem, and those that failed";
   // The references still hold: a trial that a winner rests on cannot go.
   EXPECT_THROW(now.run("DELETE FROM trials WHERE id = 1"), SQLite::Exception);
 }
@@ -218,7 +222,7 @@ TEST(Migrations, a_newer_schema_is_refused_for_writing_and_reading_and_left_as_i
   const auto path = folder / "c.db";
   make_export(path);
   {
-    SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
+    OtherProgram database(path);
     database.exec("PRAGMA user_version = 1000");
   }
   const auto before = folder.content();
@@ -261,6 +265,55 @@ TEST(Migrations, a_reader_who_takes_older_schemas_sees_what_is_written_to_one_of
   Database reader = open_with(path, kThree, StoreAccess::read_older);
   writer.handle().exec("UPDATE a SET x = 'changed'");
   EXPECT_EQ(reader.handle().execAndGet("SELECT x FROM a").getString(), "changed");
+}
+
+TEST(Migrations, schema_7_keeps_every_row_of_schema_6_and_gives_spares_models_and_rules_their_own) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.db";
+  const std::vector<std::byte> model = model_of_warps(4).encode();
+  {
+    Database sixth = open_with(path, migrations().first(6));
+    put_rows_of_schema_2(sixth);
+    sixth.run("UPDATE devices SET facts = ?, fingerprint = ?", encode_facts(h200()), h200().fingerprint());
+    sixth.run("UPDATE interfaces SET op = 'softmax', definition = ?, hash = ?", encode_interface(softmax_interface()),
+              softmax_interface().hash());
+    sixth.run("UPDATE implementations SET recipe = ?", encode_recipe(onchip().recipe));
+    sixth.run("UPDATE specs SET op = 'softmax', dtype = 'bf16', text = 'softmax[dtype=bf16]'");
+    sixth.run("UPDATE problems SET dims = 'rows=8,cols=100'");
+    sixth.run("UPDATE configs SET text = ?", onchip_config(4).text());
+    sixth.run(R"(UPDATE winners SET choice = '{"finalists":2,"margin":[1,2],"tied":[],"tie_broken_by":"","pruned":{},)"
+              R"("at":7,"forbidden":{"rule":5}}')");
+    sixth.run("INSERT INTO binaries (hash, size, data) VALUES (?, 3, ?)", content_hash("abc"),
+              std::span<const std::byte>(compress_binary(std::as_bytes(std::span("abc", 3)))));
+    sixth.run(
+        "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds) VALUES "
+        "('k', 1, 1, '[]', '', 'c', 'sm_90', 4.5)");
+    sixth.run("INSERT INTO configs (implementation, text) VALUES (1, ?)", onchip_config(2, 0).text());
+    for (int times = 0; times < 2; ++times) {
+      sixth.run(
+          "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, measured_at, gpu_uuid, "
+          "compared) VALUES (1, 1, 2, 'cold', 'pruned', 'compiled for shapes around that were not tuned', 1, 1, 5, '', "
+          "0)");
+    }
+    sixth.run(
+        "INSERT INTO loss_models (spec, device, mode, shapes, learned_at, hash, size, data) VALUES (1, 1, 'cold', ?, "
+        "9, ?, ?, ?)",
+        static_cast<std::int64_t>(model_of_warps(4).shapes()), content_hash(model), model.size(),
+        std::span<const std::byte>(compress_binary(model)));
+    sixth.run(
+        "INSERT INTO requests (shape_key, device_fingerprint, count, first_at, last_at) VALUES ('s', 'd', 3, 1, 2)");
+  }
+  EXPECT_THAT(refusal([&] { const Store reader(path, {.access = StoreAccess::read}); }), HasSubstr("has schema 6"));
+  Store store(path);
+  store.check();
+  const ProblemKey key = softmax_key(8, 100);
+  EXPECT_EQ(store.winner_of(key, MeasureMode::cold, WinnerRole::best)->winner.choice.forbidden,
+            (std::map<std::string, std::int64_t>{{"rule", 5}}));
+  EXPECT_EQ(store.build_of_spare(key, MeasureMode::cold, {"m", onchip_config(2, 0)}), "k");
+  EXPECT_EQ(store.counts().trials, 1) << "a spare is no trial";
+  EXPECT_EQ(*store.learned(key, MeasureMode::cold)->model, model_of_warps(4));
+  EXPECT_EQ(store.learned(key, MeasureMode::cold)->learned_at, 9);
+  EXPECT_EQ(store.list_misses(), (std::vector<Miss>{{"s", "d", 3, 1, 2}}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "cache/store/store.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
@@ -104,7 +105,7 @@ TEST_F(RepackProgram, leaves_a_file_alone_that_is_no_cache_or_is_cut) {
 TEST_F(RepackProgram, names_the_file_and_the_damaged_binary) {
   make_cache();
   const std::string hash = Store(path, {.access = StoreAccess::read}).build("key").value().binary_hash;
-  SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("UPDATE binaries SET data = x'00112233'");
+  OtherProgram(path).exec("UPDATE binaries SET data = x'00112233'");
   const auto before = folder.content();
   const Outcome outcome = run("plain " + quoted());
   EXPECT_EQ(outcome.code, 1);
@@ -115,7 +116,7 @@ TEST_F(RepackProgram, names_the_file_and_the_damaged_binary) {
 TEST_F(RepackProgram, refuses_a_cache_in_use) {
   make_cache();
   const Store other(path);
-  SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("UPDATE builds SET log = 'seen'");
+  OtherProgram(path).exec("UPDATE builds SET log = 'seen'");
   const Outcome outcome = run("plain " + quoted());
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.said, AllOf(HasSubstr("it is in use"), HasSubstr("-wal"), HasSubstr("VACUUM INTO")));

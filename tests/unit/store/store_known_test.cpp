@@ -67,8 +67,7 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   timed.build_key.clear();
   store.put_trial(key, onchip().hash, timed);
   EXPECT_EQ(store.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial.build_key, "");
-  timed.build_key = build;
-  store.put_trial(key, onchip().hash, spare_mark(timed));
+  store.put_spare(key, MeasureMode::cold, {onchip().hash, timed.config}, build);
   const Trial read = store.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial;
   EXPECT_EQ(read.timing.value_or(Timing{}).median_ns, 1500);
   EXPECT_EQ(read.build_key, build);
@@ -83,7 +82,7 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   EXPECT_EQ(copied.build_key, build);
 }
 
-TEST(StoreKnown, a_mark_of_what_failed_in_another_spec_is_none_until_it_was_right_there_and_times_stay) {
+TEST(StoreKnown, a_spare_of_what_failed_in_another_spec_is_none_until_it_was_right_there_and_times_stay) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");
   const ProblemKey key = softmax_key(8, 64), elsewhere = softmax_key(16, 64, h200(), DType::f32);
@@ -100,13 +99,10 @@ TEST(StoreKnown, a_mark_of_what_failed_in_another_spec_is_none_until_it_was_righ
     trial.sweep = 0;
     trial.build_key.clear();
     store.put_trial(at, onchip().hash, trial);
-    return trial;
   };
-  Trial mark = spare_mark(put(key, timed, TrialStatus::ok, 1500));
-  mark.build_key = build;
+  put(key, timed, TrialStatus::ok, 1500);
   for (const Config& config : {timed, untimed}) {
-    mark.config = config;
-    store.put_trial(key, onchip().hash, mark);
+    store.put_spare(key, MeasureMode::cold, {onchip().hash, config}, build);
   }
   const auto beside_winner = [&] {
     std::vector<ConfigSummary> configs = store.known_shapes(key, MeasureMode::cold, {{8, 64}}).at(0).configs;

@@ -12,6 +12,7 @@
 #include "cache/store/binaries.hpp"
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/sqlite/migrations.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {
@@ -138,7 +139,8 @@ TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for
   };
   const auto change = [&](const std::string& statement) {
     store_.put_loss_model(key_, MeasureMode::cold, model_of_warps(4));
-    SQLite::Database(folder_ / "c.db", SQLite::OPEN_READWRITE).exec("UPDATE loss_models SET " + statement);
+    OtherProgram(folder_ / "c.db")
+        .exec("UPDATE binaries SET " + statement + " WHERE id IN (SELECT binary FROM loss_models)");
   };
   change("data = x'00'");
   expect_damage("no frame");
@@ -151,8 +153,9 @@ TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for
   // Whole, and no model: another program wrote it.
   const std::vector<std::byte> other = bytes_of("no model at all");
   const std::vector<std::byte> frame = compress_binary(other);
-  SQLite::Database database(folder_ / "c.db", SQLite::OPEN_READWRITE);
-  SQLite::Statement put(database, "UPDATE loss_models SET hash = ?, size = ?, data = ?");
+  OtherProgram database(folder_ / "c.db");
+  SQLite::Statement put(
+      database, "UPDATE binaries SET hash = ?, size = ?, data = ? WHERE id IN (SELECT binary FROM loss_models)");
   put.bind(1, content_hash(other));
   put.bind(2, static_cast<std::int64_t>(other.size()));
   put.bind(3, frame.data(), static_cast<int>(frame.size()));
@@ -213,9 +216,6 @@ TEST_F(StoreLossModels, know_nobody_without_a_binary_nor_of_another_spec_device_
   put_spare(store_, softmax_key(8, 100, gh200_slice()), onchip_config(2, 0));
   put_spare(store_, softmax_key(8, 100, h200(), DType::f32), onchip_config(2, 0));
   put_winner(store_, key_, onchip_config(8), WinnerRole::best, MeasureMode::hot);
-  Trial without = spare_mark(full_trial(onchip_config(1, 0)));
-  without.build_key.clear();
-  store_.put_trial(key_, "impl-1", without);
   EXPECT_THAT(servers(), IsEmpty());
 }
 
@@ -254,32 +254,6 @@ TEST_F(StoreLossModels, of_a_batch_that_is_not_committed_are_gone) {
     EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(8)) << "its own writes are seen";
   }
   EXPECT_EQ(*store_.learned(key_, MeasureMode::cold)->model, model_of_warps(4));
-}
-
-TEST(StoreLossModelsOf, a_cache_of_schema_5_are_none_and_can_be_put) {
-  const TemporaryFolder folder;
-  const auto path = folder / "c.db";
-  // Rows as schema 6 has them, in the tables of schema 5.
-  {
-    Store store = prepared_store(path);
-    put_server(store, softmax_key(8, 100), onchip_config(4));
-    put_spare(store, softmax_key(8, 100), onchip_config(2, 0));
-  }
-  {
-    SQLite::Database database(path, SQLite::OPEN_READWRITE);
-    database.exec(
-        "DROP TABLE loss_models; DROP INDEX trials_that_are_spares; DROP INDEX trials_that_failed; PRAGMA user_version "
-        "= 5");
-  }
-  EXPECT_THAT(refusal([&] { const Store reader(path, {.access = StoreAccess::read}); }), HasSubstr("has schema 5"));
-  EXPECT_EQ(Store(path, {.access = StoreAccess::copy}).learned(softmax_key(8, 100), MeasureMode::cold), nullptr);
-  Store store(path);
-  EXPECT_EQ(store.counts().schema, schema_version());
-  store.check();
-  EXPECT_EQ(store.learned(softmax_key(8, 100), MeasureMode::cold), nullptr);
-  store.put_loss_model(softmax_key(8, 100), MeasureMode::cold, model_of_warps(4));
-  EXPECT_THAT(texts_of(store.learned(softmax_key(8, 100), MeasureMode::cold)->servers),
-              ElementsAre("8x100 best onchip{num_warps=4,static_dims=1}", "8x100 onchip{num_warps=2,static_dims=0}"));
 }
 
 }  // namespace

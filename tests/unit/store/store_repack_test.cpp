@@ -8,6 +8,7 @@
 #include "cache/store/binaries.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
@@ -46,7 +47,7 @@ class StoreRepack : public testing::Test {
 
   /// Every row of every table but how a binary is packed.
   [[nodiscard]] std::string rows() const {
-    SQLite::Database database(path.string());
+    OtherProgram database(path);
     std::string text;
     SQLite::Statement tables(database, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
     while (tables.executeStep()) {
@@ -123,7 +124,7 @@ TEST_F(StoreRepack, makes_no_difference_to_what_an_import_keeps) {
 TEST_F(StoreRepack, names_a_damaged_binary_and_changes_none) {
   std::string hash;
   {
-    SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
+    OtherProgram database(path);
     // The last: others were packed before it is read.
     database.exec("UPDATE binaries SET data = x'00112233' WHERE id = (SELECT max(id) FROM binaries)");
     hash = database.execAndGet("SELECT hash FROM binaries ORDER BY id DESC LIMIT 1").getString();

@@ -10,7 +10,7 @@
 #include "cache/base/error.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/device/cpu/runtime.hpp"
-#include "tuner/process/temporary_folder.hpp"
+#include "cache/base/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {

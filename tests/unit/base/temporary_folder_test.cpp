@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/process/temporary_folder.hpp"
+#include "cache/base/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folds another cache into this one, by tables and not by rows: hundreds of thousands of trials take seconds. The
+// result is the same whatever is folded first (docs/cache.md, "Packs").
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/store/import.hpp"
+#include "cache/store/store_impl.hpp"
+#include "cache/store/stored_binaries.hpp"
+
+namespace tilewright {
+namespace {
+
+/// Rows that others refer to: what is not here is added, and `*_map` leads from their ids to ours.
+constexpr const char* kFoldNames = R"sql(
+INSERT INTO main.devices (fingerprint, compute_capability, facts)
+SELECT fingerprint, compute_capability, facts FROM pack.devices WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE device_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO device_map
+SELECT p.id, m.id FROM pack.devices p JOIN main.devices m ON m.fingerprint = p.fingerprint;
+
+-- Older than every interface that was put here.
+INSERT INTO main.interfaces (hash, op, definition, sequence)
+SELECT hash, op, definition,
+       (SELECT min(0, coalesce(min(sequence), 0)) FROM main.interfaces m WHERE m.op = p.op)
+       - row_number() OVER (PARTITION BY op ORDER BY hash)
+FROM pack.interfaces p WHERE hash NOT IN (SELECT hash FROM main.interfaces);
+CREATE TEMP TABLE interface_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO interface_map SELECT p.id, m.id FROM pack.interfaces p JOIN main.interfaces m ON m.hash = p.hash;
+
+-- Of what a hash leaves out the greater text stays.
+INSERT INTO main.implementations (interface, hash, name, recipe)
+SELECT i.ours, p.hash, p.name, p.recipe FROM pack.implementations p JOIN interface_map i ON i.theirs = p.interface
+WHERE true ON CONFLICT (hash, interface) DO UPDATE SET recipe = excluded.recipe WHERE excluded.recipe > recipe;
+CREATE TEMP TABLE implementation_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO implementation_map
+SELECT p.id, m.id FROM pack.implementations p JOIN interface_map i ON i.theirs = p.interface
+JOIN main.implementations m ON m.hash = p.hash AND m.interface = i.ours;
+
+INSERT INTO main.specs (interface, op, dtype, attributes, text)
+SELECT i.ours, p.op, p.dtype, p.attributes, p.text FROM pack.specs p JOIN interface_map i ON i.theirs = p.interface
+WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE spec_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO spec_map
+SELECT p.id, m.id FROM pack.specs p JOIN interface_map i ON i.theirs = p.interface
+JOIN main.specs m ON m.interface = i.ours AND m.text = p.text;
+
+INSERT INTO main.problems (spec, dims)
+SELECT s.ours, p.dims FROM pack.problems p JOIN spec_map s ON s.theirs = p.spec WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE problem_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO problem_map
+SELECT p.id, m.id FROM pack.problems p JOIN spec_map s ON s.theirs = p.spec
+JOIN main.problems m ON m.spec = s.ours AND m.dims = p.dims;
+
+INSERT INTO main.configs (implementation, text)
+SELECT i.ours, p.text FROM pack.configs p JOIN implementation_map i ON i.theirs = p.implementation
+WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE config_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO config_map
+SELECT p.id, m.id FROM pack.configs p JOIN implementation_map i ON i.theirs = p.implementation
+JOIN main.configs m ON m.implementation = i.ours AND m.text = p.text;
+
+INSERT INTO main.versions (driver, compiler, tilewright)
+SELECT driver, compiler, tilewright FROM pack.versions WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE version_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO version_map
+SELECT p.id, m.id FROM pack.versions p
+JOIN main.versions m ON m.driver = p.driver AND m.compiler = p.compiler AND m.tilewright = p.tilewright;
+
+INSERT INTO main.rules (hash, text) SELECT hash, text FROM pack.rules WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE rule_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO rule_map SELECT p.id, m.id FROM pack.rules p JOIN main.rules m ON m.hash = p.hash;
+
+INSERT INTO main.dictionaries (implementation, data)
+SELECT i.ours, p.data FROM pack.dictionaries p JOIN implementation_map i ON i.theirs = p.implementation
+WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE implementation_of (binary INTEGER PRIMARY KEY, implementation INTEGER NOT NULL);
+INSERT INTO implementation_of
+SELECT d.binary, min(i.ours) FROM (SELECT build, config FROM pack.trials UNION SELECT build, config FROM pack.spares) t
+JOIN pack.builds d ON d.id = t.build JOIN pack.configs c ON c.id = t.config
+JOIN implementation_map i ON i.theirs = c.implementation WHERE d.binary IS NOT NULL GROUP BY d.binary;
+)sql";
+
+/// Builds, trials and what rests on them. Of builds of one key the same stays, whichever came first: a compiler need
+/// not make the same binary twice. A trial that is here already is the same in all that was measured.
+constexpr const char* kFoldTrials = R"sql(
+CREATE TEMP TABLE binary_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO binary_map SELECT p.id, m.id FROM pack.binaries p JOIN main.binaries m ON m.hash = p.hash;
+
+INSERT INTO main.builds (key, ok, binary, kernels, log, compiler, arch, milliseconds)
+SELECT p.key, p.ok, b.ours, p.kernels, p.log, p.compiler, p.arch, p.milliseconds
+FROM pack.builds p LEFT JOIN binary_map b ON b.theirs = p.binary
+WHERE true ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels,
+  log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds
+WHERE began_us IS NULL
+  AND (1 - excluded.ok, coalesce((SELECT hash FROM main.binaries WHERE id = excluded.binary), ''), excluded.kernels,
+       excluded.log, excluded.milliseconds)
+    < (1 - ok, coalesce((SELECT hash FROM main.binaries WHERE id = builds.binary), ''), kernels, log, milliseconds);
+CREATE TEMP TABLE build_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO build_map SELECT p.id, m.id FROM pack.builds p JOIN main.builds m ON m.key = p.key;
+
+CREATE TEMP TABLE trial_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL, is_new INTEGER NOT NULL);
+INSERT INTO trial_map
+SELECT theirs, coalesce(ours, (SELECT coalesce(max(id), 0) FROM main.trials)
+                              + row_number() OVER (PARTITION BY ours IS NULL ORDER BY measured_at, theirs)),
+       ours IS NULL
+FROM (SELECT t.id AS theirs, t.measured_at,
+             (SELECT o.id FROM main.trials o WHERE o.problem = p.ours AND o.device = d.ours AND o.mode = t.mode
+              AND o.config = c.ours AND o.measured_at = t.measured_at AND o.status = t.status AND o.look = t.look
+              AND o.gpu_uuid = t.gpu_uuid AND o.median_ns IS t.median_ns AND o.low_ns IS t.low_ns
+              AND o.high_ns IS t.high_ns AND o.reason = t.reason LIMIT 1) AS ours
+      FROM pack.trials t JOIN problem_map p ON p.theirs = t.problem JOIN device_map d ON d.theirs = t.device
+      JOIN config_map c ON c.theirs = t.config);
+INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu_uuid,
+  median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, max_relative,
+  norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look)
+SELECT x.ours, p.ours, d.ours, c.ours, t.mode, t.status, t.reason, v.ours, b.ours, t.measured_at, t.gpu_uuid,
+  t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, t.compared,
+  t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_mw,
+  t.throttle_reasons, t.look
+FROM trial_map x JOIN pack.trials t ON t.id = x.theirs JOIN problem_map p ON p.theirs = t.problem
+JOIN device_map d ON d.theirs = t.device JOIN config_map c ON c.theirs = t.config
+JOIN version_map v ON v.theirs = t.versions LEFT JOIN build_map b ON b.theirs = t.build
+WHERE x.is_new ORDER BY x.ours;
+-- A trial may come once with its build and its rounds and once without: the fuller one stays.
+UPDATE main.trials SET build = (SELECT b.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
+                                JOIN build_map b ON b.theirs = t.build WHERE x.ours = trials.id)
+WHERE build IS NULL AND id IN (SELECT x.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
+                               WHERE NOT x.is_new AND t.build IS NOT NULL);
+INSERT INTO main.rounds (trial, nanoseconds)
+SELECT x.ours, r.nanoseconds FROM trial_map x JOIN pack.rounds r ON r.trial = x.theirs WHERE true
+ON CONFLICT DO NOTHING;
+
+INSERT INTO main.spares (problem, device, mode, spec, config, build)
+SELECT p.ours, d.ours, t.mode, s.ours, c.ours, b.ours FROM pack.spares t JOIN problem_map p ON p.theirs = t.problem
+JOIN device_map d ON d.theirs = t.device JOIN spec_map s ON s.theirs = t.spec JOIN config_map c ON c.theirs = t.config
+JOIN build_map b ON b.theirs = t.build
+WHERE true ON CONFLICT (problem, device, mode, config) DO UPDATE SET build = excluded.build
+WHERE (SELECT key FROM main.builds WHERE id = excluded.build) < (SELECT key FROM main.builds WHERE id = spares.build);
+
+INSERT INTO main.loss_models (spec, device, mode, shapes, learned_at, binary)
+SELECT s.ours, d.ours, t.mode, t.shapes, t.learned_at, b.ours FROM pack.loss_models t
+JOIN spec_map s ON s.theirs = t.spec JOIN device_map d ON d.theirs = t.device JOIN binary_map b ON b.theirs = t.binary
+WHERE true ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes,
+  learned_at = excluded.learned_at, binary = excluded.binary
+WHERE (excluded.shapes, excluded.learned_at, (SELECT hash FROM main.binaries WHERE id = excluded.binary))
+    > (shapes, learned_at, (SELECT hash FROM main.binaries WHERE id = loss_models.binary));
+
+INSERT INTO main.ceilings (device, mode, bytes, reads, memcpy_ns, copy_op_ns, gpu_uuid, measured_at)
+SELECT d.ours, t.mode, t.bytes, t.reads, t.memcpy_ns, t.copy_op_ns, t.gpu_uuid, t.measured_at
+FROM pack.ceilings t JOIN device_map d ON d.theirs = t.device
+WHERE NOT EXISTS (SELECT 1 FROM main.ceilings o WHERE o.device = d.ours AND o.mode = t.mode AND o.bytes = t.bytes
+                  AND o.reads = t.reads AND o.measured_at = t.measured_at AND o.gpu_uuid = t.gpu_uuid
+                  AND o.memcpy_ns IS t.memcpy_ns AND o.copy_op_ns IS t.copy_op_ns);
+INSERT INTO main.compute_rates (device, unit, flops_per_second, config, gpu_uuid, measured_at)
+SELECT d.ours, t.unit, t.flops_per_second, t.config, t.gpu_uuid, t.measured_at
+FROM pack.compute_rates t JOIN device_map d ON d.theirs = t.device
+WHERE NOT EXISTS (SELECT 1 FROM main.compute_rates o WHERE o.device = d.ours AND o.unit = t.unit
+                  AND o.measured_at = t.measured_at AND o.flops_per_second = t.flops_per_second);
+)sql";
+
+/// The winners of a problem on a device in a mode go together. Theirs win where their first has the better evidence
+/// (better_evidence), then where their pack has the lower hash; what was chosen here has the lowest.
+constexpr const char* kFoldWinners = R"sql(
+CREATE TEMP VIEW evidence AS
+SELECT t.id AS trial,
+       coalesce((SELECT length(r.nanoseconds) >= 64 FROM main.rounds r WHERE r.trial = t.id), 0) AS enough,
+       -iif(t.median_ns > 0, (t.high_ns - t.low_ns) / t.median_ns, 1.0) AS narrow, t.measured_at
+FROM main.trials t;
+CREATE TEMP TABLE contest (problem INTEGER, device INTEGER, mode TEXT, theirs INTEGER, ours INTEGER, state TEXT,
+  PRIMARY KEY (problem, device, mode)) WITHOUT ROWID;
+INSERT INTO contest (problem, device, mode, theirs)
+SELECT p.ours, d.ours, w.mode, x.ours FROM
+  (SELECT problem, device, mode, trial,
+          row_number() OVER (PARTITION BY problem, device, mode
+                             ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position) AS place
+   FROM pack.winners) w
+JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
+JOIN trial_map x ON x.theirs = w.trial WHERE w.place = 1;
+UPDATE contest SET ours = (SELECT w.trial FROM main.winners w WHERE w.problem = contest.problem
+  AND w.device = contest.device AND w.mode = contest.mode
+  ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
+UPDATE contest SET state = CASE
+  WHEN ours IS NULL THEN 'added'
+  WHEN ours = theirs THEN 'same'
+  WHEN (SELECT (a.enough, a.narrow, a.measured_at) > (b.enough, b.narrow, b.measured_at)
+        FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'replaced'
+  WHEN (SELECT (a.enough, a.narrow, a.measured_at) < (b.enough, b.narrow, b.measured_at)
+        FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'kept'
+  WHEN (SELECT hash FROM this_pack)
+     < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack
+        WHERE w.problem = contest.problem AND w.device = contest.device AND w.mode = contest.mode) THEN 'replaced'
+  ELSE 'kept' END;
+CREATE TEMP TABLE taken AS SELECT problem, device, mode FROM contest WHERE state IN ('added', 'replaced')
+UNION ALL
+SELECT problem, device, mode FROM contest WHERE state = 'same'
+  AND (SELECT hash FROM this_pack)
+    < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack
+       WHERE w.problem = contest.problem AND w.device = contest.device AND w.mode = contest.mode);
+CREATE UNIQUE INDEX temp.taken_by ON taken (problem, device, mode);
+
+-- All that was ever served first, whoever wins; what is served now is taken out at the end.
+INSERT INTO main.past_winners (problem, device, mode, role, trial)
+SELECT w.problem, w.device, w.mode, w.role, w.trial FROM main.winners w
+JOIN taken t ON t.problem = w.problem AND t.device = w.device AND t.mode = w.mode WHERE w.position = 0
+ON CONFLICT DO NOTHING;
+INSERT INTO main.past_winners (problem, device, mode, role, trial)
+SELECT p.ours, d.ours, w.mode, w.role, x.ours FROM
+  (SELECT problem, device, mode, role, trial FROM pack.winners WHERE position = 0
+   UNION SELECT problem, device, mode, role, trial FROM pack.past_winners) w
+JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
+JOIN trial_map x ON x.theirs = w.trial WHERE true
+ON CONFLICT DO NOTHING;
+
+DELETE FROM main.winners WHERE (problem, device, mode) IN (SELECT problem, device, mode FROM taken);
+INSERT INTO main.winners (problem, device, mode, role, position, spec, trial, measured_at, pack, runner_up,
+  runner_up_ratio, base_ns, configs_considered, configs_failed, strategy, choice, rules)
+SELECT p.ours, d.ours, w.mode, w.role, w.position, s.ours, x.ours, w.measured_at,
+  (SELECT id FROM this_pack), w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed,
+  w.strategy, w.choice, r.ours
+FROM pack.winners w JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
+JOIN spec_map s ON s.theirs = w.spec JOIN trial_map x ON x.theirs = w.trial LEFT JOIN rule_map r ON r.theirs = w.rules
+JOIN taken t ON t.problem = p.ours AND t.device = d.ours AND t.mode = w.mode
+ORDER BY 1, 2, 3, 4, 5;
+DELETE FROM main.past_winners WHERE id IN (
+  SELECT h.id FROM main.past_winners h JOIN main.winners w ON w.problem = h.problem AND w.device = h.device
+  AND w.mode = h.mode AND w.role = h.role AND w.trial = h.trial WHERE w.position = 0);
+)sql";
+
+/// Among interfaces of an op that only came with packs the one with the newest winner is in use.
+constexpr const char* kOrderInterfaces = R"sql(
+CREATE TEMP TABLE interface_order AS
+SELECT i.id, row_number() OVER (PARTITION BY i.op ORDER BY
+         (SELECT coalesce(max(w.measured_at), 0) FROM main.winners w JOIN main.specs s ON s.id = w.spec
+          WHERE s.interface = i.id) DESC, i.hash) AS place
+FROM main.interfaces i WHERE i.sequence < 0 AND i.op IN
+  (SELECT op FROM main.interfaces WHERE sequence < 0 GROUP BY op HAVING count(*) > 1);
+UPDATE main.interfaces SET sequence = sequence - 1000000 WHERE id IN (SELECT id FROM interface_order);
+UPDATE main.interfaces SET sequence = -(SELECT place FROM interface_order o WHERE o.id = interfaces.id)
+WHERE id IN (SELECT id FROM interface_order);
+)sql";
+
+/// The tables above, which a fold that failed may have left.
+void drop_temporary(SQLite::Database& database) {
+  for (const char* const table : {"device_map", "interface_map", "implementation_map", "spec_map", "problem_map",
+                                  "config_map", "version_map", "rule_map", "this_pack", "implementation_of",
+                                  "binary_map", "build_map", "trial_map", "contest", "taken", "interface_order"}) {
+    database.exec(fmt::format("DROP TABLE IF EXISTS temp.{}", table));
+  }
+  database.exec("DROP VIEW IF EXISTS temp.evidence");
+}
+
+/// What a pack brings plain is compressed here, with what the binaries of its implementation have in common.
+void fold_binaries(Database& database) {
+  Query row = database.query(
+      "SELECT b.hash, b.size, b.data, b.dictionary, d.id, d.data FROM pack.binaries b "
+      "LEFT JOIN temp.implementation_of i ON i.binary = b.id "
+      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation "
+      "WHERE b.hash NOT IN (SELECT hash FROM main.binaries) ORDER BY b.id");
+  while (row.next()) {
+    const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
+    const std::vector<std::byte> frame = compress_binary(bytes, Packing::fast, row.blob(5));
+    database.run("INSERT INTO main.binaries (hash, size, dictionary, data) VALUES (?, ?, ?, ?)", row.text(0),
+                 row.integer(1), row.maybe_integer(4), std::span<const std::byte>(frame));
+  }
+}
+
+std::vector<OpCounts> read_counts(Database& database) {
+  std::map<std::pair<std::string, std::string>, OpCounts> counts;
+  Query row = database.query(
+      "SELECT s.op, d.fingerprint, c.state, count(*) FROM temp.contest c JOIN main.problems p ON p.id = c.problem "
+      "JOIN main.specs s ON s.id = p.spec JOIN main.devices d ON d.id = c.device GROUP BY 1, 2, 3");
+  while (row.next()) {
+    OpCounts& line = counts[{row.text(0), row.text(1)}];
+    const std::string state = row.text(2);
+    auto& count = state == "added"      ? line.added
+                  : state == "replaced" ? line.replaced
+                  : state == "kept"     ? line.kept
+                                        : line.same;
+    count = static_cast<std::size_t>(row.integer(3));
+  }
+  Query models = database.query(
+      "SELECT s.op, d.fingerprint, count(*) FROM pack.loss_models l JOIN pack.specs s ON s.id = l.spec "
+      "JOIN pack.devices d ON d.id = l.device GROUP BY 1, 2");
+  while (models.next()) counts[{models.text(0), models.text(1)}].models = static_cast<std::size_t>(models.integer(2));
+  std::vector<OpCounts> lines;
+  for (auto& [key, line] : counts) {
+    std::tie(line.op, line.device) = key;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<OpCounts> Store::fold(const std::filesystem::path& pack, const std::string& hash, const std::string& name) {
+  constexpr const char* kDoing = "fold a pack into the cache";
+  if (impl_->in_batch) throw fault(kDoing, path(), "has a batch of writes that has not ended", "Commit it before");
+  // Judged whole before anything of it is taken.
+  Store(pack, {.access = StoreAccess::read}).check();
+  Database& database = impl_->database;
+  impl_->reading(kDoing, [&] { database.run("ATTACH ? AS pack", pack.string()); });
+  std::vector<OpCounts> counts;
+  try {
+    counts = impl_->writing(kDoing, [&] {
+      drop_temporary(database.handle());
+      database.run("INSERT INTO packs (hash, name, folded_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash,
+                   name, now_seconds());
+      database.handle().exec("CREATE TEMP TABLE this_pack (id INTEGER, hash TEXT)");
+      database.run("INSERT INTO this_pack SELECT id, hash FROM main.packs WHERE hash = ?", hash);
+      database.handle().exec(kFoldNames);
+      fold_binaries(database);
+      database.handle().exec(kFoldTrials);
+      database.handle().exec(kFoldWinners);
+      database.handle().exec(kOrderInterfaces);
+      std::vector<OpCounts> lines = read_counts(database);
+      drop_temporary(database.handle());
+      return lines;
+    });
+  } catch (...) {
+    database.handle().tryExec("DETACH pack");
+    throw;
+  }
+  database.handle().exec("DETACH pack");
+  return counts;
+}
+
+}  // namespace tilewright

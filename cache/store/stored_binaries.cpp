@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/stored_binaries.hpp"
+
+#include <optional>
+
+#include "cache/store/codecs.hpp"
+
+namespace tilewright {
+namespace {
+
+std::vector<std::byte> read_dictionary(Database& database, std::int64_t id) {
+  Query row = database.query("SELECT data FROM dictionaries WHERE id = ? AND intact", id);
+  if (!row.next()) throw BadRow("a binary's dictionary is not there");
+  const auto data = row.blob(0);
+  return {data.begin(), data.end()};
+}
+
+/// The id of a row that is whole; nothing for one that must be written anew.
+std::optional<std::int64_t> whole_row(Database& database, const std::string& hash) {
+  Query row = database.query(
+      "SELECT hash, size, data, dictionary, id, checksum = row_hash('binaries', id, hash, size, dictionary) "
+      "FROM binaries WHERE hash = ?",
+      hash);
+  if (!row.next() || row.integer(5) == 0) return std::nullopt;
+  try {
+    (void)read_binary(database, row);
+    return row.integer(4);
+  } catch (const BadRow&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
+                        std::span<const std::byte> frame) {
+  if (const auto id = whole_row(database, hash)) return *id;
+  database.run(
+      "INSERT INTO binaries (hash, size, data) VALUES (?, ?, ?) "
+      "ON CONFLICT (hash) DO UPDATE SET size = excluded.size, data = excluded.data, dictionary = NULL",
+      hash, size, frame);
+  Query id = database.query("SELECT id FROM binaries WHERE hash = ?", hash);
+  id.next();
+  return id.integer(0);
+}
+
+std::vector<std::byte> read_binary(Database& database, const Query& row, int first) {
+  const std::vector<std::byte> dictionary =
+      row.null(first + 3) ? std::vector<std::byte>() : read_dictionary(database, row.integer(first + 3));
+  return decompress_binary(row.blob(first + 2), row.integer(first + 1), row.text(first), dictionary);
+}
+
+std::vector<std::byte> binary_of(Database& database, std::int64_t id) {
+  Query row = database.query("SELECT hash, size, data, dictionary FROM binaries WHERE id = ? AND intact", id);
+  if (!row.next()) throw BadRow("a binary is not there");
+  return read_binary(database, row);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/store/binaries.hpp"
+#include "cache/store/sqlite/database.hpp"
+
+/// The rows of the table of binaries: of kernels, and of learned models. Throws as the statements of a Database do, and
+/// BadRow (codecs.hpp) for content that is not of its hash.
+namespace tilewright {
+
+/// Returns the id of the row of that content, which is made where it is not there, and written anew where it is
+/// damaged. `hash` and `frame` are content_hash() and compress_binary() of the same bytes.
+std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
+                        std::span<const std::byte> frame);
+
+/// The content of a row. The columns from `first` on are hash, size, data and dictionary, of a row that is intact.
+[[nodiscard]] std::vector<std::byte> read_binary(Database& database, const Query& row, int first = 0);
+
+/// The same by the row's id; BadRow where there is none.
+[[nodiscard]] std::vector<std::byte> binary_of(Database& database, std::int64_t id);
+
+}  // namespace tilewright
