@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The block of skinny.cu for ops that are a gemm and more: where b's tiles come from and what becomes of the sums are the op's.
+
+#include "gemm/skinny.cu"
+
+namespace tilewright::gemm {
+
+// `copies` go on with `load(stage)`, block of k after block of k of all pieces; `rows_b` columns of sums are computed.
+template <class Config, class Copies>
+__device__ __forceinline__ void skinny_block(Copies& copies, const Output<Config>& output, float* partials,
+                                             u32* counters, i64 rows_b, i64 k) {
+  using G = SkinnyGeometry<Config>;
+  auto& storage = *shared_storage<SkinnyStorage<Config>>();
+  const int thread = static_cast<int>(threadIdx.x);
+  const u32 blocks_k = static_cast<u32>(ceil_div(k, i64{G::kBlockK}));
+  const u32 pieces = static_cast<u32>(ceil_div(rows_b, i64{G::kBlockN})) * G::kSplits;
+
+  // Fill all stages but one.
+#pragma unroll 1
+  for (int stage = 0; stage < G::kStages - 1; ++stage) copies.load(storage.stages[stage]);
+
+  typename G::Warp warp(thread);
+  const SkinnyResults<Config> results(output, thread);
+  int from = 0, to = G::kStages - 1;
+#pragma unroll 1
+  for (u32 number = blockIdx.x; number < pieces; number += gridDim.x) {
+    const SkinnyPiece<Config> piece(number, blocks_k);
+    results.prefetch(piece);
+    warp.clear();
+#pragma unroll 1
+    for (u32 block = 0; block < piece.blocks.count; ++block) {
+      // This stage has come, and the one before it has been read by all: it takes what comes next.
+      ptx::cp_async_wait<G::kStages - 2>();
+      __syncthreads();
+      copies.load(storage.stages[to]);
+      warp.multiply(storage.stages[from]);
+      from = from + 1 == G::kStages ? 0 : from + 1;
+      to = to + 1 == G::kStages ? 0 : to + 1;
+    }
+    // What was in `out` has been read: a piece has one block of k at least, whose barrier came since.
+    warp.put(storage.out);
+    __syncthreads();
+    results.finish(storage, piece, partials, counters);
+  }
+}
+
+}  // namespace tilewright::gemm

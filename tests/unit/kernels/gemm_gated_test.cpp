@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+/// The op `gemm_gated`.
+namespace tilewright::test {
+namespace {
+
+BuiltInOp& gemm_gated() {
+  static BuiltInOp op("gemm_gated");
+  return op;
+}
+
+struct Gated {
+  const char* weights = "split";
+  const char* act = "silu";
+  const char* bias = "yes";
+  const char* store = "yes";
+  int m = 1, n = 1, k = 1;
+  const char* dtype = "bf16";
+
+  [[nodiscard]] std::string key() const {
+    return fmt::format("gemm_gated[dtype={},weights={},act={},bias={},store={}]{{m={},n={},k={}}}", dtype, weights, act,
+                       bias, store, m, n, k);
+  }
+};
+
+constexpr const char* kWeights[] = {"split", "interleaved", "packed"};
+
+TEST(GemmGated, is_right_however_its_weights_lie) {
+  for (const char* weights : kWeights) {
+    for (const char* implementation : {"simt", "mma", "skinny"}) {
+      expect_right(gemm_gated(), Gated{.weights = weights, .m = 37, .n = 72, .k = 136}.key(), implementation, 1);
+    }
+  }
+}
+
+TEST(GemmGated, is_right_with_every_activation_and_with_nothing_around_it) {
+  for (const char* act : {"silu", "gelu", "relu"}) {
+    for (const char* implementation : {"simt", "mma", "skinny"}) {
+      const Gated gated{.act = act, .bias = "no", .store = "no", .m = 11, .n = 40, .k = 72, .dtype = "f16"};
+      expect_right(gemm_gated(), gated.key(), implementation, 1);
+    }
+  }
+}
+
+TEST(GemmGated, is_right_at_widths_that_are_no_vectors_and_at_any_address) {
+  for (const char* weights : kWeights) {
+    for (const int n : {1, 34, 67}) {
+      const Gated gated{.weights = weights, .m = 5, .n = n, .k = 35};
+      expect_right(gemm_gated(), gated.key(), "mma", 2, {.seed = 3, .misalign_elements = 1});
+      expect_right_base(gemm_gated(), gated.key(), {.seed = 3, .misalign_elements = 1});
+    }
+  }
+}
+
+TEST(GemmGated, adds_parts_of_k_before_it_multiplies) {
+  const Problem problem = gemm_gated().problem(Gated{.weights = "packed", .m = 40, .n = 60, .k = 1032}.key());
+  for (const char* config :
+       {"mma{block_m=64,block_n=64,block_k=64,warp_m=32,warp_n=32,stages=4,split_k=2,group=1,vec=16}",
+        "skinny{block_m=64,block_n=128,block_k=64,num_warps=8,warp_n=32,stages=6,blocks=1,split_k=4,"
+        "cluster=1,persistent=0,vec=16}",
+        "skinny{block_m=64,block_n=128,block_k=64,num_warps=8,warp_n=32,stages=6,blocks=1,split_k=3,"
+        "cluster=0,persistent=0,vec=16}"}) {
+    EXPECT_EQ(gemm_gated().fault(problem, Config::parse(config), {.seed = 2}), "");
+  }
+}
+
+TEST(GemmGated, takes_a_row_for_both_weights_by_maps_where_no_box_reaches_into_the_next) {
+  const auto by_wgmma = [](int k) {
+    const Problem problem = gemm_gated().problem(Gated{.weights = "interleaved", .m = 512, .n = 4096, .k = k}.key());
+    int count = 0;
+    for (const Candidate& candidate : expand(gemm_gated().definition(), problem, facts_of_an_h200()).legal) {
+      count += candidate.config.implementation == "wgmma" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_GT(by_wgmma(4096), 10);
+  EXPECT_EQ(by_wgmma(4104), 0);
+}
+
+}  // namespace
+}  // namespace tilewright::test
