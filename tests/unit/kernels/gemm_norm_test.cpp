@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "tests/unit/kernels/elementwise.hpp"
+
+/// The ops `gemm_add_rmsnorm` and `gemm_add_layernorm`.
+namespace tilewright::test {
+namespace {
+
+class GemmNorm : public ::testing::TestWithParam<const char*> {
+ protected:
+  static BuiltInOp& op() {
+    static std::map<std::string, BuiltInOp> ops;
+    return ops.try_emplace(GetParam(), GetParam()).first->second;
+  }
+  static std::string key(const char* dtype, const char* bias, int m, int n, int k) {
+    return fmt::format("{}[dtype={},bias={}]{{m={},n={},k={}}}", GetParam(), dtype, bias, m, n, k);
+  }
+  static int count(const std::string& problem, const DeviceFacts& facts, const std::string& implementation) {
+    int found = 0;
+    for (const Candidate& candidate : expand(op().definition(), op().problem(problem), facts).legal) {
+      found += candidate.config.implementation == implementation ? 1 : 0;
+    }
+    return found;
+  }
+};
+
+TEST_P(GemmNorm, is_right_by_every_way_to_multiply) {
+  for (const char* implementation : {"simt", "mma", "skinny"}) {
+    expect_right(op(), key("bf16", "yes", 37, 72, 136), implementation, 1);
+  }
+  expect_right(op(), key("f16", "no", 11, 40, 72), "mma", 1);
+}
+
+TEST_P(GemmNorm, is_right_for_rows_of_a_warp_of_a_block_and_of_any_width) {
+  for (const int n : {8, 520, 1032, 2056, 8200}) expect_right(op(), key("f16", "no", 3, n, 16), "mma", 1);
+}
+
+TEST_P(GemmNorm, is_right_at_any_address_and_may_write_the_sums_over_the_residual) {
+  for (const int n : {1, 67, 72}) {
+    expect_right_base(op(), key("bf16", "yes", 5, n, 35), {.seed = 3, .misalign_elements = 1});
+    expect_right_base(op(), key("bf16", "yes", 5, n, 35), {.seed = 4, .in_place = true});
+  }
+  expect_right(op(), key("bf16", "yes", 5, 67, 35), "mma", 1, {.seed = 3, .misalign_elements = 1});
+}
+
+TEST_P(GemmNorm, has_clusters_that_cover_rows_up_to_4096_columns) {
+  const DeviceFacts hopper = facts_of_an_h200();
+  for (const int n : {640, 1024, 2048, 3072, 4096}) {
+    EXPECT_GE(count(key("bf16", "yes", 8192, n, 4096), hopper, "cluster"), 1) << n;
+  }
+  EXPECT_EQ(count(key("bf16", "yes", 8192, 5120, 4096), hopper, "cluster"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, GemmNorm, ::testing::Values("gemm_add_rmsnorm", "gemm_add_layernorm"),
+                         [](const auto& op) { return std::string(op.param); });
+
+}  // namespace
+}  // namespace tilewright::test
