@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The norms behind a gemm in double. Of big products whole rows are computed, those at the edges of blocks of 128: a warp a row.
+// The norms behind a gemm in double. A warp a row, of those that is_row_sampled picks.
 
 #include "added.cuh"
 #include "reference.cuh"
 
 namespace tilewright::gemm {
-
-__device__ __forceinline__ bool is_row_sampled(i64 row, i64 m, i64 n, i64 k) {
-  constexpr i64 kProducts = i64{1} << 28;
-  if (m * n <= kProducts / k || row == 0 || row == m - 1) return true;
-  return ((row + 1) & 127) < 2;
-}
 
 template <class Config, class Statistics>
 __device__ __forceinline__ void norm_reference(const typename Config::dtype* a, const typename Config::dtype* b,

@@ -8,6 +8,13 @@
 
 namespace tilewright::gemm {
 
+// Where results need whole rows: of big products those at the edges of blocks of 128.
+__device__ __forceinline__ bool is_row_sampled(i64 row, i64 m, i64 n, i64 k) {
+  constexpr i64 kProducts = i64{1} << 28;
+  if (m * n <= kProducts / k || row == 0 || row == m - 1) return true;
+  return ((row + 1) & 127) < 2;
+}
+
 // Σ a[i] · b[i].
 template <class T>
 __device__ __forceinline__ double exact_product(const T* a, const T* b, i64 k) {
