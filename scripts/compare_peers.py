@@ -3,7 +3,9 @@
 """Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton, Liger and QuACK: alternately
 in one process, on the same random tensors, with cold caches. Checks the results of each against float64. With --op gemm
 matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile, Triton and QuACK. With --op
-attention attention, and its peers are cuDNN and FlashAttention 2, both through torch, FlashAttention 4 and Triton.
+attention attention, and its peers are cuDNN and FlashAttention 2, both through torch, FlashAttention 4 and Triton. With
+--op gemm_dropout, gemm_gated, gemm_add_rmsnorm, gemm_add_layernorm or mlp what is a product and more, and the peers are
+torch (eager and compiled), QuACK, and the chain of our own ops (unfused), which the cache should have, too.
 
 A peer that has the op and gives no right time, be it that its package is not installed, leaves the cell without a
 verdict: nothing is said to beat it. --peers names those that are asked for.
@@ -29,14 +31,14 @@ import subprocess
 import sys
 import time
 
-from peers import attention_cells, gemm_cells, report
+from peers import attention_cells, fused_cells, gemm_cells, report
 from peers import cells as cells_of
 from peers import warm as warming
 from peers.registry import PEERS
 from peers.verdicts import accuracy_faults, fastest_peer, without_verdict
 
 # Ops that compute without a pause, by the module of their cells.
-IN_REGIMES = {"gemm": gemm_cells, "attention": attention_cells}
+IN_REGIMES = {"gemm": gemm_cells, "attention": attention_cells, **fused_cells.BY_OP}
 
 
 def say(text):
@@ -82,7 +84,7 @@ def cells_for(options):
     for op in in_regimes:
         chosen += IN_REGIMES[op].make_cells(dtypes, shapes, options.only, sets)
     if not in_regimes and (options.sets or options.regime):
-        raise ValueError("--sets and --regime are for --op gemm and --op attention")
+        raise ValueError("--sets and --regime are for --op gemm, --op attention and fused products")
     return chosen
 
 
@@ -91,11 +93,11 @@ def parse(words):
     parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
     parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
     parser.add_argument("--out", default="comparison", help="folder of the results (default: comparison)")
-    parser.add_argument("--op", help="only these ops, such as softmax,rmsnorm, or gemm, or attention "
-                        "(default: all but these two)")
+    parser.add_argument("--op", help="only these ops, such as softmax,rmsnorm, or gemm, attention, mlp "
+                        "(default: all that are no products)")
     parser.add_argument("--dtype", help="types, such as bf16,f32 (default: bf16; of gemm those of its sets)")
     parser.add_argument("--shapes", help="instead of the built-in list: 8192x4096,4093x1000; of gemm MxNxK, of "
-                        "attention BxS")
+                        "attention BxS, of mlp ROWSxDxHIDDENxD_OUT")
     parser.add_argument("--sets", help=f"of gemm: {','.join(gemm_cells.SETS)}; of attention: "
                         f"{','.join(attention_cells.SETS)} (default: all)")
     parser.add_argument("--regime", choices=("burst", "sustained"), help="of gemm and attention (default: burst)")
@@ -158,11 +160,12 @@ def measure_all(options, folder):
     """In this process, on the first GPU that it sees. Returns how many cells failed."""
     import torch
 
-    from peers import attention_measure, backward_measure, gemm_measure, library, measure
+    from peers import attention_measure, backward_measure, fused_measure, gemm_measure, library, measure
     warming.configure_torch()
     torch.cuda.init()
     launcher = library.Launcher(library.find_library(options.library), options.cache)
     kinds = {"gemm": gemm_measure.GemmMeasurer, "attention": attention_measure.AttentionMeasurer,
+             **dict.fromkeys(fused_cells.DIMS, fused_measure.FusedMeasurer),
              **dict.fromkeys(cells_of.BACKWARD, backward_measure.BackwardMeasurer)}
     measurers = {}
     facts = {"commit": options.commit, "tilewright": launcher.version, **measure.describe_gpu()}

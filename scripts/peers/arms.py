@@ -9,8 +9,9 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 
-from . import attention_torch, backward, gemm_torch, library, torch_ops, triton_peer
+from . import attention_torch, backward, fused_torch, gemm_torch, library, torch_ops, triton_peer
 from .cells import BACKWARD, SCALARS
+from .fused_cells import DIMS as FUSED
 
 
 class Sets:
@@ -66,14 +67,24 @@ def configure(cell):
 def _function(cell):
     if cell.op in BACKWARD:
         return backward.formula(cell)
+    if cell.op in FUSED:
+        return fused_torch.function(cell)
     return gemm_torch.eager(cell) if cell.op == "gemm" else torch_ops.eager(cell)
 
 
 def eager(cell, sets):
     if cell.op in BACKWARD:
         return backward.eager(cell, sets)
-    function = _function(cell)
-    return lambda i: function(*sets.tensors(i))
+    function, tensors = _function(cell), _laid_out(cell, sets)
+    return lambda i: function(*tensors(i))
+
+
+def _laid_out(cell, sets):
+    """The tensors of a set as torch has them."""
+    if cell.op not in FUSED:
+        return sets.tensors
+    prepared = [fused_torch.prepare(cell, inputs) for inputs in sets.inputs]
+    return lambda i: prepared[i]
 
 
 def cublaslt(cell, sets):
@@ -85,16 +96,18 @@ def _choice_is_made_here(cell):
     """A compiled graph has in it which product was the fastest when it was compiled, among other processes: for
     products it is not taken from the cache, but compiled again, of kernels that are there, and chosen by this
     process."""
-    return torch._inductor.config.patch(fx_graph_cache=False) if cell.op == "gemm" else contextlib.nullcontext()
+    is_product = cell.op == "gemm" or cell.op in FUSED
+    return torch._inductor.config.patch(fx_graph_cache=False) if is_product else contextlib.nullcontext()
 
 
 def compiled(cell, sets):
     torch._dynamo.reset()
+    tensors = _laid_out(cell, sets)
     with _choice_is_made_here(cell):
         function = torch.compile(_function(cell), mode="max-autotune-no-cudagraphs", dynamic=False)
-        function(*sets.tensors(0))
+        function(*tensors(0))
     torch.cuda.synchronize()
-    return lambda i: function(*sets.tensors(i))
+    return lambda i: function(*tensors(i))
 
 
 def triton_launches(cell, sets, is_ready):
@@ -148,6 +161,8 @@ def _quack_gemm(cell):
 
 
 def quack(cell, sets):
+    if cell.op in FUSED:
+        return fused_torch.quack(cell, sets)
     """Its layernorm takes weight and bias in f32 alone: they are widened before anything is timed."""
     if cell.op in BACKWARD:
         return backward.quack(cell, sets)

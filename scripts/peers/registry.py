@@ -5,6 +5,7 @@ import dataclasses
 import typing
 
 from .cells import BACKWARD
+from .fused_cells import DIMS as FUSED
 
 CUBLASLT_ACTS = ("gelu", "relu")
 QUACK_ACTS = ("none", "gelu", "relu")
@@ -49,7 +50,14 @@ def _liger_has(cell):
             or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
 
 
+def _is_fused(cell):
+    """A product and more."""
+    return cell.op in FUSED
+
+
 def _quack_has(cell):
+    if _is_fused(cell):
+        return cell.op == "gemm_gated" or (cell.op == "mlp" and (cell["gated"] == "yes" or cell["act"] in QUACK_ACTS))
     if cell.op in BACKWARD:
         return cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") or (
             cell.op == "cross_entropy" and cell.cols % 8 == 0)
@@ -66,11 +74,12 @@ PEERS = {peer.name: peer for peer in (
     Peer("cublaslt", "cuBLASLt", _cublaslt_has),
     Peer("compile", "compile", _torch_has),
     # Of the way back torch.compile makes Triton kernels; there are no others here.
-    Peer("triton", "Triton", lambda cell: cell.op not in BACKWARD),
+    Peer("triton", "Triton", lambda cell: cell.op not in BACKWARD and not _is_fused(cell)),
     Peer("liger", "Liger", _liger_has),
     Peer("quack", "QuACK", _quack_has),
     Peer("cudnn", "cuDNN", _is_attention),
     Peer("flash2", "FlashAttention 2", lambda cell: _is_attention(cell) and cell.d == cell.dv),
+    Peer("unfused", "unfused", _is_fused),
     Peer("flash4", "FlashAttention 4", _is_attention),
 )}
 

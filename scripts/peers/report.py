@@ -5,7 +5,7 @@ import json
 import math
 import pathlib
 
-from . import attention_report, gemm_report, registry
+from . import attention_report, fused_cells, fused_report, gemm_report, registry
 from .cells import NORMS
 from .statistics import geometric_mean
 from .verdicts import (
@@ -28,10 +28,14 @@ from .verdicts import (
 )
 
 # Of ops that are timed in regimes; others have rows and columns.
-DIMS = {"gemm": ("m", "n", "k"), "attention": ("d", "dv", "b", "s", "hq", "hkv")}
-REPORTS = {"gemm": gemm_report, "attention": attention_report}
+DIMS = {"gemm": ("m", "n", "k"), "attention": ("d", "dv", "b", "s", "hq", "hkv"), **fused_cells.DIMS}
+REPORTS = {"gemm": gemm_report, "attention": attention_report, "fused": fused_report}
 LARGE_BYTES = 128 << 20
 WIDE_COLS = 65536
+
+
+def part_of(result):
+    return "fused" if result["op"] in fused_cells.DIMS else result["op"]
 
 
 def _missing(result):
@@ -166,9 +170,9 @@ def _text(results, form):
 
 
 def render(results, form):
-    """The row and elementwise ops, then gemm and attention, a part for each regime."""
-    others = [result for result in results if result["op"] not in REPORTS]
-    by_op = {op: gemm_report.by_regime([result for result in results if result["op"] == op]) for op in REPORTS}
+    """The row and elementwise ops, then gemm, attention and what is a product and more, a part for each regime."""
+    others = [result for result in results if result["op"] not in DIMS]
+    by_op = {op: gemm_report.by_regime([result for result in results if part_of(result) == op]) for op in REPORTS}
     if form == "json":
         parts = {"summary": summarise(others)} if others else {}
         for op, regimes in by_op.items():

@@ -5,8 +5,10 @@ import torch.nn.functional as F
 
 from . import backward
 from .cells import BACKWARD, SCALARS
+from .fused_cells import DIMS as FUSED
 from .philox import keep_mask
 
+PRODUCT_WEIGHTS = ("b", "wg", "wu", "w", "w_gate", "w_up", "w_down")
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -21,7 +23,7 @@ def _spread(cell, name):
     have the size of an activation."""
     if name == "weight":
         return 1.0, 0.2
-    if cell.op == "gemm" and name == "b":
+    if (cell.op == "gemm" and name == "b") or (cell.op in FUSED and name in PRODUCT_WEIGHTS):
         return 0.0, 0.02
     return 0.0, 2.0 if cell.op == "softmax" else 1.0
 

@@ -86,7 +86,7 @@ def work(cells, warm, peers):
     # What takes long last: there may be no time left for it.
     for dear in (False, True):
         for cell in cells:
-            candidates = triton_peer.candidates(cell) if "triton" in peers else []
+            candidates = triton_peer.candidates(cell) if "triton" in registry.expected(cell, peers) else []
             candidates = [each for each in candidates if each.is_dear == dear]
             if candidates or ("compile" in peers and not dear):
                 compile_all(cell, candidates, dear)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cell of an op that is a product and more: timed as gemm, and rows of each arm's outputs compared with float64."""
+import torch
+
+from . import fused_torch, gemm_measure
+from .accuracy import Errors
+from .gemm_cells import sampled_rows
+
+
+class FusedMeasurer(gemm_measure.GemmMeasurer):
+    def _peer(self, name, cell, sets, result):
+        if name == "unfused":
+            return fused_torch.Unfused(self.launcher, cell, sets)
+        return super()._peer(name, cell, sets, result)
+
+    def _check(self, cell, sets, launches, result):
+        """What torch drops is not what we drop."""
+        outputs = self._outputs_by_arm(launches, result, sets)
+        if cell.op == "gemm_dropout":
+            outputs = {"ours": outputs["ours"]}
+        rows = torch.tensor(sampled_rows(cell.dims[0]), device="cuda")
+        references = fused_torch.exact(cell, sets.inputs[0], rows)
+        names = [argument.name for argument in cell.arguments() if argument.role == "out"]
+        result["accuracy"] = {}
+        for arm, tensors in outputs.items():
+            errors = {name: Errors(cell.dtype) for name in names}
+            for name, tensor in zip(names, tensors):
+                errors[name].add(tensor[rows], references[name])
+            result["accuracy"][arm] = {name: error.result() for name, error in errors.items()}
