@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 }
 
 template <class Config>
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
     bias_act_dropout_bwd_sums(float* partials, long long* parts, float* dbias, long long cols) {
   using namespace tilewright;
   row::column_sums<1>({partials, parts, cols}, {dbias});

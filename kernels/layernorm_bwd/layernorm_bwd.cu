@@ -45,9 +45,8 @@ __global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
                        const typename Config::dtype* dsum, long long x_pitch, long long dy_pitch, long long dsum_pitch,
                        long long dx_pitch) {
   using namespace tilewright;
-  row::norm_gradient_rows<Config>(
-      gradient<Config>(x, weight, dy, dsum, dx, eps, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
-      {partials, parts, cols}, rows, cols);
+  row::ring_rows<Config>(gradient<Config>(x, weight, dy, dsum, dx, eps, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
+                         {partials, parts, cols}, rows, cols);
 }
 
 template <class Config>
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 }
 
 template <class Config>
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
     layernorm_bwd_sums(float* partials, long long* parts, float* dw, float* db, long long cols) {
   using namespace tilewright;
   row::column_sums<2>({partials, parts, cols}, {dw, db});

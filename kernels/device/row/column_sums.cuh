@@ -7,14 +7,14 @@
 //   partials   [sums][parts][cols] in fp32
 //   parts      one number
 //
-// The second, column_sums, adds them: a block has 32 columns, warp w of 32 the parts w, w + 32, …
+// The second, column_sums, adds them: a block has a group of columns, warp w of 8 the parts w, w + 8, …
 //
 // sm_80 and later; from sm_90 on the second may start before the first has ended.
 
 #include "device/config.cuh"
 #include "device/ptx/grid_dependency.cuh"
-#include "device/reduce.cuh"
 #include "device/shared.cuh"
+#include "device/vector.cuh"
 
 namespace tilewright::row {
 
@@ -41,35 +41,74 @@ __device__ __forceinline__ void wait_for_partials() {
 #endif
 }
 
-// Blocks of 1024 threads in the grid [ceil_div(cols, 32)], any number of them; shared memory: 33 · 32 floats. An output
-// that is null is left out.
-template <int kSums>
-__device__ __forceinline__ void column_sums(const ColumnPartials& from, float* const (&outputs)[kSums]) {
-  constexpr int kAcross = 32, kDown = 32, kUnroll = 4;
-  auto* const sums = shared_storage<float>();
-  const int lane = static_cast<int>(threadIdx.x) % kAcross, warp = static_cast<int>(threadIdx.x) / kAcross;
+// Threads of a block, of which warp w adds the parts w, w + 8, … of its columns.
+inline constexpr int kColumnSumThreads = 256;
+
+// kVec columns a thread, a whole vector of them at an aligned address.
+template <int kSums, int kVec>
+__device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* const (&outputs)[kSums]) {
+  constexpr int kAcross = kWarpSize * kVec, kDown = kColumnSumThreads / kWarpSize, kUnroll = kVec == 1 ? 16 : 4;
+  auto* const sums = shared_storage<float>();  // [kSums][kDown][kAcross]
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize, warp = static_cast<int>(threadIdx.x) / kWarpSize;
   wait_for_partials();
   const i64 parts = *from.parts;
+  const i64 down = kDown * from.cols, sum = parts * from.cols;  // from part to part of a thread, and from sum to sum
   for (i64 first = i64{blockIdx.x} * kAcross; first < from.cols; first += i64{gridDim.x} * kAcross) {
+    // Loads of every sum are under way before the first is used.
+    float mine[kSums][kVec] = {};
+    if (first + lane * kVec < from.cols) {
+      const float* from_part = from.row(0, warp, parts) + first + lane * kVec;
+      const auto add = [&](i64 left) {
+        Vector<float, kVec> loaded[kUnroll][kSums];
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) {
+#pragma unroll
+          for (int s = 0; s < kSums; ++s) {
+            loaded[u][s] = Vector<float, kVec>{};
+            if (u * kDown < left) loaded[u][s] = load_vector<kVec>(from_part + u * down + s * sum);
+          }
+        }
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) {
+#pragma unroll
+          for (int s = 0; s < kSums; ++s) {
+#pragma unroll
+            for (int j = 0; j < kVec; ++j) mine[s][j] += loaded[u][s][j];
+          }
+        }
+      };
+#pragma unroll 1
+      for (i64 left = parts - warp; left > 0; left -= kUnroll * kDown, from_part += kUnroll * down) add(left);
+    }
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
-      float mine[kUnroll] = {};
-      if (first + lane < from.cols) {
-        const float* const column = from.row(s, 0, parts) + first + lane;
-        i64 part = warp;
-        for (; part + (kUnroll - 1) * kDown < parts; part += kUnroll * kDown) {
 #pragma unroll
-          for (int u = 0; u < kUnroll; ++u) mine[u] += column[(part + u * kDown) * from.cols];
-        }
-        for (; part < parts; part += kDown) mine[0] += column[part * from.cols];
-      }
-      // Turned over, so that a warp has a column.
-      sums[lane * (kDown + 1) + warp] = (mine[0] + mine[1]) + (mine[2] + mine[3]);
-      __syncthreads();
-      const float sum = reduce_lanes<kDown>(sums[warp * (kDown + 1) + lane], Sum{});
-      if (lane == 0 && first + warp < from.cols && outputs[s] != nullptr) outputs[s][first + warp] = sum;
-      __syncthreads();
+      for (int j = 0; j < kVec; ++j) sums[(s * kDown + warp) * kAcross + lane * kVec + j] = mine[s][j];
     }
+    __syncthreads();
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+      const int column = static_cast<int>(threadIdx.x);
+      if (column < kAcross && first + column < from.cols && outputs[s] != nullptr) {
+        float all = sums[s * kDown * kAcross + column];
+#pragma unroll
+        for (int d = 1; d < kDown; ++d) all += sums[(s * kDown + d) * kAcross + column];
+        outputs[s][first + column] = all;
+      }
+    }
+    __syncthreads();
+  }
+}
+
+// Blocks of kColumnSumThreads threads, any number of them: ceil_div(cols, kAcross) have a group of columns each, where
+// kAcross is 128 from 16384 columns on, else 32. Shared memory: kSums · 8 · kAcross floats. An output that is null is left
+// out.
+template <int kSums>
+__device__ __forceinline__ void column_sums(const ColumnPartials& from, float* const (&outputs)[kSums]) {
+  if (from.cols >= 16384 && from.cols % 4 == 0) {
+    sum_columns<kSums, 4>(from, outputs);
+  } else {
+    sum_columns<kSums, 1>(from, outputs);
   }
 }
 

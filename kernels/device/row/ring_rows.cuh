@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Row ops with a weight a column whose results need all of their inputs and a few sums over the row, and which leave sums
+// over all rows, a column each, as gradients do. A group of threads, of a block or of a cluster, has a row, and the same
+// columns of every row that it gets: so sums over rows stay in registers, and leave the block once (column_sums.cuh adds what
+// the blocks leave). Rows are on their way to shared memory while others are worked on; a thread copies what it will read
+// itself, so that no barrier is needed for that.
+//
+//   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
+//   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
+//
+// An op is a class with
+//
+//   T, kInputs                        element type; how many matrices it reads, beside one that it writes
+//   kCentred                          whether its sums are around a value of the row: its first element of input 0
+//   kValues, kSums                    how many sums over a row it needs, a power of two; how many sums over rows it leaves
+//   tensors                           RowTensors<T, kInputs, 1, 1>
+//   add(in, weight, shift, values)    what an element adds to the row's sums: nothing, where all inputs are 0 but for the
+//                                     shift as input 0
+//   scale(values, shift, width)       what the results of a row share
+//   result(in, weight, scale, added)  of an element; and what it adds to the sums over rows
+//
+// An output may be an input: a thread writes only elements that it alone has read. sm_80 and later, clusters sm_90.
+
+#include "device/config.cuh"
+#include "device/convert.cuh"
+#include "device/ptx/cluster.cuh"
+#include "device/ptx/cp_async.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/opaque.cuh"
+#include "device/reduce.cuh"
+#include "device/row/column_sums.cuh"
+#include "device/row/tensors.cuh"
+#include "device/shared.cuh"
+#include "device/vector.cuh"
+
+namespace tilewright::row {
+
+// Sums of kCount values (a power of two) over kLanes neighbouring lanes. Halves of the lanes take over halves of the values
+// first, so that of four values over a warp 6 shuffles bring one to each lane, where a butterfly a value takes 20. Lane i
+// gets that of value i / (kLanes / kCount).
+template <int kLanes, int kCount>
+__device__ __forceinline__ float sums_by_lanes(const float (&values)[kCount]) {
+  static_assert(kLanes >= kCount, "a value is at least a lane's");
+  if constexpr (kCount == 1) {
+    return reduce_lanes<kLanes>(values[0], Sum{});
+  } else {
+    const bool upper = (threadIdx.x & (kLanes / 2)) != 0;
+    float half[kCount / 2];
+#pragma unroll
+    for (int i = 0; i < kCount / 2; ++i) {
+      const float own = upper ? values[kCount / 2 + i] : values[i], other = upper ? values[i] : values[kCount / 2 + i];
+      half[i] = own + __shfl_xor_sync(kFullMask, other, kLanes / 2);
+    }
+    return sums_by_lanes<kLanes / 2>(half);
+  }
+}
+
+// Some sums over a row.
+template <int kCount>
+struct Sums {
+  struct alignas(8) Partial {
+    float values[kCount];
+  };
+  template <int kLanes>
+  __device__ static __forceinline__ Partial over_lanes(const Partial& partial) {
+    Partial all;
+    if constexpr (kLanes < kCount) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) all.values[i] = reduce_lanes<kLanes>(partial.values[i], Sum{});
+    } else {
+      const float mine = sums_by_lanes<kLanes>(partial.values);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) all.values[i] = __shfl_sync(kFullMask, mine, i * (kLanes / kCount), kLanes);
+    }
+    return all;
+  }
+  // Of all of kSlots partials in shared memory, a power of two.
+  template <int kSlots>
+  __device__ static __forceinline__ Partial over_slots(const Partial* slots) {
+    constexpr int kLanes = kSlots < kWarpSize ? kSlots : kWarpSize;
+    const Partial* const own = slots + threadIdx.x % kLanes;
+    Partial mine = *own;
+#pragma unroll
+    for (int more = kLanes; more < kSlots; more += kLanes) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) mine.values[i] += own[more].values[i];
+    }
+    return over_lanes<kLanes>(mine);
+  }
+};
+
+// How the warps of a row tell each other, send before receive, for kGroups rows side by side in a block; with a cluster, in
+// all of its blocks: each warp stores its sums into the shared memory of all, where an mbarrier counts the bytes. A block
+// that has heard from all may end, since nothing is under way to it any more. Rows are numbered from 0.
+//
+// kRing slots are used in turn, and a row may be sent before the last one is received. A warp that sends row + 2 has
+// received the row, and so every other one has sent it, and received row − 2. So what is not read yet is of row − 1 and
+// later: 4 slots are enough.
+template <class RowSums, int kWarps, int kGroups, int kCluster>
+class RowTalk {
+ public:
+  using Partial = typename RowSums::Partial;
+  enum : int { kRing = 4, kOfRow = kWarps / kGroups, kPartials = kOfRow * kCluster };
+  struct Storage {
+    alignas(8) Partial partials[kRing][kWarps * kCluster];
+    u64 arrived[kRing];
+  };
+
+  __device__ __forceinline__ explicit RowTalk(Storage& storage) : storage_(storage) {
+    if constexpr (kCluster > 1) {
+      if (threadIdx.x == 0) {
+#pragma unroll
+        for (int slot = 0; slot < kRing; ++slot) ptx::mbarrier_init(&storage_.arrived[slot], 1);
+        ptx::fence_mbarrier_init();
+      }
+      __syncthreads();
+      ptx::cluster_arrive();
+    }
+  }
+
+  // By all threads; `mine` is the warp's.
+  __device__ __forceinline__ void send(const Partial& mine, i64 row) {
+    const int slot = static_cast<int>(row % kRing);
+    const int warp = static_cast<int>(threadIdx.x) / kWarpSize, lane = static_cast<int>(threadIdx.x) % kWarpSize;
+    if constexpr (kCluster > 1) {
+      if (!met_) ptx::cluster_wait();
+      met_ = true;
+      if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(&storage_.arrived[slot], static_cast<u32>(sizeof(storage_.partials[slot])));
+      }
+      if (lane < kCluster) tell(mine, static_cast<u32>(lane), slot, warp);
+    } else if constexpr (kOfRow > 1) {
+      if (lane == 0) storage_.partials[slot][warp] = mine;
+      __syncthreads();
+    } else {
+      own_ = mine;
+    }
+  }
+
+  __device__ __forceinline__ Partial receive(i64 row) {
+    if constexpr (kPartials == 1) {
+      return own_;
+    } else {
+      const int slot = static_cast<int>(row % kRing);
+      if constexpr (kCluster > 1) {
+        ptx::mbarrier_wait<true>(&storage_.arrived[slot], static_cast<u32>(row / kRing) & 1);
+      }
+      const int group = static_cast<int>(threadIdx.x) / (kOfRow * kWarpSize);
+      return RowSums::template over_slots<kPartials>(storage_.partials[slot] + group * kOfRow);
+    }
+  }
+
+ private:
+  struct Words {
+    u64 words[sizeof(Partial) / sizeof(u64)];
+  };
+
+  __device__ __forceinline__ void tell(const Partial& mine, u32 rank, int slot, int warp) {
+    auto* const own = reinterpret_cast<u64*>(&storage_.partials[slot][ptx::cluster_rank() * kWarps + warp]);
+    u64* const arrived = ptx::map_shared(&storage_.arrived[slot], rank);
+    const auto words = __builtin_bit_cast(Words, mine);
+#pragma unroll
+    for (int w = 0; w < static_cast<int>(sizeof(Partial) / sizeof(u64)); ++w) {
+      ptx::store_async(ptx::map_shared(own + w, rank), words.words[w], arrived);
+    }
+  }
+
+  Storage& storage_;
+  Partial own_;       // of a row that is a warp's, or part of one
+  bool met_ = false;  // whether all blocks of the cluster are known to run
+};
+
+// What is kept as it was loaded must be widened anew behind this: the compiler would keep all of it in fp32.
+template <class T, int kVec, int kChunks>
+__device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks]) {
+  struct Words {
+    int words[sizeof(Packed<T, kVec>) / sizeof(int)];
+  };
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    auto words = __builtin_bit_cast(Words, vectors[chunk]);
+#pragma unroll
+    for (int& word : words.words) word = ptx::opaque(word);
+    vectors[chunk] = __builtin_bit_cast(Packed<T, kVec>, words);
+  }
+}
+
+// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks; static_dims with cols; cluster. With ahead=1
+// a row's sums are sent before the last row's are awaited, and its elements taken from shared memory twice. Thread t of a
+// row has its vectors t, t + cluster · threads_per_row, … (chunks of them), of `batch` rows at once, whose sums go together.
+// Shared memory: what warps and blocks tell each other, then, where sums are centred, the first element of each row on its
+// way for each group of lanes, both together rounded up to 128 bytes; then the ring. Behind the last row the sums over rows
+// of rows_per_block groups are there.
+template <class Config, class Op>
+class RingRows {
+  using T = typename Op::T;
+  enum : int {
+    kVec = Config::vec,
+    kChunks = Config::chunks,
+    kStages = Config::stages,
+    kRows = Config::rows_per_block,
+    kBatch = Config::batch,
+    kCluster = Config::cluster,
+    kThreads = Config::num_warps * kWarpSize,
+    kThreadsPerRow = kThreads / kRows,
+    kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize,
+    kWarpsPerRow = kThreadsPerRow / kLanes,
+    kGroups = kThreads / kLanes,
+    kValues = kBatch * Op::kValues,
+  };
+  using RowSums = Sums<kValues>;
+  using Partial = typename RowSums::Partial;
+  using Talk =
+      RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)), kCluster>;
+  enum : int {
+    kTalkBytes = static_cast<int>(sizeof(typename Talk::Storage)),
+    kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * 4 : 0,
+    kHeader = round_up<int>(kTalkBytes + kShiftBytes, 128),
+    // Where registers are left beside sums and what was loaded, weights are held in fp32, and then rows.
+    kWords = kChunks * kVec * static_cast<int>(sizeof(T)) / 4,  // of an input's vectors
+    kRegisters = 65536 / (Config::blocks * kThreads) < 255 ? 65536 / (Config::blocks * kThreads) : 255,
+    kLeft = kRegisters - 56 - Op::kSums * kChunks * kVec - (kBatch * Op::kInputs + 1) * kWords,
+  };
+  enum : bool {
+    kNarrow = sizeof(T) == 2,
+    kAhead = Config::ahead != 0,
+    kWideWeights = kNarrow && kLeft >= kWords,
+    kWideRows = !kAhead && kNarrow && kLeft >= (kBatch * Op::kInputs + 1) * kWords,
+    // Known to the compiler: every thread has all of its vectors.
+    kFull = Config::cols == kCluster * kChunks * kThreadsPerRow * kVec,
+  };
+  static_assert(kThreads % kRows == 0 && kThreadsPerRow >= 4, "rows_per_block leaves a row 4 threads or more");
+  static_assert(kCluster == 1 || kRows == 1, "a cluster has one row at a time");
+  static_assert(kVec * sizeof(T) <= 16 && kVec * sizeof(T) >= 4, "a vector has 4 to 16 bytes");
+  static_assert(!kAhead || (kStages >= 3 && kBatch == 1 && (kWarpsPerRow > 1 || kCluster > 1)),
+                "a row ahead needs a stage more, and is one row of more than a warp");
+
+  using Held = Packed<T, kVec>[kBatch][Op::kInputs][kChunks];
+
+ public:
+  __device__ __forceinline__ RingRows(const Op& op, const ColumnPartials& partials, i64 rows, i64 cols)
+      : op_(op),
+        partials_(partials),
+        rows_(rows),
+        width_(Config::cols ? Config::cols : cols),
+        shared_(shared_storage<u8>()),
+        talk_(*reinterpret_cast<typename Talk::Storage*>(shared_)),
+        rank_(kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0),
+        thread_(static_cast<int>(threadIdx.x) % kThreadsPerRow),
+        group_(static_cast<int>(threadIdx.x) / kThreadsPerRow),
+        part_(blockIdx.x / u32{kCluster}),
+        parts_(gridDim.x / u32{kCluster}),
+        step_(parts_ * kRows) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) has_[chunk] = kFull || column_of(chunk) < width_;
+  }
+
+  __device__ __forceinline__ void run() {
+    const i64 begin = part_ * kRows;
+#pragma unroll
+    for (int stage = 0; stage < kStages; ++stage) fetch(begin + stage * kBatch * step_, stage);
+    // Every block runs, and the second kernel's may wait beside them.
+    let_column_sums_start();
+    load_weights();
+    if constexpr (kAhead) {
+      run_ahead(begin);
+    } else {
+      run_in_turn(begin);
+    }
+    ptx::cp_async_wait<0>();
+    leave_sums();
+  }
+
+ private:
+  __device__ __forceinline__ i64 column_of(int chunk) const {
+    return i64{(chunk * kCluster + rank_) * kThreadsPerRow + thread_} * kVec;
+  }
+  __device__ __forceinline__ Packed<T, kVec>* slot_of(int stage, int b, int input, int chunk) const {
+    return reinterpret_cast<Packed<T, kVec>*>(shared_ + kHeader) +
+           (((stage * kBatch + b) * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
+  }
+  __device__ __forceinline__ u32* shift_of(int stage, int b) const {
+    return reinterpret_cast<u32*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
+  }
+
+  // Of the rows first + group, and batch - 1 more. All lanes have read what the stage had.
+  __device__ __forceinline__ void fetch(i64 first, int stage) {
+    i64 row = first + group_;
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b, row += step_) {
+      if (row >= rows_) break;
+#pragma unroll
+      for (int input = 0; input < Op::kInputs; ++input) {
+        const T* const begin = op_.tensors.inputs[input].row(row);
+#pragma unroll
+        for (int chunk = 0; chunk < kChunks; ++chunk) {
+          if (has_[chunk]) ptx::cp_async<kVec * sizeof(T)>(slot_of(stage, b, input, chunk), begin + column_of(chunk));
+        }
+        if constexpr (Op::kCentred) {
+          if (input == 0 && threadIdx.x % kLanes == 0) ptx::cp_async<4>(shift_of(stage, b), begin);
+        }
+      }
+    }
+    ptx::cp_async_commit();
+  }
+
+  __device__ __forceinline__ void load_weights() {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      weights_[chunk] = none();
+      if (has_[chunk]) weights_[chunk] = load_packed<kVec, Load::kConstant>(op_.tensors.columns[0] + column_of(chunk));
+      if constexpr (kWideWeights) to_float(weights_[chunk], wide_weights_[chunk]);
+    }
+  }
+
+  // Weights that are not held in fp32 are widened anew behind this.
+  __device__ __forceinline__ void narrow_weights() {
+    if constexpr (kNarrow && !kWideWeights) keep_narrow(weights_);
+  }
+  __device__ __forceinline__ void weights_of(int chunk, float (&weights)[kVec]) const {
+    if constexpr (kWideWeights) {
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) weights[j] = wide_weights_[chunk][j];
+    } else {
+      to_float(weights_[chunk], weights);
+    }
+  }
+
+  __device__ static __forceinline__ Packed<T, kVec> none() {
+    Vector<T, kVec> zeros;
+#pragma unroll
+    for (int j = 0; j < kVec; ++j) zeros[j] = from_float<T>(0.0f);
+    return pack(zeros);
+  }
+
+  // This thread's copies have ended. Where lanes have one first element, it was copied by one of them.
+  template <int kGroupsLeft>
+  __device__ static __forceinline__ void wait_for_rows() {
+    ptx::cp_async_wait<kGroupsLeft>();
+    if constexpr (Op::kCentred) __syncwarp();
+  }
+
+  // Of a block's rows the first is one.
+  __device__ __forceinline__ bool is_row(i64 first, int b) const {
+    return (kRows == 1 && b == 0) || first + group_ + b * step_ < rows_;
+  }
+  __device__ __forceinline__ void take(i64 first, int stage, Held& held) const {
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+#pragma unroll
+      for (int input = 0; input < Op::kInputs; ++input) {
+#pragma unroll
+        for (int chunk = 0; chunk < kChunks; ++chunk) {
+          held[b][input][chunk] = none();
+          if (is_row(first, b) && has_[chunk]) held[b][input][chunk] = *slot_of(stage, b, input, chunk);
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void take_shifts(i64 first, int stage, float (&shifts)[kBatch]) const {
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      shifts[b] = 0.0f;
+      if (Op::kCentred && is_row(first, b)) shifts[b] = to_float(*reinterpret_cast<const T*>(shift_of(stage, b)));
+    }
+  }
+
+  // Of rows: what the warp knows of them.
+  __device__ __forceinline__ Partial sums_of(const Held& held, const float (&shifts)[kBatch]) {
+    narrow_weights();
+    Partial mine{};
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      float values[Op::kValues] = {};
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        float in[Op::kInputs][kVec], weights[kVec];
+        elements_of(held[b], chunk, in);
+        weights_of(chunk, weights);
+#pragma unroll
+        for (int j = 0; j < kVec; ++j) {
+          float element[Op::kInputs];
+#pragma unroll
+          for (int input = 0; input < Op::kInputs; ++input) element[input] = in[input][j];
+          if (Op::kCentred && !has_[chunk]) element[0] = shifts[b];
+          op_.add(element, weights[j], shifts[b], values);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < Op::kValues; ++i) mine.values[b * Op::kValues + i] = values[i];
+    }
+    return RowSums::template over_lanes<kLanes>(mine);
+  }
+  __device__ static __forceinline__ void elements_of(const Packed<T, kVec> (&held)[Op::kInputs][kChunks], int chunk,
+                                                     float (&in)[Op::kInputs][kVec]) {
+#pragma unroll
+    for (int input = 0; input < Op::kInputs; ++input) to_float(held[input][chunk], in[input]);
+  }
+
+  __device__ __forceinline__ void write(i64 first, Held& held, const Partial& whole, const float (&shifts)[kBatch]) {
+    narrow_weights();
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      if constexpr (kNarrow && !kWideRows) {
+#pragma unroll
+        for (int input = 0; input < Op::kInputs; ++input) keep_narrow(held[b][input]);
+      }
+      float values[Op::kValues];
+#pragma unroll
+      for (int i = 0; i < Op::kValues; ++i) values[i] = whole.values[b * Op::kValues + i];
+      const auto scale = op_.scale(values, shifts[b], width_);
+      T* const out = op_.tensors.outputs[0].row(is_row(first, b) ? first + group_ + b * step_ : 0);
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        float in[Op::kInputs][kVec], weights[kVec], result[kVec];
+        elements_of(held[b], chunk, in);
+        weights_of(chunk, weights);
+#pragma unroll
+        for (int j = 0; j < kVec; ++j) {
+          float element[Op::kInputs], added[Op::kSums];
+#pragma unroll
+          for (int input = 0; input < Op::kInputs; ++input) element[input] = in[input][j];
+          result[j] = op_.result(element, weights[j], scale, added);
+#pragma unroll
+          for (int s = 0; s < Op::kSums; ++s) sums_[s][chunk][j] += added[s];
+        }
+        if (is_row(first, b) && has_[chunk]) store_vector(out + column_of(chunk), from_float<T>(result));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void run_in_turn(i64 begin) {
+    int stage = 0;
+    i64 turn = 0;
+    for (i64 first = begin; first < rows_; first += kBatch * step_, ++turn) {
+      wait_for_rows<kStages - 1>();
+      Held held;
+      float shifts[kBatch];
+      take(first, stage, held);
+      take_shifts(first, stage, shifts);
+      const Partial warp = sums_of(held, shifts);
+      fetch(first + kStages * kBatch * step_, stage);
+      if (++stage == kStages) stage = 0;
+      talk_.send(warp, turn);
+      write(first, held, talk_.receive(turn), shifts);
+    }
+  }
+
+  __device__ __forceinline__ void run_ahead(i64 begin) {
+    int stage = 0;
+    i64 turn = 0;
+    const auto send = [&](i64 first, int its_stage, i64 its_turn) {
+      Held held;
+      float shifts[kBatch];
+      take(first, its_stage, held);
+      take_shifts(first, its_stage, shifts);
+      talk_.send(sums_of(held, shifts), its_turn);
+    };
+    wait_for_rows<kStages - 1>();
+    if (begin < rows_) send(begin, 0, 0);
+    for (i64 first = begin; first < rows_; first += step_, ++turn) {
+      const int next_stage = stage + 1 == kStages ? 0 : stage + 1;
+      wait_for_rows<kStages - 2>();
+      if (first + step_ < rows_) send(first + step_, next_stage, turn + 1);
+      float shifts[kBatch];
+      take_shifts(first, stage, shifts);
+      const Partial whole = talk_.receive(turn);
+      Held held;
+      take(first, stage, held);
+      write(first, held, whole, shifts);
+      fetch(first + kStages * step_, stage);
+      stage = next_stage;
+    }
+  }
+
+  // What the block has of sums over rows: that of its groups, in their order.
+  __device__ __forceinline__ void leave_sums() {
+    if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
+#pragma unroll
+    for (int s = 0; s < Op::kSums; ++s) {
+      float* const out = partials_.row(s, part_, parts_);
+      if constexpr (kRows == 1) {
+#pragma unroll
+        for (int chunk = 0; chunk < kChunks; ++chunk) {
+          Vector<float, kVec> own;
+#pragma unroll
+          for (int j = 0; j < kVec; ++j) own[j] = sums_[s][chunk][j];
+          if (has_[chunk]) store_vector(out + column_of(chunk), own);
+        }
+      } else {
+        constexpr int kWide = kThreadsPerRow * kChunks * kVec;
+        auto* const all = reinterpret_cast<float*>(shared_);
+        __syncthreads();
+#pragma unroll
+        for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+          for (int j = 0; j < kVec; ++j) all[group_ * kWide + column_of(chunk) + j] = sums_[s][chunk][j];
+        }
+        __syncthreads();
+        for (int c = static_cast<int>(threadIdx.x); c < kWide && c < width_; c += kThreads) {
+          float sum = all[c];
+#pragma unroll 4
+          for (int g = 1; g < kRows; ++g) sum += all[g * kWide + c];
+          out[c] = sum;
+        }
+      }
+    }
+  }
+
+  const Op& op_;
+  const ColumnPartials& partials_;
+  i64 rows_, width_;
+  u8* shared_;
+  Talk talk_;
+  int rank_, thread_, group_;
+  i64 part_, parts_, step_;
+  bool has_[kChunks];
+  Packed<T, kVec> weights_[kChunks];
+  float wide_weights_[kChunks][kVec];
+  float sums_[Op::kSums][kChunks][kVec] = {};
+};
+
+template <class Config, class Op>
+__device__ __forceinline__ void ring_rows(const Op& op, const ColumnPartials& partials, i64 rows, i64 cols) {
+  RingRows<Config, Op>(op, partials, rows, cols).run();
+}
+
+}  // namespace tilewright::row
