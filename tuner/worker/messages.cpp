@@ -208,7 +208,8 @@ void read_trial(const Message& message, Trial& trial) {
 }
 
 Message error_message(const std::exception& error, bool lost) {
-  std::string kind = "error";
+  // What Tilewright itself found wrong with the machine, such as a full disk, and what nobody had thought of.
+  std::string kind = dynamic_cast<const Error*>(&error) != nullptr ? "host" : "error";
   int code = 0;
   if (const auto* device = dynamic_cast<const DeviceError*>(&error)) {
     kind = "device";

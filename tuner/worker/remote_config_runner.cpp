@@ -21,6 +21,7 @@ constexpr std::chrono::seconds kLeastPatience{5};
 constexpr double kMuchSlower = 200;
 
 /// What became of a config, by the message about it; without one, or with one that makes no sense, its process is lost.
+/// Throws what is no config's fault.
 void read_outcome(const Message& message, Trial& trial) {
   Trial read = trial;
   try {
@@ -28,6 +29,7 @@ void read_outcome(const Message& message, Trial& trial) {
       if (message.contains("status")) {
         read_trial(message, read);
       } else if (message.contains("thrown")) {
+        if (message.at("thrown") == "host") throw_if_error(message);
         const DeviceError error(message.at("text").get<std::string>(), message.at("code").get<int>());
         read.status = status_of(error);
         read.reason = error.what();

@@ -75,8 +75,7 @@ class Server {
     try {
       return carry_out(message);
     } catch (const std::bad_alloc&) {
-      // The host's memory, of the emulator mostly: a limit of the device like any other.
-      return error_message(DeviceError("the host's memory is exhausted", kOutOfMemory), false);
+      return error_message(Error("the host's memory is exhausted; give it more, or tune smaller problems"), false);
     } catch (const DeviceError& error) {
       return error_message(error, !still_answers(*device_));
     } catch (const std::exception& error) {

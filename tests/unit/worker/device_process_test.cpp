@@ -98,6 +98,23 @@ TEST_F(DeviceProcesses, lose_one_config_that_garbles_what_its_process_says) {
   }
 }
 
+TEST_F(DeviceProcesses, whose_machine_has_no_room_and_no_memory_end_the_sweep_and_blame_no_config) {
+  for (const auto& [name, why] : {std::pair("full", "No space left on device"), {"poor", "memory is exhausted"}}) {
+    SCOPED_TRACE(name);
+    std::filesystem::remove_all(folder / "cache.db");
+    DeviceProcess process(settings(name));
+    try {
+      (void)sweep_in(process);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+    for (const Trial& trial : trials(same)) {
+      EXPECT_NE(trial.config.value_or("fault", 0), static_cast<int>(Fault::crash)) << "the next sweep tries it";
+    }
+  }
+}
+
 TEST_F(DeviceProcesses, that_do_not_get_on_are_stopped_and_the_config_has_timed_out) {
   DeviceProcess::Settings impatient = settings("stuck");
   impatient.timeout = std::chrono::seconds(2);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -69,7 +70,11 @@ std::unique_ptr<Device> open(const std::string& name, const std::string& marker,
   // What is doomed has a number of its own, since it is one of two.
   auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : index, .gpu = true});
   FakeDevice* const fake = device.get();
-  fake->before_crash = [=] { garble(name); };
+  fake->before_crash = [=] {
+    if (name == "full") throw Error("writing a file failed: No space left on device");
+    if (name == "poor") throw std::bad_alloc();
+    garble(name);
+  };
   fake->before_timing = [=] {
     if (name == "doomed" && fake->timed == 2 && first_time(marker)) std::abort();
     if (name == "moody" && fake->timed == 2 && first_time(marker)) std::abort();

@@ -34,8 +34,9 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> co
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
   if (file.flush()) return;
-  throw DeviceError(fmt::format("Writing the emulator module {} failed: {}. Set TMPDIR to a folder with room.",
-                                path.string(), std::strerror(errno)));
+  // The disk's fault, and no config's.
+  throw Error(fmt::format("Writing the emulator module {} failed: {}. Set TMPDIR to a folder with room.", path.string(),
+                          std::strerror(errno)));
 }
 
 }  // namespace
