@@ -131,13 +131,14 @@ std::string encode_choice(const Selection& choice) {
             {"tie_broken_by", choice.tie_broken_by},
             {"pruned", choice.pruned},
             {"at", choice.at}};
+  for (const auto& [rule, count] : choice.forbidden) item["forbidden"].push_back(count);
   if (choice.recheck) item["recheck"] = {choice.recheck->at, choice.recheck->leaders, choice.recheck->why};
   return item.dump();
 }
 
 // Winners of before schema 3 have an empty object.
-Selection decode_choice(std::string_view text) {
-  return read_json("choice of a winner", text, [](const json& item) {
+Selection decode_choice(std::string_view text, std::string_view rules) {
+  return read_json("choice of a winner", text, [&](const json& item) {
     Selection choice;
     if (item.empty()) return choice;
     // Absent where it was written before there were regimes.
@@ -153,6 +154,12 @@ Selection decode_choice(std::string_view text) {
     choice.tie_broken_by = item.at("tie_broken_by");
     choice.pruned = item.at("pruned").get<std::map<std::string, int>>();
     choice.at = item.at("at");
+    if (!rules.empty()) {
+      const json names = decode_json(rules);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        choice.forbidden.emplace(names.at(i).get<std::string>(), item.at("forbidden").at(i).get<std::int64_t>());
+      }
+    }
     if (const auto found = item.find("recheck"); found != item.end()) {
       choice.recheck = Selection::Recheck{found->at(0), found->at(1), found->at(2)};
     }
@@ -160,9 +167,10 @@ Selection decode_choice(std::string_view text) {
   });
 }
 
-std::string encode_rules(const Selection& choice) { return json(choice.forbidden).dump(); }
-std::map<std::string, std::int64_t> decode_rules(std::string_view text) {
-  return read_json("rules", text, [](const json& item) { return item.get<std::map<std::string, std::int64_t>>(); });
+std::string encode_rules(const Selection& choice) {
+  json rules = json::array();
+  for (const auto& [rule, count] : choice.forbidden) rules.push_back(rule);
+  return rules.dump();
 }
 
 std::string encode_facts(const DeviceFacts& facts) { return to_json(facts).dump(); }
@@ -252,8 +260,7 @@ Winner decode_winner(const Query& row, int first) {
   winner.configs_considered = row.small(first + 4);
   winner.configs_failed = row.small(first + 5);
   winner.strategy = row.text(first + 6);
-  winner.choice = decode_choice(row.text(first + 7));
-  if (!row.null(first + 8)) winner.choice.forbidden = decode_rules(row.text(first + 8));
+  winner.choice = decode_choice(row.text(first + 7), row.text(first + 8));
   winner.trial = decode_trial(row, first + kWinnerColumnCount);
   return winner;
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,11 +44,10 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_recipe(const ImplementationRecipe& recipe);
 [[nodiscard]] ImplementationRecipe decode_recipe(std::string_view json);
 
-/// What is forbidden has a text of its own.
+/// The rules have a text of their own, and the choice says how often each forbids. `rules` empty: none.
 [[nodiscard]] std::string encode_choice(const Selection& choice);
-[[nodiscard]] Selection decode_choice(std::string_view json);
 [[nodiscard]] std::string encode_rules(const Selection& choice);
-[[nodiscard]] std::map<std::string, std::int64_t> decode_rules(std::string_view json);
+[[nodiscard]] Selection decode_choice(std::string_view json, std::string_view rules);
 
 /// One little-endian float64 a round.
 [[nodiscard]] std::vector<std::byte> encode_rounds(std::span<const double> rounds);
@@ -60,17 +58,18 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] WinnerRole decode_role(std::string_view text);
 [[nodiscard]] LookLength decode_look(std::string_view text);
 
-// What a query selects, and from where, to be read by decode_trial: t, c, v, b are trials, configs, versions, builds.
+// What a query selects, and from where, to be read by decode_trial: t, c, v, g, b are trials, configs, versions, GPUs,
+// builds.
 // Whether a trial itself is intact is asked where it is looked up.
 inline constexpr std::string_view kTrialColumns =
-    "t.id, t.status, t.reason, c.text, t.mode, t.gpu_uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
+    "t.id, t.status, t.reason, c.text, t.mode, g.uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
     "t.measured_at, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
     "t.compared, t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, "
     "t.power_mw, t.throttle_reasons, t.look, t.began_us, t.set_up_us, t.verify_us, t.measure_us";
 inline constexpr int kTrialColumnCount = 33;
 inline constexpr std::string_view kTrialJoins =
     "JOIN configs c ON c.id = t.config AND c.intact JOIN versions v ON v.id = t.versions AND v.intact "
-    "LEFT JOIN builds b ON b.id = t.build AND b.intact";
+    "JOIN gpus g ON g.id = t.gpu AND g.intact LEFT JOIN builds b ON b.id = t.build AND b.intact";
 /// Reads the columns above from `first` on; the rounds stay empty.
 [[nodiscard]] Trial decode_trial(const Query& row, int first);
 

@@ -111,4 +111,10 @@ std::int64_t add_versions(Database& database, const Versions& versions) {
   return database.last_id();
 }
 
+std::int64_t add_gpu(Database& database, const std::string& uuid) {
+  if (const auto id = find(database, "SELECT id FROM gpus WHERE uuid = ? AND intact", uuid)) return *id;
+  database.run("INSERT INTO gpus (uuid) VALUES (?)", uuid);
+  return database.last_id();
+}
+
 }  // namespace tilewright::ids

@@ -38,5 +38,6 @@ struct ProblemIds {
 [[nodiscard]] ProblemIds add_problem(Database& database, const ProblemKey& key);
 [[nodiscard]] std::int64_t add_config(Database& database, std::int64_t implementation, const Config& config);
 [[nodiscard]] std::int64_t add_versions(Database& database, const Versions& versions);
+[[nodiscard]] std::int64_t add_gpu(Database& database, const std::string& uuid);
 
 }  // namespace tilewright::ids

@@ -140,9 +140,9 @@ class Store final : public WinnerSource {
   [[nodiscard]] History history(const std::string& op = {}) const;
 
   // Winners.
-  /// Replaces the rows of this problem, device and mode; the first of a role that no longer is becomes a past winner. Each winner rests on its `trial.id`: stored, ok, and of the
-  /// same problem, device and mode, else CacheError; the rest of `trial` plays no part. Several of one role keep their
-  /// order.
+  /// Replaces the rows of this problem, device and mode; what was the first of a role and is not now becomes a past
+  /// winner. Each winner rests on its `trial.id`: stored, ok, and of the same problem, device and mode, else
+  /// CacheError; the rest of `trial` plays no part. Several of one role keep their order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
   /// By role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;

@@ -51,12 +51,13 @@ SELECT c.id, m.hash || ' ' || c.text AS text FROM main.configs c
 JOIN main.implementations m ON m.id = c.implementation;
 CREATE TEMP VIEW IF NOT EXISTS named_trials AS
 SELECT t.id, p.text AS problem, d.fingerprint AS device, c.text AS config, t.mode, t.status, t.reason,
-       v.driver || ' ' || v.compiler || ' ' || v.tilewright AS versions, b.key AS build, t.measured_at, t.gpu_uuid,
-       t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, t.compared,
+       v.driver || ' ' || v.compiler || ' ' || v.tilewright AS versions, b.key AS build, t.measured_at,
+       g.uuid AS gpu_uuid, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets,
+       t.floor_ns, t.compared,
        t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c,
        t.power_mw, t.throttle_reasons, t.look, r.nanoseconds AS rounds
 FROM main.trials t JOIN named_problems p ON p.id = t.problem JOIN main.devices d ON d.id = t.device
-JOIN named_configs c ON c.id = t.config JOIN main.versions v ON v.id = t.versions
+JOIN named_configs c ON c.id = t.config JOIN main.versions v ON v.id = t.versions JOIN main.gpus g ON g.id = t.gpu
 LEFT JOIN main.builds b ON b.id = t.build LEFT JOIN main.rounds r ON r.trial = t.id;
 )sql";
 

@@ -72,6 +72,10 @@ INSERT INTO version_map
 SELECT p.id, m.id FROM pack.versions p
 JOIN main.versions m ON m.driver = p.driver AND m.compiler = p.compiler AND m.tilewright = p.tilewright;
 
+INSERT INTO main.gpus (uuid) SELECT uuid FROM pack.gpus WHERE true ON CONFLICT DO NOTHING;
+CREATE TEMP TABLE gpu_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO gpu_map SELECT p.id, m.id FROM pack.gpus p JOIN main.gpus m ON m.uuid = p.uuid;
+
 INSERT INTO main.rules (hash, text) SELECT hash, text FROM pack.rules WHERE true ON CONFLICT DO NOTHING;
 CREATE TEMP TABLE rule_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO rule_map SELECT p.id, m.id FROM pack.rules p JOIN main.rules m ON m.hash = p.hash;
@@ -112,20 +116,21 @@ SELECT theirs, coalesce(ours, (SELECT coalesce(max(id), 0) FROM main.trials)
 FROM (SELECT t.id AS theirs, t.measured_at,
              (SELECT o.id FROM main.trials o WHERE o.problem = p.ours AND o.device = d.ours AND o.mode = t.mode
               AND o.config = c.ours AND o.measured_at = t.measured_at AND o.status = t.status AND o.look = t.look
-              AND o.gpu_uuid = t.gpu_uuid AND o.median_ns IS t.median_ns AND o.low_ns IS t.low_ns
+              AND o.gpu = g.ours AND o.median_ns IS t.median_ns AND o.low_ns IS t.low_ns
               AND o.high_ns IS t.high_ns AND o.reason = t.reason LIMIT 1) AS ours
       FROM pack.trials t JOIN problem_map p ON p.theirs = t.problem JOIN device_map d ON d.theirs = t.device
-      JOIN config_map c ON c.theirs = t.config);
-INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu_uuid,
+      JOIN config_map c ON c.theirs = t.config JOIN gpu_map g ON g.theirs = t.gpu);
+INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu,
   median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, max_relative,
   norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look)
-SELECT x.ours, p.ours, d.ours, c.ours, t.mode, t.status, t.reason, v.ours, b.ours, t.measured_at, t.gpu_uuid,
+SELECT x.ours, p.ours, d.ours, c.ours, t.mode, t.status, t.reason, v.ours, b.ours, t.measured_at, g.ours,
   t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, t.compared,
   t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_mw,
   t.throttle_reasons, t.look
 FROM trial_map x JOIN pack.trials t ON t.id = x.theirs JOIN problem_map p ON p.theirs = t.problem
 JOIN device_map d ON d.theirs = t.device JOIN config_map c ON c.theirs = t.config
-JOIN version_map v ON v.theirs = t.versions LEFT JOIN build_map b ON b.theirs = t.build
+JOIN version_map v ON v.theirs = t.versions JOIN gpu_map g ON g.theirs = t.gpu
+LEFT JOIN build_map b ON b.theirs = t.build
 WHERE x.is_new ORDER BY x.ours;
 -- A trial may come once with its build and its rounds and once without: the fuller one stays.
 UPDATE main.trials SET build = (SELECT b.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
@@ -248,7 +253,7 @@ WHERE id IN (SELECT id FROM interface_order);
 /// The tables above, which a fold that failed may have left.
 void drop_temporary(SQLite::Database& database) {
   for (const char* const table : {"device_map", "interface_map", "implementation_map", "spec_map", "problem_map",
-                                  "config_map", "version_map", "rule_map", "this_pack", "implementation_of",
+                                  "config_map", "version_map", "gpu_map", "rule_map", "this_pack", "implementation_of",
                                   "binary_map", "build_map", "trial_map", "contest", "taken", "interface_order"}) {
     database.exec(fmt::format("DROP TABLE IF EXISTS temp.{}", table));
   }

@@ -60,8 +60,9 @@ void read_trials(Database& database, History& history) {
   Query query = database.query(
       "SELECT t.id, t.problem, t.device, t.config, t.build, t.sweep, t.measured_at, t.median_ns, t.low_ns, t.high_ns, "
       "t.reason, t.launches_per_round, length(r.nanoseconds) / 8, t.mode, t.status, t.look, t.began_us, "
-      "t.set_up_us, t.verify_us, t.measure_us, t.gpu_uuid "
-      "FROM trials t LEFT JOIN rounds r ON r.trial = t.id WHERE t.intact ORDER BY t.id");
+      "t.set_up_us, t.verify_us, t.measure_us, g.uuid "
+      "FROM trials t JOIN gpus g ON g.id = t.gpu LEFT JOIN rounds r ON r.trial = t.id WHERE t.intact AND g.intact "
+      "ORDER BY t.id");
   while (query.next()) {
     if (history.problems.count(query.integer(1)) == 0) continue;
     history.trials.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4),

@@ -95,11 +95,15 @@ constexpr const char* kCopyTrials = R"sql(
 INSERT INTO main.builds (id, key, ok, binary, kernels, log, compiler, arch, milliseconds)
 SELECT id, key, ok, binary, kernels, iif(ok, '', log), compiler, arch, milliseconds FROM source.builds
 WHERE intact AND id IN (SELECT id FROM part_build);
-INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu_uuid,
+INSERT INTO main.gpus (id, uuid)
+SELECT id, uuid FROM source.gpus WHERE intact
+  AND id IN (SELECT gpu FROM source.trials WHERE id IN (SELECT id FROM part_trial));
+INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu,
   median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, max_relative,
   norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look)
-SELECT id, problem, device, config, mode, status, reason, versions, iif(build IN (SELECT id FROM part_build), build, NULL),
-  measured_at, gpu_uuid, median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared,
+SELECT id, problem, device, config, mode, status, reason, versions,
+  iif(build IN (SELECT id FROM part_build), build, NULL), measured_at, gpu, median_ns, low_ns, high_ns, min_ns,
+  launches_per_round, input_sets, floor_ns, compared,
   max_absolute, max_relative, norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw,
   throttle_reasons, look
 FROM source.trials WHERE intact AND id IN (SELECT id FROM part_trial);

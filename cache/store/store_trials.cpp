@@ -37,7 +37,7 @@ ComputeRate decode_rate(const Query& row) {
 }
 
 struct TrialIds {
-  std::int64_t problem, device, config, versions;
+  std::int64_t problem, device, config, versions, gpu;
   std::optional<std::int64_t> build, sweep;
 };
 
@@ -45,14 +45,14 @@ std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& 
   const DeviceReadings& readings = trial.readings;
   database.run(
       "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, sweep, measured_at, "
-      "gpu_uuid, "
+      "gpu, "
       "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, "
       "compared, max_absolute, max_relative, norm_relative, "
       "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look, "
       "began_us, set_up_us, verify_us, measure_us) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       ids.problem, ids.device, ids.config, name(trial.mode), name(trial.status), trial.reason, ids.versions, ids.build,
-      ids.sweep, trial.measured_at != 0 ? trial.measured_at : now_seconds(), trial.gpu_uuid,
+      ids.sweep, trial.measured_at != 0 ? trial.measured_at : now_seconds(), ids.gpu,
       of(trial.timing, &Timing::median_ns), of(trial.timing, &Timing::low_ns), of(trial.timing, &Timing::high_ns),
       of(trial.timing, &Timing::min_ns), of(trial.timing, &Timing::launches_per_round),
       of(trial.timing, &Timing::input_sets), of(trial.timing, &Timing::floor_ns), trial.accuracy ? 1 : 0,
@@ -103,6 +103,7 @@ std::int64_t Store::put_trial(const ProblemKey& key, const std::string& implemen
                  ids::need_device(database, key.device_fingerprint),
                  ids::add_config(database, implementation, trial.config),
                  ids::add_versions(database, trial.versions),
+                 ids::add_gpu(database, trial.gpu_uuid),
                  {},
                  {}};
     if (!trial.build_key.empty()) row.build = ids::need_build(database, trial.build_key);

@@ -31,8 +31,8 @@ struct PackFile {
 };
 
 /// Writes all trials of the implementations in use, under the newest interface of each op, into packs in `folder`; a
-/// pack that is there stays. Models go into one pack an op, ceilings and rates into one. `written` hears of each. Throws
-/// CacheError where a file cannot be written; those before stay.
+/// pack that is there stays. Models go into one pack an op, ceilings and rates into one. `written` hears of each.
+/// Throws CacheError where a file cannot be written; those before stay.
 std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
                                   const std::function<void(const PackFile&)>& written);
 

@@ -122,7 +122,7 @@ TEST(Migrations, trials_of_schema_2_were_looked_at_wholly_and_winners_say_nothin
   Database third = open_with(path, migrations());
   Query query = third.query("SELECT choice FROM winners");
   ASSERT_TRUE(query.next());
-  EXPECT_EQ(decode_choice(query.text(0)), Selection{});
+  EXPECT_EQ(decode_choice(query.text(0), ""), Selection{});
 }
 
 TEST(Migrations, rows_of_schema_3_stay_whole_when_trials_are_made_anew) {

@@ -173,6 +173,14 @@ CREATE TABLE builds (
   CHECK (ok = (binary IS NOT NULL))
 );
 
+-- The very chip, which may differ from others of its model.
+CREATE TABLE gpus (
+  id INTEGER PRIMARY KEY,
+  uuid TEXT NOT NULL UNIQUE,                       -- empty: the emulator
+  checksum INTEGER NOT NULL GENERATED ALWAYS AS (row_hash('gpus', id, uuid)) STORED,
+  intact INTEGER GENERATED ALWAYS AS (is_intact('gpus', checksum, id, uuid)) VIRTUAL
+);
+
 CREATE TABLE trials (
   id INTEGER PRIMARY KEY,
   problem INTEGER NOT NULL REFERENCES problems (id),
@@ -186,7 +194,7 @@ CREATE TABLE trials (
   build INTEGER REFERENCES builds (id),
   sweep INTEGER REFERENCES sweeps (id),
   measured_at INTEGER NOT NULL,
-  gpu_uuid TEXT NOT NULL,
+  gpu INTEGER NOT NULL REFERENCES gpus (id),
   median_ns REAL,                                  -- NULL: not measured
   low_ns REAL,
   high_ns REAL,
@@ -209,11 +217,11 @@ CREATE TABLE trials (
   verify_us INTEGER,                               -- loading included; of what came to no end, all of it
   measure_us INTEGER,                              -- of a final: of all finalists together
   checksum INTEGER NOT NULL GENERATED ALWAYS AS (row_hash('trials', id, problem, device, config, mode, status, reason,
-    versions, build, sweep, measured_at, gpu_uuid, median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets,
+    versions, build, sweep, measured_at, gpu, median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets,
     floor_ns, compared, max_absolute, max_relative, norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c,
     power_mw, throttle_reasons, look, began_us, set_up_us, verify_us, measure_us)) STORED,
   intact INTEGER GENERATED ALWAYS AS (is_intact('trials', checksum, id, problem, device, config, mode, status, reason,
-    versions, build, sweep, measured_at, gpu_uuid, median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets,
+    versions, build, sweep, measured_at, gpu, median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets,
     floor_ns, compared, max_absolute, max_relative, norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c,
     power_mw, throttle_reasons, look, began_us, set_up_us, verify_us, measure_us)) VIRTUAL,
   CHECK (status <> 'pruned' OR (median_ns IS NULL AND compared = 0))
@@ -227,11 +235,12 @@ CREATE TABLE rounds (
   intact INTEGER GENERATED ALWAYS AS (is_intact('rounds', checksum, trial, nanoseconds)) VIRTUAL
 );
 
--- What forbids the rest of a space, long and the same for many winners.
+-- What forbids configs of a space, the same for many winners; how many, in the order of the rules, says the choice of
+-- each.
 CREATE TABLE rules (
   id INTEGER PRIMARY KEY,
   hash TEXT NOT NULL UNIQUE,                       -- XXH3-128 of the text
-  text TEXT NOT NULL,                              -- JSON: Selection::forbidden in cache/model/records.hpp
+  text TEXT NOT NULL,                              -- JSON: ["constraint `vec <= 8`", …]
   checksum INTEGER NOT NULL GENERATED ALWAYS AS (row_hash('rules', id, hash, text)) STORED,
   intact INTEGER GENERATED ALWAYS AS (is_intact('rules', checksum, id, hash, text)) VIRTUAL
 );
@@ -454,14 +463,16 @@ INSERT INTO ceilings (id, device, mode, bytes, reads, memcpy_ns, copy_op_ns, gpu
   mode, bytes, reads, memcpy_ns, copy_op_ns, gpu_uuid, measured_at FROM old_ceilings;
 INSERT INTO compute_rates (id, device, unit, flops_per_second, config, gpu_uuid, measured_at) SELECT id, device, unit,
   flops_per_second, config, gpu_uuid, measured_at FROM old_compute_rates;
-INSERT INTO trials (id, problem, device, config, mode, status, reason, versions, build, sweep, measured_at, gpu_uuid,
+INSERT INTO gpus (uuid) SELECT gpu_uuid FROM old_trials GROUP BY gpu_uuid ORDER BY min(id);
+INSERT INTO trials (id, problem, device, config, mode, status, reason, versions, build, sweep, measured_at, gpu,
   median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, max_relative,
   norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look, began_us, set_up_us,
   verify_us, measure_us) SELECT id, problem, device, config, mode, status, reason, versions, build, sweep,
-  measured_at, gpu_uuid, median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared,
-  max_absolute, max_relative, norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw,
-  throttle_reasons, look, began_us, set_up_us, verify_us, measure_us FROM old_trials WHERE NOT (status = 'pruned' AND
-  reason = 'compiled for shapes around that were not tuned' AND build IS NOT NULL);
+  measured_at, (SELECT g.id FROM gpus g WHERE g.uuid = gpu_uuid), median_ns, low_ns, high_ns, min_ns,
+  launches_per_round, input_sets, floor_ns, compared, max_absolute, max_relative, norm_relative, sm_clock_mhz,
+  memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look, began_us, set_up_us, verify_us, measure_us FROM
+  old_trials WHERE NOT (status = 'pruned' AND reason = 'compiled for shapes around that were not tuned' AND build IS
+  NOT NULL);
 
 -- A spare was a trial of a config that was not tried; the newest of a config counts.
 INSERT INTO spares (problem, device, mode, spec, config, build)
@@ -472,14 +483,17 @@ WHERE t.id IN (SELECT max(id) FROM old_trials WHERE status = 'pruned'
 ORDER BY t.id;
 
 INSERT INTO rules (hash, text)
-SELECT content_hash(text), text FROM (SELECT DISTINCT json_extract(choice, '$.forbidden') AS text FROM old_winners)
-WHERE text IS NOT NULL AND text <> '{}';
+SELECT content_hash(text), text FROM
+  (SELECT DISTINCT (SELECT json_group_array(key) FROM json_each(choice, '$.forbidden')) AS text FROM old_winners)
+WHERE text <> '[]';
 INSERT INTO winners (problem, device, mode, role, position, spec, trial, measured_at, runner_up, runner_up_ratio,
   base_ns, configs_considered, configs_failed, strategy, choice, rules)
 SELECT problem, device, mode, role, position, spec, trial,
   (SELECT t.measured_at FROM trials t WHERE t.id = w.trial), runner_up, runner_up_ratio, base_ns, configs_considered,
-  configs_failed, strategy, json_remove(choice, '$.forbidden'),
-  (SELECT r.id FROM rules r WHERE r.hash = content_hash(json_extract(w.choice, '$.forbidden')))
+  configs_failed, strategy, iif(json_type(choice, '$.forbidden') IS NULL, choice,
+      json_set(choice, '$.forbidden', json((SELECT json_group_array(value) FROM json_each(choice, '$.forbidden'))))),
+  (SELECT r.id FROM rules r
+   WHERE r.hash = content_hash((SELECT json_group_array(key) FROM json_each(w.choice, '$.forbidden'))))
 FROM old_winners w ORDER BY problem, device, mode, role, position;
 
 INSERT INTO binaries (hash, size, data) SELECT hash, size, data FROM old_loss_models WHERE true
