@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -37,6 +38,11 @@ bool open_to_others(const struct stat& facts) noexcept {
   return (facts.st_mode & S_IWOTH) != 0 || ((facts.st_mode & S_IWGRP) != 0 && !private_group);
 }
 
+/// Where there is no memory nothing can be said of the file.
+void require_memory(const std::filesystem::filesystem_error& error) {
+  if (error.code() == std::errc::not_enough_memory) throw std::bad_alloc();
+}
+
 }  // namespace
 
 std::optional<std::string_view> network_filesystem(std::int64_t magic) noexcept {
@@ -47,7 +53,7 @@ std::optional<std::string_view> network_filesystem(std::int64_t magic) noexcept 
   return std::nullopt;
 }
 
-std::optional<std::string_view> network_filesystem_of(const std::filesystem::path& path) noexcept try {
+std::optional<std::string_view> network_filesystem_of(const std::filesystem::path& path) try {
   std::filesystem::path existing = std::filesystem::absolute(path);
   struct statfs facts {};
   while (::statfs(existing.c_str(), &facts) != 0) {
@@ -55,7 +61,8 @@ std::optional<std::string_view> network_filesystem_of(const std::filesystem::pat
     existing = existing.parent_path();
   }
   return network_filesystem(static_cast<std::int64_t>(facts.f_type));
-} catch (const std::exception&) {
+} catch (const std::filesystem::filesystem_error& error) {
+  require_memory(error);
   return std::nullopt;
 }
 
@@ -67,7 +74,7 @@ bool can_read(const std::filesystem::path& path) noexcept {
   return ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0;
 }
 
-bool writable_by_others(const std::filesystem::path& path) noexcept try {
+bool writable_by_others(const std::filesystem::path& path) try {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return false;
   if (open_to_others(facts)) return true;
@@ -77,7 +84,8 @@ bool writable_by_others(const std::filesystem::path& path) noexcept try {
     if (::stat(folder.c_str(), &facts) == 0 && open_to_others(facts) && (facts.st_mode & S_ISVTX) == 0) return true;
   }
   return false;
-} catch (const std::exception&) {
+} catch (const std::filesystem::filesystem_error& error) {
+  require_memory(error);
   return true;  // what cannot be judged is not trusted
 }
 

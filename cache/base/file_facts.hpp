@@ -16,7 +16,7 @@ namespace tilewright {
 [[nodiscard]] std::optional<std::string_view> network_filesystem(std::int64_t magic) noexcept;
 
 /// The same, of the file system that `path` (or, while it does not exist, its nearest existing folder) is on.
-[[nodiscard]] std::optional<std::string_view> network_filesystem_of(const std::filesystem::path& path) noexcept;
+[[nodiscard]] std::optional<std::string_view> network_filesystem_of(const std::filesystem::path& path);
 
 /// True when this process may write the file or create files in the folder.
 [[nodiscard]] bool can_write(const std::filesystem::path& path) noexcept;
@@ -27,7 +27,7 @@ namespace tilewright {
 /// True when users other than the owner may change what `path` holds: the file, its -wal, or its folder (by replacing
 /// the file; a sticky folder such as /tmp is safe) is writable by all or by a group other than the owner's private one.
 /// False when there is no such file. A cache holds code, so the launch library asks before it loads from it.
-[[nodiscard]] bool writable_by_others(const std::filesystem::path& path) noexcept;
+[[nodiscard]] bool writable_by_others(const std::filesystem::path& path);
 
 /// Throws CacheError where others may change what `path` holds, unless that is allowed: its binaries would run as this
 /// program's code.

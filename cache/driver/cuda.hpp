@@ -44,7 +44,7 @@ struct DriverTable;
 class Driver {
  public:
   /// The process's driver, or nothing with `why` telling what was looked for. Never throws; the answer is remembered.
-  [[nodiscard]] static const Driver* find(std::string* why = nullptr) noexcept;
+  [[nodiscard]] static const Driver* find(std::string* why = nullptr);
   /// As find, but throws DeviceError with `why` and what to do.
   [[nodiscard]] static const Driver& get();
 

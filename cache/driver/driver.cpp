@@ -15,10 +15,10 @@ struct DriverLoader {
   std::unique_ptr<const Driver> driver;
   std::string why;
 
-  DriverLoader() noexcept {
+  DriverLoader() {
     try {
       load();
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       why = error.what();
     }
   }
@@ -57,7 +57,7 @@ struct DriverLoader {
   }
 };
 
-const Driver* Driver::find(std::string* why) noexcept {
+const Driver* Driver::find(std::string* why) {
   // Left alive at exit: objects that own device memory may be destroyed after any static of ours.
   static const DriverLoader& loaded = *new DriverLoader;
   if (why != nullptr && !loaded.driver) *why = loaded.why;

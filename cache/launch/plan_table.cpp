@@ -109,7 +109,8 @@ void PlanTable::put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan) {
     return;
   }
   if (before == nullptr && 2 * (keys_ + 1) > all_slots_.back()->mask + 1) grow();
-  entries_.emplace_back(new Entry{hash, false, std::move(plan), key});
+  std::unique_ptr<const Entry> entry(new Entry{hash, false, std::move(plan), key});
+  entries_.push_back(std::move(entry));
   slot_of(*all_slots_.back(), key, hash, dims_).store(entries_.back().get(), std::memory_order_release);
   if (before == nullptr) ++keys_;
 }

@@ -16,7 +16,7 @@ struct Store::Batch::State {
   State& operator=(const State&) = delete;
 
   Impl& impl;
-  SQLite::Transaction transaction;
+  Transaction transaction;
 };
 
 Store::Batch::Batch(Store& store) {

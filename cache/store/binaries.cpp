@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <memory>
 #include <new>
@@ -13,6 +14,12 @@
 
 namespace tilewright {
 namespace {
+
+/// Throws std::bad_alloc where a call of zstd found no memory. Its other errors are the caller's to tell.
+std::size_t with_memory(std::size_t result) {
+  if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return result;
+}
 
 int level_of(Packing packing) {
   switch (packing) {
@@ -38,8 +45,8 @@ std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing
   if (context == nullptr) throw std::bad_alloc();
   std::vector<std::byte> frame(ZSTD_compressBound(bytes.size()));
   const std::size_t written =
-      ZSTD_compress_usingDict(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size(), dictionary.data(),
-                              dictionary.size(), level_of(packing));
+      with_memory(ZSTD_compress_usingDict(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size(),
+                                          dictionary.data(), dictionary.size(), level_of(packing)));
   if (ZSTD_isError(written) != 0) {
     throw Error(fmt::format("cannot compress a binary of {} bytes: {}", bytes.size(), ZSTD_getErrorName(written)));
   }
@@ -62,8 +69,8 @@ std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (context == nullptr) throw std::bad_alloc();
-  const std::size_t read = ZSTD_decompress_usingDict(context.get(), bytes.data(), bytes.size(), frame.data(),
-                                                     frame.size(), dictionary.data(), dictionary.size());
+  const std::size_t read = with_memory(ZSTD_decompress_usingDict(
+      context.get(), bytes.data(), bytes.size(), frame.data(), frame.size(), dictionary.data(), dictionary.size()));
   if (ZSTD_isError(read) != 0 || read != bytes.size()) {
     throw BadRow(fmt::format("binary {}: it cannot be decompressed", hash));
   }

@@ -246,7 +246,7 @@ std::int64_t Store::data_version() const {
   });
 }
 
-bool Store::outdated() const noexcept { return impl_->database.outdated(); }
+bool Store::outdated() const { return impl_->database.outdated(); }
 
 std::string Store::title() const { return "the cache " + path().string(); }
 

@@ -226,7 +226,7 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::int64_t data_version() const;
   /// True when data_version() cannot tell, and only a new Store on path() shows what is there: another file has taken
   /// the place of the one that is open (an export renamed over it). Ask this before data_version().
-  [[nodiscard]] bool outdated() const noexcept;
+  [[nodiscard]] bool outdated() const;
 
  private:
   struct Impl;

@@ -70,7 +70,7 @@ struct Store::Impl {
     }
     if (in_batch) return reading(doing, std::move(work));
     return reading(doing, [&] {
-      SQLite::Transaction transaction = database.begin_write();
+      Transaction transaction = database.begin_write();
       if constexpr (std::is_void_v<decltype(work())>) {
         work();
         transaction.commit();

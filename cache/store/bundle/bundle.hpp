@@ -21,7 +21,7 @@ class Bundle final : public WinnerSource {
   /// Throws CacheError as ContainerReader does.
   explicit Bundle(const std::filesystem::path& file);
 
-  [[nodiscard]] static bool is_one(const std::filesystem::path& file) noexcept { return ContainerReader::is_one(file); }
+  [[nodiscard]] static bool is_one(const std::filesystem::path& file) { return ContainerReader::is_one(file); }
 
   [[nodiscard]] std::string title() const override;
   [[nodiscard]] bool changed() const override { return container_.changed(); }

@@ -141,16 +141,16 @@ void ContainerReader::Close::operator()(int* descriptor) const noexcept {
   delete descriptor;
 }
 
-bool ContainerReader::is_one(const std::filesystem::path& file) noexcept {
+bool ContainerReader::is_one(const std::filesystem::path& file) {
   return first_bytes(file, kBundleMark.size()) == kBundleMark;
 }
 
 ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(file)), identity_(identity_of(file_)) {
-  const int descriptor = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  descriptor_.reset(new int(-1));
+  const int descriptor = *descriptor_ = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     throw refusal(file_, fmt::format("cannot be opened ({})", std::strerror(errno)), "Name the file that is meant");
   }
-  descriptor_.reset(new int(descriptor));
   struct stat facts {};
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     throw refusal(file_, "is not a regular file", "Name the file that is meant");

@@ -46,7 +46,7 @@ class ContainerReader {
   ContainerReader& operator=(ContainerReader&&) noexcept = default;
 
   /// True when the file begins as one does: for who wants to know what a file is.
-  [[nodiscard]] static bool is_one(const std::filesystem::path& file) noexcept;
+  [[nodiscard]] static bool is_one(const std::filesystem::path& file);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_; }
   /// Nothing when there is no such key. Throws CacheError when the value is damaged.

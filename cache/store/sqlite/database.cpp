@@ -279,13 +279,11 @@ void Database::switch_to_wal() {
   }
 }
 
-SQLite::Transaction Database::begin_write() {
-  return SQLite::Transaction(*handle_, SQLite::TransactionBehavior::IMMEDIATE);
-}
+Transaction Database::begin_write() { return Transaction(*handle_, Transaction::Kind::write); }
 
-std::unique_ptr<SQLite::Transaction> Database::begin_read() {
+std::unique_ptr<Transaction> Database::begin_read() {
   if (sqlite3_get_autocommit(handle_->getHandle()) == 0) return nullptr;
-  return std::make_unique<SQLite::Transaction>(*handle_);
+  return std::make_unique<Transaction>(*handle_, Transaction::Kind::read);
 }
 
 void Database::seal() {
@@ -294,7 +292,7 @@ void Database::seal() {
   handle_->exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; VACUUM");
 }
 
-bool Database::outdated() const noexcept {
+bool Database::outdated() const {
   const std::optional<FileIdentity> now = identity_of(path_);
   if (!now || !identity_) return false;
   if (!now->same_file(*identity_)) return true;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <SQLiteCpp/Database.h>
-#include <SQLiteCpp/Transaction.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "cache/store/sqlite/guard.hpp"
 #include "cache/store/sqlite/schema.hpp"
 #include "cache/store/sqlite/statements.hpp"
+#include "cache/store/sqlite/transaction.hpp"
 
 /// One open cache file: how it is opened for each kind of access, its statements and its transactions. Knows nothing of
 /// the tables. For one thread at a time; several Databases may have one file open, in one process or in many.
@@ -64,17 +64,17 @@ class Database {
 
   /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
   /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.
-  [[nodiscard]] SQLite::Transaction begin_write();
+  [[nodiscard]] Transaction begin_write();
   /// A read transaction, for answers made of several statements: all see one state. Null inside another transaction,
   /// which sees one state already.
-  [[nodiscard]] std::unique_ptr<SQLite::Transaction> begin_read();
+  [[nodiscard]] std::unique_ptr<Transaction> begin_read();
   /// Makes of a file in WAL mode one file without companions; nothing is written through this object afterwards.
   void seal();
 
   /// True when what is open is no longer what the path names, so that only opening again shows it.
-  [[nodiscard]] bool outdated() const noexcept;
+  [[nodiscard]] bool outdated() const;
   /// True when the file was opened as immutable and is not: whatever was read since may be a mixture of two states.
-  [[nodiscard]] bool promise_broken() const noexcept { return immutable_ && outdated(); }
+  [[nodiscard]] bool promise_broken() const { return immutable_ && outdated(); }
   /// Opens the file for reading anew, in the way that fits it now. No Query may be alive. Throws as the constructor
   /// does.
   void reopen();

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <new>
+
 #include "cache/base/file_facts.hpp"
 #include "cache/store/sqlite/first_bytes.hpp"
 #include "cache/store/sqlite/row_hash.hpp"
@@ -64,6 +66,8 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
         return damage(doing, path, said.substr(kDamagedRow.size()), SQLITE_CORRUPT);
       }
       break;
+    case SQLITE_NOMEM:
+      throw std::bad_alloc();
     case SQLITE_CORRUPT:
       return damage(doing, path, refusal.what(), code);
     case SQLITE_INTERRUPT:
@@ -91,6 +95,7 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
                                folder_of(path).string()),
                    code, CacheFault::denied);
     case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_NOMEM) throw std::bad_alloc();
       return fault(doing, path, fmt::format("could not be read or written by the system ({})", refusal.what()),
                    fmt::format("Nothing of this write was kept. Check the disk of {} (df -h, dmesg), then run the same "
                                "again",

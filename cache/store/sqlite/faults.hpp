@@ -19,6 +19,7 @@ namespace tilewright {
                                std::string_view advice, int code = 0, CacheFault kind = CacheFault::other);
 
 /// The same for a refusal by SQLite, whose code decides reason and advice. `busy_timeout` is how long was waited.
+/// Throws std::bad_alloc where there was no memory, which is no fault of the file.
 [[nodiscard]] CacheError fault(std::string_view doing, const std::filesystem::path& path,
                                const SQLite::Exception& refusal, std::chrono::milliseconds busy_timeout);
 

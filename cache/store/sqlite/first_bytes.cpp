@@ -4,12 +4,13 @@
 #include <sqlite3.h>
 
 #include <memory>
+#include <new>
 #include <system_error>
 #include <vector>
 
 namespace tilewright {
 
-std::string first_bytes(const std::filesystem::path& path, std::size_t count) noexcept try {
+std::string first_bytes(const std::filesystem::path& path, std::size_t count) try {
   std::error_code error;
   // A pipe, say, would wait for its other end.
   if (!std::filesystem::is_regular_file(path, error)) return {};
@@ -21,13 +22,14 @@ std::string first_bytes(const std::filesystem::path& path, std::size_t count) no
   std::vector<std::max_align_t> memory(static_cast<std::size_t>(system->szOsFile) / sizeof(std::max_align_t) + 1);
   auto* const file = reinterpret_cast<sqlite3_file*>(memory.data());
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
-  if (!name || system->xOpen(system, name.get(), file, flags, nullptr) != SQLITE_OK) return {};
+  if (!name) throw std::bad_alloc();
+  if (system->xOpen(system, name.get(), file, flags, nullptr) != SQLITE_OK) return {};
   std::string bytes(count, '\0');
   const int status = file->pMethods->xRead(file, bytes.data(), static_cast<int>(count), 0);
   // Where locks are held on the file, its descriptor is kept open until they are not.
   file->pMethods->xClose(file);
   return status == SQLITE_OK ? bytes : std::string();
-} catch (const std::exception&) {
+} catch (const std::filesystem::filesystem_error&) {
   return {};
 }
 

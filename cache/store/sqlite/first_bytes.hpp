@@ -16,6 +16,6 @@ namespace tilewright {
 inline constexpr std::string_view kBundleMark = "TWbundle";
 
 /// The first bytes, `count` at most; empty where there are fewer, or no file that can be read.
-[[nodiscard]] std::string first_bytes(const std::filesystem::path& path, std::size_t count) noexcept;
+[[nodiscard]] std::string first_bytes(const std::filesystem::path& path, std::size_t count);
 
 }  // namespace tilewright

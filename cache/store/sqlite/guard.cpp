@@ -15,6 +15,7 @@
 #include "cache/store/sqlite/faults.hpp"
 #include "cache/store/sqlite/migrations.hpp"
 #include "cache/store/sqlite/row_hash.hpp"
+#include "cache/store/sqlite/transaction.hpp"
 
 namespace tilewright {
 namespace {
@@ -86,7 +87,7 @@ void distrust(SQLite::Database& database) {
 void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,
                         std::span<const Migration> steps) {
   // Another process may be bringing it forward.
-  const SQLite::Transaction snapshot(database);
+  const Transaction snapshot(database, Transaction::Kind::read);
   const auto taken = static_cast<std::size_t>(std::max(0, stored_schema(database)));
   const std::vector<Part> theirs = parts_of(database);
   const std::vector<Part> ours = our_parts(steps.first(std::min(taken, steps.size())));

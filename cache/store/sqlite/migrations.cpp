@@ -6,6 +6,7 @@
 
 #include "cache/base/version.hpp"
 #include "cache/store/sqlite/faults.hpp"
+#include "cache/store/sqlite/transaction.hpp"
 
 namespace tilewright {
 namespace {
@@ -20,7 +21,7 @@ void set_pragma(SQLite::Database& database, const char* name, int value) {
 }
 
 void take_step(SQLite::Database& database, const std::filesystem::path& path, const Migration& step) {
-  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  Transaction transaction(database, Transaction::Kind::write);
   // Another process may have taken it while this one waited for the lock.
   if (stored_schema(database) >= step.version) return;
   try {

@@ -293,7 +293,7 @@ TEST(Database, an_unfinished_write_is_rolled_back) {
   const TemporaryFolder folder;
   Database database(folder / "c.db", kWrite);
   {
-    const SQLite::Transaction transaction = database.begin_write();
+    const Transaction transaction = database.begin_write();
     database.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (1, 'a', 'b')");
   }
   EXPECT_FALSE(database.query("SELECT 1 FROM versions").next());

@@ -46,7 +46,7 @@ TEST(DiskFull, sqlites_refusal_is_said_as_a_full_disk_and_rolled_back) {
   int kept = 0;
   try {
     for (; kept < 1000; ++kept) {
-      SQLite::Transaction transaction = database.begin_write();
+      Transaction transaction = database.begin_write();
       database.run("INSERT INTO versions (driver, compiler, tilewright) VALUES (?, ?, '')", kept,
                    std::string(9000, 'v'));
       transaction.commit();

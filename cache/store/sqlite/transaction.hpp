@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+/// A transaction of a database: rolled back at the end of the scope unless committed, for which no memory is needed.
+/// SQLiteCpp's own prepares the rollback when it comes to it, and ends the program where that cannot be done.
+namespace tilewright {
+
+class Transaction {
+ public:
+  enum class Kind : bool { read, write };
+
+  /// A write takes the lock at once. Throws SQLite::Exception.
+  Transaction(SQLite::Database& database, Kind kind) : database_(database), rollback_(database, "ROLLBACK") {
+    database_.exec(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+  }
+  ~Transaction() {
+    if (!is_committed_) static_cast<void>(rollback_.tryExecuteStep());
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  /// Throws SQLite::Exception.
+  void commit() {
+    database_.exec("COMMIT");
+    is_committed_ = true;
+  }
+
+ private:
+  SQLite::Database& database_;
+  SQLite::Statement rollback_;
+  bool is_committed_ = false;
+};
+
+}  // namespace tilewright
