@@ -118,27 +118,47 @@ class CborWalk {
   Bounds& bounds_;
 };
 
-template <class Parse>
-json parsed(const Bounds& bounds, Parse parse) {
-  try {
-    return parse();
-  } catch (const json::exception& bad) {
-    bounds.refuse(bad.what());
+/// From the leaves up: what is empty is freed without a list of what is in it.
+void take_apart(json& value) noexcept {
+  if (auto* const list = value.get_ptr<json::array_t*>()) {
+    for (json& each : *list) take_apart(each);
+    list->clear();
+  } else if (auto* const object = value.get_ptr<json::object_t*>()) {
+    for (auto& [name, each] : *object) take_apart(each);
+    object->clear();
   }
 }
 
 }  // namespace
 
-json decode_json(std::string_view text) {
+Decoded::~Decoded() { take_apart(value_); }
+
+/// Builds what the bounds allow in the place where it stays, so that a half of it is taken apart as well.
+class Decoder {
+ public:
+  template <class Input>
+  static Decoded decode(const Input& input, json::input_format_t form, const Bounds& bounds) {
+    Decoded decoded;
+    nlohmann::detail::json_sax_dom_parser<json> builder(decoded.value_);
+    try {
+      json::sax_parse(input, &builder, form);
+    } catch (const json::exception& bad) {
+      bounds.refuse(bad.what());
+    }
+    return decoded;
+  }
+};
+
+Decoded decode_json(std::string_view text) {
   Bounds bounds("JSON", text.size());
   check_json(text, bounds);
-  return parsed(bounds, [&] { return json::parse(text); });
+  return Decoder::decode(text, json::input_format_t::json, bounds);
 }
 
-json decode_cbor(std::span<const std::byte> bytes) {
+Decoded decode_cbor(std::span<const std::byte> bytes) {
   Bounds bounds("CBOR", bytes.size());
   CborWalk(bytes, bounds).run();
-  return parsed(bounds, [&] { return json::from_cbor(bytes); });
+  return Decoder::decode(bytes, json::input_format_t::cbor, bounds);
 }
 
 }  // namespace tilewright

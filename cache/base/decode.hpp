@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <utility>
 
 /// The only decoders of JSON and CBOR. Their input may come from a file or a process that nobody trusts, so its size,
 /// its depth and its number of values are bounded before anything is built: recursion over the result (to copy, write
@@ -18,10 +19,28 @@ inline constexpr std::size_t kMostValues = std::size_t{1} << 22;
 /// Of the encoded form. The largest is a message with several binaries.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
+/// What was decoded. To be freed it takes no memory: nlohmann's own does, which ends a program that has none.
+class Decoded {
+ public:
+  Decoded() = default;
+  Decoded(Decoded&&) = default;
+  Decoded& operator=(Decoded&&) = delete;
+  ~Decoded();
+  // NOLINTNEXTLINE(google-explicit-constructor): as readable as what it holds
+  operator const nlohmann::json&() const { return value_; }
+  const nlohmann::json& operator*() const { return value_; }
+  const nlohmann::json* operator->() const { return &value_; }
+  [[nodiscard]] nlohmann::json take() && { return std::move(value_); }
+
+ private:
+  friend class Decoder;
+  nlohmann::json value_;
+};
+
 /// Throws UsageError that says what is wrong.
-[[nodiscard]] nlohmann::json decode_json(std::string_view text);
+[[nodiscard]] Decoded decode_json(std::string_view text);
 
 /// CBOR as `nlohmann::json::to_cbor` writes it: lengths stand ahead, and there are no tags. Throws UsageError.
-[[nodiscard]] nlohmann::json decode_cbor(std::span<const std::byte> bytes);
+[[nodiscard]] Decoded decode_cbor(std::span<const std::byte> bytes);
 
 }  // namespace tilewright

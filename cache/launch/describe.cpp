@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "cache/base/json_text.hpp"
 #include "cache/launch/launcher.hpp"
 #include "cache/launch/op.hpp"
 #include "cache/launch/tensor_dims.hpp"
@@ -13,32 +13,26 @@ namespace tilewright::launch {
 
 namespace {
 
-/// Fields in the order in which tilewright.h names them.
-using Json = nlohmann::ordered_json;
+// Fields stand in the order in which tilewright.h names them.
 
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-void add_choice(Json& json, const PlannedWinner& choice) {
+void add_choice(JsonText& json, const PlannedWinner& choice) {
   const Winner& winner = choice.row.winner;
   const Trial& trial = winner.trial;
   const Timing timing = trial.timing.value_or(Timing{});
-  json["config"] = trial.config.text();
-  json["implementation"] = choice.row.implementation_hash;
-  json["role"] = name(winner.role);
-  json["tuned_for"] = choice.row.problem.key();
-  json["median_ns"] = timing.median_ns;
-  json["low_ns"] = timing.low_ns;
-  json["high_ns"] = timing.high_ns;
-  json["base_ns"] = optional_number(winner.base_ns);
-  json["mode"] = name(choice.row.mode);
-  json["measured_at"] = trial.measured_at;
-  json["driver"] = trial.versions.driver;
-  json["compiler"] = trial.versions.compiler;
-  json["tilewright"] = trial.versions.tilewright;
+  json.add("config", trial.config.text());
+  json.add("implementation", choice.row.implementation_hash);
+  json.add("role", name(winner.role));
+  json.add("tuned_for", choice.row.problem.key());
+  json.add("median_ns", timing.median_ns);
+  json.add("low_ns", timing.low_ns);
+  json.add("high_ns", timing.high_ns);
+  json.add("base_ns", winner.base_ns);
+  json.add("mode", name(choice.row.mode));
+  json.add("measured_at", trial.measured_at);
+  json.add("driver", trial.versions.driver);
+  json.add("compiler", trial.versions.compiler);
+  json.add("tilewright", trial.versions.tilewright);
 }
-
-/// A file's name need not be UTF-8, as JSON must be.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// As the definition writes them.
 std::vector<std::string> extents_of(const OpInterface& interface, const std::string& argument) {
@@ -57,59 +51,58 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   const Chosen& chosen = answer.served.chosen;
   const std::optional<PlannedWinner>& choice = chosen.choice;
   const Match match = choice ? choice->match : Match{};
-  Json json;
-  json["problem"] = problem.key();
-  json["device"] = answer.device.fingerprint();
-  json["cache"] = answer.served.file.string();
-  if (!answer.served.cache_error.empty()) json["cache_error"] = answer.served.cache_error;
-  if (!answer.served.fallback_error.empty()) json["fallback_error"] = answer.served.fallback_error;
-  json["fit"] = name(match.fit);
-  json["freshness"] = choice ? Json(name(match.freshness)) : Json(nullptr);
-  json["device_fit"] = choice ? Json(name(match.device)) : Json(nullptr);
-  json["learned"] = match.is_learned;
-  json["match"] = match.text();
+  JsonText json;
+  json.add("problem", problem.key());
+  json.add("device", answer.device.fingerprint());
+  json.add("cache", answer.served.file.string());
+  if (!answer.served.cache_error.empty()) json.add("cache_error", answer.served.cache_error);
+  if (!answer.served.fallback_error.empty()) json.add("fallback_error", answer.served.fallback_error);
+  json.add("fit", name(match.fit));
+  json.add("freshness", choice ? std::optional(name(match.freshness)) : std::nullopt);
+  json.add("device_fit", choice ? std::optional(name(match.device)) : std::nullopt);
+  json.add("learned", match.is_learned);
+  json.add("match", match.text());
   if (choice) {
     add_choice(json, *choice);
   } else {
-    json["why"] = chosen.why;
+    json.add("why", chosen.why);
   }
-  if (!chosen.unread.empty()) json["unread"] = chosen.unread;
-  if (!answer.misses_error.empty()) json["misses_error"] = answer.misses_error;
+  if (!chosen.unread.empty()) json.add("unread", chosen.unread);
+  if (!answer.misses_error.empty()) json.add("misses_error", answer.misses_error);
   if (launcher_->options().jit) {
-    json["compiled"] = choice && Resolver::is_compiled_here(*choice);
-    if (chosen.wanted) json["wanted"] = chosen.wanted->row.winner.trial.config.text();
-    if (!answer.compile_error.empty()) json["compile_error"] = answer.compile_error;
+    json.add("compiled", choice && Resolver::is_compiled_here(*choice));
+    if (chosen.wanted) json.add("wanted", chosen.wanted->row.winner.trial.config.text());
+    if (!answer.compile_error.empty()) json.add("compile_error", answer.compile_error);
   }
-  return text_of(json);
+  return json.text();
 }
 
 std::string Op::describe() const {
   process_.require_own_process();
-  Json json;
-  json["op"] = identity_.spec.op;
-  json["spec"] = identity_.spec.text();
-  json["interface"] = identity_.interface_hash;
-  json["dims"] = identity_.interface.dims;
-  json["args"] = Json::array();
+  std::vector<JsonText> args;
   for (const PlannedArg& arg : args_) {
-    Json described = {
-        {"name", arg.name}, {"role", name(arg.role)}, {"type", name(arg.type)}, {"bytes", size_of(arg.type)}};
+    JsonText& described = args.emplace_back();
+    described.add("name", arg.name);
+    described.add("role", name(arg.role));
+    described.add("type", name(arg.type));
+    described.add("bytes", size_of(arg.type));
     if (arg.role != ArgRole::scalar) {
-      described["shape"] = extents_of(identity_.interface, arg.name);
-      described["align"] = arg.alignment;
-      described["alias"] = arg.alias;
+      described.add("shape", extents_of(identity_.interface, arg.name));
+      described.add("align", arg.alignment);
+      described.add("alias", arg.alias);
     }
-    for (const PlannedStride& stride : arg.strides) {
-      const std::string& scalar = args_[stride.scalar].name;
-      if (arg.is_pitched) {
-        described["pitch"] = scalar;
-      } else {
-        described["strides"].push_back(scalar);
-      }
-    }
-    json["args"].push_back(std::move(described));
+    std::vector<std::string> strides;
+    for (const PlannedStride& stride : arg.strides) strides.push_back(args_[stride.scalar].name);
+    if (!strides.empty() && arg.is_pitched) described.add("pitch", strides.front());
+    if (!strides.empty() && !arg.is_pitched) described.add("strides", strides);
   }
-  return text_of(json);
+  JsonText json;
+  json.add("op", identity_.spec.op);
+  json.add("spec", identity_.spec.text());
+  json.add("interface", identity_.interface_hash);
+  json.add("dims", identity_.interface.dims);
+  json.add_list("args", args);
+  return json.text();
 }
 
 std::vector<std::int64_t> Op::dims_of(std::span<const std::int64_t* const> shapes,

@@ -6,7 +6,9 @@
 #include <array>
 
 #include "cache/base/content_hash.hpp"
+#include "cache/base/decode.hpp"
 #include "cache/base/json_fields.hpp"
+#include "cache/base/json_text.hpp"
 
 namespace tilewright {
 namespace {
@@ -16,39 +18,40 @@ constexpr std::string_view kOpDtype = "dtype";
 
 using FormulaText = std::string (*)(const Formula&);
 
-nlohmann::json argument_json(const Argument& argument, FormulaText text_of) {
-  nlohmann::json shape = nlohmann::json::array();
-  for (const Formula& extent : argument.shape) shape.push_back(text_of(extent));
-  nlohmann::json json{{"name", argument.name},
-                      {"role", name(argument.role)},
-                      {"type", argument.type ? name(*argument.type) : kOpDtype},
-                      {"shape", std::move(shape)},
-                      {"align", argument.align},
-                      {"alias", argument.alias}};
-  // Left out where there is none, so that interfaces without a pitch keep the hash that they had before there was one.
-  if (!argument.pitch.empty()) json["pitch"] = argument.pitch;
-  if (!argument.strides.empty()) json["strides"] = argument.strides;
-  if (argument.when) json["when"] = text_of(*argument.when);
+std::vector<std::string> texts_of(const std::vector<Formula>& formulas, FormulaText text_of) {
+  std::vector<std::string> texts;
+  for (const Formula& formula : formulas) texts.push_back(text_of(formula));
+  return texts;
+}
+
+// Names are sorted, so that equal interfaces give equal text. What there is none of is left out where interfaces had a
+// hash before there could be any.
+
+JsonText argument_text(const Argument& argument, FormulaText text_of) {
+  JsonText json;
+  json.add("alias", argument.alias).add("align", argument.align).add("name", argument.name);
+  if (!argument.pitch.empty()) json.add("pitch", argument.pitch);
+  json.add("role", name(argument.role)).add("shape", texts_of(argument.shape, text_of));
+  if (!argument.strides.empty()) json.add("strides", argument.strides);
+  json.add("type", argument.type ? name(*argument.type) : kOpDtype);
+  if (argument.when) json.add("when", text_of(*argument.when));
   return json;
 }
 
-nlohmann::json interface_json(const OpInterface& interface, FormulaText text_of) {
-  nlohmann::json dtypes = nlohmann::json::array();
-  for (const DType type : interface.dtypes) dtypes.push_back(name(type));
-  nlohmann::json attributes = nlohmann::json::array();
+std::string interface_text(const OpInterface& interface, FormulaText text_of) {
+  std::vector<JsonText> args;
+  for (const Argument& argument : interface.args) args.push_back(argument_text(argument, text_of));
+  std::vector<JsonText> attributes;
   for (const Attribute& attribute : interface.attributes) {
-    attributes.push_back({{"name", attribute.name}, {"values", attribute.values}});
+    attributes.push_back(JsonText().add("name", attribute.name).add("values", attribute.values));
   }
-  nlohmann::json args = nlohmann::json::array();
-  for (const Argument& argument : interface.args) args.push_back(argument_json(argument, text_of));
-  nlohmann::json json{{"op", interface.op},
-                      {"dims", interface.dims},
-                      {"dtypes", std::move(dtypes)},
-                      {"attributes", std::move(attributes)},
-                      {"args", std::move(args)}};
-  // Left out where there is none, as a pitch is.
-  for (const Formula& formula : interface.domain) json["domain"].push_back(text_of(formula));
-  return json;
+  std::vector<std::string> dtypes;
+  for (const DType type : interface.dtypes) dtypes.emplace_back(name(type));
+  JsonText json;
+  json.add_list("args", args).add_list("attributes", attributes).add("dims", interface.dims);
+  if (!interface.domain.empty()) json.add("domain", texts_of(interface.domain, text_of));
+  json.add("dtypes", dtypes).add("op", interface.op);
+  return json.text();
 }
 
 DType read_dtype(const JsonObject& object, const std::string& text) {
@@ -100,14 +103,13 @@ std::optional<ArgRole> arg_role_from(std::string_view name) noexcept {
 }
 
 std::string OpInterface::hash() const {
-  // JSON objects are sorted by key, so that equal interfaces give equal text. The number is to be raised should what is
-  // hashed ever change its meaning.
-  const nlohmann::json canonical = interface_json(*this, [](const Formula& formula) { return formula.canonical(); });
-  return content_hash("interface 1 " + canonical.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  // The number is to be raised should what is hashed ever change its meaning.
+  return content_hash("interface 1 " +
+                      interface_text(*this, [](const Formula& formula) { return formula.canonical(); }));
 }
 
 nlohmann::json to_json(const OpInterface& interface) {
-  return interface_json(interface, [](const Formula& formula) { return formula.text(); });
+  return decode_json(interface_text(interface, [](const Formula& formula) { return formula.text(); })).take();
 }
 
 OpInterface interface_from_json(const nlohmann::json& json) {

@@ -43,7 +43,7 @@ std::vector<Value> values_of(const json& field) {
   return values;
 }
 
-json decoded(std::span<const std::byte> bytes) {
+Decoded decoded(std::span<const std::byte> bytes) {
   try {
     return decode_cbor(bytes);
   } catch (const UsageError& bad) {
@@ -146,7 +146,8 @@ std::vector<std::byte> LossModel::encode() const {
 
 std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
   try {
-    const json all = decoded(bytes);
+    const Decoded tree = decoded(bytes);
+    const json& all = *tree;
     if (all.at("version").get<int>() != kVersion) return std::nullopt;
     Contents contents;
     all.at("implementations").get_to(contents.space.implementations);
@@ -170,7 +171,7 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
 
 bool LossModel::is_newer(std::span<const std::byte> bytes) {
   try {
-    return decoded(bytes).at("version").get<int>() > kVersion;
+    return decoded(bytes)->at("version").get<int>() > kVersion;
   } catch (const json::exception& bad) {
     refuse(bad.what());
   }

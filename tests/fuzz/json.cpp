@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   };
   ignore([&] {
-    const nlohmann::json value = decode_json(fuzz::text_of(data, size));
+    const nlohmann::json value = *decode_json(fuzz::text_of(data, size));
     ignore([&] { return interface_from_json(value); });
     ignore([&] { return recipe_from_json(value); });
     return 0;

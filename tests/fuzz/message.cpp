@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tilewright;
   Message message;
   try {
-    message = decode_cbor(std::as_bytes(std::span(data, size)));
+    message = decode_cbor(std::as_bytes(std::span(data, size))).take();
   } catch (const UsageError&) {
     return 0;
   }

@@ -59,7 +59,7 @@ class Workshop {
     const OpDefinition& definition = *definition_found;
     const Implementation& implementation = *implementation_found;
     const Problem problem = parse_problem(request.problem, definition.interface);
-    const DeviceFacts device = device_facts_from_json(decode_json(request.device));
+    const DeviceFacts device = device_facts_from_json(*decode_json(request.device));
     const auto planned = make_plan(definition.interface, implementation.recipe, config, problem, device);
     if (const auto* illegal = std::get_if<Illegal>(&planned)) throw Error(illegal->reason);
     const GeneratedSource source =

@@ -77,7 +77,7 @@ Channel::Received Channel::receive(Message& message, std::optional<Clock::time_p
   const Received got = receive(bytes.data(), length, deadline, interrupted);
   if (got != Received::message) return got;
   try {
-    message = decode_cbor(std::as_bytes(std::span(bytes)));
+    message = decode_cbor(std::as_bytes(std::span(bytes))).take();
   } catch (const UsageError&) {
     return Received::garbled;
   }

@@ -44,14 +44,15 @@ std::string Bundle::title() const { return fmt::format("the bundle {}", containe
 
 std::vector<std::string> Bundle::ops() const {
   return reading(container_, "the ops", [&] {
-    return decode_json(container_.find_text(bundle::kOps).value_or("[]")).get<std::vector<std::string>>();
+    return decode_json(container_.find_text(bundle::kOps).value_or("[]"))->get<std::vector<std::string>>();
   });
 }
 
 std::vector<DeviceFacts> Bundle::devices() const {
   return reading(container_, "the devices", [&] {
     std::vector<DeviceFacts> devices;
-    for (const json& facts : decode_json(container_.find_text(bundle::kDevices).value_or("[]"))) {
+    const Decoded all = decode_json(container_.find_text(bundle::kDevices).value_or("[]"));
+    for (const json& facts : *all) {
       devices.push_back(device_facts_from_json(facts));
     }
     return devices;
@@ -104,7 +105,7 @@ std::vector<std::vector<std::int64_t>> Bundle::tuned_shapes(const ProblemKey& ke
   const auto text = container_.find_text(bundle::shapes_key(key, mode));
   if (!text) return {};
   return reading(container_, "the shapes of an op",
-                 [&] { return decode_json(*text).get<std::vector<std::vector<std::int64_t>>>(); });
+                 [&] { return decode_json(*text)->get<std::vector<std::vector<std::int64_t>>>(); });
 }
 
 std::vector<std::vector<std::int64_t>> Bundle::tuned_near(const ProblemKey& key, MeasureMode mode,

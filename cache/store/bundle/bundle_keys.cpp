@@ -85,7 +85,8 @@ std::string encode_row(const WinnerRow& row) {
 }
 
 WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint) {
-  const json item = decode_json(text);
+  const Decoded decoded = decode_json(text);
+  const json& item = *decoded;
   WinnerRow row;
   row.problem = {spec, decode_dims(item.at("dims").get<std::string>())};
   row.interface_hash = item.at("interface");
@@ -131,7 +132,8 @@ std::string encode_known(const std::vector<KnownRow>& rows) {
 
 std::vector<KnownRow> decode_known(const std::string& text) {
   std::vector<KnownRow> rows;
-  for (const json& item : decode_json(text)) {
+  const Decoded items = decode_json(text);
+  for (const json& item : *items) {
     KnownRow& row = rows.emplace_back();
     ConfigSummary& known = row.known;
     if (!item.at(0).is_null()) known.role = decode_role(item.at(0).get<std::string>());
@@ -156,7 +158,8 @@ std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConf
 }
 
 std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at) {
-  const json all = decode_json(text);
+  const Decoded decoded = decode_json(text);
+  const json& all = *decoded;
   all.at("learned_at").get_to(learned_at);
   std::vector<StoredConfig> servers;
   for (const json& item : all.at("servers")) {
@@ -171,14 +174,15 @@ std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& 
 
 std::string encode_build(const Build& build) {
   return json{{"binary", build.binary_hash},
-              {"kernels", decode_json(encode_kernels(build.kernels))},
+              {"kernels", *decode_json(encode_kernels(build.kernels))},
               {"compiler", build.compiler},
               {"arch", build.arch}}
       .dump();
 }
 
 Build decode_build(const std::string& key, const std::string& text) {
-  const json item = decode_json(text);
+  const Decoded decoded = decode_json(text);
+  const json& item = *decoded;
   Build build;
   build.key = key;
   build.ok = true;

@@ -53,7 +53,7 @@ class Writing {
     for (auto& [key, spec] : specs_) add_shapes(key, spec);
     out_.put(bundle::kOps, json(ops_).dump());
     json devices = json::array();
-    for (const auto& [fingerprint, facts] : devices_) devices.push_back(decode_json(facts));
+    for (const auto& [fingerprint, facts] : devices_) devices.push_back(*decode_json(facts));
     out_.put(bundle::kDevices, devices.dump());
     out_.write(file);
     return counts_;
