@@ -3,72 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <memory>
 
+#include "tests/launch/heap.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace {
 
-std::atomic<bool> counting{false};
-std::atomic<int> allocations{0};
 // Before the driver is there.
 const bool has_two_devices = ::setenv("TILEWRIGHT_RECORDING_DEVICES", "2", 1) == 0;
 
-void count() noexcept {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
-}
-
 }  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-
-// Of the sanitizers' run-time libraries, whose headers GCC does not always bring.
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t),
-                                                         void (*freed)(const volatile void*));
-
-namespace {
-const bool is_hooked = __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) { count(); },
-                                                                 [](const volatile void*) {}) != 0;
-}
-
-#else
-
-// In the place of the C library's: whoever allocates, operator new, aligned or not, or SQLite, comes by here.
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-
-void* malloc(std::size_t bytes) noexcept {
-  count();
-  return __libc_malloc(bytes);
-}
-void* calloc(std::size_t items, std::size_t bytes) noexcept {
-  count();
-  return __libc_calloc(items, bytes);
-}
-void* realloc(void* memory, std::size_t bytes) noexcept {
-  count();
-  return __libc_realloc(memory, bytes);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  count();
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
-  count();
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory == nullptr ? ENOMEM : 0;
-}
-}
-
-#endif
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 
 namespace tilewright {
 namespace {
@@ -79,11 +25,11 @@ class AllocationTest : public LaunchFixture {
  protected:
   template <class Work>
   static int counted(const Work& work) {
-    allocations = 0;
-    counting = true;
+    heap.allocations = 0;
+    heap.is_watched = true;
     work();
-    counting = false;
-    return allocations;
+    heap.is_watched = false;
+    return heap.allocations;
   }
   const Launcher launcher_{filled_cache()};
 };

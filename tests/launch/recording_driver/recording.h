@@ -63,6 +63,8 @@ void recording_set_fast(int fast);
 /* Makes the device's context end with its memory, as cuDevicePrimaryCtxReset does: the next retain gives another one, in which
  * the next allocations have the old addresses. */
 void recording_reset_context(int device);
+/* 1 while a call of the driver is under way: what it allocates is not its caller's. */
+int recording_is_busy(void);
 /* What is read as clock reasons by NVML. */
 void recording_set_throttle_reasons(unsigned long long reasons);
 

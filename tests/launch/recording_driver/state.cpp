@@ -144,6 +144,8 @@ RECORDING_API void recording_reset_context(int device) {
   state().end_primary(device);
 }
 
+RECORDING_API int recording_is_busy() { return state().mutex.is_held() ? 1 : 0; }
+
 RECORDING_API void recording_set_throttle_reasons(unsigned long long reasons) {
   const std::lock_guard lock(state().mutex);
   state().throttle_reasons = reasons;

@@ -110,10 +110,28 @@ struct Failure {
   int times;
 };
 
+/// Tells whether anybody has it.
+class Mutex {
+ public:
+  void lock() {
+    mutex_.lock();
+    is_held_ = true;
+  }
+  void unlock() {
+    is_held_ = false;
+    mutex_.unlock();
+  }
+  [[nodiscard]] bool is_held() const { return is_held_; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> is_held_{false};
+};
+
 struct State {
   State();
 
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<Device> devices;
   bool initialized = false;
   std::deque<ContextRecord> contexts;
