@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/base/decode.hpp"
+#include "cache/base/former_hashes.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright {
@@ -150,7 +151,9 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
     const json& all = *tree;
     if (all.at("version").get<int>() != kVersion) return std::nullopt;
     Contents contents;
-    all.at("implementations").get_to(contents.space.implementations);
+    for (const json& hash : all.at("implementations")) {
+      contents.space.implementations.push_back(current_hash(hash.get<std::string>()));
+    }
     all.at("parameters").get_to(contents.space.parameters);
     all.at("dims").get_to(contents.space.dims);
     all.at("attributes").get_to(contents.space.attributes);

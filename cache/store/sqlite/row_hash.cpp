@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/base/content_hash.hpp"
+#include "cache/base/former_hashes.hpp"
 
 namespace tilewright {
 namespace {
@@ -94,6 +95,13 @@ void reply_content_hash(sqlite3_context* context, int /*count*/, sqlite3_value**
   });
 }
 
+void reply_current_hash(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  reply(context, [&] {
+    const std::string hash = current_hash(text_of(*values));
+    sqlite3_result_text(context, hash.data(), static_cast<int>(hash.size()), SQLITE_TRANSIENT);
+  });
+}
+
 }  // namespace
 
 void add_row_functions(SQLite::Database& database) {
@@ -107,6 +115,7 @@ void add_row_functions(SQLite::Database& database) {
   add("row_hash", -1, reply_row_hash);
   add("is_intact", -1, reply_is_intact);
   add("content_hash", 1, reply_content_hash);
+  add("current_hash", 1, reply_current_hash);
 }
 
 }  // namespace tilewright

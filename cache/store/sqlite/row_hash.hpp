@@ -10,6 +10,7 @@
 ///   row_hash(table, id, value…)            32 bits of XXH3 over the types and bytes of all
 ///   is_intact(table, checksum, id, value…)  1, or an error that begins with kDamagedRow
 ///   content_hash(value)                     cache/base/content_hash.hpp
+///   current_hash(value)                     cache/base/former_hashes.hpp
 ///
 /// A changed row passes once in 2^32. The functions are the same on every machine, for ever.
 namespace tilewright {

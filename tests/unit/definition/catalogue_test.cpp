@@ -68,7 +68,7 @@ TEST_F(CatalogueTest, finds_headers_of_the_built_in_folder_for_a_users_op) {
   write_mini("users", "users");
   Catalogue catalogue({at("users")}, at("kernels"));
   const std::string before = catalogue.find("mini").implementation("simple").hash;
-  folder_.write("kernels/device/config.cuh", "// edited\n");
+  folder_.write("kernels/device/config.cuh", "int edited;\n");
   EXPECT_NE(Catalogue({at("users")}, at("kernels")).find("mini").implementation("simple").hash, before);
 }
 

@@ -150,7 +150,7 @@ TEST(ShippedFusion, chains_name_ops_that_exist_for_every_problem) {
       }
     }
   }
-  EXPECT_EQ(chains, 7U);
+  EXPECT_EQ(chains, 12U);
 }
 
 }  // namespace

@@ -88,22 +88,28 @@ TEST_F(Hashes, change_with_the_section_of_that_implementation_alone) {
 }
 
 TEST_F(Hashes, change_with_the_source_of_that_implementation_alone) {
-  write_source(source_ + "// edited\n");
+  write_source(source_ + "int edited;\n");
   EXPECT_EQ(changed(), "simple");
 }
 
+TEST_F(Hashes, stay_when_only_the_words_and_the_layout_of_device_code_change) {
+  write_source("// Another explanation.\n" + replaced(source_, "{", "\n{ "));
+  folder_.write("kernels/device/shared.cuh", "/* for all */\n\n");
+  EXPECT_EQ(changed(), "");
+}
+
 TEST_F(Hashes, change_with_a_header_that_only_one_includes) {
-  folder_.write("kernels/device/mapped_only.cuh", "// edited\n");
+  folder_.write("kernels/device/mapped_only.cuh", "int edited;\n");
   EXPECT_EQ(changed(), "mapped");
 }
 
 TEST_F(Hashes, change_with_a_header_that_both_include) {
-  folder_.write("kernels/device/shared.cuh", "// edited\n");
+  folder_.write("kernels/device/shared.cuh", "int edited;\n");
   EXPECT_EQ(changed(), "simple mapped");
 }
 
 TEST_F(Hashes, change_with_the_headers_that_every_generated_source_includes) {
-  folder_.write("kernels/device/config.cuh", "// edited\n");
+  folder_.write("kernels/device/config.cuh", "int edited;\n");
   EXPECT_EQ(changed(), "simple mapped");
 }
 

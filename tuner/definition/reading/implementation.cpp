@@ -11,6 +11,7 @@
 #include "cache/base/content_hash.hpp"
 #include "tuner/definition/reading/fragment.hpp"
 #include "tuner/definition/reading/lets.hpp"
+#include "tuner/definition/reading/tokens.hpp"
 
 namespace tilewright::reading {
 namespace {
@@ -187,16 +188,17 @@ void check_outputs(const ImplementationRecipe& recipe, const OpPart& op, Place p
 
 std::string hash_of(const Node& table, const SourceClosure& closure, const std::vector<SourceFile>& prelude) {
   // Lengths in front, so that no two lists of texts run together into the same bytes.
-  std::string identity = "tilewright implementation 1\n";
+  std::string identity = "tilewright implementation 2\n";
   const auto add = [&](const std::string& text) { identity += fmt::format("{}\n{}\n", text.size(), text); };
+  // Words in a source change no code, so it counts by its tokens.
   // Covers change no code and no launch, so that what was measured stays good where they are edited.
   Node measured = table;
   std::erase_if(measured.members, [](const Member& member) { return member.key == "covers"; });
   add(canonical_text(measured));
-  for (const SourceFile& file : closure.files) add(file.text);
+  for (const SourceFile& file : closure.files) add(tokens_of(file.text));
   for (const SourceFile& file : prelude) {
     const auto is_it = [&](const SourceFile& known) { return known.path == file.path; };
-    if (std::ranges::none_of(closure.files, is_it)) add(file.text);
+    if (std::ranges::none_of(closure.files, is_it)) add(tokens_of(file.text));
   }
   return content_hash(identity);
 }

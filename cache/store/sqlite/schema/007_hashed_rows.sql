@@ -441,13 +441,13 @@ CREATE TABLE idempotency_keys (
     answered_at)) VIRTUAL
 );
 
--- The rows, as they are.
+-- The rows, as they are; but that an implementation's hash is of its tokens now.
 INSERT INTO devices (id, fingerprint, compute_capability, facts) SELECT id, fingerprint, compute_capability, facts
   FROM old_devices;
 INSERT INTO interfaces (id, hash, op, definition, sequence) SELECT id, hash, op, definition, sequence FROM
   old_interfaces;
-INSERT INTO implementations (id, interface, hash, name, recipe) SELECT id, interface, hash, name, recipe FROM
-  old_implementations;
+INSERT INTO implementations (id, interface, hash, name, recipe) SELECT id, interface, current_hash(hash), name, recipe
+  FROM old_implementations;
 INSERT INTO specs (id, interface, op, dtype, attributes, text) SELECT id, interface, op, dtype, attributes, text FROM
   old_specs;
 INSERT INTO problems (id, spec, dims) SELECT id, spec, dims FROM old_problems;
