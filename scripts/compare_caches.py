@@ -47,7 +47,7 @@ def parse(words):
 def exact(launcher, cell):
     """What is served for this very problem, or None."""
     try:
-        answer = launcher.op(cell.spec).query(cell.dims)
+        answer = launcher.op(cell.spec).query(cell.call_dims)
     except library.LibraryError:
         return None
     return answer if answer["fit"] == "exact" else None

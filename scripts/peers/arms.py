@@ -46,16 +46,16 @@ def ours(launcher, cell, sets):
         values = []
         for argument in cell.arguments():
             if argument.role == "scalar":
-                value = argument.value if cell.op == "attention" else SCALARS[argument.name]
+                value = SCALARS[argument.name] if argument.value is None else argument.value
                 values.append(library.scalar(argument.kind, value))
             else:
                 tensors = sets.inputs[i] if argument.role == "in" else sets.outputs[i]
                 values.append(tensors[argument.name].data_ptr())
-        calls.append(op.call(cell.dims, values))
+        calls.append(op.call(cell.call_dims, values))
 
     def launch(i):
         calls[i](stream_address())
-    return launch, op.query(cell.dims)
+    return launch, op.query(cell.call_dims)
 
 
 def configure(cell):

@@ -47,6 +47,8 @@ class AttentionCell:
     def dims(self):
         return self.b, self.hq, self.hkv, self.s, self.s, self.d, self.dv
 
+    call_dims = dims
+
     @property
     def head(self):
         return f"{self.d}" if self.d == self.dv else f"{self.d}/{self.dv}"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back: gradients of row and elementwise ops, and cross-entropy, by others. What torch keeps of the forward
-pass (a norm's statistics) is made before anything is timed; ours makes it again. Gradients of weights are in the
-weights' type in torch, in f32 in ours."""
+"""The way back: gradients of row and elementwise ops, and its neighbours cross-entropy, embedding and rope, by others.
+What torch keeps of the forward pass (a norm's statistics) is made before anything is timed; ours makes it again.
+Gradients of weights are in the weights' type in torch, in f32 in ours."""
 import importlib
 
 import torch
 import torch.nn.functional as F
 
 from . import torch_ops
-from .cells import SCALARS
+from .cells import HEAD, POSITIONS, SCALARS, VOCAB
 from .philox import keep_mask
 
 IGNORED = SCALARS["ignore"]
@@ -22,6 +22,14 @@ def make_input(cell, argument, tensor, generator):
     if argument.name == "target":
         tensor.random_(0, cols, generator=generator)
         tensor[torch.arange(0, rows, 16, device=tensor.device)] = IGNORED
+    elif argument.name == "index":
+        tensor.random_(0, VOCAB, generator=generator)
+    elif argument.name == "position":
+        tensor.copy_(torch.arange(rows, device=tensor.device) % POSITIONS)
+    elif argument.name in ("cos", "sin"):
+        powers = torch.arange(HEAD // 2, device=tensor.device) * (-2.0 / HEAD)
+        angles = torch.arange(POSITIONS, device=tensor.device)[:, None] * 10000.0 ** powers[None, :]
+        tensor.copy_(angles.cos() if argument.name == "cos" else angles.sin())
     elif argument.name == "dloss":
         tensor.fill_(1.0)  # QuACK has no other
     elif argument.name == "y":
@@ -103,8 +111,36 @@ def _loss_and_gradient(logits, target, dloss):
     return loss, None, torch.where(known[:, None], gradient * dloss[:, None], 0.0).to(logits.dtype)
 
 
+def _rotated(q, k, cos, sin, position):
+    """In the type of cos and sin."""
+    c, s = cos[position][:, None, :], sin[position][:, None, :]
+
+    def rotate(x):
+        first, second = x.unflatten(-1, (-1, HEAD)).to(cos.dtype).chunk(2, -1)
+        return torch.cat((first * c - second * s, second * c + first * s), -1).flatten(1)
+    return rotate(q), rotate(k)
+
+
+def _rope_formula(q, k, cos, sin, position):
+    return tuple(each.to(q.dtype) for each in _rotated(q, k, cos, sin, position))
+
+
+def _embedding(table, index):
+    return F.embedding(index, table)
+
+
+def _embedding_gradient(dy, index):
+    return aten.embedding_dense_backward(dy, index, VOCAB, -1, False)
+
+
+# The same for torch.compile and eager.
+PLAIN = {"embedding": _embedding, "embedding_bwd": _embedding_gradient, "rope": _rope_formula}
+
+
 def formula(cell):
     """As one would write it for torch.compile, in f32."""
+    if cell.op in PLAIN:
+        return PLAIN[cell.op]
     if cell.op in ("rmsnorm_bwd", "layernorm_bwd"):
         return _norm_formula(cell.op == "layernorm_bwd", SCALARS["eps"])
     if cell.op == "bias_act_dropout_bwd":
@@ -116,6 +152,8 @@ def formula(cell):
 
 def eager(cell, sets):
     """By torch's own kernels."""
+    if cell.op in PLAIN:
+        return lambda i: PLAIN[cell.op](*sets.tensors(i))
     eps, cols = SCALARS["eps"], cell.cols
     if cell.op == "softmax_bwd":
         return lambda i: aten._softmax_backward_data(sets.inputs[i]["dy"], sets.inputs[i]["y"], -1,
@@ -217,12 +255,12 @@ def quack(cell, sets):
 def exact(cell, inputs):
     """The outputs in float64, by slices of rows: yields (first, last, outputs by name), with sums over all rows under
     (None, None) at the end."""
-    sums = {}
+    sums, kinds = {}, {argument.name: argument.kind for argument in cell.arguments()}
     step = max(1, SLICE // cell.cols)
     eps, scale = _rounded(SCALARS["eps"]), _rounded(SCALARS["scale"])
     for first in range(0, cell.rows, step):
         last = min(first + step, cell.rows)
-        given = {name: tensor[first:last] if tensor.shape[0] == cell.rows and name not in ("weight", "bias") else tensor
+        given = {name: tensor[first:last] if kinds[name] in ("matrix", "column") else tensor
                  for name, tensor in inputs.items()}
         given = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in given.items()}
         added = {}
@@ -238,6 +276,14 @@ def exact(cell, inputs):
             if cell.op == "layernorm_bwd":
                 rest = rest - g.mean(-1, keepdim=True)
             outputs = {"dx": rest * rstd}
+        elif cell.op == "embedding":
+            outputs = {"y": given["table"][given["index"]]}
+        elif cell.op == "embedding_bwd":
+            outputs = {}
+            dtable = torch.zeros(VOCAB, cell.cols, dtype=torch.float64, device="cuda")
+            added["dtable"] = dtable.index_add_(0, given["index"], given["dy"])
+        elif cell.op == "rope":
+            outputs = dict(zip(("q_out", "k_out"), _rotated(*given.values())))
         elif cell.op == "softmax_bwd":
             y, dy = given["y"], given["dy"]
             outputs = {"dx": y * (dy - (y * dy).sum(-1, keepdim=True))}

@@ -12,7 +12,10 @@ FLAT = {"activation", "add", "mul", "dropout"}
 SCALARS = {"eps": 1e-5, "scale": 0.75, "p": 0.1, "seed": 0x0123456789ABCDEF, "offset": 7, "smoothing": 0.0,
            "ignore": -100}
 # The way back: their outputs are compared by backward_measure.py.
-BACKWARD = {"softmax_bwd", "rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd", "bias_act_dropout_bwd", "cross_entropy"}
+BACKWARD = {"softmax_bwd", "rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd", "bias_act_dropout_bwd", "cross_entropy",
+            "embedding", "embedding_bwd", "rope"}
+VOCAB = 32000  # rows of an embedding's table
+HEAD, POSITIONS = 128, 4096  # of rope: elements of a head, all rotated; a row is cols / HEAD heads of q, and of k
 
 SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x8192", "4096x16384", "2048x32768", "1024x65536", "512x262144",
           "256x4096", "16x4096",
@@ -21,6 +24,8 @@ SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x8192", "4096x16384", "20
 FLAT_SHAPES = ["32768x1024", "8192x4096", "4096x16384", "512x262144", "256x4096", "16x4096", "8192x4099", "4093x1000"]
 FEW_SHAPES = ["8192x4096", "4093x1000"]
 BACKWARD_SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x16384", "2048x65536", "8192x3000", "4093x1000"]
+TOKEN_SHAPES = ["8192x4096", "65536x1024", "65536x4096"]
+ROPE_SHAPES = ["16384x4096", "16384x1024", "64x4096"]
 VOCABULARIES = ["4096x32000", "8192x128256", "2048x200000", "4096x50257"]
 
 
@@ -28,18 +33,21 @@ VOCABULARIES = ["4096x32000", "8192x128256", "2048x200000", "4096x50257"]
 class Argument:
     name: str
     role: str  # in, out or scalar
-    kind: str  # flat (n), matrix (rows, cols), wide (rows, 2 cols), vector (cols), column (rows); of a scalar its type
+    kind: str  # flat (n), matrix (rows, cols), wide (rows, 2 cols), vector (cols), column (rows), table (VOCAB, cols),
+    # angles (POSITIONS, HEAD / 2); of a scalar its type
     type: str = "dtype"  # of a tensor
+    value: int = None  # of a scalar that is not among SCALARS
 
     def extents(self, dims):
         if self.kind == "flat":
             return (dims[0],)
         rows, cols = dims
-        return {"matrix": (rows, cols), "wide": (rows, 2 * cols), "vector": (cols,), "column": (rows,)}[self.kind]
+        return {"matrix": (rows, cols), "wide": (rows, 2 * cols), "vector": (cols,), "column": (rows,),
+                "table": (VOCAB, cols), "angles": (POSITIONS, HEAD // 2)}[self.kind]
 
 
-def arguments(op, attributes):
-    """In the order of a call."""
+def arguments(op, attributes, cols=0):
+    """In the order of a call; `cols` is what strides are of."""
     def tensors(role, kind, *names):
         return [Argument(name, role, kind) for name in names]
 
@@ -47,7 +55,7 @@ def arguments(op, attributes):
         return [Argument(name, "scalar", "u64" if name in ("seed", "offset") else "f32") for name in names]
 
     if op in BACKWARD:
-        return backward_arguments(op, attributes)
+        return backward_arguments(op, attributes, cols)
     x, y = tensors("in", "matrix", "x"), tensors("out", "matrix", "y")
     if op == "activation":
         return tensors("in", "flat", "x") + tensors("out", "flat", "y")
@@ -74,7 +82,7 @@ def arguments(op, attributes):
     raise ValueError(f"no op is named {op}")
 
 
-def backward_arguments(op, attributes):
+def backward_arguments(op, attributes, cols):
     def inputs(*names):
         return [Argument(name, "in", "vector" if name in ("weight", "bias") else "matrix") for name in names]
 
@@ -96,6 +104,17 @@ def backward_arguments(op, attributes):
         scalars = [Argument(name, "scalar", kind) for name, kind in
                    (("scale", "f32"), ("p", "f32"), ("seed", "u64"), ("offset", "u64"))]
         return inputs("x", "bias", "dy") + outputs("dx") + f32("out", "vector", "dbias") + scalars
+    index = [Argument("index", "in", "column", "i64")]
+    if op == "embedding":
+        return [Argument("table", "in", "table")] + index + outputs("y")
+    if op == "embedding_bwd":
+        return inputs("dy") + index + [Argument("dtable", "out", "table", "f32")]
+    if op == "rope":
+        angles = [Argument(name, "in", "angles", "f32") for name in ("cos", "sin")]
+        strides = [Argument(f"{name}_{dim}", "scalar", "i64", value=value) for name in ("q", "k", "q_out", "k_out")
+                   for dim, value in (("token", cols), ("head", HEAD))]
+        return (inputs("q", "k") + angles + [Argument("position", "in", "column", "i32")] + outputs("q_out", "k_out")
+                + strides)
     has_gradient = attributes["grad"] == "yes"
     return (inputs("logits") + [Argument("target", "in", "column", "i64")]
             + (f32("in", "column", "dloss") if has_gradient else []) + f32("out", "column", "loss", "lse")
@@ -113,7 +132,15 @@ class Cell:
 
     @property
     def dims(self):
+        """Those that the extents of its tensors follow from."""
         return (self.rows * self.cols,) if self.op in FLAT else (self.rows, self.cols)
+
+    @property
+    def call_dims(self):
+        """Those of its op."""
+        if self.op == "rope":
+            return (self.rows, self.cols // HEAD, self.cols // HEAD, HEAD, HEAD, POSITIONS)
+        return (self.rows, VOCAB, self.cols) if self.op.startswith("embedding") else self.dims
 
     @property
     def shape(self):
@@ -137,17 +164,22 @@ class Cell:
         return "-".join([self.op] + [f"{name}={value}" for name, value in self.attributes] + [self.dtype, self.shape])
 
     def arguments(self):
-        return arguments(self.op, dict(self.attributes))
+        return arguments(self.op, dict(self.attributes), self.cols)
 
     def element_bytes(self, argument):
-        return {"dtype": ELEMENT_BYTES[self.dtype], "f32": 4, "i64": 8}[argument.type]
+        return {"dtype": ELEMENT_BYTES[self.dtype], "f32": 4, "i32": 4, "i64": 8}[argument.type]
 
     def traffic(self):
-        """(bytes read, bytes written), each tensor once."""
+        """(bytes read, bytes written), each tensor once; of a table read by numbers as many rows at most."""
         moved = {"in": 0, "out": 0}
         for argument in self.arguments():
-            if argument.role != "scalar":
-                moved[argument.role] += math.prod(argument.extents(self.dims)) * self.element_bytes(argument)
+            if argument.role == "scalar":
+                continue
+            count = math.prod(argument.extents(self.dims))
+            if argument.role == "in" and argument.kind in ("table", "angles"):
+                first, width = argument.extents(self.dims)
+                count = min(first, self.rows) * width
+            moved[argument.role] += count * self.element_bytes(argument)
         return moved["in"], moved["out"]
 
     @property
@@ -199,6 +231,9 @@ def variants():
     yield "bias_act_dropout_bwd", (("act", "gelu"),), BACKWARD_SHAPES
     for grad in ("no", "yes"):
         yield "cross_entropy", (("grad", grad),), VOCABULARIES
+    for op in ("embedding", "embedding_bwd"):
+        yield op, (), TOKEN_SHAPES
+    yield "rope", (("style", "halved"), ("norm", "no")), ROPE_SHAPES
 
 
 def parse_shape(text):

@@ -53,6 +53,8 @@ class GemmCell:
     def dims(self):
         return self.m, self.n, self.k
 
+    call_dims = dims
+
     @property
     def shape(self):
         return f"{self.m}x{self.n}x{self.k}"

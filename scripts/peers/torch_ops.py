@@ -15,7 +15,7 @@ DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 def type_of(cell, argument):
     """Of a tensor."""
     own = getattr(argument, "type", "dtype")
-    return DTYPES[cell.dtype] if own == "dtype" else {"f32": torch.float32, "i64": torch.int64}[own]
+    return DTYPES[cell.dtype] if own == "dtype" else {"f32": torch.float32, "i32": torch.int32, "i64": torch.int64}[own]
 
 
 def _spread(cell, name):

@@ -56,6 +56,15 @@ class Cells(unittest.TestCase):
         self.assertEqual(names("cross_entropy", grad="no"), ["logits", "target", "loss", "lse", "smoothing", "ignore"])
         self.assertEqual(names("cross_entropy", grad="yes"),
                          ["logits", "target", "dloss", "loss", "lse", "dlogits", "smoothing", "ignore"])
+        self.assertEqual(names("embedding"), ["table", "index", "y"])
+        self.assertEqual(names("embedding_bwd"), ["dy", "index", "dtable"])
+        self.assertEqual(names("rope"), ["q", "k", "cos", "sin", "position", "q_out", "k_out", "q_token", "q_head",
+                                         "k_token", "k_head", "q_out_token", "q_out_head", "k_out_token", "k_out_head"])
+
+    def test_know_the_dims_of_their_op_beside_rows_and_columns(self):
+        self.assertEqual(cell("embedding", "70x1024").call_dims, (70, cells.VOCAB, 1024))
+        self.assertEqual(cell("rope", "16x4096").call_dims, (16, 32, 32, 128, 128, cells.POSITIONS))
+        self.assertEqual(cell("softmax", "3x5").call_dims, (3, 5))
 
 
 class Traffic(unittest.TestCase):
@@ -63,6 +72,12 @@ class Traffic(unittest.TestCase):
         self.assertEqual(cell("rmsnorm_bwd", "3x5").traffic(), (60 + 10, 30 + 20))
         self.assertEqual(cell("cross_entropy", "3x5", grad="no").traffic(), (30 + 24, 24))
         self.assertEqual(cell("cross_entropy", "3x5", grad="yes").traffic(), (30 + 24 + 12, 24 + 30))
+
+    def test_counts_no_more_rows_of_a_table_than_are_asked_for(self):
+        self.assertEqual(cell("embedding", "3x5").traffic(), (30 + 24, 30))
+        self.assertEqual(cell("embedding", "32001x5").traffic(), (cells.VOCAB * 10 + 32001 * 8, 320010))
+        self.assertEqual(cell("embedding_bwd", "3x5").traffic(), (30 + 24, cells.VOCAB * 20))
+        self.assertEqual(cell("rope", "3x128").traffic(), (2 * 768 + 2 * 3 * 64 * 4 + 12, 2 * 768))
 
     def test_is_of_every_tensor_once(self):
         self.assertEqual(cell("softmax", "3x5").traffic(), (30, 30))
