@@ -7,7 +7,7 @@
 //   partials   [sums][parts][cols] in fp32
 //   parts      one number
 //
-// The second, column_sums, adds them: a block has a group of columns, warp w of 8 the parts w, w + 8, …
+// The second, column_sums, adds them: a block has a group of columns, each of its warps some of the parts
 //
 // sm_80 and later; from sm_90 on the second may start before the first has ended.
 
@@ -41,13 +41,11 @@ __device__ __forceinline__ void wait_for_partials() {
 #endif
 }
 
-// Threads of a block, of which warp w adds the parts w, w + 8, … of its columns.
-inline constexpr int kColumnSumThreads = 256;
-
-// kVec columns a thread, a whole vector of them at an aligned address.
-template <int kSums, int kVec>
+// By kThreads threads, warp w of which has the parts w, w + kThreads / 32, … of kVec columns a lane: a whole vector at an
+// aligned address.
+template <int kSums, int kVec, int kThreads>
 __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* const (&outputs)[kSums]) {
-  constexpr int kAcross = kWarpSize * kVec, kDown = kColumnSumThreads / kWarpSize, kUnroll = kVec == 1 ? 16 : 4;
+  constexpr int kAcross = kWarpSize * kVec, kDown = kThreads / kWarpSize, kUnroll = 5;
   auto* const sums = shared_storage<float>();  // [kSums][kDown][kAcross]
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize, warp = static_cast<int>(threadIdx.x) / kWarpSize;
   wait_for_partials();
@@ -86,29 +84,31 @@ __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* c
       for (int j = 0; j < kVec; ++j) sums[(s * kDown + warp) * kAcross + lane * kVec + j] = mine[s][j];
     }
     __syncthreads();
+    const int column = static_cast<int>(threadIdx.x) % kAcross;
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
-      const int column = static_cast<int>(threadIdx.x);
-      if (column < kAcross && first + column < from.cols && outputs[s] != nullptr) {
-        float all = sums[s * kDown * kAcross + column];
+      const bool is_own = static_cast<int>(threadIdx.x) / kAcross == s;
+      if (!is_own || first + column >= from.cols || outputs[s] == nullptr) continue;
+      float all = sums[s * kDown * kAcross + column];
 #pragma unroll
-        for (int d = 1; d < kDown; ++d) all += sums[(s * kDown + d) * kAcross + column];
-        outputs[s][first + column] = all;
-      }
+      for (int d = 1; d < kDown; ++d) all += sums[(s * kDown + d) * kAcross + column];
+      outputs[s][first + column] = all;
     }
     __syncthreads();
   }
 }
 
-// Blocks of kColumnSumThreads threads, any number of them: ceil_div(cols, kAcross) have a group of columns each, where
-// kAcross is 128 from 16384 columns on, else 32. Shared memory: kSums · 8 · kAcross floats. An output that is null is left
-// out.
+// Any number of blocks: of 256 threads, of which ceil_div(cols, 128) have a group of columns each, where columns are many
+// and whole vectors of four; else of kColumnSumThreads threads, and ceil_div(cols, 32). Shared memory: kSums · 1024 floats. An
+// output that is null is left out.
+inline constexpr int kColumnSumThreads = 1024;
+
 template <int kSums>
 __device__ __forceinline__ void column_sums(const ColumnPartials& from, float* const (&outputs)[kSums]) {
-  if (from.cols >= 16384 && from.cols % 4 == 0) {
-    sum_columns<kSums, 4>(from, outputs);
+  if (blockDim.x == kColumnSumThreads) {
+    sum_columns<kSums, 1, kColumnSumThreads>(from, outputs);
   } else {
-    sum_columns<kSums, 1>(from, outputs);
+    sum_columns<kSums, 4, 256>(from, outputs);
   }
 }
 

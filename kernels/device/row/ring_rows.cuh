@@ -262,14 +262,13 @@ class RingRows {
     const i64 begin = part_ * kRows;
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) fetch(begin + stage * kBatch * step_, stage);
-    // Every block runs, and the second kernel's may wait beside them.
-    let_column_sums_start();
     load_weights();
     if constexpr (kAhead) {
       run_ahead(begin);
     } else {
       run_in_turn(begin);
     }
+    let_column_sums_start();
     ptx::cp_async_wait<0>();
     leave_sums();
   }
