@@ -20,6 +20,15 @@ const Implementation& OpDefinition::implementation(std::string_view name) const 
   throw UsageError(fmt::format("{} has no implementation '{}'{}", interface.op, wanted, suggestion(wanted, names)));
 }
 
+Problem OpDefinition::followed(Problem problem) const {
+  for (std::size_t i = 0; i < interface.attributes.size(); ++i) {
+    const Attribute& attribute = interface.attributes[i];
+    if (std::ranges::find(follows, attribute.name) == follows.end()) continue;
+    problem.spec.attributes[i].second = attribute.values.front();
+  }
+  return problem;
+}
+
 std::int64_t OpDefinition::bytes_of(const Problem& problem) const { return bytes.integer(ProblemScope(problem)); }
 
 std::int64_t OpDefinition::flops_of(const Problem& problem) const { return flops.integer(ProblemScope(problem)); }

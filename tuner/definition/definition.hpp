@@ -89,10 +89,14 @@ struct OpDefinition {
   std::vector<Implementation> implementations;
   /// The op's one fallback: legal for every dims ≥ 1, no specialised dims.
   Config base;
+  /// Attributes with whose first values a problem is searched first; with others, only what led there is tried.
+  std::vector<std::string> follows{};
   /// The launches that it takes the place of; nothing: the definition does not say.
   std::optional<Fusion> fusion{};
 
   [[nodiscard]] const Implementation& implementation(std::string_view name) const;  ///< Throws UsageError, suggests.
+  /// The problem whose leaders are tried for this one: with the first values of `follows`. Itself where it has these.
+  [[nodiscard]] Problem followed(Problem problem) const;
   /// Fewest bytes a problem moves; its floating-point operations. Throw DefinitionError on overflow.
   [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -54,6 +55,7 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
       std::erase_if(legal, [&](const Candidate& each) { return named->second.count(each.config.text()) == 0; });
     }
   }
+  follow(legal);
   std::map<std::string, Trial> known;
   version_ = setting_.store->data_version();
   if (!setting_.again) known = known_trials();
@@ -75,6 +77,23 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   prune();
   make_search(neighbours());
   count_known();
+}
+
+void ProblemRun::follow(std::vector<Candidate>& legal) const {
+  const ProblemKey key{definition_.followed(problem_), key_.interface_hash, key_.device_fingerprint};
+  if (key.problem == problem_) return;
+  std::vector<std::optional<Trial>> trials;
+  for (Trial& trial : setting_.store->trials(key, implementation_hashes(definition_), setting_.trial.mode)) {
+    trials.emplace_back(std::move(trial));
+  }
+  std::set<std::string> leading;
+  const Leaders found = leaders(trials);
+  for (const std::vector<std::size_t>& group : {found.best, found.dynamic}) {
+    for (const std::size_t i : group | std::views::take(kMostFinalists)) leading.insert(trials[i]->config.text());
+  }
+  const auto led = [&](const Candidate& each) { return leading.count(each.config.text()) != 0; };
+  if (std::ranges::none_of(legal, led)) return;
+  std::erase_if(legal, [&](const Candidate& each) { return !led(each) && each.config != definition_.base; });
 }
 
 std::size_t ProblemRun::forbidden() const noexcept {

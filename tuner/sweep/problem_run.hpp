@@ -120,6 +120,9 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
+  /// Leaves of the candidates the base and those that led in the problem that this one follows
+  /// (OpDefinition::follows); all, where it follows none, or none of these is legal here.
+  void follow(std::vector<Candidate>& legal) const;
   /// Asks the search what is not known; sets known_before_.
   void count_known();
   /// Makes trials of those that are left out before anything is compiled; stored with store_pruned().

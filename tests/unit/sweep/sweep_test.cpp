@@ -136,6 +136,36 @@ TEST_F(Sweep, with_few_configs_does_not_undo_the_winner_of_a_long_one) {
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
+/// `twice` with an attribute whose second value follows the first.
+class FollowingSweep : public SweepFixture {
+ protected:
+  FollowingSweep() : definition(*request.definition) {
+    definition.interface.attributes.push_back({"mask", {"none", "band"}});
+    definition.follows = {"mask"};
+    request.definition = &definition;
+  }
+  SweepSummary swept(const std::string& spec) {
+    request.problems = parse_shapes("n=100", parse_spec(spec, definition.interface), definition.interface);
+    return sweep(device);
+  }
+
+  OpDefinition definition;
+  FakeDevice device;
+};
+
+TEST_F(FollowingSweep, tries_the_base_and_what_led_in_the_problem_that_is_followed) {
+  EXPECT_EQ(swept("twice").measured, kConfigs);
+  EXPECT_LT(swept("twice[mask=band]").measured, kConfigs / 2);
+  const std::vector<Winner> rows = winners(device);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].trial.config.text(), kBest);
+  EXPECT_EQ(rows[2].trial.config, definition.base);
+}
+
+TEST_F(FollowingSweep, tries_everything_where_the_problem_that_is_followed_was_never_swept) {
+  EXPECT_EQ(swept("twice[mask=band]").measured, kConfigs);
+}
+
 TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
   FakeDevice device;
   request.ceilings = true;

@@ -94,6 +94,22 @@ void read_domain(Section& section, OpPart& op) {
   if (formulas) op.definition.interface.domain = *std::move(formulas);
 }
 
+void read_follows(Section& section, OpPart& op) {
+  constexpr const char* kFollows = "follows";
+  const std::vector<Node>* list = section.find_texts(kFollows);
+  if (list == nullptr) return;
+  std::vector<std::string> known;
+  for (const Attribute& attribute : op.definition.interface.attributes) known.push_back(attribute.name);
+  for (const Node& name : *list) {
+    if (std::ranges::find(known, name.text) == known.end()) {
+      section.mistakes().add(name.place, fmt::format("{}: there is no attribute '{}'{}", section.what(kFollows),
+                                                     name.text, suggestion(name.text, known)));
+    } else {
+      op.definition.follows.push_back(name.text);
+    }
+  }
+}
+
 void read_costs(Section& section, OpPart& op) {
   const auto read = [&](const char* key, Formula& into) {
     const Node* node = section.need(key);
@@ -139,6 +155,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   }
   // Kernels have it as their own: their reader judges it.
   if (section.find("params") != nullptr) op.params = table.member("params");
+  read_follows(section, op);
   read_costs(section, op);
   read_tuning(section, sources, op);
   op.base = section.need("base", Node::Kind::text);
