@@ -3,7 +3,8 @@
 
 #include <string>
 
-/// Before schema 7 the hash of an implementation was of its sources' bytes; it is of their tokens since. A pure function.
+/// Before schema 7 the hash of an implementation was of its sources' bytes; it is of their tokens since. A pure
+/// function.
 namespace tilewright {
 
 /// Today's hash of an implementation that was shipped under a former one; any other hash as it is.
