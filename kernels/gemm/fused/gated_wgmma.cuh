@@ -85,7 +85,8 @@ struct GatedTail {
       }
     }
   }
-  __device__ __forceinline__ void during(Ahead&, i64, i64) const {}
+  template <int kStep>
+  __device__ __forceinline__ void during(Ahead&) const {}
   __device__ __forceinline__ void load(typename G::Storage& storage, Ahead& ahead, i64, i64) const {
     if constexpr (kHasBias) {
       if (bias_place() < G::kBlockN) store_vector(&storage.bias[warpgroup][bias_place()], unpack(ahead.bias));

@@ -2,7 +2,7 @@
 #pragma once
 
 // A gemm with residual and the norm of its rows in one kernel: the blocks of a cluster have tiles side by side that cover the
-// rows. Each warpgroup sends what it knows of its part of each row to the warpgroups with the other parts, lets s leave
+// rows, one such line of blocks or two. Each warpgroup sends what it knows of its part of each row to the warpgroups with the other parts, lets s leave
 // meanwhile, and then has what y needs, unrounded and still in registers.
 //
 //   slots    two, in turns: a block can be two tiles ahead of another, which has read neither, but not three: it needs what
@@ -48,13 +48,14 @@ struct NormTail {
   const T* norm_bias;
   float eps;
   typename Shares::Storage& storage;
-  u32 rank;          // in the cluster
-  mutable u32 turn;  // tiles before this one
+  u32 rank_m, rank_n;  // in the cluster
+  mutable u32 turn;    // tiles before this one
 
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
     from.prefetch(ahead, row, column);
   }
-  __device__ __forceinline__ void during(Ahead&, i64, i64) const {}
+  template <int kStep>
+  __device__ __forceinline__ void during(Ahead&) const {}
   __device__ __forceinline__ void load(typename G::Storage& tiles, Ahead& ahead, i64 row, i64 column) const {
     from.load(tiles, ahead, row, column);
   }
@@ -155,12 +156,12 @@ struct NormTail {
     }
 #pragma unroll
     for (int of_row = 0; of_row < kRowsOfThread; ++of_row) {
-      Share* const own = &storage.shares[slot][from.warpgroup][rank][row_of(of_row)];
+      Share* const own = &storage.shares[slot][from.warpgroup][rank_n][row_of(of_row)];
       const u64 share = __builtin_bit_cast(u64, parts.of[of_row]);
 #pragma unroll
       for (int i = 0; i < (G::kClusterN + 3) / 4; ++i) {
-        const u32 to = static_cast<u32>(i * 4 + from.lane % 4);
-        if (to < G::kClusterN) {
+        const u32 line = static_cast<u32>(i * 4 + from.lane % 4), to = line * G::kClusterM + rank_m;
+        if (line < G::kClusterN) {
           ptx::store_async(ptx::map_shared(reinterpret_cast<u64*>(own), to), share, ptx::map_shared(heard, to));
         }
       }
@@ -198,7 +199,7 @@ struct NormTail {
   }
 };
 
-// Tiles are 1 × cluster_n a cluster: Config::cluster_n · block_n columns cover a row.
+// Tiles are cluster_m × cluster_n a cluster: cluster_n · block_n columns cover a row.
 template <class Config, class Statistics>
 __device__ __forceinline__ void norm_cluster(const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_s,
                                              const TensorMap& map_y, const typename Config::dtype* bias,
@@ -227,7 +228,8 @@ __device__ __forceinline__ void norm_cluster(const TensorMap& map_a, const Tenso
                                        norm_bias,
                                        eps,
                                        storage,
-                                       rank,
+                                       rank % G::kClusterM,
+                                       rank / G::kClusterM,
                                        0};
       },
       nullptr, nullptr, m, n, k);
