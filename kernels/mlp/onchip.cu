@@ -8,14 +8,15 @@
 //   biases          addresses of two elements
 //
 //   producer     x │ up 0 │ down 0 │ up 1 │ down 1 │ …                  two rings, by tensor copies
-//   warpgroup 1  h 0 = act(x · up 0) │ y += h 0 · down 0, while h 1 = act(x · up 1) …
-//   warpgroup 2  the same for its rows: its products run while the other one activates
+//   warpgroup 1  x · up 0 │ activates h 0          │ h 0 · down 0, x · up 1 │ activates h 1 …
+//   warpgroup 2           │ x · up 0 of its rows   │ activates h 0          │ h 0 · down 0, x · up 1 …
 //
 // Of two blocks of a cluster each copies half of the weights to both.
 
 #include "device/activation.cuh"
-#include "device/ptx/stmatrix.cuh"
+#include "device/ptx/wgmma_steps.cuh"
 #include "gemm/fused/wgmma.cuh"
+#include "wgmma_registers.cuh"
 
 namespace tilewright::gemm {
 
@@ -27,7 +28,8 @@ struct OnchipMlp {
     kWarpgroups = 2,
     kThreads = 128 * (1 + kWarpgroups),
     kRows = 64 * kWarpgroups,
-    kHidden = 64,                       // of h at one time: a row of 128 bytes
+    kHidden = 64,  // of h at one time: a row of 128 bytes
+    kSteps = kHidden / 16,
     kParts = Config::block_d / 64,      // rows of x and of the first weights, 128 bytes each
     kUps = kHidden * (kGated ? 2 : 1),  // rows of the first weights
     kOut = Config::block_o,
@@ -53,7 +55,7 @@ struct Geometry<OnchipStore<Config>> : Geometry<OnchipGeometry<Config>> {
     alignas(1024) unsigned char x[M::kParts][M::kBytesX];
     alignas(1024) unsigned char up[Config::up_stages][M::kParts][M::kBytesUp];
     alignas(1024) unsigned char down[Config::down_stages][M::kBytesDown];
-    alignas(1024) unsigned char c[M::kWarpgroups][2][64 * 128];  // the first is h's, too
+    alignas(1024) unsigned char c[M::kWarpgroups][2][64 * 128];
     alignas(16) typename M::T bias[1][8];
     u64 x_full, x_empty;
     u64 up_full[Config::up_stages], up_empty[Config::up_stages];
@@ -122,6 +124,7 @@ struct OnchipConsumer {
   using M = OnchipMlp<Config>;
   using T = typename M::T;
   using Out = TileStore<OnchipStore<Config>>;
+  enum : u32 { kTurn = 1 + M::kWarpgroups };  // named barriers behind those of the stores
 
   OnchipStorage<Config>& storage;
   const Out& out;
@@ -146,16 +149,16 @@ struct OnchipConsumer {
     }
   }
 
-  // The warpgroup's 64 × 64 of h, from its sums of 64 hidden columns, to where its next product reads it.
-  __device__ __forceinline__ void activate_to_shared(const float (&sums)[M::kUps / 2], i64 first) const {
+  // The warpgroup's 64 × 64 of h, from its sums of 64 hidden columns, as the next product takes it: 16 columns a step.
+  __device__ __forceinline__ void activate_to(u32 (&h)[M::kSteps][4], const float (&sums)[M::kUps / 2],
+                                              i64 first) const {
     constexpr int kHalf = M::kHidden / 2;
-    unsigned char* const h = storage.c[out.warpgroup][0];
 #pragma unroll
-    for (int group = 0; group < M::kHidden / 8; group += 2) {
-      u32 pairs[4];
+    for (int step = 0; step < M::kSteps; ++step) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const i64 column = first + (group + i) * 8 + lane_column();
+        const int group = step * 2 + i;
+        const i64 column = first + group * 8 + lane_column();
         float gates[2] = {}, ups[2] = {};
         if constexpr (M::kHasBias) {
           if constexpr (M::kGated) bias(b_gate, column, hidden, gates);
@@ -166,7 +169,7 @@ struct OnchipConsumer {
           float pair[2];
 #pragma unroll
           for (int j = 0; j < 2; ++j) {
-            const int at = (group + i) * 4 + half * 2 + j;
+            const int at = group * 4 + half * 2 + j;
             const float up = sums[M::kUps / 2 - kHalf + at] + ups[j];
             if constexpr (M::kGated) {
               pair[j] = activate<Config, T>(sums[at] + gates[j]) * up;
@@ -174,66 +177,82 @@ struct OnchipConsumer {
               pair[j] = activate<Config, T>(up);
             }
           }
-          pairs[i * 2 + half] = __builtin_bit_cast(u32, from_float<T>(pair));
+          h[step][i * 2 + half] = __builtin_bit_cast(u32, from_float<T>(pair));
         }
       }
-      const int row = out.warp * 16 + out.lane % 16, unit = group + out.lane / 16;
-      ptx::stmatrix_x4(h + row * 128 + (unit ^ (row & 7)) * 16, pairs);
     }
   }
 
+  // Starts the products of a chunk of the first weights, which are there.
+  __device__ __forceinline__ void start_up(float (&sums)[M::kUps / 2], u32 stage) const {
+#pragma unroll
+    for (int part = 0; part < M::kParts; ++part) {
+      const u64 x = ptx::matrix_descriptor(storage.x[part] + out.warpgroup * 64 * 128, 0, 8 * 128);
+      const u64 up = ptx::matrix_descriptor(storage.up[stage][part], 0, 8 * 128);
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        ptx::wgmma<T, M::kUps, false, false>(sums, ptx::advance(x, static_cast<u32>(step * 32)),
+                                             ptx::advance(up, static_cast<u32>(step * 32)), part > 0 || step > 0);
+      }
+    }
+  }
+  // Those of h with a chunk of the second weights.
+  __device__ __forceinline__ void start_down(float (&y)[M::kOut / 2], const u32 (&h)[M::kSteps][4], u32 stage,
+                                             bool accumulate) const {
+    const u64 down = ptx::matrix_descriptor(storage.down[stage], 0, 8 * 128);
+#pragma unroll
+    for (int step = 0; step < M::kSteps; ++step) {
+      wgmma_registers_k_major<T, M::kOut>(y, h[step], ptx::advance(down, static_cast<u32>(step * 32)),
+                                          accumulate || step > 0);
+    }
+  }
+
+  // Warpgroups start their products in turns, so that those of one run while the other activates.
+  __device__ __forceinline__ void await_turn() const {
+    ptx::barrier_sync(kTurn + static_cast<u32>(out.warpgroup), M::kWarpgroups * 128);
+    ptx::wgmma_fence();
+  }
+  __device__ __forceinline__ void pass_turn() const {
+    ptx::wgmma_commit();
+    ptx::barrier_arrive(kTurn + static_cast<u32>(1 - out.warpgroup), M::kWarpgroups * 128);
+  }
+
   __device__ __forceinline__ void run(i64 tiles, u32 chunks, u32 rank) const {
-    constexpr u32 kEightRows = 8 * 128;
     Ring<Config::up_stages> ups;
     Ring<Config::down_stages> downs;
     u32 parity = 0;
+    if (out.warpgroup == 1) ptx::barrier_arrive(kTurn, M::kWarpgroups * 128);  // the first is the first's
     for (i64 tile = blockIdx.x / M::kCluster; tile < tiles; tile += gridDim.x / M::kCluster, parity ^= 1) {
       const i64 row = (tile * M::kCluster + rank) * M::kRows + out.warpgroup * 64;
-      float y[1][M::kOut / 2];
+      float sums[M::kUps / 2], y[1][M::kOut / 2];
       ptx::mbarrier_wait(&storage.x_full, parity);
+      ptx::mbarrier_wait(&storage.up_full[ups.stage], ups.parity);
+      await_turn();
+      start_up(sums, ups.stage);
+      pass_turn();
       u64* last_down = nullptr;
-      for (u32 chunk = 0; chunk < chunks; ++chunk) {
-        float sums[M::kUps / 2];
-        ptx::mbarrier_wait(&storage.up_full[ups.stage], ups.parity);
-        ptx::wgmma_fence();
-#pragma unroll
-        for (int part = 0; part < M::kParts; ++part) {
-          const u64 x = ptx::matrix_descriptor(storage.x[part] + out.warpgroup * 64 * 128, 0, kEightRows);
-          const u64 up = ptx::matrix_descriptor(storage.up[ups.stage][part], 0, kEightRows);
-#pragma unroll
-          for (int step = 0; step < 4; ++step) {
-            ptx::wgmma<T, M::kUps, false, false>(sums, ptx::advance(x, static_cast<u32>(step * 32)),
-                                                 ptx::advance(up, static_cast<u32>(step * 32)), part > 0 || step > 0);
-          }
-        }
-        ptx::wgmma_commit();
-        // And so is the product before.
+#pragma unroll 1
+      for (u32 number = 0; number < chunks; ++number) {
+        const bool is_last = number + 1 == chunks;
         ptx::wgmma_wait<0>();
+        ptx::wgmma_settle(sums);
         release(&storage.up_empty[ups.stage]);
-        if (last_down != nullptr) release(last_down);
-        if (chunk + 1 == chunks && out.warp == 0 && out.lane == 0) ptx::mbarrier_arrive(&storage.x_empty);
         ups.advance();
-
-        // The last rows of y have left the buffer, and all have read the last h.
-        if (out.warp == 0 && out.lane == 0) ptx::bulk_wait_read<0>();
-        out.sync();
-        activate_to_shared(sums, i64{chunk} * M::kHidden);
-        ptx::fence_shared_to_async();
-        out.sync();
+        if (last_down != nullptr) release(last_down);
+        if (is_last && out.warp == 0 && out.lane == 0) ptx::mbarrier_arrive(&storage.x_empty);
+        u32 h[M::kSteps][4];
+        activate_to(h, sums, i64{number} * M::kHidden);
         ptx::mbarrier_wait(&storage.down_full[downs.stage], downs.parity);
-        ptx::wgmma_fence();
-        const u64 h = ptx::matrix_descriptor(storage.c[out.warpgroup][0], 0, kEightRows);
-        const u64 down = ptx::matrix_descriptor(storage.down[downs.stage], 0, kEightRows);
-#pragma unroll
-        for (int step = 0; step < 4; ++step) {
-          ptx::wgmma<T, M::kOut, false, false>(y[0], ptx::advance(h, static_cast<u32>(step * 32)),
-                                               ptx::advance(down, static_cast<u32>(step * 32)), chunk > 0 || step > 0);
-        }
-        ptx::wgmma_commit();
+        if (!is_last) ptx::mbarrier_wait(&storage.up_full[ups.stage], ups.parity);
+        await_turn();
+        start_down(y[0], h, downs.stage, number > 0);
+        if (!is_last) start_up(sums, ups.stage);
+        pass_turn();
         last_down = &storage.down_empty[downs.stage];
         downs.advance();
       }
       ptx::wgmma_wait<0>();
+      ptx::wgmma_settle(y[0]);
       release(last_down);
       if constexpr (M::kHasBias) {
 #pragma unroll
@@ -244,7 +263,6 @@ struct OnchipConsumer {
           for (int j = 0; j < 4; ++j) y[0][i + j] += pair[j % 2];
         }
       }
-      out.sync();  // h has been read
       out.store(storage, y, {}, row, 0);
     }
     out.drain();
@@ -281,11 +299,11 @@ __device__ __forceinline__ void onchip_mlp(const OnchipMaps<Config>& maps, const
   const i64 tiles = ceil_div(rows, i64{M::kRows} * M::kCluster);  // of clusters
   const u32 chunks = static_cast<u32>(ceil_div(hidden, i64{M::kHidden}));
   if (warpgroup == 0) {
-    ptx::release_registers<40>();
+    ptx::release_registers<24>();
     if (thread == 0) onchip_produce<Config>(storage, maps, tiles, chunks, rank);
     __syncwarp();
   } else {
-    ptx::acquire_registers<232>();
+    ptx::acquire_registers<240>();
     const TileStore<OnchipStore<Config>> out{
         maps.y, nullptr, nullptr, nullptr, rows, d_out, warpgroup - 1, thread % 128 / kWarpSize, thread % kWarpSize};
     OnchipConsumer<Config>{storage, out, b_gate, b_up, b_down, hidden}.run(tiles, chunks, rank);

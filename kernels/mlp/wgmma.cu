@@ -15,7 +15,8 @@ template <class Config>
 struct WgmmaDown : LinearByMap<Down<Config>> {
   static constexpr int block_m = Config::down_block_m, block_n = Config::down_block_n;
   static constexpr int consumers = block_m == 64 ? 1 : 2, pingpong = Config::down_pingpong;
-  static constexpr int split_k = 1, cluster_k = 1, cluster_m = Config::down_cluster_m, cluster_n = 1;
+  static constexpr int split_k = Config::down_split_k, cluster_k = split_k, cluster_m = Config::down_cluster_m,
+                       cluster_n = 1;
   static constexpr int group = 8 / cluster_m;
   static constexpr int stages = Config::down_stages;
 };
