@@ -31,17 +31,17 @@ __device__ __forceinline__ void wait_for_sums() {
 
 // How the rows are read, by Config::norm:
 //
-//   0        a block a row, twice: any width and address
-//   1 … 4    a warp a row, into registers: so many vectors a lane
-//   5 … 8    a block a row, into registers: 4 fewer vectors a thread
+//   0         256 threads a row, twice: any width and address
+//   1 … 8     a warp a row, into registers: so many vectors a lane
+//   9 … 16    128 threads a row, into registers: 8 fewer vectors a thread
 template <class Config>
 struct RowsOf {
   using dtype = typename Config::dtype;
-  enum : bool { kOnchip = Config::norm > 0, kByWarps = kOnchip && Config::norm <= 4 };
-  static constexpr int num_warps = kByWarps ? 4 : 8;
+  enum : bool { kOnchip = Config::norm > 0, kByWarps = kOnchip && Config::norm <= 8 };
+  static constexpr int num_warps = kOnchip ? 4 : 8;
   static constexpr int rows_per_block = kByWarps ? 4 : 1;
   static constexpr int vec = kOnchip ? 8 : 4;
-  static constexpr int chunks = kByWarps ? Config::norm : Config::norm - 4;
+  static constexpr int chunks = kByWarps ? Config::norm : Config::norm - 8;
   static constexpr int ragged = kOnchip ? 0 : 1;
   static constexpr int unroll = 1;
   static constexpr int early_columns = 0;
