@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout on Hopper's tensor cores: gemm/wgmma.cu with another end. What is kept depends on places alone: a thread works it
-// out while the tensor cores multiply, a bit for each of its sums.
+// gemm_dropout on Hopper's tensor cores: gemm/wgmma.cu with another end. What is kept depends on places alone: a thread draws a bit
+// for each of its sums when its last products are under way, four Philoxes at a time, whose keys are the same.
 //
 //   a, b, c, residual   a multiple of 16 bytes in address and row length
 //   bias                an address of two elements
 //
 // A thread has two columns of a row and of the row 8 below. A Philox gives four columns of one row: of two neighbouring lanes
-// the even one takes the upper row, the odd one the lower, and they exchange their bits at the end.
-//
-// A warp waits at each product until the tensor cores take it. So a Philox is cut in four, a part behind each product of a stage;
-// behind the last one it would be waited for. Where stages are few the rest comes at the end, four at a time.
+// the even one takes the upper row, the odd one the lower, and they exchange their bits.
 
 #include "device/philox.cuh"
 #include "gemm/fused/addends.cuh"
 
 namespace tilewright::gemm {
 
-// What is kept of four columns, by the definition in device/dropout.cuh: Philox4x32-10 (device/philox.cuh), in four parts.
+// What is kept of four columns, by the definition in device/dropout.cuh.
 struct Draw {
   u32 least_word;  // that keeps an element; for p = 1 the scale does its part
   float scale;
@@ -29,19 +26,8 @@ struct Draw {
         seed(seed_),
         offset(offset_) {}
 
-  __device__ __forceinline__ PhiloxWords begin(u32 row, u32 group) const {
-    return {{group, row, static_cast<u32>(offset), static_cast<u32>(offset >> 32)}};
-  }
-  template <int kFirst, int kEnd>
-  __device__ __forceinline__ void rounds(PhiloxWords& words) const {
-    constexpr u32 kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
-    constexpr u32 kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
-#pragma unroll
-    for (u32 round = kFirst; round < kEnd; ++round) {
-      const u32 key0 = static_cast<u32>(seed) + round * kWeyl0, key1 = static_cast<u32>(seed >> 32) + round * kWeyl1;
-      words = {{__umulhi(kMultiplier1, words[2]) ^ words[1] ^ key0, kMultiplier1 * words[2],
-                __umulhi(kMultiplier0, words[0]) ^ words[3] ^ key1, kMultiplier0 * words[0]}};
-    }
+  __device__ __forceinline__ PhiloxWords words(u32 row, u32 group) const {
+    return philox4x32_10({{group, row, static_cast<u32>(offset), static_cast<u32>(offset >> 32)}}, seed);
   }
   __device__ __forceinline__ u32 bits(const PhiloxWords& words) const {
     u32 kept = 0;
@@ -62,70 +48,56 @@ struct Kept {
     kFirstBit = kWords * 32 - kSteps * 4,  // where the queue's first step is when all are in it
     kAtOnce = 4,
   };
-  static_assert(kSteps % kAtOnce == 0, "what is left goes by fours");
+  static_assert(kSteps % kAtOnce == 0, "steps go by fours");
 
-  u32 words[kWords];
-  int steps;
-  PhiloxWords drawn;  // of the next step
+  u32 upper[kWords];
+  u32 lower[kWords];
 
-  __device__ __forceinline__ void push(u32 bits) {
+  // For the warpgroup's rows from `row` and columns from `column` on.
+  __device__ __forceinline__ void draw(const Draw& draw, i64 row, i64 column, int warp, int lane) {
+    const u32 first_row = static_cast<u32>(row) + static_cast<u32>(warp * 16 + lane / 4 + lane % 2 * 8);
+    const u32 first_group = static_cast<u32>(column / 4) + static_cast<u32>(lane % 4 / 2);
+#pragma unroll 1
+    for (int first = 0; first < kSteps; first += kAtOnce) {
+      PhiloxWords words[kAtOnce];
 #pragma unroll
-    for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(words[i], i + 1 < kWords ? words[i + 1] : bits, 4);
-    ++steps;
-  }
-
-  // `row` and `group` are where the thread begins.
-  __device__ static __forceinline__ PhiloxWords begin(const Draw& draw, u32 row, u32 group, int step) {
-    return draw.begin(row + static_cast<u32>(step / kGroups * G::kSlabRows),
-                      group + static_cast<u32>(step % kGroups * 2));
-  }
-  // Part 0 to 3 of the next step.
-  template <int kPart>
-  __device__ __forceinline__ void part(const Draw& draw, u32 row, u32 group) {
-    if (steps >= kSteps) return;
-    if constexpr (kPart == 0) drawn = begin(draw, row, group, steps);
-    draw.template rounds<kPart * 3, (kPart < 3 ? kPart * 3 + 3 : 10)>(drawn);
-    if constexpr (kPart == 3) push(draw.bits(drawn));
-  }
-  __device__ __forceinline__ void rest(const Draw& draw, u32 row, u32 group) {
-    const auto several = [&](auto count) {
-      constexpr int kCount = decltype(count)::kStep;
-      PhiloxWords all[kCount];
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        all[i] = begin(draw, row, group, steps + i);
-        draw.template rounds<0, 10>(all[i]);
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int step = first + i;
+        words[i] = draw.words(first_row + static_cast<u32>(step / kGroups * G::kSlabRows),
+                              first_group + static_cast<u32>(step % kGroups * 2));
       }
+      u32 bits = 0;
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) push(draw.bits(all[i]));
-    };
-#pragma unroll 1
-    while (steps % kAtOnce != 0) several(StepNumber<1>{});
-#pragma unroll 1
-    while (steps < kSteps) several(StepNumber<kAtOnce>{});
-  }
-
-  // Afterwards bits 0 and 1 of a step are those of the thread's columns: in `words` of the upper row, in `lower` of the other.
-  __device__ __forceinline__ void exchange(u32 (&lower)[kWords], int lane) {
+      for (int i = 0; i < kAtOnce; ++i) bits |= draw.bits(words[i]) << i * 4;
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        upper[i] = __funnelshift_r(upper[i], i + 1 < kWords ? upper[i + 1] : bits, kAtOnce * 4);
+      }
+    }
+    // Bits 0 and 1 of a step become those of the thread's columns.
     const bool is_odd = lane % 2 != 0;
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
-      const u32 own = words[i], other = __shfl_xor_sync(kFullMask, own, 1);
-      words[i] = is_odd ? other >> 2 : own;
+      const u32 own = upper[i], other = __shfl_xor_sync(kFullMask, own, 1);
+      upper[i] = is_odd ? other >> 2 : own;
       lower[i] = is_odd ? own >> 2 : other;
     }
+  }
+
+  // Those of a step's row, in the lowest bits.
+  __device__ __forceinline__ u32 of(int slab, int group, int half) const {
+    const int bit = kFirstBit + (slab * kGroups + group) * 4;
+    return (half == 0 ? upper : lower)[bit / 32] >> bit % 32;
   }
 };
 
 template <class Config>
 struct DropoutTail {
   using G = Geometry<Config>;
-  using K = Kept<Config>;
   using From = TileStore<Config>;
   struct Ahead {
     typename From::Ahead added;
-    K kept;
-    u32 row, group;  // where the thread draws
+    Kept<Config> kept;
   };
 
   From from;  // what is added
@@ -133,33 +105,22 @@ struct DropoutTail {
 
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
     from.prefetch(ahead.added, row, column);
-    ahead.kept.steps = 0;
-    ahead.row = static_cast<u32>(row) + static_cast<u32>(from.warp * 16 + from.lane / 4 + from.lane % 2 * 8);
-    ahead.group = static_cast<u32>(column / 4) + static_cast<u32>(from.lane % 4 / 2);
-  }
-  template <int kStep>
-  __device__ __forceinline__ void during(Ahead& ahead) const {
-    static_assert(G::kSteps == 4, "a part a step");
-    ahead.kept.template part<kStep>(draw, ahead.row, ahead.group);
   }
   __device__ __forceinline__ void load(typename G::Storage& storage, Ahead& ahead, i64 row, i64 column) const {
     from.load(storage, ahead.added, row, column);
-    ahead.kept.rest(draw, ahead.row, ahead.group);
+    ahead.kept.draw(draw, row, column, from.warp, from.lane);
   }
 
-  __device__ __forceinline__ void store(typename G::Storage& storage, float (&sums)[G::kSlabs][G::kSums], Ahead& ahead,
-                                        i64 row, i64 column) const {
+  __device__ __forceinline__ void store(typename G::Storage& storage, float (&sums)[G::kSlabs][G::kSums],
+                                        const Ahead& ahead, i64 row, i64 column) const {
     using E = Epilogue<Config>;
     if constexpr (E::kHasBias) sync();
-    u32 lower[K::kWords];
-    ahead.kept.exchange(lower, from.lane);
     const Addends<Config> added{from, storage, ahead.added, row, column};
     for_each_pair<Config>(sums, [&](int slab, int group, int half, float* pair) {
       float bias[2] = {}, residual[2] = {};
       if constexpr (E::kHasBias) added.bias(group, bias);
       if constexpr (E::kHasResidual) added.residual(slab, group, half, residual);
-      const int bit = K::kFirstBit + (slab * K::kGroups + group) * 4;
-      const u32 kept = (half == 0 ? ahead.kept.words[bit / 32] : lower[bit / 32]) >> bit % 32;
+      const u32 kept = ahead.kept.of(slab, group, half);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const float value = activate<Config, typename G::T>(pair[i] + bias[i]);

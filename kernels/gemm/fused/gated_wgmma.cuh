@@ -85,8 +85,6 @@ struct GatedTail {
       }
     }
   }
-  template <int kStep>
-  __device__ __forceinline__ void during(Ahead&) const {}
   __device__ __forceinline__ void load(typename G::Storage& storage, Ahead& ahead, i64, i64) const {
     if constexpr (kHasBias) {
       if (bias_place() < G::kBlockN) store_vector(&storage.bias[warpgroup][bias_place()], unpack(ahead.bias));

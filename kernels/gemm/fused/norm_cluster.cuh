@@ -54,8 +54,6 @@ struct NormTail {
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
     from.prefetch(ahead, row, column);
   }
-  template <int kStep>
-  __device__ __forceinline__ void during(Ahead&) const {}
   __device__ __forceinline__ void load(typename G::Storage& tiles, Ahead& ahead, i64 row, i64 column) const {
     from.load(tiles, ahead, row, column);
   }

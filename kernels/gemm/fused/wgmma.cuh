@@ -6,8 +6,6 @@
 //
 //   load_b(stage, column, k, full, share, mask)   starts the copies of a tile of b, as load_tile does
 //   tail.prefetch(ahead, row, column)             before a tile's products: asks for what is added to them (Tail::Ahead)
-//   tail.template during<kStep>(ahead)            when the products of a stage's step kStep of k are started: a little work
-//                                                 that needs no sums
 //   tail.load(storage, ahead, row, column)        when all products are under way
 //   tail.store(storage, sums, ahead, row, column) the results of a warpgroup's rows
 //   tail.sync(), tail.drain()                     as TileStore has them
@@ -64,11 +62,6 @@ __device__ __forceinline__ void produce_with(typename Geometry<Config>::Storage&
   }
 }
 
-template <int kNumber>
-struct StepNumber {
-  enum : int { kStep = kNumber };
-};
-
 // A warpgroup's part of the products of one tile.
 template <class Config>
 struct LinearMultiplier {
@@ -79,16 +72,15 @@ struct LinearMultiplier {
   int thread;  // of the warpgroup
   u32 rank_m, rank_n;
 
-  // `during` is called between the steps of a stage, with their number: a warp waits at a product until the tensor cores take it,
-  // and not behind the last. `issued` is called when they have all the work of the tile.
-  template <class During, class Issued>
+  // `issued` is called when the tensor cores have all the work of the tile.
+  template <class Issued>
   __device__ __forceinline__ void multiply(float (&sums)[G::kSlabs][G::kSums], Ring<G::kStages>& ring, u32 blocks_k,
-                                           const During& during, const Issued& issued) const {
+                                           const Issued& issued) const {
     u32 previous = 0;
     for (u32 block = 0; block < blocks_k; ++block) {
       ptx::mbarrier_wait(&storage.full[ring.stage], ring.parity);
       ptx::wgmma_fence();
-      multiply_stage<0>(sums, ring.stage, block > 0, during);
+      multiply_stage(sums, ring.stage, block > 0);
       ptx::wgmma_commit();
       // While this stage is multiplied, the one before has been read.
       ptx::wgmma_wait<1>();
@@ -102,21 +94,20 @@ struct LinearMultiplier {
   }
 
  private:
-  template <int kStep, class During>
-  __device__ __forceinline__ void multiply_stage(float (&sums)[G::kSlabs][G::kSums], u32 stage, bool accumulate,
-                                                 const During& during) const {
+  __device__ __forceinline__ void multiply_stage(float (&sums)[G::kSlabs][G::kSums], u32 stage, bool accumulate) const {
     constexpr u32 kEightRows = 8 * G::kRowBytes;
     constexpr u32 kPartOfK = G::kBlockK * G::kRowBytes;
     const u64 tile_a = ptx::matrix_descriptor(storage.a[stage] + row * G::kRowBytes, kPartOfK, kEightRows);
     const u64 tile_b = ptx::matrix_descriptor(storage.b[stage], kPartOfK, kEightRows);
 #pragma unroll
-    for (int slab = 0; slab < G::kSlabs; ++slab) {
-      const u64 a = ptx::advance(tile_a, static_cast<u32>(slab * G::kSlabRows * G::kRowBytes + kStep * 32));
-      const u64 b = ptx::advance(tile_b, static_cast<u32>(kStep * 32));
-      ptx::wgmma<typename G::T, G::kBlockN, false, false>(sums[slab], a, b, accumulate || kStep > 0);
+    for (int step = 0; step < G::kSteps; ++step) {
+#pragma unroll
+      for (int slab = 0; slab < G::kSlabs; ++slab) {
+        const u64 a = ptx::advance(tile_a, static_cast<u32>(slab * G::kSlabRows * G::kRowBytes + step * 32));
+        const u64 b = ptx::advance(tile_b, static_cast<u32>(step * 32));
+        ptx::wgmma<typename G::T, G::kBlockN, false, false>(sums[slab], a, b, accumulate || step > 0);
+      }
     }
-    during(StepNumber<kStep>{});
-    if constexpr (kStep + 1 < G::kSteps) multiply_stage<kStep + 1>(sums, stage, accumulate, during);
   }
 
   // Tells all blocks that copy into this one's stage; a thread for each.
@@ -163,12 +154,10 @@ __device__ __forceinline__ void consume_with(typename Geometry<Config>::Storage&
     typename Tail::Ahead ahead;
     tail.prefetch(ahead, row, work.column);
     if constexpr (G::kPingPong) ptx::barrier_sync(kTurn + own, kBoth);
-    multiplier.multiply(
-        sums, ring, work.range.count, [&](auto number) { tail.template during<decltype(number)::kStep>(ahead); },
-        [&] {
-          if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
-          tail.load(storage, ahead, row, work.column);
-        });
+    multiplier.multiply(sums, ring, work.range.count, [&] {
+      if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
+      tail.load(storage, ahead, row, work.column);
+    });
     bool has_sums;
     if constexpr (G::kClusterK > 1) {
       has_sums = gather<Config>(sums, storage, schedule.rank_k, static_cast<int>(own), thread);

@@ -83,5 +83,47 @@ __global__ void kernel(const float* x, const float* b, const float* bias, const 
   }
 }
 
+TEST(GemmDropout, gives_each_thread_of_a_warpgroup_the_bits_of_its_own_sums) {
+  // Tiles with a whole number of queue words and without, of one slab and of two.
+  for (const auto& [block_m, block_n] : {std::pair{128, 256}, {256, 96}}) {
+    const EmulatedKernel kernel(fmt::format(R"cu(
+#include "device/dropout.cuh"
+#include "gemm_dropout/wgmma.cu"
+struct Fixed {{
+  using dtype = __half;
+  static constexpr Name bias{{"no"}}, act{{"none"}}, residual{{"no"}};
+  static constexpr int block_m = {}, block_n = {}, block_k = 64, consumers = 2, pingpong = 0, stages = 2, split_k = 1;
+  static constexpr int cluster_k = 1, cluster_m = 1, cluster_n = 1, group = 1;
+}};
+template <class>
+__global__ void kernel(float p, unsigned long long seed, unsigned long long offset, unsigned* wrong, unsigned* kept) {{
+  using C = gemm::LinearByMap<Fixed>;
+  using G = gemm::Geometry<C>;
+  constexpr i64 kRow = 5000000000, kColumn = 7 * G::kBlockN;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  gemm::Kept<C> drawn;
+  drawn.draw(gemm::Draw(p, seed, offset), kRow, kColumn, warp, lane);
+  for (int slab = 0; slab < G::kSlabs; ++slab) {{
+    for (int group = 0; group < G::kBlockN / 8; ++group) {{
+      for (int half = 0; half < 2; ++half) {{
+        for (int i = 0; i < 2; ++i) {{
+          const i64 row = kRow + slab * 64 + warp * 16 + lane / 4 + half * 8, column = kColumn + group * 8 + lane % 4 * 2 + i;
+          const bool is_kept = exact_dropout(1.0, p, seed, offset, row, column) != 0.0;
+          if ((drawn.of(slab, group, half) >> i & 1) != is_kept) atomicAdd(wrong, 1u);
+          if (is_kept) atomicAdd(kept, 1u);
+        }}
+      }}
+    }}
+  }}
+}})cu",
+                                            block_m, block_n));
+    std::uint32_t wrong = 0, kept = 0;
+    const std::uint64_t seed = 0x123456789abcdef, offset = 0xfedcba9876543210;
+    ASSERT_EQ(kernel.run(extents(1, 128), 0.25F, seed, offset, &wrong, &kept).text, "");
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_NEAR(kept, 0.75 * block_m / 2 * block_n, 300.0);
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::test
