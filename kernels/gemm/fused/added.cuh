@@ -44,21 +44,21 @@ struct RowsOf {
   static constexpr int chunks = kByWarps ? Config::norm : Config::norm - 8;
   static constexpr int ragged = kOnchip ? 0 : 1;
   static constexpr int unroll = 1;
-  static constexpr int early_columns = 0;
+  static constexpr int early_columns = 2;
   static constexpr long long cols = 0;
 };
 
-// y = norm(s). `Statistics` says which norm (device/row/norm.cuh); only one has a bias.
+// y = norm(s), the last rows first: those that L2 has. `Statistics` says which norm (device/row/norm.cuh); only one has a bias.
 template <class Config, class Statistics>
 __device__ __forceinline__ void norm_rows(const typename Config::dtype* s, const typename Config::dtype* weight,
                                           const typename Config::dtype* norm_bias, typename Config::dtype* y, float eps,
                                           i64 rows, i64 cols) {
   constexpr row::NormParts kParts{.bias = is_same<Statistics, row::Moments>};
   row::Norm<typename Config::dtype, Statistics, kParts> op;
-  op.tensors.inputs[0] = {s, cols};
+  op.tensors.inputs[0] = {s + (rows - 1) * cols, -cols};
   op.tensors.columns[0] = weight;
   if constexpr (kParts.bias) op.tensors.columns[1] = norm_bias;
-  op.tensors.outputs[0] = {y, cols};
+  op.tensors.outputs[0] = {y + (rows - 1) * cols, -cols};
   op.eps = eps;
   wait_for_sums();
   if constexpr (RowsOf<Config>::kOnchip) {
