@@ -56,6 +56,20 @@ TEST_P(Mlp, adds_parts_of_either_product) {
   }
 }
 
+TEST_P(Mlp, stays_on_the_chip_where_rows_are_narrow_and_many) {
+  const auto on_chip = [&](const Shape& shape) {
+    int count = 0;
+    for (const Candidate& candidate : expand(mlp().definition(), mlp().problem(key(shape)), facts_of_an_h200()).legal) {
+      count += candidate.config.implementation == "onchip" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_GE(on_chip({16384, 256, 1024, 256}), 2);
+  EXPECT_GE(on_chip({65536, 128, 512, 64}), 2);
+  EXPECT_EQ(on_chip({16384, 264, 1024, 256}), 0);
+  EXPECT_EQ(on_chip({1024, 256, 1024, 256}), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Gated, Mlp, ::testing::Values("no", "yes"),
                          [](const auto& gated) { return std::string(gated.param); });
 
