@@ -33,6 +33,7 @@ TEST(GemmDropout, is_right_at_widths_that_are_no_vectors_and_at_any_address) {
     const std::string problem = key("bf16", "yes", "silu", "yes", 5, n, 35);
     expect_right(gemm_dropout(), problem, "mma", 2, {.seed = 3, .misalign_elements = 1});
     expect_right_base(gemm_dropout(), problem, {.seed = 3, .misalign_elements = 1});
+    expect_right(gemm_dropout(), key("bf16", "yes", "silu", "yes", 5, n, 40), "skinny", 1);
   }
 }
 
@@ -85,7 +86,7 @@ __global__ void kernel(const float* x, const float* b, const float* bias, const 
 
 TEST(GemmDropout, gives_each_thread_of_a_warpgroup_the_bits_of_its_own_sums) {
   // Tiles with a whole number of queue words and without, of one slab and of two.
-  for (const auto& [block_m, block_n] : {std::pair{128, 256}, {256, 96}}) {
+  for (const auto& [block_m, block_n] : {std::pair{128, 256}, {128, 96}, {256, 96}}) {
     const EmulatedKernel kernel(fmt::format(R"cu(
 #include "device/dropout.cuh"
 #include "gemm_dropout/wgmma.cu"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstdint>
+
+#include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
+#include "tests/unit/kernels/op_values.hpp"
 
 /// The op `gemm_gated`.
 namespace tilewright::test {
@@ -51,6 +55,7 @@ TEST(GemmGated, is_right_at_widths_that_are_no_vectors_and_at_any_address) {
       const Gated gated{.weights = weights, .m = 5, .n = n, .k = 35};
       expect_right(gemm_gated(), gated.key(), "mma", 2, {.seed = 3, .misalign_elements = 1});
       expect_right_base(gemm_gated(), gated.key(), {.seed = 3, .misalign_elements = 1});
+      expect_right(gemm_gated(), Gated{.weights = weights, .m = 5, .n = n, .k = 40}.key(), "skinny", 1);
     }
   }
 }
@@ -65,6 +70,55 @@ TEST(GemmGated, adds_parts_of_k_before_it_multiplies) {
         "cluster=0,persistent=0,vec=16}"}) {
     EXPECT_EQ(gemm_gated().fault(problem, Config::parse(config), {.seed = 2}), "");
   }
+}
+
+TEST(GemmGated, takes_the_same_weights_in_each_of_three_layouts) {
+  constexpr long long kRows = 3, kCols = 5, kDepth = 4;
+  const EmulatedKernel kernel(R"cu(
+#include "gemm_gated/reference.cu"
+template <int kLayout>
+struct Fixed {
+  using dtype = float;
+  static constexpr Name weights{kLayout == 0 ? Name("split") : kLayout == 1 ? Name("interleaved") : Name("packed")};
+  static constexpr Name act{"silu"}, bias{"no"}, store{"yes"};
+};
+template <class>
+__global__ void kernel(const float* a, const float* wg, const float* wu, const float* interleaved, const float* packed,
+                       double* y, double* gate, double* up, long long m, long long n, long long k) {
+  const float* none = nullptr;
+  gemm_gated_reference<Fixed<0>>(a, wg, wu, none, none, none, y, gate, up, m, n, k);
+  y += m * n, gate += m * n, up += m * n;
+  gemm_gated_reference<Fixed<1>>(a, none, none, interleaved, none, none, y, gate, up, m, n, k);
+  y += m * n, gate += m * n, up += m * n;
+  gemm_gated_reference<Fixed<2>>(a, none, none, packed, none, none, y, gate, up, m, n, k);
+})cu");
+  const auto floats = [](long long count, std::uint32_t seed) {
+    const std::vector<double> values = random_values(static_cast<std::size_t>(count), seed);
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const std::vector<float> a = floats(kRows * kDepth, 1), wg = floats(kCols * kDepth, 2),
+                           wu = floats(kCols * kDepth, 3);
+  std::vector<float> interleaved, packed = wg;
+  packed.insert(packed.end(), wu.begin(), wu.end());
+  for (auto at = wg.begin(), of_up = wu.begin(); at != wg.end(); at += kDepth, of_up += kDepth) {
+    interleaved.insert(interleaved.end(), at, at + kDepth);
+    interleaved.insert(interleaved.end(), of_up, of_up + kDepth);
+  }
+  constexpr std::size_t kCount = kRows * kCols;
+  std::vector<double> y(3 * kCount), gate(3 * kCount), up(3 * kCount);
+  ASSERT_EQ(kernel
+                .run(extents(1, 256), a.data(), wg.data(), wu.data(), interleaved.data(), packed.data(), y.data(),
+                     gate.data(), up.data(), kRows, kCols, kDepth)
+                .text,
+            "");
+  for (std::size_t i = 0; i < 3 * kCount; ++i) {
+    EXPECT_EQ(y[i], y[i % kCount]) << i;
+    EXPECT_EQ(gate[i], gate[i % kCount]) << i;
+    EXPECT_EQ(up[i], up[i % kCount]) << i;
+  }
+  double first = 0.0;
+  for (std::size_t i = 0; i < kDepth; ++i) first += double{a[i]} * double{wg[i]};
+  EXPECT_EQ(gate[0], first);
 }
 
 TEST(GemmGated, takes_a_row_for_both_weights_by_maps_where_no_box_reaches_into_the_next) {
