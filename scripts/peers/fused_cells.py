@@ -22,6 +22,7 @@ class Argument:
     role: str  # in, out or scalar
     shape: tuple  # of a tensor
     kind: str  # matrix or vector; of a scalar its type
+    value: object = None  # of a scalar, where it is not that of all cells
 
     def extents(self, _dims):
         return self.shape
@@ -44,6 +45,10 @@ class FusedCell:
 
     def __getitem__(self, attribute):
         return dict(self.attributes)[attribute]
+
+    @property
+    def call_dims(self):
+        return self.dims
 
     @property
     def shape(self):

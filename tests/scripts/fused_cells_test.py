@@ -47,6 +47,7 @@ class FusedCells(unittest.TestCase):
         gated = cells("gemm_gated", shapes=["2x3x4"])[0]
         self.assertEqual((gated.bytes, gated.flops), (2 * (8 + 24 + 6), 96))
         mlp = cells("mlp", shapes=["2x3x4x5"], only="gated=yes")[0]
+        self.assertEqual(mlp.call_dims, (2, 3, 4, 5))
         self.assertEqual((mlp.bytes, mlp.flops), (2 * (6 + 24 + 20 + 10), 2 * 2 * 4 * (2 * 3 + 5)))
 
     def test_are_compared_with_torch_our_own_chain_and_quack_where_it_has_them(self):
