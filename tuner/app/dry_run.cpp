@@ -14,10 +14,10 @@
 #include <thread>
 
 #include "cache/base/error.hpp"
+#include "cache/base/temporary_folder.hpp"
 #include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/app/stored_devices.hpp"
-#include "cache/base/temporary_folder.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/forecast.hpp"
 

@@ -81,7 +81,7 @@ TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
   const WinnerRow row = *cache_.store().winner_of(key_of(cols), MeasureMode::cold, WinnerRole::best);
   Trial spare = row.winner.trial;
   spare.config = Config::parse("wide{num_warps=16,vec=64,static_dims=0}");  // nowhere nearly the best
-  cache_.store().put_trial(key_of(cols), row.implementation_hash, spare_mark(spare));
+  cache_.store().put_spare(key_of(cols), MeasureMode::cold, {row.implementation_hash, spare.config}, spare.build_key);
   const Regret served = ask(setting).at(0);
   EXPECT_EQ(served.match.fit, Fit::nearest);
   EXPECT_EQ(served.served.value_or(Config()), spare.config);
@@ -102,7 +102,8 @@ TEST_F(LearnedRegretTest, a_spare_that_is_kept_since_it_was_nearly_the_best_of_a
     trial.config = Config::parse("wide{num_warps=12,vec=8,static_dims=0}");
     trial.timing->median_ns = median_ns;
     cache_.store().put_trial(key_of(at), row.implementation_hash, trial);
-    if (is_spare) cache_.store().put_trial(key_of(at), row.implementation_hash, spare_mark(trial));
+    const ConfigId id{row.implementation_hash, trial.config};
+    if (is_spare) cache_.store().put_spare(key_of(at), MeasureMode::cold, id, trial.build_key);
   };
   const RegretSetting setting{.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}};
   put(cols, 50, true);
@@ -165,7 +166,7 @@ TEST_F(LearnedRegretTest, a_spare_that_nobody_timed_serves_too) {
   Trial spare = row.winner.trial;
   spare.config = Config::parse("wide{num_warps=12,vec=8,static_dims=0}");
   spare.timing.reset();
-  cache_.store().put_trial(key_of(cols), row.implementation_hash, spare_mark(spare));
+  cache_.store().put_spare(key_of(cols), MeasureMode::cold, {row.implementation_hash, spare.config}, spare.build_key);
   const Regret served = ask({.left_out = LeftOut::itself, .exported = true, .judged = {{128, cols}}}).at(0);
   EXPECT_EQ(served.match.fit, Fit::nearest);
   EXPECT_EQ(served.served.value_or(Config()), spare.config);
