@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of any of a sweep's processes at any moment, many times over: what was stored stays, nothing is stored twice,
-// and what one run of it left is what the next one goes on with.
+// kill -9 of any process of a sweep, or of two and an import on one cache, at any moment, many times over: what was
+// stored stays, nothing is stored twice, and what one run of it left is what the next one goes on with.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "cache/store/store.hpp"
+#include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/other_program.hpp"
 
@@ -71,12 +73,22 @@ bool is_worker(pid_t process) {
 
 class Kills : public CliTest {
  protected:
+  using Words = std::vector<std::string>;
+
   /// A sweep of 20 configs.
-  [[nodiscard]] pid_t start() const {
-    std::vector<std::string> words{
-        TILEWRIGHT_PROGRAM,    "sweep",   "shift",    "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(),
-        "--no-ceilings",       "--quiet", "--device", "cpu",   "--budget-ms",       "20",      "--shapes",
-        "rows=1,2,3,4 cols=33"};
+  [[nodiscard]] Words sweep() const {
+    return {"sweep",   "shift",    "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(),    "--no-ceilings",
+            "--quiet", "--device", "cpu",   "--budget-ms",       "20",      "--shapes", "rows=1,2,3,4 cols=33"};
+  }
+  /// An import of six problems of another op.
+  [[nodiscard]] Words import() const {
+    const std::string file = (folder / "other.db").string();
+    fill_demo_cache(file, 6);
+    return {"import", file, "--cache", cache()};
+  }
+
+  static pid_t start(Words words) {
+    words.insert(words.begin(), TILEWRIGHT_PROGRAM);
     const pid_t child = ::fork();
     if (child != 0) return child;
     const int nothing = ::open("/dev/null", O_RDWR);
@@ -108,10 +120,12 @@ class Kills : public CliTest {
     return ids;
   }
 
-  /// Configs that were tried, of all problems. A final adds trials, and whether there is one is for the times to tell.
+  /// Configs that were tried by sweeps, of all problems. A final adds trials, and whether there is one is for the times to tell.
   [[nodiscard]] int tried() const {
     SQLite::Database database(cache(), SQLite::OPEN_READONLY);
-    SQLite::Statement query(database, "SELECT COUNT(*) FROM (SELECT DISTINCT problem, config FROM trials)");
+    SQLite::Statement query(database,
+                            "SELECT COUNT(*) FROM (SELECT DISTINCT problem, config FROM trials "
+                            "JOIN problems ON problems.id = problem JOIN specs ON specs.id = spec WHERE op = 'shift')");
     query.executeStep();
     return query.getColumn(0).getInt();
   }
@@ -139,49 +153,58 @@ class Kills : public CliTest {
     lost.executeStep();
     EXPECT_EQ(lost.getColumn(0).getInt(), 0) << "a kill was taken for a config's fault";
   }
-};
 
-TEST_F(Kills, of_any_process_at_any_moment_lose_at_most_the_trial_in_flight) {
-  const char* wanted = std::getenv("TILEWRIGHT_TEST_KILLS");
-  const int kills = wanted == nullptr ? 10 : std::atoi(wanted);
-  std::mt19937 random(static_cast<unsigned>(kills));
-  std::size_t finished = 0;
-  std::set<std::int64_t> before;
-  for (int i = 0; i < kills; ++i) {
-    const pid_t sweep = start();
-    std::this_thread::sleep_for(milliseconds(random() % 900));
-    const std::vector<pid_t> members = family(sweep);
-    std::vector<pid_t> workers;
-    std::ranges::copy_if(members, std::back_inserter(workers), is_worker);
-    // The sweep itself as often as any other.
-    const pid_t victim = random() % 2 == 0 ? sweep : members[random() % members.size()];
-    ::kill(victim, SIGKILL);
-    const int code = end(sweep);
-    if (victim == sweep) {
-      // Nothing that it has started outlives it for long, but a compile that was under way.
+  /// Runs the commands together, as often as there are kills, each of which ends one of them or one of their workers.
+  void kill_often(const std::vector<Words>& commands, int kills) const {
+    if (const char* wanted = std::getenv("TILEWRIGHT_TEST_KILLS")) kills = std::atoi(wanted);
+    std::mt19937 random(static_cast<unsigned>(kills));
+    const auto one_of = [&](const std::vector<pid_t>& all) { return all[random() % all.size()]; };
+    int finished = 0;
+    std::set<std::int64_t> before;
+    for (int i = 0; i < kills; ++i) {
+      std::vector<pid_t> programs;
+      for (const Words& command : commands) programs.push_back(start(command));
+      std::this_thread::sleep_for(milliseconds(random() % 900));
+      std::vector<pid_t> members;
+      for (const pid_t program : programs) std::ranges::copy(family(program), std::back_inserter(members));
+      std::vector<pid_t> workers;
+      std::ranges::copy_if(members, std::back_inserter(workers), is_worker);
+      // The programs themselves as often as any other.
+      const pid_t victim = one_of(random() % 2 == 0 ? programs : members);
+      ::kill(victim, SIGKILL);
+      bool all_done = true;
+      for (const pid_t program : programs) {
+        const int code = end(program);
+        all_done = all_done && code == 0;
+        EXPECT_TRUE(code == 0 || program == victim) << code << ": another's end is not the program's";
+      }
+      // Nothing that they have started outlives them for long, but a compile that was under way.
       for (int wait = 0; wait < 3000 && std::ranges::any_of(workers, lives); ++wait) {
         std::this_thread::sleep_for(milliseconds(10));
       }
       EXPECT_FALSE(std::ranges::any_of(workers, lives));
-    } else {
-      EXPECT_EQ(code, 0) << "a worker's end is not the sweep's";
+      require_whole();
+      const std::set<std::int64_t> now = trials();
+      for (const std::int64_t id : before) EXPECT_EQ(now.count(id), 1U) << "trial " << id << " was lost";
+      before = now;
+      if (HasFailure()) return;
+      if (!all_done) continue;
+      EXPECT_EQ(tried(), 20);
+      ++finished;
+      for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(cache() + suffix);
+      before.clear();
     }
+    for (const Words& command : commands) EXPECT_EQ(end(start(command)), 0);
     require_whole();
-    const std::set<std::int64_t> now = trials();
-    for (const std::int64_t id : before) EXPECT_EQ(now.count(id), 1U) << "trial " << id << " was lost";
-    before = now;
-    if (code != 0) continue;
     EXPECT_EQ(tried(), 20);
-    ++finished;
-    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(cache() + suffix);
-    before.clear();
+    Store(cache()).check();
+    fmt::print("{} kills, {} times all was done\n", kills, finished);
   }
-  EXPECT_EQ(end(start()), 0);
-  require_whole();
-  EXPECT_EQ(tried(), 20);
-  Store(cache()).check();
-  RecordProperty("finished", static_cast<int>(finished));
-}
+};
+
+TEST_F(Kills, of_any_process_at_any_moment_lose_at_most_the_trial_in_flight) { kill_often({sweep()}, 10); }
+
+TEST_F(Kills, among_two_sweeps_and_an_import_on_one_cache_lose_no_more) { kill_often({sweep(), sweep(), import()}, 4); }
 
 }  // namespace
 }  // namespace tilewright::testing
