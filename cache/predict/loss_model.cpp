@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cache/base/decode.hpp"
-#include "cache/base/former_hashes.hpp"
 #include "cache/base/error.hpp"
+#include "cache/base/former_hashes.hpp"
 
 namespace tilewright {
 namespace {

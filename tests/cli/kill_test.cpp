@@ -120,7 +120,8 @@ class Kills : public CliTest {
     return ids;
   }
 
-  /// Configs that were tried by sweeps, of all problems. A final adds trials, and whether there is one is for the times to tell.
+  /// Configs that were tried by sweeps, of all problems. A final adds trials, and whether there is one is for the times
+  /// to tell.
   [[nodiscard]] int tried() const {
     SQLite::Database database(cache(), SQLite::OPEN_READONLY);
     SQLite::Statement query(database,

@@ -181,8 +181,7 @@ TEST_F(FallbackTest, a_driver_that_fails_is_no_reason_for_the_other_file) {
 TEST_F(FallbackTest, a_fallback_serves_where_the_binaries_of_the_cache_are_damaged) {
   const std::string shipped = filled_cache(), own = own_path();
   std::filesystem::copy(shipped, own);
-  OtherProgram(own)
-      .exec("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
+  OtherProgram(own).exec("UPDATE binaries SET hash = 'ffffffffffffffffffffffffffffffff' WHERE id = 1");
   const Launcher launcher(LaunchOptions{.cache = own, .device = {}, .fallback = shipped});
   const Op scale = launcher.op("scale[dtype=f16]");
   launch(scale);

@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "cache/base/error.hpp"
+#include "cache/base/temporary_folder.hpp"
 #include "kernels/emulator/abi.h"
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"
-#include "cache/base/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {

@@ -212,7 +212,8 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
     }
     return texts;
   };
-  EXPECT_THAT(offered(bundle), testing::Contains(onchip_config(2, 0).text() + " build of " + onchip_config(8, 0).text()));
+  EXPECT_THAT(offered(bundle),
+              testing::Contains(onchip_config(2, 0).text() + " build of " + onchip_config(8, 0).text()));
   EXPECT_EQ(offered(bundle), offered(store_));
 }
 

@@ -168,8 +168,7 @@ TEST(Migrations, rows_of_schema_3_stay_whole_when_trials_are_made_anew) {
   };
   EXPECT_EQ(count("SELECT length(nanoseconds) FROM rounds WHERE trial = 1"), 16);
   EXPECT_EQ(count("SELECT count(*) FROM winner_table"), 1);
-  EXPECT_EQ(count("SELECT count(*) FROM pragma_index_list('trials')"), 2)
-      << "by problem, and those that failed";
+  EXPECT_EQ(count("SELECT count(*) FROM pragma_index_list('trials')"), 2) << "by problem, and those that failed";
   // The references still hold: a trial that a winner rests on cannot go.
   EXPECT_THROW(now.run("DELETE FROM trials WHERE id = 1"), SQLite::Exception);
 }

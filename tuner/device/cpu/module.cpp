@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "cache/base/error.hpp"
+#include "cache/base/temporary_folder.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/device/cpu/runtime.hpp"
-#include "cache/base/temporary_folder.hpp"
 
 namespace tilewright {
 namespace {
