@@ -181,7 +181,7 @@ TEST_F(Completion, offers_configs_that_have_won_and_else_those_of_the_space_piec
 
 TEST_F(Completion, offers_for_several_ops_what_is_of_the_last) {
   const Words words = offers({"export", "--csv", "-", "softmax", "dtype=bf16", "gemm", "m"});
-  EXPECT_EQ(words, (Words{"m=", "math=", "mma", "mul"}));
+  EXPECT_EQ(words, (Words{"m=", "math=", "mlp", "mma", "mul"}));
   EXPECT_EQ(offers({"export", "--csv", "-", "softmax", "dtype=bf16,f1"}), Words{"dtype=bf16,f16"});
 }
 

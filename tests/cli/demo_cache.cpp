@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include <array>
 
@@ -105,7 +106,11 @@ void make_older_cache(const std::string& path, const std::string& older, std::si
     each.bind(1, table);
     while (each.executeStep()) columns.push_back(each.getColumn(0));
     const std::string list = fmt::format("{}", fmt::join(columns, ", "));
-    database.exec(fmt::format("INSERT INTO main.{} ({}) SELECT {} FROM newer.{}", table, list, list, table));
+    // Chips had no rows of their own.
+    std::ranges::replace(columns, table == "trials" ? "gpu_uuid" : "",
+                         "(SELECT g.uuid FROM newer.gpus g WHERE g.id = gpu)");
+    database.exec(
+        fmt::format("INSERT INTO main.{} ({}) SELECT {} FROM newer.{}", table, list, fmt::join(columns, ", "), table));
   }
 }
 

@@ -16,7 +16,9 @@ class RevalidateOption : public CliTest {
 
   [[nodiscard]] std::filesystem::path ops() const { return folder / "ops"; }
   /// Another source hash, and the same code.
-  void touch_source() const { std::ofstream(ops() / "shift" / "shift.cu", std::ios::app) << "\n// Changed.\n"; }
+  void touch_source() const {
+    std::ofstream(ops() / "shift" / "shift.cu", std::ios::app) << "\nstatic const int changed = 1;\n";
+  }
 
   [[nodiscard]] Outcome revalidate(const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments{"sweep", "--revalidate",  "shift", "--device",     "cpu",     "--budget-ms",
