@@ -5,7 +5,8 @@
 #   tilewright::fmt  nlohmann_json::nlohmann_json  Threads::Threads
 #   tilewright::sqlite (SQLiteCpp and SQLite)  tilewright::zstd  tilewright::xxhash
 # and for the tuner:
-#   tilewright::tomlplusplus (header only)  tilewright::boost_context  tilewright::boost_program_options
+#   tilewright::crypto (of OpenSSL)  tilewright::tomlplusplus (header only)  tilewright::boost_context
+#   tilewright::boost_program_options
 #   tilewright::benchmark (of which Debian has the shared library alone)
 
 # Adds the imported target tilewright::NAME for the archive (or else the shared library) LIBRARY,
@@ -47,6 +48,7 @@ if(TILEWRIGHT_BUILD_TUNER)
   target_include_directories(tilewright::tomlplusplus INTERFACE
     "${TILEWRIGHT_tomlplusplus_INCLUDE_DIR}")
   target_compile_definitions(tilewright::tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
+  tilewright_import_library(crypto crypto openssl/evp.h)
   tilewright_import_library(boost_context boost_context boost/context/detail/fcontext.hpp)
   tilewright_import_library(boost_program_options boost_program_options boost/program_options.hpp)
   tilewright_import_library(benchmark benchmark benchmark/benchmark.h)

@@ -88,7 +88,8 @@ def fill(database, winners, trials):
                                       "position": 0, "spec": spec, "trial": best[0], "runner_up": None,
                                       "runner_up_ratio": None,
                                       "base_ns": best[1] * 2, "configs_considered": count, "configs_failed": 0,
-                                      "strategy": "race"})
+                                      "strategy": "race", "choice": "{}",
+                                      "measured_at": STARTED + 7200 * place // winners})
     for table, rows in tables.items():
         insert(database, table, rows)
 

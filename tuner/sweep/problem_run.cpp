@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -89,7 +88,9 @@ void ProblemRun::follow(std::vector<Candidate>& legal) const {
   std::set<std::string> leading;
   const Leaders found = leaders(trials);
   for (const std::vector<std::size_t>& group : {found.best, found.dynamic}) {
-    for (const std::size_t i : group | std::views::take(kMostFinalists)) leading.insert(trials[i]->config.text());
+    for (std::size_t place = 0; place < std::min(group.size(), kMostFinalists); ++place) {
+      leading.insert(trials[group[place]]->config.text());
+    }
   }
   const auto led = [&](const Candidate& each) { return leading.count(each.config.text()) != 0; };
   if (std::ranges::none_of(legal, led)) return;
