@@ -228,6 +228,12 @@ TEST_F(LaunchTest, binaries_that_the_driver_rejects_are_reported_and_can_be_trie
   EXPECT_EQ(recording_.launches().size(), 1U);
 }
 
+TEST_F(LaunchTest, a_binary_that_lacks_its_kernel_gives_way_to_the_next) {
+  recording_.fail("cuLibraryGetKernel", 500);
+  scale_(nullptr, {8, 64}, x_, y_, 1.0);
+  EXPECT_EQ(recording_.launches().at(0).block[0], 128U) << "the dynamic one's";
+}
+
 TEST_F(LaunchTest, a_launcher_preloads_shapes_so_that_their_first_launch_may_be_captured) {
   launcher_.preload("scale[dtype=f16]", {{8, 64}, {9, 64}, {9, 61}});
   const std::size_t loaded = recording_.calls("cuKernelGetFunction");

@@ -297,6 +297,8 @@ TEST_F(WorkspaceTest, of_the_caller_is_used_and_cleared) {
   const cuda::Buffer memory(driver_, bytes, "a test");
   fill(memory.address(), bytes);
   const std::size_t live = recording_.live_allocations();
+  launcher_.set_workspace(stream.get(), reinterpret_cast<void*>(memory.address()), bytes - 1);
+  EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { launch(stream.get(), 64); }), HasSubstr("needs 1024 bytes"));
   launcher_.set_workspace(stream.get(), reinterpret_cast<void*>(memory.address()), bytes);
   const Used given = launch(stream.get(), 64);
   EXPECT_EQ(given.partial, memory.address());

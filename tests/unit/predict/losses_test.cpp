@@ -51,6 +51,31 @@ TEST(Losses, a_way_counts_less_the_farther_it_goes) {
   EXPECT_THAT(dim_weights(known), ElementsAre(DoubleNear(weight, 1e-6)));
 }
 
+TEST(Losses, what_a_dim_costs_is_what_the_others_leave_of_it_and_never_nothing) {
+  const std::vector<ShapeSummary> known{{{1, 1}, {config(kSmall, 100, WinnerRole::best)}},
+                                        {{64, 1}, {config(kLarge, 100), config(kSmall, 200)}},
+                                        {{64, 64}, {config(kSmall, 100)}}};
+  // Six doublings of m cost a half, and with six of n nothing: n would gain.
+  const double m = (0.05 + 6 * std::log(2.0) / 7 - 6 * 6 * 0.002 / 13) / (1 + 36.0 / 7 + 36.0 / 13);
+  EXPECT_THAT(dim_weights(known), ElementsAre(DoubleNear(m, 1e-6), DoubleNear(0.002, 1e-9)));
+}
+
+TEST(Losses, what_padding_costs_is_from_nothing_to_all_of_it) {
+  const LogPadding padding = [](const std::string&, const Config& of, std::span<const std::int64_t> dims) {
+    return of == Config::parse(kSmall) && dims[0] == 8 ? 0.3 : 0.0;
+  };
+  const auto cost_where = [&](double at_padded, double elsewhere) {
+    std::vector<ShapeSummary> known;
+    for (int i = 0; i < 200; ++i) {
+      known.push_back({{8}, {config(kLarge, 100), config(kSmall, 100 * std::exp(at_padded))}});
+      known.push_back({{16}, {config(kLarge, 100), config(kSmall, 100 * std::exp(elsewhere))}});
+    }
+    return cost_of_padding(known, padding);
+  };
+  EXPECT_EQ(cost_where(0, 0.5), 0) << "what is padded is faster";
+  EXPECT_EQ(cost_where(0.9, 0), 1) << "what is padded loses three times what it pads";
+}
+
 TEST(Losses, what_padding_costs_is_learned) {
   EXPECT_NEAR(cost_of_padding(of_padding(0), by_blocks), 0, 1e-9);
   EXPECT_EQ(cost_of_padding(of_padding(1), {}), 0) << "nobody knows of any";

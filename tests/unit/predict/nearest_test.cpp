@@ -42,6 +42,13 @@ TEST(Nearest, the_winner_of_shapes_alike_in_what_matters_goes_first) {
   EXPECT_GT(ranked[1].expected_loss, 0.5);
 }
 
+TEST(Nearest, a_dim_that_costs_little_is_crossed_in_longer_steps) {
+  const NearestPredictor expectation(of_m_alone(), ShapeDims{128, 1 << 20});
+  EXPECT_LT(expectation.distance_to(ShapeDims{128, 1 << 10}), 50) << "of ten doublings of n more than one are a step";
+  EXPECT_GE(expectation.distance_to(ShapeDims{128, 1 << 10}), 25) << "two at most";
+  EXPECT_NEAR(expectation.distance_to(ShapeDims{512, 1 << 20}), 4, 1e-9);
+}
+
 TEST(Nearest, a_config_that_did_badly_near_by_yields_to_one_that_did_well_all_around) {
   const std::string sure = "tiled{block=128}";
   const std::vector<ShapeSummary> known{

@@ -132,6 +132,7 @@ TEST_F(MatchLearned, all_who_may_serve_are_offered_in_the_order_of_what_they_pro
                                             "nearest 8x128 onchip{num_warps=2,static_dims=0}",
                                             "nearest 4096x8192 onchip{num_warps=4,static_dims=0}",
                                             "default 8x128 onchip{num_warps=1,static_dims=0}"));
+  EXPECT_EQ(ask(between).match.freshness, Freshness::fresh) << "what nobody timed is as the shape's winner is";
 }
 
 TEST_F(MatchLearned, a_specialised_binary_serves_only_its_dims) {

@@ -80,6 +80,17 @@ TEST(Binaries, that_claim_more_than_their_frame_can_hold_cost_no_memory) {
   EXPECT_THROW((void)decompress_binary(frame, "0123"), BadRow);
 }
 
+TEST(Binaries, that_claim_just_more_than_their_frame_can_hold_are_refused_for_it) {
+  // 32 KiB for each of its 16 bytes, and one more.
+  const std::string head("\x28\xB5\x2F\xFD\xE0\x01\0\x08\0\0\0\0\0\x01\0\0", 16);
+  try {
+    (void)decompress_binary(std::as_bytes(std::span(head)), 16 * 32768 + 1, "0123");
+    FAIL();
+  } catch (const BadRow& error) {
+    EXPECT_EQ(std::string(error.what()), "binary 0123: its compressed form claims 524289 bytes");
+  }
+}
+
 TEST(Binaries, of_one_byte_many_times_come_back) {
   const std::vector<std::byte> zeros(std::size_t{100} << 20);
   EXPECT_EQ(decompress_binary(compress_binary(zeros), content_hash(zeros)), zeros);

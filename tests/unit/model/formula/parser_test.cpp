@@ -38,6 +38,7 @@ TEST(Parser, groups_to_the_left) {
   EXPECT_EQ(number("100 / 5 / 2"), 10);
   EXPECT_EQ(number("100 / 5 * 2"), 40);
   EXPECT_EQ(number("17 % 10 % 4"), 3);
+  EXPECT_EQ(number("9 - 7 % 4"), 6) << "and first what binds more tightly";
 }
 
 TEST(Parser, not_takes_a_whole_comparison) {
