@@ -169,7 +169,7 @@ TEST_F(TensorMapsTest, are_bounded_and_right_beyond_the_bound) {
 TEST_F(TensorMapsTest, of_addresses_in_a_row_use_most_of_the_room) {
   TensorMaps maps(driver_, matrix());
   TensorMap map{};
-  for (const Address step : {16, 256, 4096, 1 << 20}) {
+  for (const Address step : {16U, 256U, 4096U, 1U << 20}) {
     const auto place = [&](Address i) { return kFirst + (Address{1} << 40) + step * (1 + i); };
     for (int turn = 0; turn < 2; ++turn) {
       if (turn == 1) recording_.reset();

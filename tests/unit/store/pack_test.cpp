@@ -50,7 +50,7 @@ class Packs : public testing::Test {
     return write(store, name);
   }
 
-  const TemporaryFolder folder_;
+  const TemporaryFolder folder_{};
 };
 
 TEST_F(Packs, bring_every_trial_with_its_rounds_winners_spares_models_and_binaries) {

@@ -44,8 +44,8 @@ class RepackProgram : public testing::Test {
   }
   [[nodiscard]] std::string quoted() const { return "'" + path.string() + "'"; }
 
-  const TemporaryFolder folder;
-  const TemporaryFolder work;
+  const TemporaryFolder folder{};
+  const TemporaryFolder work{};
   const fs::path path = folder / "c.db";
   const std::vector<std::byte> binary = [] {
     std::mt19937 random(7);
