@@ -17,7 +17,8 @@ inline constexpr std::string_view kNewest = "max((t.measured_at << 31) | t.id)";
 /// model says is nothing against what was seen.
 [[nodiscard]] inline std::string newest_trials(std::string_view where) {
   return fmt::format(
-      "SELECT max((n.measured_at << 31) | n.id) & 0x7fffffff FROM trials n WHERE {} AND NOT (n.status = 'pruned' AND "
+      "SELECT max((n.measured_at << 31) | n.id) & 0x7fffffff FROM trials n WHERE {} AND n.intact AND NOT (n.status = "
+      "'pruned' AND "
       "EXISTS (SELECT 1 FROM trials o "
       "WHERE o.problem = n.problem AND o.device = n.device AND o.mode = n.mode AND o.config = n.config "
       "AND o.versions = n.versions AND o.status <> 'pruned')) GROUP BY n.problem, n.device, n.mode, n.config",
@@ -28,8 +29,8 @@ inline constexpr std::string_view kNewest = "max((t.measured_at << 31) | t.id)";
 /// was not right there since. A config is of one interface: dtypes and attributes do not matter.
 inline constexpr std::string_view kFailedSomewhere =
     "EXISTS (SELECT 1 FROM trials f INDEXED BY trials_that_failed WHERE f.device = t.device AND f.mode = t.mode "
-    "AND f.config = t.config AND f.status NOT IN ('ok', 'pruned') AND NOT EXISTS (SELECT 1 FROM trials o "
+    "AND f.config = t.config AND f.status NOT IN ('ok', 'pruned') AND f.intact AND NOT EXISTS (SELECT 1 FROM trials o "
     "WHERE o.problem = f.problem AND o.device = f.device AND o.mode = f.mode AND o.config = f.config "
-    "AND o.status = 'ok' AND (o.measured_at, o.id) > (f.measured_at, f.id)))";
+    "AND o.status = 'ok' AND o.intact AND (o.measured_at, o.id) > (f.measured_at, f.id)))";
 
 }  // namespace tilewright

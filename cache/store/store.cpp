@@ -59,7 +59,7 @@ void Store::put_interface(const OpInterface& interface) {
     // An interface that comes back (a definition that was reverted) is the newest again.
     database.run(
         "INSERT INTO interfaces (hash, op, definition, sequence) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence",
+        "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence WHERE intact",
         hash, interface.op, encode_interface(interface), any ? newest.integer(1) + 1 : 1);
   });
 }
@@ -77,7 +77,7 @@ void Store::add_older_interface(const OpInterface& interface) {
 namespace {
 
 /// Of an implementation that is there, the recipe is replaced or kept.
-constexpr const char* kReplacing = "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe";
+constexpr const char* kReplacing = "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe AND intact";
 constexpr const char* kKeeping = "DO NOTHING";
 
 void insert_implementation(Database& database, const std::string& interface_hash,
@@ -123,8 +123,9 @@ std::optional<OpInterface> Store::interface_of(const std::string& op) const {
 
 std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) const {
   return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
-    Query query = database.query("SELECT definition FROM interfaces WHERE hash = ? AND intact", hash);
+    Query query = database.query("SELECT definition, hash FROM interfaces WHERE hash = ? AND intact", hash);
     if (!query.next()) return std::nullopt;
+    if (query.text(1) != hash) throw BadRow("an index of the interfaces names another");
     return decode_interface(query.text(0));
   });
 }
@@ -132,8 +133,10 @@ std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) con
 std::optional<StoredImplementation> Store::implementation_by_hash(const std::string& hash) const {
   return impl_->reading(
       "read an implementation", [&, &database = impl_->database]() -> std::optional<StoredImplementation> {
-        Query query = database.query("SELECT recipe FROM implementations WHERE hash = ? AND intact LIMIT 1", hash);
+        Query query =
+            database.query("SELECT recipe, hash FROM implementations WHERE hash = ? AND intact LIMIT 1", hash);
         if (!query.next()) return std::nullopt;
+        if (query.text(1) != hash) throw BadRow("an index of the implementations names another");
         return StoredImplementation{hash, decode_recipe(query.text(0))};
       });
 }
@@ -217,7 +220,7 @@ void Store::put_build(const Build& build, std::span<const std::byte> binary) {
         "ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels, "
         "log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds, "
         "sweep = excluded.sweep, worker = excluded.worker, began_us = excluded.began_us "
-        "WHERE builds.ok = 0 OR (builds.began_us IS NULL AND excluded.began_us IS NOT NULL)",
+        "WHERE intact AND (builds.ok = 0 OR (builds.began_us IS NULL AND excluded.began_us IS NOT NULL))",
         build.key, build.ok ? 1 : 0, binary_id, encode_kernels(build.kernels), build.log, build.compiler, build.arch,
         build.milliseconds, sweep, build.worker, build.began_us);
   });

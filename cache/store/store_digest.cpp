@@ -23,16 +23,16 @@ constexpr const char* kContents[] = {
     "SELECT t.problem, t.device, t.config, t.mode, t.status, t.reason, t.versions, t.build, t.measured_at, "
     "t.gpu_uuid, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
     "t.compared, t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, "
-    "t.temperature_c, t.power_mw, t.throttle_reasons, t.look, t.rounds FROM temp.named_trials t "
+    "t.temperature_c, t.power_mw, t.throttle_reasons, t.look, t.rounds FROM named_trials t "
     "ORDER BY 1, 2, 3, 4, 9, 27, 5, 6, 11, 12, 13",
     "SELECT t.problem, t.device, t.config, t.measured_at, t.look, w.mode, w.role, w.position, w.runner_up, "
     "w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice, r.text "
-    "FROM winners w JOIN temp.named_trials t ON t.id = w.trial LEFT JOIN rules r ON r.id = w.rules "
+    "FROM winners w JOIN named_trials t ON t.id = w.trial LEFT JOIN rules r ON r.id = w.rules "
     "ORDER BY 1, 2, 6, 7, 8",
     "SELECT t.problem, t.device, t.config, t.measured_at, t.look, t.median_ns, w.mode, w.role FROM past_winners w "
-    "JOIN temp.named_trials t ON t.id = w.trial ORDER BY 1, 2, 3, 4, 5, 6, 7, 8",
-    "SELECT n.text, d.fingerprint, s.mode, c.text, b.key FROM spares s JOIN temp.named_problems n ON n.id = s.problem "
-    "JOIN devices d ON d.id = s.device JOIN temp.named_configs c ON c.id = s.config JOIN builds b ON b.id = s.build "
+    "JOIN named_trials t ON t.id = w.trial ORDER BY 1, 2, 3, 4, 5, 6, 7, 8",
+    "SELECT n.text, d.fingerprint, s.mode, c.text, b.key FROM spares s JOIN named_problems n ON n.id = s.problem "
+    "JOIN devices d ON d.id = s.device JOIN named_configs c ON c.id = s.config JOIN builds b ON b.id = s.build "
     "ORDER BY 1, 2, 3, 4",
     "SELECT s.text, d.fingerprint, l.mode, l.shapes, l.learned_at, b.hash FROM loss_models l "
     "JOIN specs s ON s.id = l.spec JOIN devices d ON d.id = l.device JOIN binaries b ON b.id = l.binary "
@@ -43,13 +43,11 @@ constexpr const char* kContents[] = {
     "JOIN devices d ON d.id = r.device ORDER BY 1, 2, 6, 3, 4, 5"};
 
 constexpr const char* kNames = R"sql(
-CREATE TEMP VIEW IF NOT EXISTS named_problems AS
+WITH named_problems AS (
 SELECT p.id, i.hash || ' ' || s.text || '{' || p.dims || '}' AS text FROM main.problems p
-JOIN main.specs s ON s.id = p.spec JOIN main.interfaces i ON i.id = s.interface;
-CREATE TEMP VIEW IF NOT EXISTS named_configs AS
+JOIN main.specs s ON s.id = p.spec JOIN main.interfaces i ON i.id = s.interface), named_configs AS (
 SELECT c.id, m.hash || ' ' || c.text AS text FROM main.configs c
-JOIN main.implementations m ON m.id = c.implementation;
-CREATE TEMP VIEW IF NOT EXISTS named_trials AS
+JOIN main.implementations m ON m.id = c.implementation), named_trials AS (
 SELECT t.id, p.text AS problem, d.fingerprint AS device, c.text AS config, t.mode, t.status, t.reason,
        v.driver || ' ' || v.compiler || ' ' || v.tilewright AS versions, b.key AS build, t.measured_at,
        g.uuid AS gpu_uuid, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets,
@@ -58,7 +56,7 @@ SELECT t.id, p.text AS problem, d.fingerprint AS device, c.text AS config, t.mod
        t.power_mw, t.throttle_reasons, t.look, r.nanoseconds AS rounds
 FROM main.trials t JOIN named_problems p ON p.id = t.problem JOIN main.devices d ON d.id = t.device
 JOIN named_configs c ON c.id = t.config JOIN main.versions v ON v.id = t.versions JOIN main.gpus g ON g.id = t.gpu
-LEFT JOIN main.builds b ON b.id = t.build LEFT JOIN main.rounds r ON r.trial = t.id;
+LEFT JOIN main.builds b ON b.id = t.build LEFT JOIN main.rounds r ON r.trial = t.id)
 )sql";
 
 struct FreeState {
@@ -74,9 +72,8 @@ std::string Store::digest() const {
     if (state == nullptr) throw std::bad_alloc();
     XXH3_128bits_reset(state.get());
     const auto add = [&](const void* data, std::size_t size) { XXH3_128bits_update(state.get(), data, size); };
-    database.handle().exec(kNames);
     for (const char* const sql : kContents) {
-      SQLite::Statement rows(database.handle(), sql);
+      SQLite::Statement rows(database.handle(), std::string(kNames) + sql);
       while (rows.executeStep()) {
         for (int column = 0; column < rows.getColumnCount(); ++column) {
           const SQLite::Column value = rows.getColumn(column);

@@ -19,7 +19,8 @@ namespace {
 /// Rows that others refer to: what is not here is added, and `*_map` leads from their ids to ours.
 constexpr const char* kFoldNames = R"sql(
 INSERT INTO main.devices (fingerprint, compute_capability, facts)
-SELECT fingerprint, compute_capability, facts FROM pack.devices WHERE true ON CONFLICT DO NOTHING;
+SELECT fingerprint, compute_capability, facts FROM pack.devices WHERE true
+ON CONFLICT (fingerprint) DO UPDATE SET facts = excluded.facts WHERE excluded.facts > facts AND intact;
 CREATE TEMP TABLE device_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO device_map
 SELECT p.id, m.id FROM pack.devices p JOIN main.devices m ON m.fingerprint = p.fingerprint;
@@ -36,7 +37,8 @@ INSERT INTO interface_map SELECT p.id, m.id FROM pack.interfaces p JOIN main.int
 -- Of what a hash leaves out the greater text stays.
 INSERT INTO main.implementations (interface, hash, name, recipe)
 SELECT i.ours, p.hash, p.name, p.recipe FROM pack.implementations p JOIN interface_map i ON i.theirs = p.interface
-WHERE true ON CONFLICT (hash, interface) DO UPDATE SET recipe = excluded.recipe WHERE excluded.recipe > recipe;
+WHERE true ON CONFLICT (hash, interface) DO UPDATE SET recipe = excluded.recipe
+WHERE excluded.recipe > recipe AND intact;
 CREATE TEMP TABLE implementation_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO implementation_map
 SELECT p.id, m.id FROM pack.implementations p JOIN interface_map i ON i.theirs = p.interface
@@ -101,7 +103,7 @@ SELECT p.key, p.ok, b.ours, p.kernels, p.log, p.compiler, p.arch, p.milliseconds
 FROM pack.builds p LEFT JOIN binary_map b ON b.theirs = p.binary
 WHERE true ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.binary, kernels = excluded.kernels,
   log = excluded.log, compiler = excluded.compiler, arch = excluded.arch, milliseconds = excluded.milliseconds
-WHERE began_us IS NULL
+WHERE began_us IS NULL AND intact
   AND (1 - excluded.ok, coalesce((SELECT hash FROM main.binaries WHERE id = excluded.binary), ''), excluded.kernels,
        excluded.log, excluded.milliseconds)
     < (1 - ok, coalesce((SELECT hash FROM main.binaries WHERE id = builds.binary), ''), kernels, log, milliseconds);
@@ -117,7 +119,9 @@ FROM (SELECT t.id AS theirs, t.measured_at,
              (SELECT o.id FROM main.trials o WHERE o.problem = p.ours AND o.device = d.ours AND o.mode = t.mode
               AND o.config = c.ours AND o.measured_at = t.measured_at AND o.status = t.status AND o.look = t.look
               AND o.gpu = g.ours AND o.median_ns IS t.median_ns AND o.low_ns IS t.low_ns
-              AND o.high_ns IS t.high_ns AND o.reason = t.reason LIMIT 1) AS ours
+              AND o.high_ns IS t.high_ns AND o.reason = t.reason AND o.intact
+              AND EXISTS (SELECT 1 FROM main.rounds r WHERE r.trial = o.id)
+                = EXISTS (SELECT 1 FROM pack.rounds r WHERE r.trial = t.id) LIMIT 1) AS ours
       FROM pack.trials t JOIN problem_map p ON p.theirs = t.problem JOIN device_map d ON d.theirs = t.device
       JOIN config_map c ON c.theirs = t.config JOIN gpu_map g ON g.theirs = t.gpu);
 INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu,
@@ -132,10 +136,11 @@ JOIN device_map d ON d.theirs = t.device JOIN config_map c ON c.theirs = t.confi
 JOIN version_map v ON v.theirs = t.versions JOIN gpu_map g ON g.theirs = t.gpu
 LEFT JOIN build_map b ON b.theirs = t.build
 WHERE x.is_new ORDER BY x.ours;
--- A trial may come once with its build and its rounds and once without: the fuller one stays.
+CREATE INDEX temp.trial_map_by_ours ON trial_map (ours);
+-- A trial may come once with its build and once without: the fuller one stays.
 UPDATE main.trials SET build = (SELECT b.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
                                 JOIN build_map b ON b.theirs = t.build WHERE x.ours = trials.id)
-WHERE build IS NULL AND id IN (SELECT x.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
+WHERE build IS NULL AND intact AND id IN (SELECT x.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
                                WHERE NOT x.is_new AND t.build IS NOT NULL);
 INSERT INTO main.rounds (trial, nanoseconds)
 SELECT x.ours, r.nanoseconds FROM trial_map x JOIN pack.rounds r ON r.trial = x.theirs WHERE true
@@ -146,14 +151,15 @@ SELECT p.ours, d.ours, t.mode, s.ours, c.ours, b.ours FROM pack.spares t JOIN pr
 JOIN device_map d ON d.theirs = t.device JOIN spec_map s ON s.theirs = t.spec JOIN config_map c ON c.theirs = t.config
 JOIN build_map b ON b.theirs = t.build
 WHERE true ON CONFLICT (problem, device, mode, config) DO UPDATE SET build = excluded.build
-WHERE (SELECT key FROM main.builds WHERE id = excluded.build) < (SELECT key FROM main.builds WHERE id = spares.build);
+WHERE intact
+  AND (SELECT key FROM main.builds WHERE id = excluded.build) < (SELECT key FROM main.builds WHERE id = spares.build);
 
 INSERT INTO main.loss_models (spec, device, mode, shapes, learned_at, binary)
 SELECT s.ours, d.ours, t.mode, t.shapes, t.learned_at, b.ours FROM pack.loss_models t
 JOIN spec_map s ON s.theirs = t.spec JOIN device_map d ON d.theirs = t.device JOIN binary_map b ON b.theirs = t.binary
 WHERE true ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes,
   learned_at = excluded.learned_at, binary = excluded.binary
-WHERE (excluded.shapes, excluded.learned_at, (SELECT hash FROM main.binaries WHERE id = excluded.binary))
+WHERE intact AND (excluded.shapes, excluded.learned_at, (SELECT hash FROM main.binaries WHERE id = excluded.binary))
     > (shapes, learned_at, (SELECT hash FROM main.binaries WHERE id = loss_models.binary));
 
 INSERT INTO main.ceilings (device, mode, bytes, reads, memcpy_ns, copy_op_ns, gpu_uuid, measured_at)
@@ -245,9 +251,9 @@ SELECT i.id, row_number() OVER (PARTITION BY i.op ORDER BY
           WHERE s.interface = i.id) DESC, i.hash) AS place
 FROM main.interfaces i WHERE i.sequence < 0 AND i.op IN
   (SELECT op FROM main.interfaces WHERE sequence < 0 GROUP BY op HAVING count(*) > 1);
-UPDATE main.interfaces SET sequence = sequence - 1000000 WHERE id IN (SELECT id FROM interface_order);
+UPDATE main.interfaces SET sequence = sequence - 1000000 WHERE intact AND id IN (SELECT id FROM interface_order);
 UPDATE main.interfaces SET sequence = -(SELECT place FROM interface_order o WHERE o.id = interfaces.id)
-WHERE id IN (SELECT id FROM interface_order);
+WHERE intact AND id IN (SELECT id FROM interface_order);
 )sql";
 
 /// The tables above, which a fold that failed may have left.
@@ -265,7 +271,7 @@ void fold_binaries(Database& database) {
   Query row = database.query(
       "SELECT b.hash, b.size, b.data, b.dictionary, d.id, d.data FROM pack.binaries b "
       "LEFT JOIN temp.implementation_of i ON i.binary = b.id "
-      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation "
+      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation AND d.intact "
       "WHERE b.hash NOT IN (SELECT hash FROM main.binaries) ORDER BY b.id");
   while (row.next()) {
     const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));

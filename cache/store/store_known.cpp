@@ -160,7 +160,7 @@ ConfigNames Store::failed_configs(const ProblemKey& key, MeasureMode mode) const
     static const std::string kFailed = fmt::format(
         "SELECT DISTINCT m.hash, c.text FROM trials t JOIN configs c ON c.id = t.config "
         "JOIN implementations m ON m.id = c.implementation WHERE t.device = ? AND t.mode = ? AND m.interface = ? "
-        "AND t.status NOT IN ('ok', 'pruned') AND c.intact AND m.intact AND {}",
+        "AND t.status NOT IN ('ok', 'pruned') AND t.intact AND c.intact AND m.intact AND {}",
         kFailedSomewhere);
     Query query = database.query(kFailed.c_str(), *device, name(mode), *interface);
     while (query.next()) failed.emplace(query.text(0), query.text(1));
@@ -208,7 +208,7 @@ void Store::put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& c
         ids::need_implementation(database, problem.interface, config.implementation_hash);
     database.run(
         "INSERT INTO spares (problem, device, mode, spec, config, build) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (problem, device, mode, config) DO UPDATE SET build = excluded.build",
+        "ON CONFLICT (problem, device, mode, config) DO UPDATE SET build = excluded.build WHERE intact",
         problem.problem, device, name(mode), problem.spec, ids::add_config(database, implementation, config.config),
         ids::need_build(database, build_key));
   });

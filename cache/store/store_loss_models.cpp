@@ -110,7 +110,7 @@ bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossMo
     database.run(
         "INSERT INTO loss_models (spec, device, mode, shapes, learned_at, binary) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes, learned_at = excluded.learned_at, "
-        "binary = excluded.binary",
+        "binary = excluded.binary WHERE intact",
         *spec, device, name(mode), static_cast<std::int64_t>(model.shapes()),
         learned_at == 0 ? now_seconds() : learned_at,
         add_binary(database, content_hash(bytes), bytes.size(), compress_binary(bytes)));

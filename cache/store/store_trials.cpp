@@ -266,7 +266,7 @@ void Store::put_miss(const Miss& miss) {
     database.run(
         "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, "
-        "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)",
+        "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at) WHERE intact",
         miss.shape_key, miss.device_fingerprint, miss.count, miss.first_at != 0 ? miss.first_at : last, last);
   });
 }

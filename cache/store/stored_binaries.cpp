@@ -37,7 +37,8 @@ std::int64_t add_binary(Database& database, const std::string& hash, std::size_t
   if (const auto id = whole_row(database, hash)) return *id;
   database.run(
       "INSERT INTO binaries (hash, size, data) VALUES (?, ?, ?) "
-      "ON CONFLICT (hash) DO UPDATE SET size = excluded.size, data = excluded.data, dictionary = NULL",
+      "ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash, size = excluded.size, data = excluded.data, dictionary = "
+      "NULL",
       hash, size, frame);
   Query id = database.query("SELECT id FROM binaries WHERE hash = ?", hash);
   id.next();

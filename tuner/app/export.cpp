@@ -245,6 +245,7 @@ Exported export_packs(const ExportRequest& request, const fs::path& folder,
       throw UsageError(fmt::format("packs are of whole ops: leave out what narrows {}", words.op));
     }
   }
+  if (!request.device.empty()) throw UsageError("packs are of all devices: leave out --device");
   const WinnerSelection filter = filter_of(request, store);
   const auto told = [&](const PackFile& pack) {
     if (tell) {

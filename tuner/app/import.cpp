@@ -50,6 +50,12 @@ std::size_t sum_of(const std::vector<OpCounts>& lines, std::size_t OpCounts::*co
   return sum;
 }
 
+void warn_of_writers(const std::filesystem::path& file, std::vector<std::string>& warnings) {
+  if (!writable_by_others(file)) return;
+  warnings.push_back(fmt::format("tilewright: note that others can write {}: its binaries are code that will run here",
+                                 file.string()));
+}
+
 /// A copy of one moment, which may be of an older schema; judged whole before anything is written.
 Store open_source(const std::filesystem::path& file, std::vector<std::string>& warnings) {
   if (!std::filesystem::exists(file)) {
@@ -63,10 +69,7 @@ Store open_source(const std::filesystem::path& file, std::vector<std::string>& w
   }
   Store from = open_recording(file);
   from.check();
-  if (writable_by_others(file)) {
-    warnings.push_back(fmt::format(
-        "tilewright: note that others can write {}: its binaries are code that will run here", file.string()));
-  }
+  warn_of_writers(file, warnings);
   return from;
 }
 
@@ -139,6 +142,7 @@ ImportResult import_files(const ImportRequest& request, const std::function<void
   for (const std::filesystem::path& file : files_of(request)) {
     names.push_back(file.string());
     if (is_pack(file)) {
+      warn_of_writers(file, result.warnings);
       packs.push_back(file);
     } else {
       sources.push_back(open_source(file, result.warnings));
@@ -157,7 +161,8 @@ ImportResult import_files(const ImportRequest& request, const std::function<void
       names.size() > kNamed ? fmt::format("{} files", names.size()) : fmt::format("{}", fmt::join(names, ", "));
   Table& table = result.table;
   table = import_table(fmt::format("Imported from {}", from), done, ImportColumns::imported);
-  if (done.empty()) table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
+  if (done.empty() && packs.empty())
+    table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
   if (done.empty() && std::any_of(sources.begin(), sources.end(), is_recording)) {
     table.notes.emplace_back(
         "It has trials alone, as a recording has: `tilewright sweep OP --replay FILE` and `tilewright table OP "
