@@ -61,9 +61,7 @@ std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::
   if (size < 0 || claimed != static_cast<unsigned long long>(size)) {
     throw BadRow(fmt::format("binary {}: its compressed form is broken", hash));
   }
-  // No block of four bytes, the least that one has, makes more than 128 KiB.
-  constexpr std::size_t kMostForAByte = std::size_t{1} << 15;
-  if (claimed > kMostBytes || claimed > kMostForAByte * frame.size()) {
+  if (claimed > kMostBytes || claimed > kMostBytesForAByte * frame.size()) {
     throw BadRow(fmt::format("binary {}: its compressed form claims {} bytes", hash, claimed));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));

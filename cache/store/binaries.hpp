@@ -19,6 +19,9 @@ enum class Packing : std::uint8_t {
   shared,  ///< the same, with what the binaries of an implementation have in common kept once
 };
 
+/// No block of four bytes, the least that one has, makes more than 128 KiB: what claims more is no frame.
+inline constexpr std::size_t kMostBytesForAByte = std::size_t{1} << 15;
+
 /// One zstd frame that carries its content's size. It is read with the dictionary that it was made with, if any.
 [[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing packing = Packing::fast,
                                                      std::span<const std::byte> dictionary = {});

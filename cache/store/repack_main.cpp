@@ -3,7 +3,6 @@
 // that a packer around the file sees what they share, or in a small one. For what is shipped: scripts/pack_winners
 // makes it plain, the build tight. FILE is replaced when all is done, and stays as it is when anything fails.
 #include <fmt/format.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
 
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +13,7 @@
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
+#include "cache/base/temporary_folder.hpp"
 #include "cache/store/binaries.hpp"
 #include "cache/store/store.hpp"
 
@@ -29,30 +29,6 @@ std::optional<Packing> packing_of(std::string_view word) {
   if (word == "tight") return Packing::tight;
   return std::nullopt;
 }
-
-/// Of this process alone, and gone with it.
-class WorkFolder {
- public:
-  WorkFolder() {
-    std::string name = (fs::temp_directory_path() / "tilewright-repack-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(
-          fmt::format("cannot make the folder {}. Name another place for temporary files with TMPDIR=FOLDER.", name));
-    }
-    path_ = name;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 void copy_whole(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -75,7 +51,7 @@ void repack(const fs::path& file, Packing packing) {
   // First of all, so that what is wrong with it is told of the file, and not of the copy.
   Store(file, {.access = StoreAccess::read_older}).check();
   // Not in its place: a cache is never written on a network file system, where a build tree may lie.
-  const WorkFolder folder;
+  const TemporaryFolder folder("pack binaries anew");
   const fs::path work = folder.path() / "cache.db";
   copy_whole(file, work);
   fs::permissions(work, fs::perms::owner_write, fs::perm_options::add);

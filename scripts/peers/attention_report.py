@@ -8,17 +8,14 @@ from .statistics import geometric_mean
 from .verdicts import (
     GOAL_HEADINGS,
     accuracy_faults,
-    all_faults,
-    all_without_verdict,
     common_lists,
     fastest_peer,
     goal_rows,
     judged,
     lists,
     name_of,
-    not_exact,
     ratios_by_cell,
-    slower_than_a_peer,
+    summary_of,
     table_of,
     without_verdict,
 )
@@ -53,19 +50,11 @@ def summarise(results):
     for result in results:
         if result["cell"] in ratios:
             heads.setdefault(head_of(result), []).append(ratios[result["cell"]])
-    return {
-        "cells": len(results),
-        "commits": sorted({result.get("commit", "unknown") for result in results}),
-        "gpus": sorted({result.get("gpu", "unknown") for result in results}),
+    return summary_of(results, {
         "goals": _goals(results),
         "heads": {head: {"cells": len(values), "geometric_mean": geometric_mean(values), "least": min(values)}
                   for head, values in heads.items()},
-        "no_verdict": all_without_verdict(results),
-        "slower_than_a_peer": slower_than_a_peer(results),
-        "not_exact": not_exact(results),
-        "accuracy_faults": all_faults(results),
-        "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
-    }
+    })
 
 
 def _errors(result, what):

@@ -6,31 +6,19 @@ from .fused_cells import DIMS
 from .gemm_report import REGIMES, device_of, rate_of, served_of
 from .verdicts import (
     accuracy_faults,
-    all_faults,
-    all_without_verdict,
     common_lists,
     fastest_peer,
     label,
     lists,
     name_of,
-    not_exact,
-    slower_than_a_peer,
+    summary_of,
     table_of,
 )
 
 
 def summarise(results):
     """Of one regime."""
-    return {
-        "cells": len(results),
-        "commits": sorted({result.get("commit", "unknown") for result in results}),
-        "gpus": sorted({result.get("gpu", "unknown") for result in results}),
-        "no_verdict": all_without_verdict(results),
-        "slower_than_a_peer": slower_than_a_peer(results),
-        "not_exact": not_exact(results),
-        "accuracy_faults": all_faults(results),
-        "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
-    }
+    return summary_of(results)
 
 
 def _errors(result, output):

@@ -6,17 +6,14 @@ from .statistics import geometric_mean
 from .verdicts import (
     GOAL_HEADINGS,
     accuracy_faults,
-    all_faults,
-    all_without_verdict,
     common_lists,
     fastest_peer,
     goal_rows,
     judged,
     lists,
     name_of,
-    not_exact,
     ratios_by_cell,
-    slower_than_a_peer,
+    summary_of,
     table_of,
     without_verdict,
 )
@@ -78,18 +75,10 @@ def _of_sets(results):
 
 def summarise(results):
     """Of one regime."""
-    return {
-        "cells": len(results),
-        "commits": sorted({result.get("commit", "unknown") for result in results}),
-        "gpus": sorted({result.get("gpu", "unknown") for result in results}),
+    return summary_of(results, {
         "goals": _goals(results),
         "sets": _of_sets(results),
-        "no_verdict": all_without_verdict(results),
-        "slower_than_a_peer": slower_than_a_peer(results),
-        "not_exact": not_exact(results),
-        "accuracy_faults": all_faults(results),
-        "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
-    }
+    })
 
 
 def variant(result):

@@ -155,6 +155,21 @@ def _markdown_table(headings, rows):
     return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ["---"] * len(headings), *rows])
 
 
+def summary_of(results, own=None):
+    """Of one regime, in any op's report; `own` is what that op's report adds."""
+    return {
+        "cells": len(results),
+        "commits": sorted({result.get("commit", "unknown") for result in results}),
+        "gpus": sorted({result.get("gpu", "unknown") for result in results}),
+        **(own or {}),
+        "no_verdict": all_without_verdict(results),
+        "slower_than_a_peer": slower_than_a_peer(results),
+        "not_exact": not_exact(results),
+        "accuracy_faults": all_faults(results),
+        "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
+    }
+
+
 def table_of(form):
     return _markdown_table if form == "markdown" else _plain_table
 

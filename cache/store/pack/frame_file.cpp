@@ -11,14 +11,13 @@
 #include <string>
 
 #include "cache/base/error.hpp"
+#include "cache/store/binaries.hpp"
 
 namespace tilewright {
 namespace {
 
 // Far above any that is shipped: a broken size takes no memory.
 constexpr unsigned long long kMost = 1ULL << 30;
-// No block of four bytes, the least that one has, makes more than 128 KiB.
-constexpr unsigned long long kMostForAByte = 1ULL << 15;
 
 std::string content_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -39,7 +38,7 @@ std::string unpacked(const std::filesystem::path& file) {
   const std::string frame = content_of(file);
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   // Neither "unknown" nor "no frame" is below it.
-  if (size <= kMost && size <= kMostForAByte * frame.size()) {
+  if (size <= kMost && size <= kMostBytesForAByte * frame.size()) {
     std::string content(size, '\0');
     if (ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size()) == size) return content;
   }

@@ -81,7 +81,7 @@ void reply_is_intact(sqlite3_context* context, int count, sqlite3_value** values
     if (sqlite3_value_int64(all[1]) == row_hash(all.front(), all.subspan(2))) {
       return sqlite3_result_int(context, 1);
     }
-    const std::string error = fmt::format("{}{} of the table {}", kDamagedRow, text_of(all[2]), text_of(all[0]));
+    const std::string error = fmt::format("{}row {} of the table {}", kDamagedRow, text_of(all[2]), text_of(all[0]));
     sqlite3_result_error(context, error.c_str(), -1);
   });
 }
