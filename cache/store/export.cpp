@@ -10,16 +10,18 @@
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
+#include "cache/store/referred.hpp"
 
 namespace tilewright {
 namespace {
 
 void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
   for (const std::string& hash : tried.implementation_hashes) {
-    to.put_implementation(tried.key.interface_hash, from.implementation_by_hash(hash).value());
+    to.put_implementation(tried.key.interface_hash,
+                          referred(from.implementation_by_hash(hash), from, "an implementation"));
     for (const Trial& listed : from.trials(tried.key, {hash}, tried.mode)) {
       if (listed.status == TrialStatus::pruned) continue;
-      Trial trial = from.trial(listed.id).value();
+      Trial trial = referred(from.trial(listed.id), from, "a trial");
       trial.sweep = 0;
       trial.phases.reset();
       trial.build_key.clear();
@@ -67,7 +69,7 @@ std::vector<OpCounts> export_trials(const Store& from, const std::filesystem::pa
       const std::string& op = tried.key.problem.spec.op;
       const std::string& device = tried.key.device_fingerprint;
       if (!filter.takes(tried.key.problem, device)) continue;
-      to.add_older_interface(from.interface_by_hash(tried.key.interface_hash).value());
+      to.add_older_interface(referred(from.interface_by_hash(tried.key.interface_hash), from, "an interface"));
       to.put_device(devices.at(device));
       put_recording(from, to, tried);
       OpCounts& count = counts[{op, device}];

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/store/referred.hpp"
 
 namespace tilewright {
 namespace {
@@ -114,8 +115,8 @@ class Import {
         put_spares(key, first.mode);
         return void(++counts.same);
       }
-      const Trial theirs = from_.trial(first.winner.trial.id).value();
-      const Trial ours = to_.trial(there.front().trial.id).value();
+      const Trial theirs = referred(from_.trial(first.winner.trial.id), from_, "a trial");
+      const Trial ours = referred(to_.trial(there.front().trial.id), to_, "a trial");
       const bool is_better = better_evidence(theirs, ours);
       if (conflicts_ != nullptr && ours.config != theirs.config) {
         conflicts_->push_back({first.problem.key(), device, first.mode, ours, theirs, is_better});
@@ -149,8 +150,9 @@ class Import {
   }
 
   void put(const ProblemKey& key, const Group& group) {
-    const auto interface = from_.interface_by_hash(key.interface_hash);
-    if (interfaces_.insert(key.interface_hash).second) to_.add_older_interface(interface.value());
+    if (interfaces_.insert(key.interface_hash).second) {
+      to_.add_older_interface(referred(from_.interface_by_hash(key.interface_hash), from_, "an interface"));
+    }
     to_.put_device(group.front().device);
     std::map<std::int64_t, std::int64_t> trials;  // best and dynamic may be one
     std::vector<Winner> winners;
@@ -183,7 +185,7 @@ class Import {
         const Trial* const time = is_there ? nullptr : timed.find(identity);
         if (time == nullptr && !is_kept) continue;
         if (implementations_.insert(identity.first).second) {
-          to_.add_implementation(key.interface_hash, from_.implementation_by_hash(identity.first).value());
+          add_implementation(key, identity.first);
         }
         if (time != nullptr) put_time(key, mode, identity, *time);
         if (is_kept) put_spare(key, mode, {identity.first, known.config});
@@ -241,9 +243,14 @@ class Import {
     return place->second;
   }
 
+  void add_implementation(const ProblemKey& key, const std::string& hash) {
+    to_.add_implementation(key.interface_hash,
+                           referred(from_.implementation_by_hash(hash), from_, "an implementation"));
+  }
+
   void put_build(const std::string& key) {
     if (key.empty() || !builds_.insert(key).second) return;
-    Build build = from_.build(key).value();
+    Build build = referred(from_.build(key), from_, "a build");
     if (build.ok) build.log.clear();
     build.sweep = 0;
     build.worker.reset();
@@ -252,13 +259,12 @@ class Import {
   }
 
   std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {
-    const auto implementation = from_.implementation_by_hash(row.implementation_hash);
-    to_.add_implementation(key.interface_hash, implementation.value());
+    add_implementation(key, row.implementation_hash);
     // A trial that came from here in the first place.
     for (const Trial& known : to_.trials(key, {row.implementation_hash}, row.mode)) {
       if (known.status == TrialStatus::ok && same_trial(known, row.winner.trial)) return known.id;
     }
-    Trial trial = from_.trial(row.winner.trial.id).value();
+    Trial trial = referred(from_.trial(row.winner.trial.id), from_, "a trial");
     trial.sweep = 0;  // a sweep of another cache
     trial.phases.reset();
     put_build(trial.build_key);
@@ -303,7 +309,7 @@ std::vector<WinnerRow> selected_winners(const Store& store, const WinnerSelectio
   for (WinnerRow& row : store.list_winners({})) {
     const std::string& op = row.problem.spec.op;
     if (!filter.takes(row.problem, row.device.fingerprint())) continue;
-    if (newest.count(op) == 0) newest[op] = store.interface_of(op).value().hash();
+    if (newest.count(op) == 0) newest[op] = referred(store.interface_of(op), store, "an interface").hash();
     if (row.interface_hash == newest[op]) taken.push_back(std::move(row));
   }
   return taken;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include "cache/store/referred.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -111,7 +112,10 @@ class Wanted {
  private:
   const OpInterface& interface_of(const std::string& op) {
     const auto [found, is_new] = interfaces_.try_emplace(op);
-    if (is_new) found->second = store_.interface_by_hash(store_.tried(op).front().key.interface_hash).value();
+    if (is_new) {
+      const std::string& hash = store_.tried(op).front().key.interface_hash;
+      found->second = referred(store_.interface_by_hash(hash), store_, "an interface");
+    }
     return found->second;
   }
 

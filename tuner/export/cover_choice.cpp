@@ -2,6 +2,7 @@
 #include "tuner/export/cover_choice.hpp"
 
 #include <fmt/format.h>
+#include "cache/store/referred.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -174,7 +175,8 @@ class Choosing {
     if (config.specialised()) {
       auto known = specialised_.find(hash);
       if (known == specialised_.end()) {
-        known = specialised_.emplace(hash, store_.implementation_by_hash(hash).value().recipe.specialize).first;
+        const auto implementation = referred(store_.implementation_by_hash(hash), store_, "an implementation");
+        known = specialised_.emplace(hash, implementation.recipe.specialize).first;
       }
       for (const std::string& dim : known->second) values.push_back(problem.dim(dim));
     }

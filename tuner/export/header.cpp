@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include "cache/store/referred.hpp"
 
 #include <algorithm>
 #include <array>
@@ -195,7 +196,8 @@ class Writing {
 
  private:
   std::string spec_text(std::span<const WinnerRow> rows) {
-    const OpInterface interface = store_.interface_by_hash(rows.front().interface_hash).value();
+    const OpInterface interface =
+        referred(store_.interface_by_hash(rows.front().interface_hash), store_, "an interface");
     std::string data, table;
     std::size_t shapes = 0;
     for (std::size_t i = 0; i < rows.size();) {

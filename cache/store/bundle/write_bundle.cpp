@@ -9,6 +9,7 @@
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/bundle/bundle_keys.hpp"
 #include "cache/store/codecs.hpp"
+#include "cache/store/referred.hpp"
 
 namespace tilewright {
 namespace {
@@ -138,10 +139,11 @@ class Writing {
   void add_what_it_is_of(const WinnerRow& row) {
     if (interfaces_.insert(row.interface_hash).second) {
       out_.put(bundle::interface_key(row.interface_hash),
-               encode_interface(from_.interface_by_hash(row.interface_hash).value()));
+               encode_interface(referred(from_.interface_by_hash(row.interface_hash), from_, "an interface")));
     }
     if (ops_.insert(row.problem.spec.op).second) {
-      out_.put(bundle::op_key(row.problem.spec.op), from_.interface_of(row.problem.spec.op).value().hash());
+      out_.put(bundle::op_key(row.problem.spec.op),
+               referred(from_.interface_of(row.problem.spec.op), from_, "an interface").hash());
     }
     add_implementation(row.implementation_hash);
     const std::string fingerprint = row.device.fingerprint();
@@ -154,7 +156,8 @@ class Writing {
 
   void add_implementation(const std::string& hash) {
     if (!implementations_.insert(hash).second) return;
-    out_.put(bundle::implementation_key(hash), encode_recipe(from_.implementation_by_hash(hash).value().recipe));
+    out_.put(bundle::implementation_key(hash),
+             encode_recipe(referred(from_.implementation_by_hash(hash), from_, "an implementation").recipe));
   }
 
   /// False where the cache has none.
