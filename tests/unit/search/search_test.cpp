@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/search/search.hpp"
 
+#include <fmt/format.h>
+
 #include "tests/unit/search/landscape.hpp"
 #include "tuner/search/leaders.hpp"
 
@@ -97,6 +99,20 @@ TEST(Leaders, are_never_those_that_failed) {
   trials[0]->status = TrialStatus::wrong_result;
   EXPECT_EQ(leaders(trials).best, std::vector<std::size_t>{1});
   EXPECT_TRUE(finalists({std::nullopt, std::nullopt}).empty());
+}
+
+TEST(Leaders, are_no_more_than_a_final_holds_of_those_that_could_all_be_the_fastest) {
+  std::vector<std::optional<Trial>> trials;
+  for (std::size_t i = 0; i < kMostFinalists + 1; ++i) {
+    Trial trial;
+    trial.config = Config::parse(fmt::format("a{{vec={},static_dims=0}}", i));
+    trial.timing = Timing{};
+    trial.timing->median_ns = 100;
+    trial.timing->low_ns = 90;
+    trial.timing->high_ns = 110;
+    trials.emplace_back(std::move(trial));
+  }
+  EXPECT_EQ(finalists(trials).size(), std::size_t{kMostFinalists});
 }
 
 }  // namespace

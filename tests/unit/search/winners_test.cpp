@@ -116,6 +116,16 @@ TEST(ChooseWinners, compares_the_runner_up_of_the_dynamic_role_with_dynamic_conf
   EXPECT_DOUBLE_EQ(*dynamic->runner_up_ratio, 2.0);
 }
 
+TEST(ChooseWinners, compares_the_base_with_the_fastest_of_the_others) {
+  // The base is the fastest: it has the one behind it, and not itself.
+  const auto winners = choose_winners({ok("online{vec=1,static_dims=0}", 10), ok("b{static_dims=0}", 20)}, kBase, "s");
+  const Winner* base = find(winners, WinnerRole::base);
+  ASSERT_NE(base, nullptr);
+  ASSERT_TRUE(base->runner_up.has_value());
+  EXPECT_EQ(base->runner_up->text(), "b{static_dims=0}");
+  EXPECT_EQ(base->runner_up_ratio, 2.0);
+}
+
 TEST(ChooseWinners, of_failures_alone_is_empty) {
   EXPECT_TRUE(choose_winners({failed("a{}", TrialStatus::wrong_result)}, kBase, "s").empty());
   EXPECT_TRUE(choose_winners({}, kBase, "s").empty());
