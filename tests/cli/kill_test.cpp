@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of any process of a sweep, or of two and an import on one cache, at any moment, many times over: what was
-// stored stays, nothing is stored twice, and what one run of it left is what the next one goes on with.
+// kill -9 of any process of a sweep or a campaign, or of two sweeps and an import on one cache, at any moment, many
+// times over: what was stored stays, nothing is stored twice, and what one run of it left is what the next one goes on
+// with.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -79,6 +80,15 @@ class Kills : public CliTest {
   [[nodiscard]] Words sweep() const {
     return {"sweep",   "shift",    "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(),    "--no-ceilings",
             "--quiet", "--device", "cpu",   "--budget-ms",       "20",      "--shapes", "rows=1,2,3,4 cols=33"};
+  }
+  /// The same 20 configs, as a campaign says it.
+  [[nodiscard]] Words campaign() const {
+    const fs::path file = folder / "night.toml";
+    std::ofstream(file) << "[campaign]\ndevices = ['cpu']\n"
+                           "[[sweep]]\nop = 'shift'\ndtype = 'f32'\nshapes = ['rows=1,2 cols=33']\n"
+                           "[[sweep]]\nop = 'shift'\ndtype = 'f32'\nshapes = ['rows=3,4 cols=33']\n";
+    return {"sweep",         "--campaign", file.string(), "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(),
+            "--no-ceilings", "--quiet",    "--budget-ms", "20"};
   }
   /// An import of six problems of another op.
   [[nodiscard]] Words import() const {
@@ -204,6 +214,8 @@ class Kills : public CliTest {
 };
 
 TEST_F(Kills, of_any_process_at_any_moment_lose_at_most_the_trial_in_flight) { kill_often({sweep()}, 10); }
+
+TEST_F(Kills, of_a_campaign_let_the_next_run_go_on) { kill_often({campaign()}, 6); }
 
 TEST_F(Kills, among_two_sweeps_and_an_import_on_one_cache_lose_no_more) { kill_often({sweep(), sweep(), import()}, 4); }
 
