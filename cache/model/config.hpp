@@ -29,6 +29,7 @@ struct Config {
   [[nodiscard]] bool specialised() const noexcept { return value_or("static_dims", 0) != 0; }
 
   friend bool operator==(const Config&, const Config&) = default;
+  friend auto operator<=>(const Config&, const Config&) = default;
 };
 
 }  // namespace tilewright

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <unordered_set>
 
 #include "cache/model/config.hpp"
 
@@ -14,6 +16,7 @@ struct ConfigId {
   std::string implementation_hash;
   Config config;
   friend bool operator==(const ConfigId&, const ConfigId&) = default;
+  friend auto operator<=>(const ConfigId&, const ConfigId&) = default;
 };
 
 }  // namespace tilewright
@@ -26,3 +29,9 @@ struct std::hash<tilewright::ConfigId> {
     return sum;
   }
 };
+
+namespace tilewright {
+
+using ConfigIds = std::unordered_set<ConfigId>;
+
+}  // namespace tilewright

@@ -23,7 +23,7 @@ void require_domain(const Problem& problem, const OpInterface& interface);
 /// Dims inside the domain that differ from `dims` in few: a dim that has to give way takes a multiple near it, or a
 /// smaller one that many domains have. The same dims where they are inside. For whoever makes up shapes; nothing where
 /// the search, which is bounded, finds none.
-[[nodiscard]] std::optional<std::vector<std::int64_t>> dims_in_domain(const OpSpec& spec, const OpInterface& interface,
-                                                                      std::span<const std::int64_t> dims);
+[[nodiscard]] std::optional<ShapeDims> dims_in_domain(const OpSpec& spec, const OpInterface& interface,
+                                                      std::span<const std::int64_t> dims);
 
 }  // namespace tilewright

@@ -42,8 +42,9 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// The lengths of its dims.
-[[nodiscard]] std::vector<std::int64_t> shape_of(const Problem& problem);
+/// The lengths of a problem's dims, in the op's order.
+using ShapeDims = std::vector<std::int64_t>;
+[[nodiscard]] ShapeDims shape_of(const Problem& problem);
 
 /// The op's name in "softmax[dtype=bf16]{…}", before anything else is known about it; what follows is not looked at.
 /// Throws UsageError when the text does not begin with a name.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/model/config.hpp"
+#include "cache/model/config_id.hpp"
 #include "cache/model/device_facts.hpp"
 #include "cache/model/interface.hpp"
 #include "cache/model/problem.hpp"
@@ -271,8 +271,7 @@ struct WinnerRow {
 
 /// What is known of one config on one shape, in short.
 struct ConfigSummary {
-  std::string implementation_hash;
-  Config config;
+  ConfigId id;
   /// 0: nobody timed it here; then it is a spare, or failed.
   double median_ns = 0;
   /// The role in which it is a winner here; nothing: it is none.
@@ -289,8 +288,7 @@ struct ConfigSummary {
 
 /// What is known of a tuned shape, for those near it.
 struct ShapeSummary {
-  /// In the interface's order.
-  std::vector<std::int64_t> dims;
+  ShapeDims dims;
   std::vector<ConfigSummary> configs;
 };
 

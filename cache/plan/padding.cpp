@@ -43,11 +43,11 @@ double padding_or_none(const ImplementationRecipe& recipe, const Config& config,
 
 LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device) {
   return [recipe_of = std::move(recipe_of), problem = Problem(problem), &device](
-             const std::string& hash, const Config& config, std::span<const std::int64_t> dims) mutable {
-    const ImplementationRecipe& recipe = recipe_of(hash);
+             const ConfigId& config, std::span<const std::int64_t> dims) mutable {
+    const ImplementationRecipe& recipe = recipe_of(config.implementation_hash);
     if (recipe.covers.empty()) return 0.0;
     for (std::size_t d = 0; d < dims.size(); ++d) problem.dims[d].second = dims[d];
-    return std::log(padding_or_none(recipe, config, problem, device));
+    return std::log(padding_or_none(recipe, config.config, problem, device));
   };
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "cache/model/config.hpp"
+#include "cache/model/config_id.hpp"
 #include "cache/model/device_facts.hpp"
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
@@ -29,8 +29,7 @@ namespace tilewright {
 using RecipeOf = std::function<const ImplementationRecipe&(const std::string& hash)>;
 
 /// The natural logarithm of a config's padding at a shape of the op.
-using LogPadding = std::function<double(const std::string& implementation_hash, const Config& config,
-                                        std::span<const std::int64_t> dims)>;
+using LogPadding = std::function<double(const ConfigId& config, std::span<const std::int64_t> dims)>;
 
 /// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through,
 /// and a cover that has no value at some shape pads nothing there. Keeps a reference to `device`.

@@ -31,7 +31,7 @@ std::vector<Way> ways_between(const std::vector<ShapeSummary>& known, const std:
         std::ranges::find_if(from.configs, [](const ConfigSummary& each) { return each.role == WinnerRole::best; });
     if (winner == from.configs.end()) continue;
     for (std::size_t to = 0; to < known.size(); ++to) {
-      const auto loss = losses[to].find(identity(*winner));
+      const auto loss = losses[to].find(winner->id);
       if (&known[to] == &from || loss == losses[to].end()) continue;
       Way way{{}, std::min(kMostLossOfWeights, loss->second), 1};
       for (std::size_t d = 0; d < from.dims.size(); ++d) {
@@ -47,12 +47,6 @@ std::vector<Way> ways_between(const std::vector<ShapeSummary>& known, const std:
 
 }  // namespace
 
-Identity identity(const ConfigSummary& known) {
-  std::size_t hash = std::hash<std::string>()(known.implementation_hash);
-  for (const auto& value : known.config.values) hash = hash * 31 + static_cast<std::size_t>(value.second);
-  return {&known, hash};
-}
-
 double doublings(std::int64_t a, std::int64_t b) {
   return std::abs(
       std::log2(static_cast<double>(std::max<std::int64_t>(a, 1)) / static_cast<double>(std::max<std::int64_t>(b, 1))));
@@ -65,7 +59,7 @@ Losses losses_at(const ShapeSummary& shape) {
   }
   Losses losses;
   for (const ConfigSummary& each : shape.configs) {
-    if (each.was_timed()) losses.emplace(identity(each), std::log(each.median_ns / best));
+    if (each.was_timed()) losses.emplace(each.id, std::log(each.median_ns / best));
   }
   return losses;
 }
@@ -107,14 +101,14 @@ std::vector<Losses> paddings_of(const std::vector<ShapeSummary>& known, const st
   if (!padding) return paddings;
   for (std::size_t at = 0; at < known.size(); ++at) {
     for (const auto& [config, loss] : losses[at]) {
-      const double padded = padding(config.known->implementation_hash, config.known->config, known[at].dims);
+      const double padded = padding(config, known[at].dims);
       if (padded > 0) paddings[at].emplace(config, padded);
     }
   }
   return paddings;
 }
 
-double value_at(const Losses& values, const Identity& config) {
+double value_at(const Losses& values, const ConfigId& config) {
   const auto found = values.find(config);
   return found == values.end() ? 0 : found->second;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,21 +14,10 @@
 /// what padding costs. Pure.
 namespace tilewright {
 
-/// A config by what it is, for looking it up where thousands are; it must live elsewhere.
-struct Identity {
-  const ConfigSummary* known;
-  std::size_t hash;
-  friend bool operator==(const Identity& a, const Identity& b) {
-    return a.hash == b.hash && a.known->implementation_hash == b.known->implementation_hash &&
-           a.known->config == b.known->config;
-  }
-};
-struct IdentityHash {
-  std::size_t operator()(const Identity& identity) const noexcept { return identity.hash; }
-};
+/// By configs that live elsewhere: thousands are looked up.
 template <class Value>
-using ByConfig = std::unordered_map<Identity, Value, IdentityHash>;
-[[nodiscard]] Identity identity(const ConfigSummary& known);
+using ByConfig =
+    std::unordered_map<std::reference_wrapper<const ConfigId>, Value, std::hash<ConfigId>, std::equal_to<ConfigId>>;
 
 /// By how much each config that was timed at a shape is slower than the fastest of them, as a natural logarithm.
 using Losses = ByConfig<double>;
@@ -52,7 +42,7 @@ constexpr double kUsualWeight = 0.05;
 [[nodiscard]] std::vector<ByConfig<double>> paddings_of(const std::vector<ShapeSummary>& known,
                                                         const std::vector<Losses>& losses, const LogPadding& padding);
 /// 0 where it is not there.
-[[nodiscard]] double value_at(const ByConfig<double>& values, const Identity& config);
+[[nodiscard]] double value_at(const ByConfig<double>& values, const ConfigId& config);
 
 /// The power of the padding that times of a config go with, 0 to 1: least squares over how both differ from shape to
 /// shape, with a pull towards 0. About 1 where computing bounds, less where a lane that has nothing to do costs little.

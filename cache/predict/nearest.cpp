@@ -83,7 +83,7 @@ NearestPredictor::NearestPredictor(const std::vector<ShapeSummary>& known, std::
   cost_of_padding_ = padding_ ? cost_of_padding(losses, paddings) : 0;
   steps_ = steps_of(dim_weights(known, losses));
   for (const ShapeSummary& each : known) {
-    for (const ConfigSummary& config : each.configs) axes_.add(config.implementation_hash, config.config);
+    for (const ConfigSummary& config : each.configs) axes_.add(config.id.implementation_hash, config.id.config);
   }
   double nearest = std::numeric_limits<double>::infinity();
   for (std::size_t at = 0; at < known.size(); ++at) {
@@ -96,7 +96,7 @@ NearestPredictor::NearestPredictor(const std::vector<ShapeSummary>& known, std::
     const double weight = std::exp(-away / 2);
     for (const auto& [config, loss] : losses[at]) {
       const auto [place, is_new] = places.try_emplace(config, points_.size());
-      if (is_new) points_.push_back({axes_.place_of(config.known->implementation_hash, config.known->config)});
+      if (is_new) points_.push_back({axes_.place_of(config.get().implementation_hash, config.get().config)});
       Point& point = points_[place->second];
       point.weight += weight;
       point.lost += weight * (std::min(kMostLoss, loss) - cost_of_padding_ * value_at(paddings[at], config));
@@ -106,12 +106,12 @@ NearestPredictor::NearestPredictor(const std::vector<ShapeSummary>& known, std::
 
 std::vector<std::optional<double>> NearestPredictor::losses(const std::vector<ConfigId>& configs) const {
   std::vector<std::optional<double>> expected;
-  for (const auto& [hash, config] : configs) expected.emplace_back(loss(hash, config));
+  for (const ConfigId& config : configs) expected.emplace_back(loss(config));
   return expected;
 }
 
-double NearestPredictor::loss(const std::string& implementation_hash, const Config& config) const {
-  const std::vector<float> place = axes_.place_of(implementation_hash, config);
+double NearestPredictor::loss(const ConfigId& config) const {
+  const std::vector<float> place = axes_.place_of(config.implementation_hash, config.config);
   double all = kDoubt;
   double lost = kDoubt * kUnknownLoss;
   for (const Point& point : points_) {
@@ -125,7 +125,7 @@ double NearestPredictor::loss(const std::string& implementation_hash, const Conf
     all += weight * point.weight;
     lost += weight * point.lost;
   }
-  const double padding = cost_of_padding_ > 0 ? padding_(implementation_hash, config, shape_) : 0;
+  const double padding = cost_of_padding_ > 0 ? padding_(config, shape_) : 0;
   return lost / all + cost_of_padding_ * padding;
 }
 
@@ -139,7 +139,7 @@ double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& pa
     ByConfig<bool> timed;
     for (const ShapeSummary& shape : rest) {
       for (const ConfigSummary& each : shape.configs) {
-        if (each.was_timed()) timed.emplace(identity(each), true);
+        if (each.was_timed()) timed.emplace(each.id, true);
       }
     }
     const NearestPredictor expectation(rest, at.dims, padding);
@@ -152,10 +152,10 @@ double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& pa
     };
     Pick picks[2];
     for (const ConfigSummary& each : at.configs) {
-      const auto lost = losses.find(identity(each));
+      const auto lost = losses.find(each.id);
       if (lost == losses.end() || each.role == WinnerRole::base) continue;
       Pick& pick = picks[timed.contains(lost->first) ? 1 : 0];
-      const double promised = expectation.loss(each.implementation_hash, each.config);
+      const double promised = expectation.loss(each.id);
       if (promised < pick.promised) pick = {promised, std::min(kMostLoss, lost->second)};
     }
     if (!std::isfinite(picks[0].promised) || !std::isfinite(picks[1].promised)) continue;
@@ -178,13 +178,13 @@ std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known, std
   for (const ShapeSummary& at : known) {
     const double away = expectation.distance_to(at.dims);
     for (const ConfigSummary& each : at.configs) {
-      if (each.role == WinnerRole::base) bases.emplace(identity(each), true);
-      if (each.has_failed) failed.emplace(identity(each), true);
+      if (each.role == WinnerRole::base) bases.emplace(each.id, true);
+      if (each.has_failed) failed.emplace(each.id, true);
       if (each.has_failed || each.role == WinnerRole::base || !usable(each, at.dims)) continue;
-      const auto [place, is_new] = places.emplace(identity(each), ranked.size());
-      NearConfig origin{at.dims, each.role, each.implementation_hash, each.config, each.role || each.has_binary};
+      const auto [place, is_new] = places.emplace(each.id, ranked.size());
+      NearConfig origin{at.dims, each.role, each.id, each.role || each.has_binary};
       if (is_new) {
-        origin.expected_loss = expectation.loss(each.implementation_hash, each.config);
+        origin.expected_loss = expectation.loss(each.id);
         ranked.push_back(std::move(origin));
         distances.push_back(away);
         timed.push_back(each.was_timed());
@@ -206,12 +206,11 @@ std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known, std
   }
   std::erase_if(ranked, [](const NearConfig& each) { return std::isinf(each.expected_loss); });
   for (const ConfigSummary& each : untimed) {
-    const Identity config = identity(each);
+    const ConfigId& config = each.id;
     if (known.empty() || bases.contains(config) || failed.contains(config) ||
         !places.emplace(config, ranked.size()).second)
       continue;
-    ranked.push_back({known.front().dims, std::nullopt, each.implementation_hash, each.config, false, false,
-                      risk + expectation.loss(each.implementation_hash, each.config)});
+    ranked.push_back({known.front().dims, std::nullopt, each.id, false, false, risk + expectation.loss(each.id)});
   }
   // Equal expectations stay in the order of the shapes.
   std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);

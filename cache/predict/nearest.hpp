@@ -19,8 +19,6 @@
 /// nothing of the op; and a config that was never timed has an expectation too. Pure.
 namespace tilewright {
 
-using ShapeDims = std::vector<std::int64_t>;
-
 /// Shapes of so many dims, one behind the other: thousands are asked at each shape that was never tuned.
 struct FlatShapes {
   std::size_t dims = 0;
@@ -53,7 +51,7 @@ class NearestPredictor final : public Predictor {
                    LogPadding padding = {});
   /// Of every config something is expected.
   [[nodiscard]] std::vector<std::optional<double>> losses(const std::vector<ConfigId>& configs) const override;
-  [[nodiscard]] double loss(const std::string& implementation_hash, const Config& config) const;
+  [[nodiscard]] double loss(const ConfigId& config) const;
   /// The square of the steps from the shape to one with these dims.
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;
 
@@ -89,8 +87,7 @@ struct NearConfig {
   ShapeDims tuned_for;
   /// As what it is a winner there; nothing: it was only timed.
   std::optional<WinnerRole> role;
-  std::string implementation_hash;
-  Config config;
+  ConfigId id;
   bool has_binary = true;
   /// The source has a row of it there (WinnerSource::winner_of, timed).
   bool is_stored = true;

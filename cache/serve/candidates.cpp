@@ -171,7 +171,7 @@ void Candidates::by_shapes(const Around& around, const std::vector<ShapeDims>& s
   const auto usable = [&](const ConfigSummary& known, const ShapeDims& tuned_for) {
     if (tuned_for == shape) return false;
     const bool has_binary = known.role || known.has_binary;
-    return query_.with_compiles || (has_binary && serves(known.config, known.implementation_hash, tuned_for, problem));
+    return query_.with_compiles || (has_binary && serves(known.id, tuned_for, problem));
   };
   const std::vector<ShapeSummary> known = known_shapes(around, shapes);
   const LogPadding padding = log_padding(recipe_, problem, query_.device);
@@ -196,15 +196,14 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
   const Problem& problem = around.key.problem;
   for (; at < ranking->size() && !found_; ++at) {
     const NearConfig& near = (*ranking)[at];
-    const std::pair which(near.implementation_hash, near.config.text());
-    if (offered_.contains(which)) continue;
+    if (offered_.contains(near.id)) continue;
     // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
-    if (!near.role && !allowed(recipe_(near.implementation_hash), near.config, problem, query_.device)) continue;
+    if (!near.role && !allowed(recipe_(near.id.implementation_hash), near.id.config, problem, query_.device)) continue;
     for (std::size_t d = 0; d < near.tuned_for.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
     const bool needs_compile = query_.with_compiles && (!near.has_binary || !serves(near, problem));
     std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, around.mode); });
     // Where this one cannot be read, it may be had from another shape.
-    if (row) offered_.insert(which);
+    if (row) offered_.insert(near.id);
     offer(match, std::move(row), needs_compile);
   }
   if (found_) later([=, this] { one_of(ranking, at, around, match); });
@@ -241,20 +240,20 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
   const DeviceFacts facts = facts_of(key.device_fingerprint);
   std::vector<ConfigId> configs;
   const auto consider = [&](NearConfig&& near) {
-    configs.push_back({near.implementation_hash, near.config});
+    configs.push_back(near.id);
     ranked.push_back(std::move(near));
   };
   for (const StoredConfig& each : learned.servers) {
     if (each.tuned_for.size() != shape.size() || (each.role && each.tuned_for == shape) ||
-        !serves(each.config, each.implementation_hash, each.tuned_for, key.problem))
+        !serves(each.id, each.tuned_for, key.problem))
       continue;
-    consider({each.tuned_for, each.role, each.implementation_hash, each.config});
+    consider({each.tuned_for, each.role, each.id});
   }
   const std::optional<ShapeDims> any_tuned = query_.with_compiles ? first_readable(around) : std::nullopt;
   for (std::size_t i = 0; any_tuned && i < learned.model->configs().size(); ++i) {
     const auto& [implementation, config] = learned.model->configs()[i];
     const std::string& hash = learned.model->space().implementations[implementation];
-    consider({*any_tuned, std::nullopt, hash, config, false, false});
+    consider({*any_tuned, std::nullopt, {hash, config}, false, false});
   }
   const auto losses = ModelPredictor(*learned.model, *interface, key.problem, facts, recipe_).losses(configs);
   for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -290,12 +289,12 @@ std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& 
   std::map<std::string, SeenValues> seen;
   for (const ShapeSummary& shape : known) {
     for (const ConfigSummary& each : shape.configs) {
-      see(recipe_(each.implementation_hash), each.config, seen[each.implementation_hash]);
+      see(recipe_(each.id.implementation_hash), each.id.config, seen[each.id.implementation_hash]);
     }
   }
   for (const auto& [hash, values] : seen) {
     for (Config& config : combinations(recipe_(hash), values, problem, query_.device)) {
-      found.push_back({hash, std::move(config), 0, std::nullopt, false});
+      found.push_back({{hash, std::move(config)}, 0, std::nullopt, false});
     }
   }
   return found;
@@ -305,15 +304,15 @@ std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const Proble
   if (near.role) return source_.winner_of(origin, mode, *near.role);
   std::optional<WinnerRow> stored;
   if (near.is_stored) {
-    stored = source_.timed(origin, mode, near.implementation_hash, near.config);
+    stored = source_.timed(origin, mode, near.id);
     if (!stored || stored->winner.trial.timing) return stored;
   }
   // Nobody has its time: all that is said of it is what it is, and that the rest was measured with these versions.
   std::optional<WinnerRow> row = source_.winner_of(origin, mode, WinnerRole::best);
   if (!row) return row;
-  row->implementation_hash = near.implementation_hash;
+  row->implementation_hash = near.id.implementation_hash;
   Trial trial;
-  trial.config = near.config;
+  trial.config = near.id.config;
   trial.mode = mode;
   trial.versions = row->winner.trial.versions;
   if (stored) trial.build_key = stored->winner.trial.build_key;
@@ -324,14 +323,13 @@ std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const Proble
 }
 
 bool Candidates::serves(const NearConfig& near, const Problem& problem) {
-  return serves(near.config, near.implementation_hash, near.tuned_for, problem);
+  return serves(near.id, near.tuned_for, problem);
 }
 
 /// A binary with specialised dims serves only their values.
-bool Candidates::serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
-                        const Problem& problem) {
-  if (!config.specialised()) return true;
-  const std::vector<std::string>& fixed = recipe_(implementation_hash).specialize;
+bool Candidates::serves(const ConfigId& config, const ShapeDims& tuned_for, const Problem& problem) {
+  if (!config.config.specialised()) return true;
+  const std::vector<std::string>& fixed = recipe_(config.implementation_hash).specialize;
   for (std::size_t d = 0; d < tuned_for.size(); ++d) {
     const auto& [name, value] = problem.dims[d];
     // Where it is not known which, all of them.

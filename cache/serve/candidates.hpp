@@ -95,8 +95,7 @@ class Candidates {
   [[nodiscard]] std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin,
                                                 MeasureMode mode) const;
   bool serves(const NearConfig& near, const Problem& problem);
-  bool serves(const Config& config, const std::string& implementation_hash, const ShapeDims& tuned_for,
-              const Problem& problem);
+  bool serves(const ConfigId& config, const ShapeDims& tuned_for, const Problem& problem);
 
   const WinnerSource& source_;
   const ProblemQuery& query_;
@@ -108,8 +107,8 @@ class Candidates {
   std::string unread_;
   std::exception_ptr error_;
   std::size_t failures_ = 0;
-  /// Implementation and text of what was offered as nearest of one device and mode, so that nothing is offered twice.
-  std::set<std::pair<std::string, std::string>> offered_;
+  /// What was offered as nearest of one device and mode, so that nothing is offered twice.
+  ConfigIds offered_;
 };
 
 }  // namespace tilewright

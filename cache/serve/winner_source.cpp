@@ -20,12 +20,12 @@ std::vector<StoredConfig> servers_of(const std::vector<ShapeSummary>& known) {
   ByConfig<bool> taken, failed;
   for (const ShapeSummary& shape : known) {
     for (const ConfigSummary& each : shape.configs) {
-      if (each.has_failed) failed.emplace(identity(each), true);
+      if (each.has_failed) failed.emplace(each.id, true);
     }
   }
   const auto add = [&](const ShapeSummary& shape, const ConfigSummary& each) {
-    if (!each.config.specialised() && !taken.emplace(identity(each), true).second) return;
-    servers.push_back({shape.dims, each.role, each.implementation_hash, each.config});
+    if (!each.id.config.specialised() && !taken.emplace(each.id, true).second) return;
+    servers.push_back({shape.dims, each.role, each.id});
   };
   for (const ShapeSummary& shape : known) {
     std::set<WinnerRole> roles;
@@ -36,7 +36,7 @@ std::vector<StoredConfig> servers_of(const std::vector<ShapeSummary>& known) {
   }
   for (const ShapeSummary& shape : known) {
     for (const ConfigSummary& each : shape.configs) {
-      if (!each.role && each.is_spare && !failed.contains(identity(each))) add(shape, each);
+      if (!each.role && each.is_spare && !failed.contains(each.id)) add(shape, each);
     }
   }
   return servers;

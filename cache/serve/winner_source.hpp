@@ -23,11 +23,10 @@ namespace tilewright {
 
 /// A config with a binary that may serve other shapes than its own: a winner, but no base, or a spare.
 struct StoredConfig {
-  std::vector<std::int64_t> tuned_for;
+  ShapeDims tuned_for;
   /// The role in which it is a winner there; nothing: it is a spare.
   std::optional<WinnerRole> role;
-  std::string implementation_hash;
-  Config config;
+  ConfigId id;
 };
 
 /// What was learned of an op on a device, and who is there to serve an op, dtype and attributes: a config without
@@ -38,9 +37,6 @@ struct Learned {
   std::int64_t learned_at = 0;
   std::vector<StoredConfig> servers;
 };
-
-/// Configs by the hash of their implementation and their text.
-using ConfigNames = std::set<std::pair<std::string, std::string>>;
 
 class WinnerSource {
  public:
@@ -76,17 +72,16 @@ class WinnerSource {
   [[nodiscard]] virtual std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                                 WinnerRole role) const = 0;
   /// The dims of every shape of the spec of `key` that has a best winner on its device; the dims of `key` play no part.
-  [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
-                                                                            MeasureMode mode) const = 0;
+  [[nodiscard]] virtual std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const = 0;
   /// The `most` of them that are nearest to the dims of `key` (nearest_shapes): one look through memory, once they were
   /// read.
-  [[nodiscard]] virtual std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
-                                                                          std::size_t most) const;
+  [[nodiscard]] virtual std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                          std::size_t most) const;
   /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other
   /// config, where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever
   /// attributes, is no spare.
-  [[nodiscard]] virtual std::vector<ShapeSummary> known_shapes(
-      const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const = 0;
+  [[nodiscard]] virtual std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
+                                                               const std::vector<ShapeDims>& shapes) const = 0;
 
   /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or
   /// since then something won that is of an implementation it does not know.
@@ -96,8 +91,7 @@ class WinnerSource {
   /// trial: for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a
   /// spare that nobody timed here has no timing.
   [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
-                                                       const std::string& implementation_hash,
-                                                       const Config& config) const = 0;
+                                                       const ConfigId& config) const = 0;
 
   // Binaries.
   [[nodiscard]] virtual std::optional<Build> build(const std::string& key) const = 0;

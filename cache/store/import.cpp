@@ -35,26 +35,22 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 /// The winners of one problem on one device in one mode.
 using Group = std::vector<Store::WinnerRow>;
 
-/// Implementation and config.
-using Identity = ConfigNames::value_type;
-Identity identity_of(const ConfigSummary& known) { return {known.implementation_hash, known.config.text()}; }
-
 /// The newest time of each config of a problem; those of an implementation are read at once.
 class TimedAt {
  public:
   TimedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
 
   /// Null where there is none.
-  const Trial* find(const Identity& config) {
-    const auto [of, is_new] = timed_.try_emplace(config.first);
+  const Trial* find(const ConfigId& config) {
+    const auto [of, is_new] = timed_.try_emplace(config.implementation_hash);
     if (is_new) {
-      for (Trial& trial : store_.trials(key_, {config.first}, mode_)) {
+      for (Trial& trial : store_.trials(key_, {config.implementation_hash}, mode_)) {
         if (trial.status != TrialStatus::ok || !trial.timing) continue;
-        std::string text = trial.config.text();
-        of->second.insert_or_assign(std::move(text), std::move(trial));
+        Config timed = trial.config;
+        of->second.insert_or_assign(std::move(timed), std::move(trial));
       }
     }
-    const auto found = of->second.find(config.second);
+    const auto found = of->second.find(config.config);
     return found == of->second.end() ? nullptr : &found->second;
   }
 
@@ -62,7 +58,7 @@ class TimedAt {
   const Store& store_;
   const ProblemKey& key_;
   MeasureMode mode_;
-  std::map<std::string, std::map<std::string, Trial>> timed_;
+  std::map<std::string, std::map<Config, Trial>> timed_;
 };
 
 class Import {
@@ -172,49 +168,48 @@ class Import {
   /// Brings the spares of a shape, and for a spec with spares the times of all its configs: predictions rest on them.
   void put_spares(const ProblemKey& key, MeasureMode mode) {
     if (spares_of(key, mode).empty()) return;
-    const std::map<Identity, bool> settled = settled_configs(key, mode);
-    const ConfigNames& failed = failed_there(key, mode);
+    const std::unordered_map<ConfigId, bool> settled = settled_configs(key, mode);
+    const ConfigIds& failed = failed_there(key, mode);
     TimedAt timed(from_, key, mode);
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
-        const Identity identity = identity_of(known);
-        const bool is_kept = known.is_spare && !failed.contains(identity);
-        const auto there = settled.find(identity);
+        const bool is_kept = known.is_spare && !failed.contains(known.id);
+        const auto there = settled.find(known.id);
         const bool is_there = there != settled.end();
         if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
-        const Trial* const time = is_there ? nullptr : timed.find(identity);
+        const Trial* const time = is_there ? nullptr : timed.find(known.id);
         if (time == nullptr && !is_kept) continue;
-        if (implementations_.insert(identity.first).second) {
-          add_implementation(key, identity.first);
+        if (implementations_.insert(known.id.implementation_hash).second) {
+          add_implementation(key, known.id.implementation_hash);
         }
-        if (time != nullptr) put_time(key, mode, identity, *time);
-        if (is_kept) put_spare(key, mode, {identity.first, known.config});
+        if (time != nullptr) put_time(key, mode, known.id, *time);
+        if (is_kept) put_spare(key, mode, known.id);
       }
     }
   }
 
   /// The configs that are there; true: the config serves already, or has failed and must not serve.
-  std::map<Identity, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
-    std::map<Identity, bool> settled;
+  std::unordered_map<ConfigId, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
+    std::unordered_map<ConfigId, bool> settled;
     for (const ShapeSummary& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
-        settled[identity_of(known)] = known.role || known.is_spare || known.has_failed;
+        settled[known.id] = known.role || known.is_spare || known.has_failed;
       }
     }
     return settled;
   }
 
   /// A time of what is a spare somewhere comes with its build and readings, any other alone.
-  void put_time(const ProblemKey& key, MeasureMode mode, const Identity& identity, Trial trial) {
+  void put_time(const ProblemKey& key, MeasureMode mode, const ConfigId& config, Trial trial) {
     trial.sweep = 0;
     trial.phases.reset();
-    if (!spares_of(key, mode).contains(identity) || failed_there(key, mode).contains(identity)) {
+    if (!spares_of(key, mode).contains(config) || failed_there(key, mode).contains(config)) {
       trial.build_key.clear();
       trial.accuracy.reset();
       trial.readings = {};
     }
     put_build(trial.build_key);
-    to_.put_trial(key, identity.first, trial);
+    to_.put_trial(key, config.implementation_hash, trial);
   }
 
   void put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) {
@@ -224,20 +219,20 @@ class Import {
   }
 
   /// All spares of a spec.
-  const ConfigNames& spares_of(const ProblemKey& key, MeasureMode mode) {
+  const ConfigIds& spares_of(const ProblemKey& key, MeasureMode mode) {
     const auto [place, is_new] =
         spares_.try_emplace({key.problem.spec.text(), key.interface_hash, key.device_fingerprint, mode});
     if (!is_new) return place->second;
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, from_.tuned_shapes(key, mode))) {
       for (const ConfigSummary& known : shape.configs) {
-        if (known.is_spare) place->second.insert(identity_of(known));
+        if (known.is_spare) place->second.insert(known.id);
       }
     }
     return place->second;
   }
 
   /// What failed where this goes is no spare there.
-  const ConfigNames& failed_there(const ProblemKey& key, MeasureMode mode) {
+  const ConfigIds& failed_there(const ProblemKey& key, MeasureMode mode) {
     const auto [place, is_new] = failed_there_.try_emplace({key.interface_hash, key.device_fingerprint, mode});
     if (is_new) place->second = to_.failed_configs(key, mode);
     return place->second;
@@ -281,8 +276,8 @@ class Import {
   std::set<std::string> implementations_;
   using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   std::map<SpecKey, const Group*> specs_;
-  std::map<SpecKey, ConfigNames> spares_;
-  std::map<std::tuple<std::string, std::string, MeasureMode>, ConfigNames> failed_there_;
+  std::map<SpecKey, ConfigIds> spares_;
+  std::map<std::tuple<std::string, std::string, MeasureMode>, ConfigIds> failed_there_;
 };
 
 /// The trials of one problem, small: what a replay does not need stays behind.

@@ -167,16 +167,14 @@ class Store final : public WinnerSource {
                                                    WinnerRole role) const override;
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                         WinnerRole role) const override;
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
-                                                                    MeasureMode mode) const override;
+  [[nodiscard]] std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override;
   /// Read anew when the file has changed.
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
-                                                                  std::size_t most) const override;
-  [[nodiscard]] std::vector<ShapeSummary> known_shapes(
-      const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
+  [[nodiscard]] std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                  std::size_t most) const override;
+  [[nodiscard]] std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
+                                                       const std::vector<ShapeDims>& shapes) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
-                                               const std::string& implementation_hash,
-                                               const Config& config) const override;
+                                               const ConfigId& config) const override;
 
   // Spares: binaries of configs without specialised dims, kept at a shape for those around it that nobody tuned.
   /// Implementation, device and build were stored before, else CacheError. Of a spare that is there the build changes.
@@ -186,7 +184,7 @@ class Store final : public WinnerSource {
 
   /// Those of the interface of `key` that went wrong somewhere on its device, in whatever dtype and with whatever
   /// attributes, and were not right there since: none of them is a spare.
-  [[nodiscard]] ConfigNames failed_configs(const ProblemKey& key, MeasureMode mode) const;
+  [[nodiscard]] ConfigIds failed_configs(const ProblemKey& key, MeasureMode mode) const;
 
   // What was learned; a spec has one on a device and in a mode, the last.
   /// Learned now, unless it is said when. False where there is one that a newer program has learned: that stays. Throws

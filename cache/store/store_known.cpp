@@ -23,8 +23,7 @@ std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, st
                                     Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
     const auto [place, is_new] = configs.try_emplace(row.integer(0));
-    if (is_new)
-      place->second = {.implementation_hash = row.text(hash), .config = decode_config(row.text(text)), .role = {}};
+    if (is_new) place->second = {.id = {row.text(hash), decode_config(row.text(text))}, .role = {}};
     return place->second;
   };
   std::vector<ConfigSummary> found;
@@ -150,10 +149,10 @@ std::vector<ShapeSummary> Store::known_shapes(const ProblemKey& key, MeasureMode
   });
 }
 
-ConfigNames Store::failed_configs(const ProblemKey& key, MeasureMode mode) const {
+ConfigIds Store::failed_configs(const ProblemKey& key, MeasureMode mode) const {
   return impl_->reading("list what failed", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
-    ConfigNames failed;
+    ConfigIds failed;
     const auto interface = ids::find_interface(database, key.interface_hash);
     const auto device = ids::find_device(database, key.device_fingerprint);
     if (!interface || !device) return failed;
@@ -163,36 +162,35 @@ ConfigNames Store::failed_configs(const ProblemKey& key, MeasureMode mode) const
         "AND t.status NOT IN ('ok', 'pruned') AND t.intact AND c.intact AND m.intact AND {}",
         kFailedSomewhere);
     Query query = database.query(kFailed.c_str(), *device, name(mode), *interface);
-    while (query.next()) failed.emplace(query.text(0), query.text(1));
+    while (query.next()) failed.insert({query.text(0), decode_config(query.text(1))});
     return failed;
   });
 }
 
-std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
-                                      const Config& config) const {
+std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const {
   std::optional<WinnerRow> row;
-  for (Trial& trial : trials(key, {implementation_hash}, mode)) {
-    if (trial.config != config || trial.status != TrialStatus::ok || !trial.timing) continue;
+  for (Trial& trial : trials(key, {config.implementation_hash}, mode)) {
+    if (trial.config != config.config || trial.status != TrialStatus::ok || !trial.timing) continue;
     row.emplace();
     row->winner.role = WinnerRole::dynamic;
     row->winner.trial = std::move(trial);
   }
   // What was timed may have been compiled anew since, as a spare; a spare that nobody timed has its build alone.
   if (!row || row->winner.trial.build_key.empty()) {
-    const std::string build = build_of_spare(key, mode, {implementation_hash, config});
+    const std::string build = build_of_spare(key, mode, config);
     if (!row && build.empty()) return row;
     if (!row) {
       row.emplace();
       row->winner.role = WinnerRole::dynamic;
       row->winner.trial.status = TrialStatus::pruned;
-      row->winner.trial.config = config;
+      row->winner.trial.config = config.config;
       row->winner.trial.mode = mode;
     }
     row->winner.trial.build_key = build;
   }
   row->problem = key.problem;
   row->interface_hash = key.interface_hash;
-  row->implementation_hash = implementation_hash;
+  row->implementation_hash = config.implementation_hash;
   row->mode = mode;
   for (DeviceFacts& device : devices()) {
     if (device.fingerprint() == key.device_fingerprint) row->device = std::move(device);

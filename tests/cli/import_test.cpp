@@ -194,7 +194,7 @@ TEST(ShippedWinners, have_all_servers_that_their_shapes_tell_of) {
     ASSERT_TRUE(learned) << spec;
     const auto identities = [](const std::vector<StoredConfig>& servers) {
       std::multiset<std::pair<std::string, std::string>> found;
-      for (const StoredConfig& each : servers) found.emplace(each.implementation_hash, each.config.text());
+      for (const StoredConfig& each : servers) found.emplace(each.id.implementation_hash, each.id.config.text());
       return found;
     };
     const auto tuned = store.tuned_shapes(key, MeasureMode::cold);

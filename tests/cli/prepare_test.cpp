@@ -222,7 +222,7 @@ TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {
     const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
     for (const ShapeSummary& shape : store.known_shapes(key, row.mode, store.tuned_shapes(key, row.mode))) {
       for (const ConfigSummary& each : shape.configs) {
-        if (each.is_spare) spares.insert(each.config.text());
+        if (each.is_spare) spares.insert(each.id.config.text());
       }
     }
   }

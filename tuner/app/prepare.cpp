@@ -90,16 +90,16 @@ class Preparing {
   }
 
   std::string request(const Spare& spare) {
-    const Implementation& implementation = definition_.implementation(spare.config.implementation);
-    const auto plan = make_plan(definition_.interface, implementation.recipe, spare.config, spare.serves, device_);
+    const Implementation& implementation = definition_.implementation(spare.id.config.implementation);
+    const auto plan = make_plan(definition_.interface, implementation.recipe, spare.id.config, spare.serves, device_);
     return builder_.request(
-        generate_source(definition_, implementation, spare.config, spare.serves, std::get<LaunchPlan>(plan)),
+        generate_source(definition_, implementation, spare.id.config, spare.serves, std::get<LaunchPlan>(plan)),
         device_.arch(), implementation.hash);
   }
 
   void keep(ProblemKey key, const Spare& spare, const Build& build) {
     for (std::size_t d = 0; d < spare.home.size(); ++d) key.problem.dims[d].second = spare.home[d];
-    store_.put_spare(key, mode_, {spare.implementation_hash, spare.config}, build.key);
+    store_.put_spare(key, mode_, spare.id, build.key);
   }
 
   Store& store_;

@@ -113,7 +113,7 @@ class Wanted {
   const OpInterface& interface_of(const std::string& op) {
     const auto [found, is_new] = interfaces_.try_emplace(op);
     if (is_new) {
-      const std::string& hash = store_.tried(op).front().key.interface_hash;
+      const std::string hash = store_.tried(op).front().key.interface_hash;
       found->second = referred(store_.interface_by_hash(hash), store_, "an interface");
     }
     return found->second;

@@ -19,13 +19,13 @@
 namespace tilewright {
 namespace {
 
-/// Implementation, config, and the values of its specialised dims.
-using Identity = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
+/// A config, and the values of its specialised dims: what has a binary of its own.
+using Built = std::pair<ConfigId, std::vector<std::int64_t>>;
 
 struct Measured {
   std::string implementation_hash;
   Trial trial;
-  Identity identity;
+  Built built;
 };
 
 struct Shape {
@@ -54,20 +54,20 @@ class Choosing {
     choice.mode = shapes.front().rows.front().mode;
     choice.shapes = shapes.size();
 
-    std::map<Identity, std::vector<std::size_t>> covers;
-    std::set<Identity> bases, winners;
+    std::map<Built, std::vector<std::size_t>> covers;
+    std::set<Built> bases, winners;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       for (const Measured& measured : shapes[i].measured) {
-        if (median(measured.trial) <= ratio_ * shapes[i].best_ns) covers[measured.identity].push_back(i);
+        if (median(measured.trial) <= ratio_ * shapes[i].best_ns) covers[measured.built].push_back(i);
       }
       for (const WinnerRow& row : shapes[i].rows) {
-        const Identity own = identity(row.implementation_hash, row.winner.trial.config, shapes[i].key.problem);
+        const Built own = built(row.implementation_hash, row.winner.trial.config, shapes[i].key.problem);
         winners.insert(own);
         if (row.winner.role == WinnerRole::base) bases.insert(own);
       }
     }
     std::vector<std::size_t> given;
-    std::vector<Identity> candidates;
+    std::vector<Built> candidates;
     std::vector<std::vector<std::size_t>> sets;
     for (const auto& [id, covered] : covers) {
       if (bases.count(id) > 0) {
@@ -78,7 +78,7 @@ class Choosing {
       }
     }
     const SetCover found = cover(shapes.size(), sets, given);
-    std::set<Identity> chosen = bases;
+    std::set<Built> chosen = bases;
     for (const std::size_t place : found.chosen) chosen.insert(candidates[place]);
     while (swap_one(shapes, candidates, bases, ratio_, chosen)) {
     }
@@ -103,7 +103,7 @@ class Choosing {
       for (Trial& trial : store_.trials(shape.key, {hash}, mode)) {
         if (trial.status != TrialStatus::ok || !trial.timing || trial.look == LookLength::brief) continue;
         if (need_binaries_ && !has_binary(trial.build_key)) continue;
-        Identity own = identity(hash, trial.config, shape.key.problem);
+        Built own = built(hash, trial.config, shape.key.problem);
         shape.measured.push_back({hash, std::move(trial), std::move(own)});
       }
     }
@@ -133,12 +133,12 @@ class Choosing {
 
  private:
   /// Sum of the logarithms of what each shape loses; nothing when one loses too much.
-  static std::optional<double> loss(const std::vector<Shape>& shapes, const std::set<Identity>& chosen, double ratio) {
+  static std::optional<double> loss(const std::vector<Shape>& shapes, const std::set<Built>& chosen, double ratio) {
     double sum = 0;
     for (const Shape& shape : shapes) {
       double least = std::numeric_limits<double>::infinity();
       for (const Measured& measured : shape.measured) {
-        if (median(measured.trial) < least && chosen.count(measured.identity) > 0) least = median(measured.trial);
+        if (median(measured.trial) < least && chosen.count(measured.built) > 0) least = median(measured.trial);
       }
       if (!(least <= ratio * shape.best_ns)) return std::nullopt;
       sum += std::log(least / shape.best_ns);
@@ -148,16 +148,16 @@ class Choosing {
 
   /// Puts another in the place of one of the chosen, which serves as well with as many, in less time; false when there
   /// is none.
-  static bool swap_one(const std::vector<Shape>& shapes, const std::vector<Identity>& candidates,
-                       const std::set<Identity>& bases, double ratio, std::set<Identity>& chosen) {
+  static bool swap_one(const std::vector<Shape>& shapes, const std::vector<Built>& candidates,
+                       const std::set<Built>& bases, double ratio, std::set<Built>& chosen) {
     constexpr double kLeast = 1e-9;
     const std::optional<double> now = loss(shapes, chosen, ratio);
     if (!now) return false;
-    for (const Identity& out : std::vector<Identity>(chosen.begin(), chosen.end())) {
+    for (const Built& out : std::vector<Built>(chosen.begin(), chosen.end())) {
       if (bases.count(out) > 0) continue;
-      for (const Identity& in : candidates) {
+      for (const Built& in : candidates) {
         if (chosen.count(in) > 0) continue;
-        std::set<Identity> other = chosen;
+        std::set<Built> other = chosen;
         other.erase(out);
         other.insert(in);
         const std::optional<double> then = loss(shapes, other, ratio);
@@ -170,7 +170,7 @@ class Choosing {
     return false;
   }
 
-  Identity identity(const std::string& hash, const Config& config, const Problem& problem) {
+  Built built(const std::string& hash, const Config& config, const Problem& problem) {
     std::vector<std::int64_t> values;
     if (config.specialised()) {
       auto known = specialised_.find(hash);
@@ -180,7 +180,7 @@ class Choosing {
       }
       for (const std::string& dim : known->second) values.push_back(problem.dim(dim));
     }
-    return {hash, config.text(), values};
+    return {{hash, config}, values};
   }
 
   bool has_binary(const std::string& key) {
@@ -191,11 +191,11 @@ class Choosing {
   }
 
   /// Puts what serves the shape; returns its time over the best.
-  double add_rows(const Shape& shape, const std::set<Identity>& chosen, std::vector<WinnerRow>& rows) {
+  double add_rows(const Shape& shape, const std::set<Built>& chosen, std::vector<WinnerRow>& rows) {
     const Measured* best = nullptr;
     const Measured* dynamic = nullptr;
     for (const Measured& measured : shape.measured) {
-      if (chosen.count(measured.identity) == 0) continue;
+      if (chosen.count(measured.built) == 0) continue;
       const auto is_faster = [&](const Measured* other) {
         return other == nullptr || median(measured.trial) < median(other->trial);
       };

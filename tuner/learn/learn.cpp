@@ -51,11 +51,11 @@ FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
   for_each_config(all, [&](const ConfigSummary& each) {
-    if (each.was_timed()) implementations.emplace(each.config.implementation, each.implementation_hash);
+    if (each.was_timed()) implementations.emplace(each.id.config.implementation, each.id.implementation_hash);
   });
   for_each_config(known, [&](const ConfigSummary& each) {
     if (!each.was_timed()) return;
-    for (const auto& value : each.config.values) parameters.insert(value.first);
+    for (const auto& value : each.id.config.values) parameters.insert(value.first);
   });
   FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims, differing(known)};
   for (const auto& [name, hash] : implementations) space.implementations.push_back(hash);
@@ -68,7 +68,7 @@ std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed_at(con
   std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed;
   for (const ConfigSummary& each : shape.configs) {
     if (!each.was_timed()) continue;
-    timed.emplace(std::pair(each.config.text(), each.implementation_hash), &each);
+    timed.emplace(std::pair(each.id.config.text(), each.id.implementation_hash), &each);
   }
   return timed;
 }
@@ -77,14 +77,14 @@ std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed_at(con
 std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, const FeatureSpace& space) {
   ByConfig<bool> refused;
   for_each_config(all, [&](const ConfigSummary& each) {
-    if (each.role == WinnerRole::base || each.has_failed) refused.emplace(identity(each), true);
+    if (each.role == WinnerRole::base || each.has_failed) refused.emplace(each.id, true);
   });
   std::map<std::pair<std::size_t, std::string>, Config> found;
   for_each_config(known, [&](const ConfigSummary& each) {
-    if (!each.was_timed() || refused.contains(identity(each))) return;
-    const auto place = std::ranges::find(space.implementations, each.implementation_hash);
-    found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.config.text()),
-                  each.config);
+    if (!each.was_timed() || refused.contains(each.id)) return;
+    const auto place = std::ranges::find(space.implementations, each.id.implementation_hash);
+    found.emplace(std::pair(static_cast<std::size_t>(place - space.implementations.begin()), each.id.config.text()),
+                  each.id.config);
   });
   std::vector<LossModel::Known> configs;
   for (auto& [key, config] : found) configs.push_back({key.first, std::move(config)});
@@ -94,10 +94,10 @@ std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, c
 /// Those of which more than winners is known that could be launched today.
 Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Specs& all, const RecipeOf& recipe_of) {
   const auto is_row = [&](const ConfigSummary& each, const Problem& problem) {
-    const ImplementationRecipe& recipe = recipe_of(each.implementation_hash);
-    const FeatureSpace any{{each.implementation_hash}, {}, interface.dims.size()};
+    const ImplementationRecipe& recipe = recipe_of(each.id.implementation_hash);
+    const FeatureSpace any{{each.id.implementation_hash}, {}, interface.dims.size()};
     return !recipe.kernels.empty() &&
-           any.of(interface, each.implementation_hash, recipe, each.config, problem, device).has_value();
+           any.of(interface, each.id.implementation_hash, recipe, each.id.config, problem, device).has_value();
   };
   Specs specs;
   for (const SpecSummary* const spec : all) {
@@ -145,9 +145,9 @@ std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& 
         const std::string& hash = key.second;
         const ImplementationRecipe& recipe = recipe_of(hash);
         if (recipe.kernels.empty()) continue;
-        const auto features = parts.space.of(interface, hash, recipe, config->config, problem, device);
+        const auto features = parts.space.of(interface, hash, recipe, config->id.config, problem, device);
         if (!features) continue;
-        const double loss = std::min(kMostLoss, losses.at(identity(*config)));
+        const double loss = std::min(kMostLoss, losses.at(config->id));
         rows.values.insert(rows.values.end(), features->begin(), features->end());
         rows.targets.push_back(static_cast<float>(loss));
         rows.weights.push_back(static_cast<float>(std::exp(-loss / kInterest)));

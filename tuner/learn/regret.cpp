@@ -22,10 +22,6 @@ namespace {
 /// Something is learned so often at most, each time without a part of the shapes: that takes seconds of a core.
 constexpr std::size_t kFolds = 32;
 
-using Identity = std::pair<std::string, std::string>;
-
-Identity identity(const ConfigSummary& known) { return {known.implementation_hash, known.config.text()}; }
-
 /// A cache as it would be without some shapes; with spares, and as an export of it would be, where wanted.
 class Without final : public WinnerSource {
  public:
@@ -47,7 +43,7 @@ class Without final : public WinnerSource {
   void become_export(const ProblemKey& key, MeasureMode mode) {
     for (const ShapeSummary& shape : known_shapes(key, mode, tuned_shapes(key, mode))) {
       for (const ConfigSummary& each : shape.configs) {
-        if (each.role || each.is_spare) exported_.insert(identity(each));
+        if (each.role || each.is_spare) exported_.insert(each.id);
       }
     }
   }
@@ -89,7 +85,7 @@ class Without final : public WinnerSource {
       }
       if (exported_.empty()) continue;
       for (ConfigSummary& each : shape.configs) {
-        each.has_binary = each.has_binary && exported_.contains(identity(each));
+        each.has_binary = each.has_binary && exported_.contains(each.id);
       }
     }
     return known;
@@ -108,14 +104,13 @@ class Without final : public WinnerSource {
     return learned_;
   }
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
-                                               const std::string& implementation_hash,
-                                               const Config& config) const override {
-    if (auto row = store_.timed(key, mode, implementation_hash, config)) return row;
+                                               const ConfigId& config) const override {
+    if (auto row = store_.timed(key, mode, config)) return row;
     // A spare: as what is known of the base, but that it is another config, and was not timed.
     auto row = store_.newest_of_spec(key, mode, WinnerRole::best);
     if (!row) return row;
-    row->implementation_hash = implementation_hash;
-    row->winner.trial.config = config;
+    row->implementation_hash = config.implementation_hash;
+    row->winner.trial.config = config.config;
     row->winner.trial.timing.reset();
     return row;
   }
@@ -126,13 +121,9 @@ class Without final : public WinnerSource {
 
  private:
   static void add(const Spare& spare, ShapeSummary& shape) {
-    const auto is_it = [&](const ConfigSummary& each) {
-      return each.implementation_hash == spare.implementation_hash && each.config == spare.config;
-    };
-    auto found = std::ranges::find_if(shape.configs, is_it);
+    auto found = std::ranges::find(shape.configs, spare.id, &ConfigSummary::id);
     if (found == shape.configs.end()) {
-      shape.configs.push_back(
-          {.implementation_hash = spare.implementation_hash, .config = spare.config, .role = std::nullopt});
+      shape.configs.push_back({.id = spare.id, .role = std::nullopt});
       found = shape.configs.end() - 1;
     }
     found->has_binary = found->is_spare = true;
@@ -145,7 +136,7 @@ class Without final : public WinnerSource {
   const std::vector<ShapeSummary>* serving_ = nullptr;
   mutable std::shared_ptr<const Learned> learned_;
   /// Empty: all.
-  std::set<Identity> exported_;
+  ConfigIds exported_;
 };
 
 /// Values of the space as far as the store knows it; of each implementation the source in use alone.
@@ -159,7 +150,7 @@ SpaceValues values_in_use(const Store& store, const std::vector<ShapeSummary>& k
 
 /// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
 struct Nearly {
-  Nearly(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigNames& failed)
+  Nearly(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigIds& failed)
       : best(nearly_best(known, space, failed)), is_all_kept(not_kept(best, known).empty()) {}
   NearlyBest best;
   bool is_all_kept;
@@ -176,24 +167,23 @@ std::vector<Spare> spares_that_stay(const std::vector<ShapeSummary>& known, cons
     for (const ConfigSummary& each : shape.configs) {
       const bool is_winner = each.role && each.role != WinnerRole::base && nearly.is_all_kept;
       if (!each.is_spare && !is_winner) continue;
-      const auto found = nearly.best.find(identity(each));
+      const auto found = nearly.best.find(each.id);
       const bool was_nearly = found != nearly.best.end();
       // Not of the first of them alone: which one that is changes with what is timed since it is kept.
       const bool was_here = was_nearly && std::ranges::find(found->second, shape.dims) != found->second.end();
       if (each.is_spare && !was_here) {
-        stay.push_back({each.implementation_hash, each.config, {}, nearest_shapes(left, shape.dims, 1).front()});
+        stay.push_back({each.id, {}, nearest_shapes(left, shape.dims, 1).front()});
       } else if (was_nearly) {
         const auto home = std::ranges::find_if_not(found->second, leaves_out);
-        if (home != found->second.end()) stay.push_back({each.implementation_hash, each.config, {}, *home});
+        if (home != found->second.end()) stay.push_back({each.id, {}, *home});
       }
     }
   }
   return stay;
 }
 
-std::optional<double> time_of(const Store& store, const ProblemKey& key, const std::string& implementation_hash,
-                              const Config& config, MeasureMode mode) {
-  const std::optional<WinnerRow> row = store.timed(key, mode, implementation_hash, config);
+std::optional<double> time_of(const Store& store, const ProblemKey& key, const ConfigId& config, MeasureMode mode) {
+  const std::optional<WinnerRow> row = store.timed(key, mode, config);
   if (!row || !row->winner.trial.timing) return std::nullopt;
   return row->winner.trial.timing->median_ns;
 }
@@ -314,7 +304,7 @@ class Judge {
     if (*regret.served == regret.winner && row.implementation_hash == regret.winner_hash) {
       regret.served_ns = regret.best_ns;
     } else if (regret.is_tuned) {
-      regret.served_ns = time_of(store_, key_, row.implementation_hash, *regret.served, mode_);
+      regret.served_ns = time_of(store_, key_, {row.implementation_hash, *regret.served}, mode_);
     }
   }
 
@@ -331,7 +321,7 @@ class Judge {
   TrainingSet training_set_;
   /// Of the space, not of what was timed: a definition has them all.
   SpaceValues values_;
-  ConfigNames failed_somewhere_;
+  ConfigIds failed_somewhere_;
   Nearly nearly_;
   std::optional<Folds> folds_;
   std::vector<std::shared_ptr<const LossModel>> models_;

@@ -58,10 +58,10 @@ struct RegretSetting {
   /// Serve as an export would: only winners and spares have binaries.
   bool exported = false;
   /// Where not empty, only shapes that it takes are served from, and all others are judged; instead of `left_out`.
-  std::function<bool(const std::vector<std::int64_t>& shape)> only_from{};
+  std::function<bool(const ShapeDims& shape)> only_from{};
   /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store
   /// has.
-  std::vector<std::vector<std::int64_t>> judged{};
+  std::vector<ShapeDims> judged{};
   /// Who knows the winners of shapes that are not tuned; null: such shapes are passed over.
   const Store* truth = nullptr;
 };

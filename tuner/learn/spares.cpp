@@ -31,8 +31,6 @@ constexpr std::uint64_t kSeedAround = 1;
 /// elsewhere.
 const double kUnserved = std::log(2.0);
 
-using Identity = ConfigNames::value_type;
-
 /// What the base loses where it was timed, on average.
 double loss_of_base(const std::vector<ShapeSummary>& shapes) {
   double sum = 0;
@@ -54,7 +52,7 @@ double loss_of_base(const std::vector<ShapeSummary>& shapes) {
 class Choosing {
  public:
   Choosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
-           MeasureMode mode, const SpaceValues& space, const ConfigNames& failed)
+           MeasureMode mode, const SpaceValues& space, const ConfigIds& failed)
       : source_(source),
         interface_(interface),
         spec_(spec),
@@ -97,10 +95,9 @@ class Choosing {
     while (chosen.size() < most) {
       const std::optional<std::size_t> best = most_helpful();
       if (!best) break;
-      const Candidate& taken = candidates_[*best];
       const ShapeDims& shape = shapes_[where_it_helps(*best)];
-      chosen.push_back({taken.implementation_hash, taken.config, problem_of(interface_, spec_, shape),
-                        nearest_shapes(tuned, shape, 1).front()});
+      chosen.push_back(
+          {candidates_[*best], problem_of(interface_, spec_, shape), nearest_shapes(tuned, shape, 1).front()});
       take(*best);
     }
     add_nearly_best(chosen, most);
@@ -112,10 +109,6 @@ class Choosing {
     std::string hash;
     ImplementationRecipe recipe;
     SeenValues values;
-  };
-  struct Candidate {
-    std::string implementation_hash;
-    Config config;
   };
   /// Of one candidate at one drawn shape.
   struct Expected {
@@ -131,9 +124,8 @@ class Choosing {
   }
 
   void note(const ConfigSummary& each) {
-    const Identity identity(each.implementation_hash, each.config.text());
-    if (each.role == WinnerRole::base) refused_.insert(identity);
-    if ((each.role || each.is_spare) && !each.config.specialised()) kept_.insert(identity);
+    if (each.role == WinnerRole::base) refused_.insert(each.id);
+    if ((each.role || each.is_spare) && !each.id.config.specialised()) kept_.insert(each.id);
   }
 
   /// What every config that could be launched for a shape is expected to lose there: by what was learned, or else by
@@ -180,19 +172,18 @@ class Choosing {
   void note_expected(const std::vector<ConfigId>& configs, const Predictor& predictor) {
     const std::vector<std::optional<double>> losses = predictor.losses(configs);
     for (std::size_t i = 0; i < configs.size(); ++i) {
-      if (losses[i]) note_expected(configs[i].implementation_hash, configs[i].config, *losses[i]);
+      if (losses[i]) note_expected(configs[i], *losses[i]);
     }
   }
 
-  void note_expected(const std::string& hash, const Config& config, double loss) {
-    const Identity identity(hash, config.text());
-    if (refused_.contains(identity)) return;
-    if (kept_.contains(identity)) {
+  void note_expected(const ConfigId& config, double loss) {
+    if (refused_.contains(config)) return;
+    if (kept_.contains(config)) {
       loss_.back() = std::min(loss_.back(), loss);
       return;
     }
-    const auto [place, is_new] = places_.try_emplace(identity, candidates_.size());
-    if (is_new) candidates_.push_back({hash, config});
+    const auto [place, is_new] = places_.try_emplace(config, candidates_.size());
+    if (is_new) candidates_.push_back(config);
     expected_.back().push_back({place->second, loss});
   }
 
@@ -229,8 +220,8 @@ class Choosing {
   }
 
   void add_nearly_best(std::vector<Spare>& chosen, std::size_t most) const {
-    std::set<Identity> taken;
-    for (const Spare& each : chosen) taken.emplace(each.implementation_hash, each.config.text());
+    ConfigIds taken;
+    for (const Spare& each : chosen) taken.insert(each.id);
     std::vector<const NearlyBest::value_type*> ranked;
     for (const NearlyBest::value_type& each : nearly_best_) {
       if (!taken.contains(each.first)) ranked.push_back(&each);
@@ -239,8 +230,7 @@ class Choosing {
     for (const auto* const each : ranked) {
       if (chosen.size() == most) break;
       const ShapeDims& home = each->second.front();
-      chosen.push_back(
-          {each->first.first, Config::parse(each->first.second), problem_of(interface_, spec_, home), home});
+      chosen.push_back({each->first, problem_of(interface_, spec_, home), home});
     }
   }
 
@@ -250,7 +240,7 @@ class Choosing {
   const DeviceFacts& device_;
   MeasureMode mode_;
   const SpaceValues& space_;
-  const ConfigNames& failed_;
+  const ConfigIds& failed_;
   /// Of a shape that nothing serves but the base.
   double unserved_ = kUnserved;
   /// Null: nothing was.
@@ -260,15 +250,15 @@ class Choosing {
   /// That nobody keeps.
   NearlyBest nearly_best_;
   /// Bases, and what failed somewhere.
-  ConfigNames refused_;
+  ConfigIds refused_;
   /// What needs no spare: it has a binary.
-  std::set<Identity> kept_;
+  ConfigIds kept_;
   /// Those drawn; for each what is expected of the candidates, and the least loss of what is taken so far.
   std::vector<ShapeDims> shapes_;
   std::vector<std::vector<Expected>> expected_;
   std::vector<double> loss_;
-  std::vector<Candidate> candidates_;
-  std::map<Identity, std::size_t> places_;
+  std::vector<ConfigId> candidates_;
+  std::unordered_map<ConfigId, std::size_t> places_;
 };
 
 }  // namespace
@@ -278,23 +268,23 @@ SpaceValues values_seen(const WinnerSource& source, const std::vector<ShapeSumma
   std::map<std::string, ImplementationRecipe> recipes;
   for (const ShapeSummary& shape : known) {
     for (const ConfigSummary& each : shape.configs) {
-      const auto [recipe, is_new] = recipes.try_emplace(each.implementation_hash);
+      const auto [recipe, is_new] = recipes.try_emplace(each.id.implementation_hash);
       if (is_new) {
-        if (auto stored = source.implementation_by_hash(each.implementation_hash)) recipe->second = stored->recipe;
+        if (auto stored = source.implementation_by_hash(each.id.implementation_hash)) recipe->second = stored->recipe;
       }
-      see(recipe->second, each.config, values[each.implementation_hash]);
+      see(recipe->second, each.id.config, values[each.id.implementation_hash]);
     }
   }
   return values;
 }
 
-NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigNames& failed) {
-  std::map<Identity, std::vector<std::pair<double, ShapeDims>>> losses;
+NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigIds& failed) {
+  std::map<ConfigId, std::vector<std::pair<double, ShapeDims>>> losses;
   for (const ShapeSummary& shape : known) {
     double best = std::numeric_limits<double>::infinity();
     const auto counts = [&](const ConfigSummary& each) {
-      return each.was_timed() && !each.config.specialised() && space.contains(each.implementation_hash) &&
-             !failed.contains({each.implementation_hash, each.config.text()});
+      return each.was_timed() && !each.id.config.specialised() && space.contains(each.id.implementation_hash) &&
+             !failed.contains(each.id);
     };
     for (const ConfigSummary& each : shape.configs) {
       if (counts(each)) best = std::min(best, each.median_ns);
@@ -303,7 +293,7 @@ NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues
       if (!counts(each)) continue;
       const double loss = std::log(each.median_ns / best);
       if (loss > kNearlyBest) continue;
-      losses[{each.implementation_hash, each.config.text()}].emplace_back(loss, shape.dims);
+      losses[each.id].emplace_back(loss, shape.dims);
     }
   }
   NearlyBest nearly;
@@ -317,7 +307,7 @@ NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues
 NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
   for (const ShapeSummary& shape : known) {
     for (const ConfigSummary& each : shape.configs) {
-      if (each.role || each.is_spare) nearly.erase({each.implementation_hash, each.config.text()});
+      if (each.role || each.is_spare) nearly.erase(each.id);
     }
   }
   return nearly;
@@ -325,15 +315,15 @@ NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
 
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
                                  const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
-                                 const ConfigNames& failed, std::size_t most) {
+                                 const ConfigIds& failed, std::size_t most) {
   return Choosing(source, interface, spec, device, mode, space, failed).run(most);
 }
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {
-  std::set<Identity> spares;
+  ConfigIds spares;
   for (const ShapeSummary& shape : source.known_shapes(key, mode, source.tuned_shapes(key, mode))) {
     for (const ConfigSummary& each : shape.configs) {
-      if (each.is_spare) spares.emplace(each.implementation_hash, each.config.text());
+      if (each.is_spare) spares.insert(each.id);
     }
   }
   return spares.size();

@@ -26,9 +26,8 @@ using SpaceValues = std::map<std::string, SeenValues>;
 [[nodiscard]] SpaceValues values_seen(const WinnerSource& source, const std::vector<ShapeSummary>& known);
 
 struct Spare {
-  std::string implementation_hash;
   /// Without specialised dims.
-  Config config;
+  ConfigId id;
   /// A shape that it is legal for.
   Problem serves;
   /// The tuned shape nearest to that.
@@ -38,13 +37,12 @@ struct Spare {
 /// Slower than the fastest without specialised dims by no more than this is nearly the best, as a natural logarithm.
 inline constexpr double kNearlyBest = 0.05;
 
-/// Configs that were nearly the best somewhere, by the hashes of their implementations and their texts: those shapes,
-/// the one first where it lost least.
-using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<ShapeDims>>;
+/// Configs that were nearly the best somewhere: those shapes, the one first where it lost least.
+using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 /// Among those of the implementations of `space`, since what older sources were good for nobody can compile any more,
 /// that are not among `failed`.
 [[nodiscard]] NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues& space,
-                                     const ConfigNames& failed);
+                                     const ConfigIds& failed);
 /// The rest of them, that nobody keeps: neither winners nor spares.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known);
 
@@ -53,7 +51,7 @@ using NearlyBest = std::map<std::pair<std::string, std::string>, std::vector<Sha
 /// (Store::failed_configs), and none where nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
-                                               const SpaceValues& space, const ConfigNames& failed, std::size_t most);
+                                               const SpaceValues& space, const ConfigIds& failed, std::size_t most);
 
 /// So many spares a source has for a spec on a device; the dims of `key` play no part.
 [[nodiscard]] std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode);

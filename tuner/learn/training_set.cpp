@@ -24,7 +24,7 @@ TrainingSet::TrainingSet(const Store& store, const OpInterface& interface, const
   for (const SpecSummary& spec : of_op_) {
     for (const ShapeSummary& shape : spec.shapes) {
       for (const ConfigSummary& each : shape.configs) {
-        recipes_.try_emplace(each.implementation_hash, stored(each.implementation_hash));
+        recipes_.try_emplace(each.id.implementation_hash, stored(each.id.implementation_hash));
       }
     }
   }

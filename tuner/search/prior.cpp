@@ -33,8 +33,7 @@ ShapeSummary summary_of(const Neighbour& known, const Problem& searched) {
   ShapeSummary summary{dims_of(known.problem, searched), {}};
   for (const Trial* trial : telling(known, kFastest, kOthers)) {
     ConfigSummary& config = summary.configs.emplace_back();
-    config.implementation_hash = trial->config.implementation;
-    config.config = trial->config;
+    config.id = {trial->config.implementation, trial->config};
     config.median_ns = trial->timing->median_ns;
     if (known.winner == trial->config) config.role = WinnerRole::best;
   }
@@ -49,8 +48,9 @@ std::vector<double> expected_losses(const SearchSpace& space) {
   std::vector<ShapeSummary> known;
   for (const Neighbour& each : space.known) known.push_back(summary_of(each, space.problem));
   const NearestPredictor expectation(known, dims_of(space.problem, space.problem));
-  std::ranges::transform(space.candidates, losses.begin(),
-                         [&](const Config& config) { return expectation.loss(config.implementation, config); });
+  std::ranges::transform(space.candidates, losses.begin(), [&](const Config& config) {
+    return expectation.loss({config.implementation, config});
+  });
   return losses;
 }
 

@@ -160,18 +160,17 @@ std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMod
   return read;
 }
 
-std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, const std::string& implementation_hash,
-                                       const Config& config) const {
+std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const {
   const std::vector<std::int64_t> dims = shape_of(key.problem);
   const auto text = container_.find_text(bundle::known_key(key, mode, dims));
   if (!text) return std::nullopt;
   for (const bundle::KnownRow& stored : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {
     const ConfigSummary& known = stored.known;
-    if (known.implementation_hash != implementation_hash || known.config != config) continue;
+    if (known.id != config) continue;
     // Of what is no winner a bundle has no more than the time and the binary.
-    WinnerRow row{key.problem, key.interface_hash, implementation_hash, {}, mode, {}};
+    WinnerRow row{key.problem, key.interface_hash, config.implementation_hash, {}, mode, {}};
     row.winner.role = WinnerRole::dynamic;
-    row.winner.trial.config = config;
+    row.winner.trial.config = config.config;
     row.winner.trial.mode = mode;
     row.winner.trial.build_key = stored.build_key;
     if (known.was_timed()) row.winner.trial.timing.emplace().median_ns = known.median_ns;

@@ -34,16 +34,14 @@ class Bundle final : public WinnerSource {
                                                    WinnerRole role) const override;
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                         WinnerRole role) const override;
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_shapes(const ProblemKey& key,
-                                                                    MeasureMode mode) const override;
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> tuned_near(const ProblemKey& key, MeasureMode mode,
-                                                                  std::size_t most) const override;
-  [[nodiscard]] std::vector<ShapeSummary> known_shapes(
-      const ProblemKey& key, MeasureMode mode, const std::vector<std::vector<std::int64_t>>& shapes) const override;
+  [[nodiscard]] std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override;
+  [[nodiscard]] std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
+                                                  std::size_t most) const override;
+  [[nodiscard]] std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
+                                                       const std::vector<ShapeDims>& shapes) const override;
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
-                                               const std::string& implementation_hash,
-                                               const Config& config) const override;
+                                               const ConfigId& config) const override;
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
 

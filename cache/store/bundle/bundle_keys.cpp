@@ -122,8 +122,8 @@ std::string encode_known(const std::vector<KnownRow>& rows) {
   json items = json::array();
   for (const KnownRow& row : rows) {
     const ConfigSummary& known = row.known;
-    json item{known.role ? json(name(*known.role)) : json(nullptr), known.implementation_hash, known.config.text(),
-              known.median_ns};
+    json item{known.role ? json(name(*known.role)) : json(nullptr), known.id.implementation_hash,
+              known.id.config.text(), known.median_ns};
     if (!row.build_key.empty()) item.push_back(row.build_key);
     items.push_back(std::move(item));
   }
@@ -137,8 +137,8 @@ std::vector<KnownRow> decode_known(const std::string& text) {
     KnownRow& row = rows.emplace_back();
     ConfigSummary& known = row.known;
     if (!item.at(0).is_null()) known.role = decode_role(item.at(0).get<std::string>());
-    known.implementation_hash = item.at(1);
-    known.config = config_from(item.at(2));
+    known.id.implementation_hash = item.at(1);
+    known.id.config = config_from(item.at(2));
     known.median_ns = item.at(3);
     if (item.size() > 4) row.build_key = item.at(4);
     known.has_binary = !row.build_key.empty();
@@ -151,8 +151,8 @@ std::vector<KnownRow> decode_known(const std::string& text) {
 std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConfig>& servers) {
   json items = json::array();
   for (const StoredConfig& each : servers) {
-    items.push_back({each.tuned_for, each.role ? json(name(*each.role)) : json(nullptr), each.implementation_hash,
-                     each.config.text()});
+    items.push_back({each.tuned_for, each.role ? json(name(*each.role)) : json(nullptr), each.id.implementation_hash,
+                     each.id.config.text()});
   }
   return json{{"learned_at", learned_at}, {"servers", items}}.dump();
 }
@@ -166,8 +166,8 @@ std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& 
     StoredConfig& server = servers.emplace_back();
     item.at(0).get_to(server.tuned_for);
     if (!item.at(1).is_null()) server.role = decode_role(item.at(1).get<std::string>());
-    item.at(2).get_to(server.implementation_hash);
-    server.config = config_from(item.at(3));
+    item.at(2).get_to(server.id.implementation_hash);
+    server.id.config = config_from(item.at(3));
   }
   return servers;
 }

@@ -24,7 +24,7 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] std::string newest_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
 [[nodiscard]] std::string shapes_key(const ProblemKey& key, MeasureMode mode);
 /// Of the shape with these dims; those of `key` play no part.
-[[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const std::vector<std::int64_t>& dims);
+[[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const ShapeDims& dims);
 
 [[nodiscard]] std::string loss_model_key(const ProblemKey& key, MeasureMode mode);
 [[nodiscard]] std::string servers_key(const ProblemKey& key, MeasureMode mode);

@@ -42,9 +42,8 @@ class Writing {
     shape.key = key;
     shape.mode = row.mode;
     shape.has_best = shape.has_best || role == WinnerRole::best;
-    spec.configs.insert({row.implementation_hash, row.winner.trial.config.text()});
-    shape.rows.push_back({.known = {.implementation_hash = row.implementation_hash,
-                                    .config = row.winner.trial.config,
+    spec.configs.insert({row.implementation_hash, row.winner.trial.config});
+    shape.rows.push_back({.known = {.id = {row.implementation_hash, row.winner.trial.config},
                                     .median_ns = row.winner.trial.timing.value_or(Timing{}).median_ns,
                                     .role = role,
                                     .has_binary = has_binary}});
@@ -68,18 +67,18 @@ class Writing {
     std::vector<bundle::KnownRow> rows;
   };
   struct Spec {
-    std::map<std::vector<std::int64_t>, Shape> shapes;
+    std::map<ShapeDims, Shape> shapes;
     /// What is like spares tells what to expect of them, so with them go all times.
     bool has_spares = false;
-    /// Implementation and text of all that are winners somewhere.
-    std::set<std::pair<std::string, std::string>> configs;
+    /// All that are winners somewhere.
+    ConfigIds configs;
   };
 
   /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares,
   /// of all.
   void add_shapes(const std::string& key, Spec& spec) {
     json tuned = json::array();
-    std::map<std::vector<std::int64_t>, std::vector<ConfigSummary>> known;
+    std::map<ShapeDims, std::vector<ConfigSummary>> known;
     for (auto& [dims, shape] : spec.shapes) {
       if (shape.has_best) tuned.push_back(dims);
       for (ShapeSummary& at : from_.known_shapes(shape.key, shape.mode, {dims})) known[dims] = std::move(at.configs);
@@ -88,15 +87,12 @@ class Writing {
       }
     }
     for (auto& [dims, shape] : spec.shapes) {
-      std::set<std::pair<std::string, std::string>> own;
-      for (const bundle::KnownRow& row : shape.rows) {
-        own.insert({row.known.implementation_hash, row.known.config.text()});
-      }
+      ConfigIds own;
+      for (const bundle::KnownRow& row : shape.rows) own.insert(row.known.id);
       for (const ConfigSummary& each : known[dims]) {
-        const std::pair identity(each.implementation_hash, each.config.text());
-        if (each.role || own.count(identity) > 0) continue;
-        if (!spec.has_spares && !each.has_failed && spec.configs.count(identity) == 0) continue;
-        add_implementation(each.implementation_hash);
+        if (each.role || own.contains(each.id)) continue;
+        if (!spec.has_spares && !each.has_failed && !spec.configs.contains(each.id)) continue;
+        add_implementation(each.id.implementation_hash);
         shape.rows.push_back({each, each.is_spare ? spare_binary(shape, each) : std::string()});
       }
       out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.rows));
@@ -130,7 +126,7 @@ class Writing {
 
   /// Adds the binary of a spare; the key of its build, empty where the cache has none.
   std::string spare_binary(const Shape& shape, const ConfigSummary& spare) {
-    const auto row = from_.timed(shape.key, shape.mode, spare.implementation_hash, spare.config);
+    const auto row = from_.timed(shape.key, shape.mode, spare.id);
     if (!row) return {};
     const std::string& key = row->winner.trial.build_key;
     return add_binary(key) ? key : std::string();

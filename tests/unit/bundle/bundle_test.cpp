@@ -110,7 +110,7 @@ TEST_F(BundleTest, knows_of_the_shapes_what_the_cache_knows) {
     for (const ShapeSummary& shape : shapes) {
       for (const ConfigSummary& known : shape.configs) {
         found.push_back(std::to_string(shape.dims[0]) + " " + (known.role ? std::string(name(*known.role)) : "-") +
-                        " " + known.implementation_hash + " " + known.config.text() + " " +
+                        " " + known.id.implementation_hash + " " + known.id.config.text() + " " +
                         std::to_string(known.median_ns));
       }
     }
@@ -189,14 +189,14 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   bool found = false;
   for (const ShapeSummary& shape : bundle.known_shapes(key_, MeasureMode::cold, {{8, 100}, {16, 200}})) {
     for (const ConfigSummary& each : shape.configs) {
-      if (each.config != onchip_config(2, 0)) continue;
+      if (each.id.config != onchip_config(2, 0)) continue;
       found = true;
       EXPECT_TRUE(each.is_spare && each.has_binary && !each.was_timed());
       EXPECT_EQ(shape.dims, (std::vector<std::int64_t>{16, 200}));
     }
   }
   EXPECT_TRUE(found);
-  const auto row = bundle.timed(other_, MeasureMode::cold, "impl-1", onchip_config(2, 0));
+  const auto row = bundle.timed(other_, MeasureMode::cold, {"impl-1", onchip_config(2, 0)});
   ASSERT_TRUE(row.has_value());
   EXPECT_FALSE(row->winner.trial.timing.has_value());
   EXPECT_EQ(bundle.binary(bundle.build(row->winner.trial.build_key)->binary_hash), kBinary);

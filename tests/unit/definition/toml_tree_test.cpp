@@ -136,5 +136,11 @@ TEST(TomlTree, refuses_what_the_parser_takes_for_granted_that_nobody_writes) {
   }
 }
 
+TEST(TomlTree, refuses_letters_beyond_ASCII_where_a_space_would_do) {
+  for (const char* text : {"x = 1\u03da\n", "x = [1e-6, \u00e9-6]\n", "x = true\u0430\n", "\u0430\u0430 = 1\n"}) {
+    EXPECT_THAT(refusal(text), testing::HasSubstr("not TOML")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::reading

@@ -129,7 +129,7 @@ TEST_F(Learn, of_other_sources_of_the_same_implementations_is_the_same) {
   const auto learned_as = [&](const std::string& wide_hash, const std::string& plain_hash) {
     std::vector<ShapeSummary> known = shapes();
     for (ShapeSummary& each : known) {
-      for (ConfigSummary& config : each.configs) config.implementation_hash = wide_hash;
+      for (ConfigSummary& config : each.configs) config.id.implementation_hash = wide_hash;
       each.configs.push_back({plain_hash, Config::parse("plain{num_warps=2}"), 1500, std::nullopt, false});
     }
     return learn(interface_, device_, {{spec_, known}},
@@ -199,7 +199,7 @@ TEST_F(Learn, is_not_kept_by_one_spec_from_what_another_teaches) {
     forbidden.push_back(shape(8 * i, 101));
   }
   for (ShapeSummary& each : forbidden) {
-    std::erase_if(each.configs, [](const ConfigSummary& config) { return config.config.value_or("vec", 0) == 1; });
+    std::erase_if(each.configs, [](const ConfigSummary& config) { return config.id.config.value_or("vec", 0) == 1; });
   }
   for (const std::vector<ShapeSummary>& poor : {twice, forbidden}) {
     EXPECT_EQ(learned({{spec_, shapes()}, {parse_spec("scale[dtype=f32]", interface_), poor}}), learned(shapes()));
@@ -260,7 +260,7 @@ TEST_F(Learn, needs_enough_shapes_and_trials) {
   fewer_shapes.pop_back();
   for (const ConfigSummary& each : known.back().configs) {
     ConfigSummary more = each;
-    more.config.values[0].second *= 16;
+    more.id.config.values[0].second *= 16;
     fewer_shapes[0].configs.push_back(more);
   }
   EXPECT_FALSE(learned(fewer_shapes).has_value()) << "as many trials of fewer shapes";
@@ -286,12 +286,12 @@ TEST_F(Learn, of_a_cache_is_of_all_its_shapes) {
   for (const ShapeSummary& each : shapes()) {
     const std::string problem = fmt::format("scale[dtype=f16]{{rows={},cols={}}}", each.dims[0], each.dims[1]);
     const auto best = std::ranges::min_element(each.configs, {}, &ConfigSummary::median_ns);
-    cache.add_winner(interface_, problem, best->config.text(), {.median_ns = best->median_ns});
+    cache.add_winner(interface_, problem, best->id.config.text(), {.median_ns = best->median_ns});
     const ProblemKey key{parse_problem(problem, interface_), interface_.hash(), device_.fingerprint()};
     const WinnerRow row = *cache.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
     for (const ConfigSummary& other : each.configs) {
       Trial trial = row.winner.trial;
-      trial.config = other.config;
+      trial.config = other.id.config;
       trial.timing->median_ns = other.median_ns;
       if (&other != &*best) cache.store().put_trial(key, row.implementation_hash, trial);
     }

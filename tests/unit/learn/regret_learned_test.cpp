@@ -136,7 +136,7 @@ TEST_F(LearnedRegretTest, a_winner_serves_as_what_was_nearly_the_best_elsewhere_
   // Others are out of the way: they went wrong somewhere.
   const auto known = cache_.store().known_shapes(key_of(64), MeasureMode::cold, {{128, 64}});
   for (const ConfigSummary& each : known.at(0).configs) {
-    if (!each.role) put(64, each.config.text(), 0);
+    if (!each.role) put(64, each.id.config.text(), 0);
   }
   const std::int64_t cols = 64 * 5;
   const std::string config = "wide{num_warps=12,vec=8,static_dims=0}";

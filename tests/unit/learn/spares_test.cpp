@@ -72,7 +72,7 @@ class SparesTest : public ::testing::Test {
 
   static std::vector<std::string> texts(const std::vector<Spare>& spares) {
     std::vector<std::string> texts;
-    for (const Spare& spare : spares) texts.push_back(spare.config.text());
+    for (const Spare& spare : spares) texts.push_back(spare.id.config.text());
     return texts;
   }
 
@@ -110,16 +110,16 @@ TEST_F(SparesTest, serve_the_shapes_that_they_are_for_without_specialised_dims) 
   const std::vector<Spare> spares = choose(8);
   ASSERT_FALSE(spares.empty());
   for (const Spare& spare : spares) {
-    EXPECT_EQ(spare.config.implementation, "wide") << "the base has a binary";
-    EXPECT_FALSE(spare.config.specialised()) << spare.config.text();
-    EXPECT_NE(spare.config.text(), "wide{num_warps=2,vec=2,static_dims=0}") << "has a binary";
+    EXPECT_EQ(spare.id.config.implementation, "wide") << "the base has a binary";
+    EXPECT_FALSE(spare.id.config.specialised()) << spare.id.config.text();
+    EXPECT_NE(spare.id.config.text(), "wide{num_warps=2,vec=2,static_dims=0}") << "has a binary";
     EXPECT_TRUE(
-        std::holds_alternative<LaunchPlan>(make_plan(interface_, scale_wide(), spare.config, spare.serves, device_)))
-        << spare.config.text() << " at " << spare.serves.key();
+        std::holds_alternative<LaunchPlan>(make_plan(interface_, scale_wide(), spare.id.config, spare.serves, device_)))
+        << spare.id.config.text() << " at " << spare.serves.key();
     EXPECT_TRUE(spare.home == (ShapeDims{8, 64}) || spare.home == (ShapeDims{4096, 8190}));
   }
   const std::vector<Spare> again = choose(8);
-  EXPECT_TRUE(std::ranges::equal(spares, again, {}, &Spare::config, &Spare::config)) << "always the same";
+  EXPECT_TRUE(std::ranges::equal(spares, again, {}, &Spare::id, &Spare::id)) << "always the same";
 }
 
 TEST_F(SparesTest, are_no_more_than_asked_for_and_the_most_helpful_first) {
@@ -131,7 +131,7 @@ TEST_F(SparesTest, are_no_more_than_asked_for_and_the_most_helpful_first) {
   ASSERT_FALSE(some.empty());
   EXPECT_LE(some.size(), 2U);
   ASSERT_THAT(one, SizeIs(1));
-  EXPECT_EQ(some.front().config, one.front().config);
+  EXPECT_EQ(some.front().id.config, one.front().id.config);
   EXPECT_THAT(choose(0), IsEmpty());
 }
 
@@ -142,7 +142,7 @@ TEST_F(SparesTest, are_those_that_what_was_learned_promises_most_of) {
             "wide{num_warps=8,vec=1,static_dims=1}", "wide{num_warps=4,vec=2,static_dims=0}"});
   const std::vector<Spare> spares = choose(8);
   ASSERT_THAT(spares, SizeIs(1)) << "the others lose more than what is there, or are specialised";
-  EXPECT_EQ(spares[0].config.text(), "wide{num_warps=8,vec=1,static_dims=0}");
+  EXPECT_EQ(spares[0].id.config.text(), "wide{num_warps=8,vec=1,static_dims=0}");
 }
 
 TEST_F(SparesTest, need_no_more_where_what_has_a_binary_is_as_good_as_any) {
@@ -158,7 +158,7 @@ TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {
   learn(7, {"wide{num_warps=8,vec=1,static_dims=0}"}, "zzz of an older source");
   const std::vector<Spare> spares = choose(8);
   ASSERT_THAT(spares, SizeIs(1));
-  EXPECT_NE(spares[0].implementation_hash, "zzz of an older source");
+  EXPECT_NE(spares[0].id.implementation_hash, "zzz of an older source");
 }
 
 TEST_F(SparesTest, then_are_what_was_nearly_the_best_of_any_width_those_first_that_were_so_most_often) {
@@ -218,7 +218,7 @@ TEST_F(SparesTest, are_for_shapes_first_that_nothing_serves_but_a_slow_base) {
   learn(2, {fast, anywhere});
   const auto first = [&] {
     const std::vector<Spare> spares = choose(1);
-    return spares.empty() ? "none" : spares.front().config.text();
+    return spares.empty() ? "none" : spares.front().id.config.text();
   };
   EXPECT_EQ(first(), Config::parse(fast).text()) << "of the base it is not known how slow it is";
   cache_.add_winner(interface_, "scale[dtype=f16]{rows=8,cols=64}", "plain{num_warps=1}",

@@ -56,7 +56,7 @@ TEST_F(KnownSpecs, come_with_all_their_tuned_shapes) {
   ASSERT_EQ(known[0].shapes.size(), 2U);
   EXPECT_THAT(known[0].shapes[0].dims, ElementsAre(8, 64));
   EXPECT_THAT(known[0].shapes[1].dims, ElementsAre(8, 128));
-  EXPECT_EQ(known[0].shapes[0].configs.at(0).config.text(), "wide{num_warps=2,vec=8,static_dims=0}");
+  EXPECT_EQ(known[0].shapes[0].configs.at(0).id.config.text(), "wide{num_warps=2,vec=8,static_dims=0}");
   ASSERT_EQ(known[1].shapes.size(), 1U);
 }
 

@@ -56,10 +56,10 @@ TEST(Padding, is_a_logarithm_at_any_shape_of_the_spec_and_none_where_it_has_no_v
   const LogPadding log = log_padding(
       [&](const std::string& hash) -> const ImplementationRecipe& { return hash == "known" ? known : broken; },
       gemm(1, 1), device);
-  EXPECT_DOUBLE_EQ(log("known", kConfig, std::vector<std::int64_t>{4, 1, 1}), std::log(8));
-  EXPECT_DOUBLE_EQ(log("known", kConfig, std::vector<std::int64_t>{64, 1, 1}), 0);
-  EXPECT_DOUBLE_EQ(log("broken", kConfig, std::vector<std::int64_t>{5, 1, 1}), 0);
-  EXPECT_DOUBLE_EQ(log("broken", kConfig, std::vector<std::int64_t>{6, 1, 1}), std::log(32.0 / 6));
+  EXPECT_DOUBLE_EQ(log({"known", kConfig}, std::vector<std::int64_t>{4, 1, 1}), std::log(8));
+  EXPECT_DOUBLE_EQ(log({"known", kConfig}, std::vector<std::int64_t>{64, 1, 1}), 0);
+  EXPECT_DOUBLE_EQ(log({"broken", kConfig}, std::vector<std::int64_t>{5, 1, 1}), 0);
+  EXPECT_DOUBLE_EQ(log({"broken", kConfig}, std::vector<std::int64_t>{6, 1, 1}), std::log(32.0 / 6));
 }
 
 }  // namespace

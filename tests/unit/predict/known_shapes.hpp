@@ -14,7 +14,7 @@
 namespace tilewright::test {
 
 inline ConfigSummary config(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
-  return {"impl", Config::parse(text), median_ns, role, false};
+  return {{"impl", Config::parse(text)}, median_ns, role, false};
 }
 
 inline const std::string kSmall = "tiled{block=64}";
@@ -34,8 +34,8 @@ inline std::vector<ShapeSummary> of_m_alone() {
 }
 
 /// A block covers as many as its parameter says.
-inline double by_blocks(const std::string&, const Config& config, std::span<const std::int64_t> dims) {
-  const auto block = static_cast<double>(config.value_or("block", 1));
+inline double by_blocks(const ConfigId& id, std::span<const std::int64_t> dims) {
+  const auto block = static_cast<double>(id.config.value_or("block", 1));
   return std::log(std::ceil(static_cast<double>(dims[0]) / block) * block / static_cast<double>(dims[0]));
 }
 
@@ -44,7 +44,7 @@ inline std::vector<ShapeSummary> of_padding(double power) {
   std::vector<ShapeSummary> known;
   for (const std::int64_t n : {192, 200, 256}) {
     const auto timed = [&](const std::string& text) {
-      const double padding = std::exp(by_blocks("", Config::parse(text), std::vector<std::int64_t>{n}));
+      const double padding = std::exp(by_blocks({"", Config::parse(text)}, std::vector<std::int64_t>{n}));
       return config(text, 100 * std::pow(padding, power));
     };
     known.push_back({{n}, {timed("tiled{block=64}"), timed("tiled{block=128}"), timed("tiled{block=100}")}});

@@ -26,8 +26,8 @@ TEST(Losses, are_over_the_fastest_of_the_shape_and_of_what_was_timed_alone) {
   const ShapeSummary shape{{8}, {config(kSmall, 100), config(kLarge, 150), config("tiled{block=8}", 0)}};
   const Losses losses = losses_at(shape);
   ASSERT_EQ(losses.size(), 2U) << "a time of 0 is none";
-  EXPECT_DOUBLE_EQ(losses.at(identity(shape.configs[0])), 0);
-  EXPECT_DOUBLE_EQ(losses.at(identity(shape.configs[1])), std::log(1.5));
+  EXPECT_DOUBLE_EQ(losses.at(shape.configs[0].id), 0);
+  EXPECT_DOUBLE_EQ(losses.at(shape.configs[1].id), std::log(1.5));
 }
 
 TEST(Losses, a_dim_matters_as_much_as_a_doubling_of_it_costs) {
@@ -61,8 +61,8 @@ TEST(Losses, what_a_dim_costs_is_what_the_others_leave_of_it_and_never_nothing) 
 }
 
 TEST(Losses, what_padding_costs_is_from_nothing_to_all_of_it) {
-  const LogPadding padding = [](const std::string&, const Config& of, std::span<const std::int64_t> dims) {
-    return of == Config::parse(kSmall) && dims[0] == 8 ? 0.3 : 0.0;
+  const LogPadding padding = [](const ConfigId& of, std::span<const std::int64_t> dims) {
+    return of.config == Config::parse(kSmall) && dims[0] == 8 ? 0.3 : 0.0;
   };
   const auto cost_where = [&](double at_padded, double elsewhere) {
     std::vector<ShapeSummary> known;

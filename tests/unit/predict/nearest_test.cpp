@@ -36,7 +36,7 @@ TEST(Nearest, shapes_are_ordered_by_the_doublings_between) {
 TEST(Nearest, the_winner_of_shapes_alike_in_what_matters_goes_first) {
   const std::vector<NearConfig> ranked = rank_nearest(of_m_alone(), ShapeDims{128, 1 << 20}, any);
   ASSERT_EQ(ranked.size(), 2U);
-  EXPECT_EQ(ranked[0].config.text(), kSmall);
+  EXPECT_EQ(ranked[0].id.config.text(), kSmall);
   EXPECT_EQ(ranked[0].tuned_for, (ShapeDims{64, 16384})) << "of several where it is a winner the nearest";
   EXPECT_LT(ranked[0].expected_loss, 0.1);
   EXPECT_GT(ranked[1].expected_loss, 0.5);
@@ -56,7 +56,7 @@ TEST(Nearest, a_config_that_did_badly_near_by_yields_to_one_that_did_well_all_ar
       {{200}, {config(sure, 100, WinnerRole::best), config(kSmall, 250)}},
       {{50}, {config(sure, 100, WinnerRole::best), config(kSmall, 250)}},
   };
-  EXPECT_EQ(rank_nearest(known, ShapeDims{120}, any).at(0).config.text(), sure);
+  EXPECT_EQ(rank_nearest(known, ShapeDims{120}, any).at(0).id.config.text(), sure);
 }
 
 TEST(Nearest, bases_and_what_the_caller_refuses_are_left_out) {
@@ -73,33 +73,33 @@ TEST(Nearest, bases_and_what_the_caller_refuses_are_left_out) {
 
 TEST(Nearest, the_same_text_of_another_implementation_is_another_config_though_alike) {
   ConfigSummary other = config(kSmall, 500);
-  other.implementation_hash = "older";
+  other.id.implementation_hash = "older";
   const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
                                         {{200}, {config(kLarge, 100, WinnerRole::best), other}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{199}, any);
   ASSERT_EQ(ranked.size(), 3U);
-  EXPECT_EQ(ranked[0].config.text(), kLarge);
-  EXPECT_EQ(ranked[1].implementation_hash, "impl");
-  EXPECT_EQ(ranked[2].implementation_hash, "older") << "five times as slow near by: believed of itself first";
+  EXPECT_EQ(ranked[0].id.config.text(), kLarge);
+  EXPECT_EQ(ranked[1].id.implementation_hash, "impl");
+  EXPECT_EQ(ranked[2].id.implementation_hash, "older") << "five times as slow near by: believed of itself first";
 }
 
 TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
   const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best), config(kLarge, 200)}}};
   const NearestPredictor expectation(known, ShapeDims{100});
-  EXPECT_NEAR(expectation.loss("impl", Config::parse(kSmall)), 0, 0.03);
-  EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=70}")), 0, 0.03);
-  EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=300}")), std::log(2.0), 0.01);
-  EXPECT_NEAR(expectation.loss("impl", Config::parse("tiled{block=1048576}")), std::log(2.0), 0.01)
+  EXPECT_NEAR(expectation.loss({"impl", Config::parse(kSmall)}), 0, 0.03);
+  EXPECT_NEAR(expectation.loss({"impl", Config::parse("tiled{block=70}")}), 0, 0.03);
+  EXPECT_NEAR(expectation.loss({"impl", Config::parse("tiled{block=300}")}), std::log(2.0), 0.01);
+  EXPECT_NEAR(expectation.loss({"impl", Config::parse("tiled{block=1048576}")}), std::log(2.0), 0.01)
       << "far from all that is known, as the least far";
-  EXPECT_DOUBLE_EQ(NearestPredictor({}, ShapeDims{100}).loss("impl", Config::parse(kSmall)), std::log(2.0));
+  EXPECT_DOUBLE_EQ(NearestPredictor({}, ShapeDims{100}).loss({"impl", Config::parse(kSmall)}), std::log(2.0));
 }
 
 TEST(Nearest, a_shape_two_doublings_farther_tells_less_and_not_nothing) {
   const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
                                         {{400}, {config(kLarge, 100, WinnerRole::best), config(kSmall, 110)}}};
   const NearestPredictor expectation(known, ShapeDims{100});
-  EXPECT_LT(expectation.loss("impl", Config::parse(kLarge)), 0.3);
-  EXPECT_LT(expectation.loss("impl", Config::parse(kSmall)), expectation.loss("impl", Config::parse(kLarge)));
+  EXPECT_LT(expectation.loss({"impl", Config::parse(kLarge)}), 0.3);
+  EXPECT_LT(expectation.loss({"impl", Config::parse(kSmall)}), expectation.loss({"impl", Config::parse(kLarge)}));
 }
 
 TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
@@ -110,8 +110,8 @@ TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
   }
   const std::vector<NearConfig> ranked = rank_nearest(many, ShapeDims{300}, any, {}, kLeastRisk, by_blocks);
   ASSERT_EQ(ranked.size(), 3U);
-  EXPECT_EQ(ranked[0].config.text(), "tiled{block=100}");
-  EXPECT_EQ(rank_nearest(many, ShapeDims{300}, any)[0].config.text(), "tiled{block=64}");
+  EXPECT_EQ(ranked[0].id.config.text(), "tiled{block=100}");
+  EXPECT_EQ(rank_nearest(many, ShapeDims{300}, any)[0].id.config.text(), "tiled{block=64}");
 }
 
 TEST(Nearest, what_was_never_timed_is_ranked_when_the_caller_names_it) {
@@ -121,7 +121,7 @@ TEST(Nearest, what_was_never_timed_is_ranked_when_the_caller_names_it) {
       rank_nearest(known, ShapeDims{120}, any, {config("tiled{block=64}", 0), config("tiled{block=128}", 0)});
   ASSERT_EQ(ranked.size(), 3U) << "what was timed is there once";
   for (const NearConfig& each : ranked) {
-    EXPECT_EQ(each.is_stored, each.config.text() != "tiled{block=64}");
+    EXPECT_EQ(each.is_stored, each.id.config.text() != "tiled{block=64}");
     EXPECT_EQ(each.has_binary, each.role.has_value());
     EXPECT_EQ(each.tuned_for, ShapeDims{100});
   }
@@ -143,7 +143,7 @@ TEST(Nearest, a_spare_has_no_time_and_must_promise_more) {
   const std::vector<ShapeSummary> known{{{64, 64}, {config(kSmall, 100, WinnerRole::best), spare}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{64, 128}, any);
   ASSERT_EQ(ranked.size(), 2U);
-  EXPECT_EQ(ranked[0].config.text(), kSmall) << "a time of 0 is none";
+  EXPECT_EQ(ranked[0].id.config.text(), kSmall) << "a time of 0 is none";
   EXPECT_TRUE(ranked[1].has_binary);
   EXPECT_GT(ranked[1].expected_loss, ranked[0].expected_loss + kLeastRisk);
   EXPECT_NEAR(rank_nearest(known, ShapeDims{64, 128}, any, {}, 0.5)[1].expected_loss - ranked[1].expected_loss,
@@ -159,7 +159,7 @@ TEST(Nearest, what_failed_is_not_taken_untried) {
                                         {{64, 128}, {spare}}};
   const std::vector<NearConfig> ranked = rank_nearest(known, ShapeDims{64, 100}, any, {config(kLarge, 0)});
   ASSERT_EQ(ranked.size(), 1U);
-  EXPECT_EQ(ranked[0].config.text(), kSmall);
+  EXPECT_EQ(ranked[0].id.config.text(), kSmall);
 }
 
 TEST(Nearest, the_risk_of_what_nobody_timed_is_what_promises_failed_by) {
@@ -194,7 +194,7 @@ TEST(Servers, are_winners_first_and_then_spares_that_failed_nowhere_each_config_
   std::vector<std::string> texts;
   for (const StoredConfig& each : servers_of(known)) {
     texts.push_back(std::to_string(each.tuned_for[0]) + "x" + std::to_string(each.tuned_for[1]) + " " +
-                    (each.role ? std::string(name(*each.role)) : "spare") + " " + each.config.text());
+                    (each.role ? std::string(name(*each.role)) : "spare") + " " + each.id.config.text());
   }
   EXPECT_THAT(texts, testing::ElementsAre("8x64 best tiled{block=4}", "8x64 dynamic tiled{block=16,static_dims=1}",
                                           "64x64 best tiled{block=16,static_dims=1}", "64x64 spare tiled{block=64}"))

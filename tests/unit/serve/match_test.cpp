@@ -132,8 +132,8 @@ class BrieflyLocked : public WinnerSource {
     return store_.known_shapes(k, m, s);
   }
   std::shared_ptr<const Learned> learned(const ProblemKey&, Mode) const override { return nullptr; }
-  std::optional<WinnerRow> timed(const ProblemKey& k, Mode m, const std::string& h, const Config& c) const override {
-    return store_.timed(k, m, h, c);
+  std::optional<WinnerRow> timed(const ProblemKey& k, Mode m, const ConfigId& c) const override {
+    return store_.timed(k, m, c);
   }
   std::optional<Build> build(const std::string& k) const override { return store_.build(k); }
   std::vector<std::byte> binary(const std::string& h) const override { return store_.binary(h); }

@@ -28,14 +28,15 @@ class ImportedMarks : public testing::Test {
   static ConfigSummary known(const Store& store, const ProblemKey& key, const Config& config) {
     const auto shapes = store.known_shapes(key, MeasureMode::cold, {shape_of(key.problem)});
     for (const ConfigSummary& each : shapes.at(0).configs) {
-      if (each.config == config) return each;
+      if (each.id.config == config) return each;
     }
     ADD_FAILURE() << "nobody knows " << config.text();
     return {};
   }
   static bool knows(const Store& store, const ProblemKey& key, const Config& config) {
     const auto shapes = store.known_shapes(key, MeasureMode::cold, {shape_of(key.problem)});
-    return std::ranges::find(shapes.at(0).configs, config, &ConfigSummary::config) != shapes.at(0).configs.end();
+    return std::ranges::any_of(shapes.at(0).configs,
+                               [&](const ConfigSummary& each) { return each.id.config == config; });
   }
   /// The trial that counts as the newest of a config.
   static Trial newest(const Store& store, const ProblemKey& key, const Config& config) {
@@ -63,7 +64,7 @@ TEST_F(ImportedMarks, leave_a_time_of_other_versions_what_speaks_for_its_config)
     const Trial trial = newest(to, key, config);
     EXPECT_EQ(trial.status, TrialStatus::ok) << "no sweep need measure it again: " << config.text();
     EXPECT_EQ(trial.versions.driver, 12080);
-    const auto row = to.timed(key, MeasureMode::cold, "impl-1", config);
+    const auto row = to.timed(key, MeasureMode::cold, {"impl-1", config});
     ASSERT_TRUE(row.has_value() && row->winner.trial.timing.has_value()) << config.text();
     EXPECT_EQ(row->winner.trial.timing->median_ns, 77);
     EXPECT_EQ(row->winner.trial.build_key, "build of " + config.text()) << "which came with the spare";
@@ -116,7 +117,7 @@ TEST_F(ImportedMarks, are_not_of_what_failed_where_they_come_from) {
   import_winners(from, to);
   const auto shapes = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
   for (const ShapeSummary& shape : shapes) {
-    for (const ConfigSummary& each : shape.configs) EXPECT_FALSE(each.is_spare) << each.config.text();
+    for (const ConfigSummary& each : shape.configs) EXPECT_FALSE(each.is_spare) << each.id.config.text();
   }
 }
 

@@ -32,8 +32,8 @@ TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
   const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}, {16, 200}});
   ASSERT_EQ(known.size(), 2U);
   std::map<std::string, ConfigSummary> here, there;
-  for (const ConfigSummary& each : known[0].configs) here[each.config.text()] = each;
-  for (const ConfigSummary& each : known[1].configs) there[each.config.text()] = each;
+  for (const ConfigSummary& each : known[0].configs) here[each.id.config.text()] = each;
+  for (const ConfigSummary& each : known[1].configs) there[each.id.config.text()] = each;
   const ConfigSummary& other_time = here.at(onchip_config(16, 0).text());
   EXPECT_TRUE(other_time.was_timed() && !other_time.has_binary && !other_time.is_spare)
       << "its time tells of its likes";
@@ -42,11 +42,11 @@ TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
   EXPECT_TRUE(there.at(onchip_config(1, 0).text()).was_timed());
   const ConfigSummary& both = here.at(onchip_config(2, 0).text());
   EXPECT_TRUE(both.is_spare && both.has_binary && both.was_timed());
-  const auto row = to.timed(key, MeasureMode::cold, "impl-1", onchip_config(1, 0));
+  const auto row = to.timed(key, MeasureMode::cold, {"impl-1", onchip_config(1, 0)});
   ASSERT_TRUE(row.has_value());
   EXPECT_FALSE(row->winner.trial.timing.has_value());
   EXPECT_EQ(to.binary(to.build(row->winner.trial.build_key)->binary_hash), kBinary);
-  EXPECT_TRUE(to.timed(key, MeasureMode::cold, "impl-1", onchip_config(2, 0))->winner.trial.timing.has_value());
+  EXPECT_TRUE(to.timed(key, MeasureMode::cold, {"impl-1", onchip_config(2, 0)})->winner.trial.timing.has_value());
 }
 
 TEST_F(ImportedSpares, come_to_winners_that_are_there) {
@@ -64,7 +64,7 @@ TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   EXPECT_EQ(import_winners(from, to).at(0).same, 1U);
   std::map<std::string, ConfigSummary> here;
   const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
-  for (const ConfigSummary& each : known.at(0).configs) here[each.config.text()] = each;
+  for (const ConfigSummary& each : known.at(0).configs) here[each.id.config.text()] = each;
   const ConfigSummary& both = here.at(onchip_config(2, 0).text());
   EXPECT_TRUE(both.is_spare && both.has_binary);
   EXPECT_EQ(both.median_ns, 77) << "its own time stays";
@@ -90,7 +90,7 @@ TEST_F(ImportedSpares, come_to_a_winner_that_is_better_than_theirs) {
   EXPECT_EQ(winner(to).config, onchip_config(8));
   std::map<std::string, ConfigSummary> here;
   const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
-  for (const ConfigSummary& each : known.at(0).configs) here[each.config.text()] = each;
+  for (const ConfigSummary& each : known.at(0).configs) here[each.id.config.text()] = each;
   EXPECT_TRUE(here.at(onchip_config(2, 0).text()).is_spare);
 }
 

@@ -95,7 +95,7 @@ inline std::vector<std::string> texts_of(const std::vector<StoredConfig>& server
   std::vector<std::string> texts;
   for (const StoredConfig& each : servers) {
     texts.push_back(std::to_string(each.tuned_for.at(0)) + "x" + std::to_string(each.tuned_for.at(1)) + " " +
-                    (each.role ? std::string(name(*each.role)) + " " : "") + each.config.text());
+                    (each.role ? std::string(name(*each.role)) + " " : "") + each.id.config.text());
   }
   return texts;
 }

@@ -70,7 +70,7 @@ TEST_F(Packs, bring_every_trial_with_its_rounds_winners_spares_models_and_binari
             from.build_of_spare(key, MeasureMode::cold, {"impl-1", onchip_config(2, 0)}));
   EXPECT_EQ(*to.learned(key, MeasureMode::cold)->model, model_of_warps(4, 20));
   EXPECT_EQ(to.ceiling(h200().fingerprint(), 1024, 1, MeasureMode::cold)->memcpy_ns, 40);
-  EXPECT_EQ(to.failed_configs(key, MeasureMode::cold), (ConfigNames{{"impl-1", onchip_config(32).text()}}));
+  EXPECT_EQ(to.failed_configs(key, MeasureMode::cold), (ConfigIds{{"impl-1", onchip_config(32)}}));
 }
 
 TEST_F(Packs, folded_again_change_nothing) {

@@ -66,9 +66,9 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   timed.sweep = 0;
   timed.build_key.clear();
   store.put_trial(key, onchip().hash, timed);
-  EXPECT_EQ(store.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial.build_key, "");
+  EXPECT_EQ(store.timed(key, MeasureMode::cold, {onchip().hash, timed.config})->winner.trial.build_key, "");
   store.put_spare(key, MeasureMode::cold, {onchip().hash, timed.config}, build);
-  const Trial read = store.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial;
+  const Trial read = store.timed(key, MeasureMode::cold, {onchip().hash, timed.config})->winner.trial;
   EXPECT_EQ(read.timing.value_or(Timing{}).median_ns, 1500);
   EXPECT_EQ(read.build_key, build);
   const auto known = store.known_shapes(key, MeasureMode::cold, {{8, 64}});
@@ -77,7 +77,7 @@ TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
 
   Store to(folder / "copy.db");
   (void)import_winners(store, to);
-  const Trial copied = to.timed(key, MeasureMode::cold, onchip().hash, timed.config)->winner.trial;
+  const Trial copied = to.timed(key, MeasureMode::cold, {onchip().hash, timed.config})->winner.trial;
   EXPECT_EQ(copied.timing.value_or(Timing{}).median_ns, 1500);
   EXPECT_EQ(copied.build_key, build);
 }
@@ -113,10 +113,10 @@ TEST(StoreKnown, a_spare_of_what_failed_in_another_spec_is_none_until_it_was_rig
   for (const ConfigSummary& each : beside_winner()) EXPECT_TRUE(each.is_spare && each.has_binary);
   for (const Config& config : {timed, untimed}) put(elsewhere, config, TrialStatus::wrong_result, 0);
   EXPECT_EQ(store.failed_configs(key, MeasureMode::cold),
-            (ConfigNames{{onchip().hash, timed.text()}, {onchip().hash, untimed.text()}}));
+            (ConfigIds{{onchip().hash, timed}, {onchip().hash, untimed}}));
   EXPECT_THAT(store.failed_configs(key, MeasureMode::hot), IsEmpty());
   ASSERT_THAT(beside_winner(), testing::SizeIs(1));
-  EXPECT_EQ(beside_winner().at(0).config, timed);
+  EXPECT_EQ(beside_winner().at(0).id.config, timed);
   EXPECT_EQ(beside_winner().at(0).median_ns, 1500);
   EXPECT_FALSE(beside_winner().at(0).is_spare || beside_winner().at(0).has_binary || beside_winner().at(0).has_failed);
   for (const Config& config : {timed, untimed}) put(elsewhere, config, TrialStatus::ok, 900);

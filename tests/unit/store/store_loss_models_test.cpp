@@ -204,7 +204,7 @@ TEST_F(StoreLossModels, know_who_can_serve) {
                   "16x200 best onchip{num_warps=4,static_dims=1}", "16x200 onchip{num_warps=16,static_dims=0}"))
       << "unspecialised once, specialised once a shape, no base";
   const auto learned = store_.learned(key_, MeasureMode::cold);
-  EXPECT_EQ(learned->servers.front().implementation_hash, "impl-1");
+  EXPECT_EQ(learned->servers.front().id.implementation_hash, "impl-1");
 }
 
 TEST_F(StoreLossModels, know_nobody_without_a_binary_nor_of_another_spec_device_or_mode) {
