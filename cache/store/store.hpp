@@ -66,8 +66,8 @@ class Store final : public WinnerSource {
 
   /// A copy of this moment, of this schema.
   void copy_to(const std::filesystem::path& file) const;
-  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation in
-  /// use, its problems in the order of specs and dims.
+  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation that
+  /// is in use or serves, its problems in the order of specs and dims.
   [[nodiscard]] std::vector<std::pair<std::string, PackPart>> parts_of(const std::string& op) const;
   /// Copies a part of a cache of this schema that nobody writes into this one, which is new. Sweeps, phases, and the
   /// binaries of what nobody is served stay behind; binaries lie as Packing::plain.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/error.hpp"
+#include "cache/predict/loss_model.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
@@ -92,12 +94,14 @@ JOIN pack.builds d ON d.id = t.build JOIN pack.configs c ON c.id = t.config
 JOIN implementation_map i ON i.theirs = c.implementation WHERE d.binary IS NOT NULL GROUP BY d.binary;
 )sql";
 
+constexpr const char* kMapBinaries = R"sql(
+CREATE TEMP TABLE binary_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+INSERT INTO binary_map SELECT p.id, m.id FROM pack.binaries p JOIN main.binaries m ON m.hash = p.hash;
+)sql";
+
 /// Builds, trials and what rests on them. Of builds of one key the same stays, whichever came first: a compiler need
 /// not make the same binary twice. A trial that is here already is the same in all that was measured.
 constexpr const char* kFoldTrials = R"sql(
-CREATE TEMP TABLE binary_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
-INSERT INTO binary_map SELECT p.id, m.id FROM pack.binaries p JOIN main.binaries m ON m.hash = p.hash;
-
 INSERT INTO main.builds (key, ok, binary, kernels, log, compiler, arch, milliseconds)
 SELECT p.key, p.ok, b.ours, p.kernels, p.log, p.compiler, p.arch, p.milliseconds
 FROM pack.builds p LEFT JOIN binary_map b ON b.theirs = p.binary
@@ -154,13 +158,26 @@ WHERE true ON CONFLICT (problem, device, mode, config) DO UPDATE SET build = exc
 WHERE intact
   AND (SELECT key FROM main.builds WHERE id = excluded.build) < (SELECT key FROM main.builds WHERE id = spares.build);
 
+CREATE TEMP TABLE model_contest AS
+SELECT s.ours AS spec, d.ours AS device, t.mode, t.shapes, t.learned_at, b.ours AS binary,
+  CASE WHEN o.id IS NULL THEN 'taken' WHEN o.binary IN (SELECT binary FROM newer_model) THEN 'newer'
+       WHEN o.binary NOT IN (SELECT binary FROM known_model)
+         OR o.checksum <> row_hash('loss_models', o.id, o.spec, o.device, o.mode, o.shapes, o.learned_at, o.binary)
+         OR (t.shapes, t.learned_at, (SELECT hash FROM main.binaries WHERE id = b.ours))
+          > (o.shapes, o.learned_at, (SELECT hash FROM main.binaries WHERE id = o.binary)) THEN 'taken'
+       ELSE 'kept' END AS state
+FROM pack.loss_models t JOIN spec_map s ON s.theirs = t.spec JOIN device_map d ON d.theirs = t.device
+JOIN binary_map b ON b.theirs = t.binary
+LEFT JOIN main.loss_models o ON o.spec = s.ours AND o.device = d.ours AND o.mode = t.mode
+WHERE b.ours IN (SELECT binary FROM known_model);
+CREATE TEMP TABLE model_binary AS SELECT binary FROM main.loss_models WHERE EXISTS (SELECT 1 FROM model_contest)
+UNION SELECT b.ours FROM pack.loss_models t JOIN binary_map b ON b.theirs = t.binary;
+DELETE FROM main.loss_models
+WHERE (spec, device, mode) IN (SELECT spec, device, mode FROM model_contest WHERE state = 'taken');
 INSERT INTO main.loss_models (spec, device, mode, shapes, learned_at, binary)
-SELECT s.ours, d.ours, t.mode, t.shapes, t.learned_at, b.ours FROM pack.loss_models t
-JOIN spec_map s ON s.theirs = t.spec JOIN device_map d ON d.theirs = t.device JOIN binary_map b ON b.theirs = t.binary
-WHERE true ON CONFLICT (spec, device, mode) DO UPDATE SET shapes = excluded.shapes,
-  learned_at = excluded.learned_at, binary = excluded.binary
-WHERE intact AND (excluded.shapes, excluded.learned_at, (SELECT hash FROM main.binaries WHERE id = excluded.binary))
-    > (shapes, learned_at, (SELECT hash FROM main.binaries WHERE id = loss_models.binary));
+SELECT spec, device, mode, shapes, learned_at, binary FROM model_contest WHERE state = 'taken';
+DELETE FROM main.binaries
+WHERE id IN (SELECT binary FROM model_binary) AND id NOT IN (SELECT binary FROM main.loss_models);
 
 INSERT INTO main.ceilings (device, mode, bytes, reads, memcpy_ns, copy_op_ns, gpu_uuid, measured_at)
 SELECT d.ours, t.mode, t.bytes, t.reads, t.memcpy_ns, t.copy_op_ns, t.gpu_uuid, t.measured_at
@@ -257,27 +274,48 @@ WHERE intact AND id IN (SELECT id FROM interface_order);
 )sql";
 
 /// The tables above, which a fold that failed may have left.
-void drop_temporary(SQLite::Database& database) {
-  for (const char* const table : {"device_map", "interface_map", "implementation_map", "spec_map", "problem_map",
-                                  "config_map", "version_map", "gpu_map", "rule_map", "this_pack", "implementation_of",
-                                  "binary_map", "build_map", "trial_map", "contest", "taken", "interface_order"}) {
-    database.exec(fmt::format("DROP TABLE IF EXISTS temp.{}", table));
-  }
-  database.exec("DROP VIEW IF EXISTS temp.evidence");
+void drop_temporary(Database& database) {
+  std::vector<std::string> drops;
+  Query row =
+      database.query("SELECT 'DROP ' || type || ' temp.' || name FROM temp.sqlite_schema WHERE type <> 'index'");
+  while (row.next()) drops.push_back(row.text(0));
+  for (const std::string& drop : drops) database.handle().exec(drop);
 }
 
-/// What a pack brings plain is compressed here, with what the binaries of its implementation have in common.
+/// What a pack brings plain is compressed here, with what the binaries of its implementation have in common. One that is
+/// damaged here is mended.
 void fold_binaries(Database& database) {
   Query row = database.query(
-      "SELECT b.hash, b.size, b.data, b.dictionary, d.id, d.data FROM pack.binaries b "
+      "SELECT b.hash, b.size, b.data, d.id, d.data FROM pack.binaries b "
       "LEFT JOIN temp.implementation_of i ON i.binary = b.id "
-      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation AND d.intact "
-      "WHERE b.hash NOT IN (SELECT hash FROM main.binaries) ORDER BY b.id");
+      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation "
+      "AND d.checksum = row_hash('dictionaries', d.id, d.implementation, d.data) ORDER BY b.id");
   while (row.next()) {
+    if (whole_binary(database, row.text(0))) continue;
     const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
-    const std::vector<std::byte> frame = compress_binary(bytes, Packing::fast, row.blob(5));
-    database.run("INSERT INTO main.binaries (hash, size, dictionary, data) VALUES (?, ?, ?, ?)", row.text(0),
-                 row.integer(1), row.maybe_integer(4), std::span<const std::byte>(frame));
+    const std::vector<std::byte> frame = compress_binary(bytes, Packing::fast, row.blob(4));
+    put_binary(database, row.text(0), row.integer(1), frame, row.maybe_integer(3));
+  }
+}
+
+/// Which models, by their binaries, this program understands, and which a newer one has learned. A damaged one is
+/// neither.
+void list_models(Database& database) {
+  database.handle().exec(
+      "CREATE TEMP TABLE known_model (binary INTEGER PRIMARY KEY); "
+      "CREATE TEMP TABLE newer_model (binary INTEGER PRIMARY KEY)");
+  Query row = database.query(
+      "SELECT hash, size, data, dictionary, id FROM main.binaries "
+      "WHERE id IN (SELECT b.ours FROM pack.loss_models l JOIN temp.binary_map b ON b.theirs = l.binary "
+      "UNION SELECT binary FROM main.loss_models WHERE EXISTS (SELECT 1 FROM pack.loss_models))");
+  while (row.next()) {
+    try {
+      const std::vector<std::byte> model = read_binary(database, row);
+      if (LossModel::is_newer(model)) database.run("INSERT INTO newer_model VALUES (?)", row.integer(4));
+      if (LossModel::decode(model)) database.run("INSERT INTO known_model VALUES (?)", row.integer(4));
+    } catch (const BadRow&) {
+    } catch (const UsageError&) {
+    }
   }
 }
 
@@ -296,9 +334,13 @@ std::vector<OpCounts> read_counts(Database& database) {
     count = static_cast<std::size_t>(row.integer(3));
   }
   Query models = database.query(
-      "SELECT s.op, d.fingerprint, count(*) FROM pack.loss_models l JOIN pack.specs s ON s.id = l.spec "
-      "JOIN pack.devices d ON d.id = l.device GROUP BY 1, 2");
-  while (models.next()) counts[{models.text(0), models.text(1)}].models = static_cast<std::size_t>(models.integer(2));
+      "SELECT s.op, d.fingerprint, sum(l.state = 'taken'), sum(l.state = 'newer') FROM temp.model_contest l "
+      "JOIN main.specs s ON s.id = l.spec JOIN main.devices d ON d.id = l.device GROUP BY 1, 2");
+  while (models.next()) {
+    OpCounts& line = counts[{models.text(0), models.text(1)}];
+    line.models = static_cast<std::size_t>(models.integer(2));
+    line.newer_models = static_cast<std::size_t>(models.integer(3));
+  }
   std::vector<OpCounts> lines;
   for (auto& [key, line] : counts) {
     std::tie(line.op, line.device) = key;
@@ -319,18 +361,20 @@ std::vector<OpCounts> Store::fold(const std::filesystem::path& pack, const std::
   std::vector<OpCounts> counts;
   try {
     counts = impl_->writing(kDoing, [&] {
-      drop_temporary(database.handle());
+      drop_temporary(database);
       database.run("INSERT INTO packs (hash, name, folded_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash,
                    name, now_seconds());
       database.handle().exec("CREATE TEMP TABLE this_pack (id INTEGER, hash TEXT)");
       database.run("INSERT INTO this_pack SELECT id, hash FROM main.packs WHERE hash = ?", hash);
       database.handle().exec(kFoldNames);
       fold_binaries(database);
+      database.handle().exec(kMapBinaries);
+      list_models(database);
       database.handle().exec(kFoldTrials);
       database.handle().exec(kFoldWinners);
       database.handle().exec(kOrderInterfaces);
       std::vector<OpCounts> lines = read_counts(database);
-      drop_temporary(database.handle());
+      drop_temporary(database);
       return lines;
     });
   } catch (...) {

@@ -167,7 +167,9 @@ std::vector<std::pair<std::string, PackPart>> Store::parts_of(const std::string&
   return impl_->reading("list what was tried", [&, &database = impl_->database] {
     std::vector<std::pair<std::string, PackPart>> parts;
     Query row = database.query(
-        "SELECT s.dtype, m.name, m.id, m.hash, p.id FROM interfaces i JOIN implementations m ON m.interface = i.id "
+        "SELECT s.dtype, m.name, m.id, m.hash, p.id, m.id IN (SELECT c.implementation FROM winners w "
+        "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config) "
+        "FROM interfaces i JOIN implementations m ON m.interface = i.id "
         "JOIN specs s ON s.interface = i.id JOIN problems p ON p.spec = s.id WHERE i.hash = ? "
         "AND (EXISTS (SELECT 1 FROM trials t JOIN configs c ON c.id = t.config "
         "WHERE t.problem = p.id AND c.implementation = m.id) OR EXISTS (SELECT 1 FROM spares t "
@@ -175,7 +177,8 @@ std::vector<std::pair<std::string, PackPart>> Store::parts_of(const std::string&
         "ORDER BY s.dtype, m.name, m.id, s.text, p.id",
         interface->hash());
     while (row.next()) {
-      if (!in_use.contains(row.text(3))) continue;
+      const bool serves = row.integer(5) != 0;
+      if (!serves && !in_use.contains(row.text(3))) continue;
       const std::string name = fmt::format("{}-{}-{}", op, row.text(0), row.text(1));
       const std::int64_t implementation = row.integer(2);
       if (parts.empty() || parts.back().first != name || parts.back().second.implementation != implementation) {

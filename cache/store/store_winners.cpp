@@ -262,7 +262,8 @@ Store::Counts Store::counts() const {
         "SELECT (SELECT count(*) FROM devices), (SELECT count(*) FROM interfaces), (SELECT count(*) FROM "
         "implementations), "
         "(SELECT count(*) FROM problems), (SELECT count(*) FROM configs), (SELECT count(*) FROM trials), "
-        "(SELECT count(*) FROM winners), (SELECT count(*) FROM builds), (SELECT count(*) FROM binaries), "
+        "(SELECT count(*) FROM winners), (SELECT count(*) FROM builds), (SELECT count(*) FROM binaries WHERE id NOT IN "
+        "(SELECT binary FROM loss_models)), "
         "(SELECT coalesce(sum(length(data)), 0) FROM binaries), (SELECT count(*) FROM sweeps), "
         "(SELECT count(*) FROM misses), (SELECT count(*) FROM loss_models), "
         "(SELECT user_version FROM pragma_user_version)");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/stored_binaries.hpp"
 
-#include <optional>
-
 #include "cache/store/codecs.hpp"
 
 namespace tilewright {
@@ -15,8 +13,9 @@ std::vector<std::byte> read_dictionary(Database& database, std::int64_t id) {
   return {data.begin(), data.end()};
 }
 
-/// The id of a row that is whole; nothing for one that must be written anew.
-std::optional<std::int64_t> whole_row(Database& database, const std::string& hash) {
+}  // namespace
+
+std::optional<std::int64_t> whole_binary(Database& database, const std::string& hash) {
   Query row = database.query(
       "SELECT hash, size, data, dictionary, id, checksum = row_hash('binaries', id, hash, size, dictionary) "
       "FROM binaries WHERE hash = ?",
@@ -30,19 +29,21 @@ std::optional<std::int64_t> whole_row(Database& database, const std::string& has
   }
 }
 
-}  // namespace
-
-std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
-                        std::span<const std::byte> frame) {
-  if (const auto id = whole_row(database, hash)) return *id;
+std::int64_t put_binary(Database& database, const std::string& hash, std::int64_t size,
+                        std::span<const std::byte> frame, std::optional<std::int64_t> dictionary) {
   database.run(
-      "INSERT INTO binaries (hash, size, data) VALUES (?, ?, ?) "
-      "ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash, size = excluded.size, data = excluded.data, dictionary = "
-      "NULL",
-      hash, size, frame);
+      "INSERT INTO binaries (hash, size, dictionary, data) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
+      "hash = excluded.hash, size = excluded.size, dictionary = excluded.dictionary, data = excluded.data",
+      hash, size, dictionary, frame);
   Query id = database.query("SELECT id FROM binaries WHERE hash = ?", hash);
   id.next();
   return id.integer(0);
+}
+
+std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
+                        std::span<const std::byte> frame) {
+  const auto there = whole_binary(database, hash);
+  return there ? *there : put_binary(database, hash, static_cast<std::int64_t>(size), frame);
 }
 
 std::vector<std::byte> read_binary(Database& database, const Query& row, int first) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,8 +15,15 @@
 /// BadRow (codecs.hpp) for content that is not of its hash.
 namespace tilewright {
 
-/// Returns the id of the row of that content, which is made where it is not there, and written anew where it is
-/// damaged. `hash` and `frame` are content_hash() and compress_binary() of the same bytes.
+/// The id of the row of that content; nothing where it is not there, or damaged.
+[[nodiscard]] std::optional<std::int64_t> whole_binary(Database& database, const std::string& hash);
+
+/// Makes the row of that content, or writes it anew, and returns its id. `hash` and `frame` are content_hash() and
+/// compress_binary() of the same bytes; `dictionary` is the row that the frame needs.
+std::int64_t put_binary(Database& database, const std::string& hash, std::int64_t size,
+                        std::span<const std::byte> frame, std::optional<std::int64_t> dictionary = {});
+
+/// whole_binary(), else put_binary().
 std::int64_t add_binary(Database& database, const std::string& hash, std::size_t size,
                         std::span<const std::byte> frame);
 

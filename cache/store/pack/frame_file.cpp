@@ -3,20 +3,23 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
+#include <algorithm>
+#include <bit>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cache/base/error.hpp"
-#include "cache/store/binaries.hpp"
 
 namespace tilewright {
 namespace {
 
-// Far above any that is shipped: a broken size takes no memory.
+// Far above any that is shipped. A window is no larger than zstd's limit for readers, 128 MiB.
 constexpr unsigned long long kMost = 1ULL << 30;
 
 std::string content_of(const std::filesystem::path& file) {
@@ -25,46 +28,65 @@ std::string content_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-void write(const std::filesystem::path& to, const std::string& content, const std::filesystem::path& from) {
-  if (!(std::ofstream(to, std::ios::binary) << content).flush()) {
-    throw Error(
-        fmt::format("cannot write {}, made of {}. Free space there (df -h), or name another place for temporary "
-                    "files with TMPDIR=FOLDER",
-                    to.string(), from.string()));
-  }
+Error not_written(const std::filesystem::path& to, const std::filesystem::path& from) {
+  return Error(
+      fmt::format("cannot write {}, made of {}. Free space there (df -h), or name another place for temporary "
+                  "files with TMPDIR=FOLDER",
+                  to.string(), from.string()));
 }
 
-std::string unpacked(const std::filesystem::path& file) {
-  const std::string frame = content_of(file);
-  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  // Neither "unknown" nor "no frame" is below it.
-  if (size <= kMost && size <= kMostBytesForAByte * frame.size()) {
-    std::string content(size, '\0');
-    if (ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size()) == size) return content;
-  }
-  if (size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && size > kMost) {
-    throw Error(
-        fmt::format("{} is {} MiB unpacked, more than the {} MiB that are read packed; unpack it with `zstd -d {}`",
-                    file.string(), size >> 20, kMost >> 20, file.string()));
-  }
-  throw Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
+Error no_frame(const std::filesystem::path& file) {
+  return Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
+}
+
+void require_size(unsigned long long size, const std::filesystem::path& file) {
+  if (size <= kMost) return;
+  throw Error(
+      fmt::format("{} is {} MiB unpacked, more than the {} MiB that are read packed; unpack it with `zstd -d {}`",
+                  file.string(), size >> 20, kMost >> 20, file.string()));
 }
 
 }  // namespace
 
 void unpack_file(const std::filesystem::path& frame, const std::filesystem::path& to) {
-  write(to, unpacked(frame), frame);
+  std::ifstream from(frame, std::ios::binary);
+  if (!from) throw Error(fmt::format("cannot read {}", frame.string()));
+  std::ofstream unpacked(to, std::ios::binary);
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (context == nullptr) throw std::bad_alloc();
+  std::vector<char> in(ZSTD_DStreamInSize()), out(ZSTD_DStreamOutSize());
+  unsigned long long written = 0;
+  std::size_t left = 1;  // 0: the frame has ended
+  while (from.read(in.data(), static_cast<std::streamsize>(in.size())), from.gcount() > 0) {
+    ZSTD_inBuffer read{in.data(), static_cast<std::size_t>(from.gcount()), 0};
+    const unsigned long long claimed = written == 0 ? ZSTD_getFrameContentSize(in.data(), read.size) : 0;
+    if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed != ZSTD_CONTENTSIZE_ERROR) require_size(claimed, frame);
+    // A block that fills `out` may have more to come without further input.
+    for (std::size_t filled = 0; read.pos < read.size || filled == out.size();) {
+      if (left == 0) throw no_frame(frame);
+      ZSTD_outBuffer block{out.data(), out.size(), 0};
+      left = ZSTD_decompressStream(context.get(), &block, &read);
+      if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+      if (ZSTD_isError(left) != 0) throw no_frame(frame);
+      filled = left == 0 ? 0 : block.pos;
+      require_size(written += block.pos, frame);
+      if (!unpacked.write(out.data(), static_cast<std::streamsize>(block.pos))) throw not_written(to, frame);
+    }
+  }
+  if (left != 0) throw no_frame(frame);
+  if (!unpacked.flush()) throw not_written(to, frame);
 }
 
 void pack_file(const std::filesystem::path& file, const std::filesystem::path& to) {
   // As zstd --ultra -22 --long=27: a window larger than most contents, which every reader opens without an option.
   constexpr int kLevel = 22;
-  constexpr int kWindowLog = 27;
+  constexpr int kMostWindowLog = 27;
   const std::string content = content_of(file);
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
   if (context == nullptr) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, kWindowLog);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog,
+                         std::clamp(static_cast<int>(std::bit_width(content.size())), 10, kMostWindowLog));
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_enableLongDistanceMatching, 1);
   std::string frame(ZSTD_compressBound(content.size()), '\0');
   const std::size_t size = ZSTD_compress2(context.get(), frame.data(), frame.size(), content.data(), content.size());
@@ -72,7 +94,7 @@ void pack_file(const std::filesystem::path& file, const std::filesystem::path& t
     throw Error(fmt::format("cannot pack {}: {}", file.string(), ZSTD_getErrorName(size)));
   }
   frame.resize(size);
-  write(to, frame, file);
+  if (!(std::ofstream(to, std::ios::binary) << frame).flush()) throw not_written(to, file);
 }
 
 }  // namespace tilewright

@@ -38,8 +38,8 @@ std::string hash_in_name(const fs::path& pack) {
 
 class PackWriter {
  public:
-  PackWriter(const fs::path& folder, const std::function<void(const PackFile&)>& written)
-      : folder_(folder), written_(written), work_("write packs") {}
+  PackWriter(const fs::path& folder, const std::function<void(const PackFile&)>& written, std::uintmax_t most)
+      : folder_(folder), written_(written), most_(most), work_("write packs") {}
 
   [[nodiscard]] fs::path source() const { return work_.path() / "source.db"; }
   [[nodiscard]] std::vector<PackFile> done() && { return std::move(done_); }
@@ -49,9 +49,9 @@ class PackWriter {
     const auto [packed, counts] = pack(part);
     const std::uintmax_t size = fs::file_size(packed);
     const std::size_t problems = part.problems.size();
-    if (size <= kMostPackBytes || problems < 2) return keep(name, packed, counts);
-    constexpr std::uintmax_t kAimed = kMostPackBytes * 9 / 10;
-    const std::size_t parts = std::min<std::size_t>((size + kAimed - 1) / kAimed, problems);
+    if (size <= most_ || problems < 2) return keep(name, packed, counts);
+    const std::uintmax_t aimed = most_ * 9 / 10;
+    const std::size_t parts = std::min<std::size_t>((size + aimed - 1) / aimed, problems);
     for (std::size_t i = 0; i < parts; ++i) {
       const auto at = [&](std::size_t n) { return part.problems.begin() + static_cast<std::ptrdiff_t>(n); };
       PackPart some = part;
@@ -95,6 +95,7 @@ class PackWriter {
 
   const fs::path& folder_;
   const std::function<void(const PackFile&)>& written_;
+  std::uintmax_t most_;
   TemporaryFolder work_;
   std::vector<PackFile> done_;
 };
@@ -123,13 +124,13 @@ std::string sha256_of(const fs::path& file) {
 bool is_pack(const fs::path& file) { return file.extension() == kPackSuffix; }
 
 std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, const WinnerSelection& filter,
-                                  const std::function<void(const PackFile&)>& written) {
+                                  const std::function<void(const PackFile&)>& written, std::uintmax_t most) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     throw CacheError(fmt::format("cannot write packs into {}: {}", folder.string(), error.message()));
   }
-  PackWriter writer(folder, written);
+  PackWriter writer(folder, written, most);
   from.copy_to(writer.source());
   const Store source(writer.source(), {.access = StoreAccess::read});
   source.check();
@@ -153,7 +154,14 @@ std::vector<OpCounts> fold_pack(Store& to, const fs::path& pack) {
   const TemporaryFolder folder("unpack a pack");
   const fs::path unpacked = folder.path() / "pack.db";
   unpack_file(pack, unpacked);
-  return to.fold(unpacked, hash, pack.filename().string());
+  try {
+    // A pack of an older schema is brought forward, as any cache that is opened for writing.
+    (void)Store(unpacked);
+    return to.fold(unpacked, hash, pack.filename().string());
+  } catch (const CacheError& error) {
+    throw CacheError(fmt::format("cannot fold the pack {}: {}", pack.string(), error.what()), error.code(),
+                     error.kind());
+  }
 }
 
 }  // namespace tilewright

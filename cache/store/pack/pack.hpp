@@ -18,7 +18,7 @@
 namespace tilewright {
 
 inline constexpr std::string_view kPackSuffix = ".pack";
-/// No pack that write_packs makes is larger, unless one problem is.
+/// No pack that is shipped is larger, unless one problem is.
 inline constexpr std::uintmax_t kMostPackBytes = std::uintmax_t{4} << 20;
 
 struct PackFile {
@@ -30,16 +30,18 @@ struct PackFile {
   std::int64_t winners = 0;
 };
 
-/// Writes all trials of the implementations in use, under the newest interface of each op, into packs in `folder`; a
-/// pack that is there stays. Models go into one pack an op, ceilings and rates into one. `written` hears of each.
-/// Throws CacheError where a file cannot be written; those before stay.
+/// Writes all trials of the implementations that are in use or serve, under the newest interface of each op, into packs
+/// of at most `most` bytes in `folder`; a pack that is there stays. Models go into one pack an op, ceilings and rates
+/// into one. `written` hears of each. Throws CacheError where a file cannot be written; those before stay.
 std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
-                                  const std::function<void(const PackFile&)>& written);
+                                  const std::function<void(const PackFile&)>& written,
+                                  std::uintmax_t most = kMostPackBytes);
 
 /// Whether a file is named as a pack.
 [[nodiscard]] bool is_pack(const std::filesystem::path& file);
 
-/// Store::fold of a pack. Throws CacheError for one that is not what its name says, or is damaged.
+/// Store::fold of a pack of this schema or an older one. Throws CacheError for one that is not what its name says, or is
+/// damaged.
 std::vector<OpCounts> fold_pack(Store& to, const std::filesystem::path& pack);
 
 /// The SHA-256 of a file's bytes, as 64 hexadecimal digits.

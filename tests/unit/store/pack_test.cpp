@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/pack/pack.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "cache/base/content_hash.hpp"
+#include "cache/base/error.hpp"
 #include "cache/store/pack/frame_file.hpp"
+#include "tests/other_program.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
@@ -38,10 +44,10 @@ class Packs : public testing::Test {
       put_best(store, key, best);
       Trial lost = full_trial(onchip_config(16), 2000);
       lost.measured_at = at;
-      store.put_trial(key, "impl-1", lost);
+      store.put_trial(key_, "impl-1", lost);
       Trial wrong = wrong_trial(onchip_config(32));
       wrong.measured_at = at + 1;
-      store.put_trial(key, "impl-1", wrong);
+      store.put_trial(key_, "impl-1", wrong);
       put_spare(store, key, onchip_config(2, 0));
     }
     store.put_loss_model(softmax_key(8, 100), MeasureMode::cold,
@@ -51,6 +57,7 @@ class Packs : public testing::Test {
   }
 
   const TemporaryFolder folder_{};
+  const ProblemKey key_ = softmax_key(8, 100);
 };
 
 TEST_F(Packs, bring_every_trial_with_its_rounds_winners_spares_models_and_binaries) {
@@ -61,16 +68,15 @@ TEST_F(Packs, bring_every_trial_with_its_rounds_winners_spares_models_and_binari
   to.check();
   const Store from(folder_ / "a.db", {.access = StoreAccess::read});
   EXPECT_EQ(to.counts().trials, from.counts().trials);
-  const ProblemKey key = softmax_key(8, 100);
-  const Trial best = to.trial(to.winners(key, MeasureMode::cold).at(0).trial.id).value();
+  const Trial best = to.trial(to.winners(key_, MeasureMode::cold).at(0).trial.id).value();
   EXPECT_EQ(best.timing.value().rounds_ns, std::vector<double>(20, 1000));
   EXPECT_EQ(best.accuracy.value().max_absolute, full_trial(onchip_config(4)).accuracy.value().max_absolute);
   EXPECT_EQ(to.binary(to.build(best.build_key).value().binary_hash), kBinary);
-  EXPECT_EQ(to.build_of_spare(key, MeasureMode::cold, {"impl-1", onchip_config(2, 0)}),
-            from.build_of_spare(key, MeasureMode::cold, {"impl-1", onchip_config(2, 0)}));
-  EXPECT_EQ(*to.learned(key, MeasureMode::cold)->model, model_of_warps(4, 20));
+  EXPECT_EQ(to.build_of_spare(key_, MeasureMode::cold, {"impl-1", onchip_config(2, 0)}),
+            from.build_of_spare(key_, MeasureMode::cold, {"impl-1", onchip_config(2, 0)}));
+  EXPECT_EQ(*to.learned(key_, MeasureMode::cold)->model, model_of_warps(4, 20));
   EXPECT_EQ(to.ceiling(h200().fingerprint(), 1024, 1, MeasureMode::cold)->memcpy_ns, 40);
-  EXPECT_EQ(to.failed_configs(key, MeasureMode::cold), (ConfigIds{{"impl-1", onchip_config(32)}}));
+  EXPECT_EQ(to.failed_configs(key_, MeasureMode::cold), (ConfigIds{{"impl-1", onchip_config(32)}}));
 }
 
 TEST_F(Packs, folded_again_change_nothing) {
@@ -88,39 +94,155 @@ TEST_F(Packs, folded_again_change_nothing) {
 }
 
 TEST_F(Packs, give_the_same_content_in_every_order) {
-  // Winners that differ in evidence, that tie, and one that another pack has, too.
-  std::vector<fs::path> packs;
-  for (const fs::path& pack : {swept("a", 0.01, 4, 50).front(), swept("b", 0.02, 8, 60).front(),
-                               swept("c", 0.01, 2, 50).front(), swept("d", 0.005, 4, 70).front()}) {
-    packs.push_back(pack);
+  // Winners that differ in evidence, that tie, and one that another pack has, too; models, and what a device can do.
+  const std::vector<fs::path> a = swept("a", 0.01, 4, 50), b = swept("b", 0.02, 8, 60), c = swept("c", 0.01, 2, 50),
+                              d = swept("d", 0.005, 4, 70);
+  for (std::vector<fs::path> packs : {std::vector{a[0], b[0], c[0], d[0]}, std::vector{b[1], d[1], c[2]}}) {
+    std::ranges::sort(packs);
+    std::string first;
+    do {
+      Store to(folder_ / "to.db");
+      for (const fs::path& pack : packs) fold_pack(to, pack);
+      to.check();
+      if (first.empty()) first = to.digest();
+      ASSERT_EQ(to.digest(), first) << packs.front() << " first";
+      if (std::ranges::find(packs, d[0]) != packs.end()) {
+        EXPECT_EQ(to.winner_of(key_, MeasureMode::cold, WinnerRole::best)->winner.trial.measured_at, 70)
+            << "the narrowest interval";
+      }
+      for (const char* const end : {"", "-wal", "-shm"}) fs::remove(folder_ / (std::string("to.db") + end));
+    } while (std::ranges::next_permutation(packs).found);
   }
-  std::ranges::sort(packs);
+}
+
+TEST_F(Packs, that_are_split_bring_what_one_brings) {
+  const std::vector<fs::path> whole = swept("a", 0.01, 4, 50);
+  const Store from(folder_ / "a.db", {.access = StoreAccess::read});
+  const std::vector<PackFile> split = write_packs(from, folder_ / "split", {}, {}, fs::file_size(whole.front()) - 1);
+  ASSERT_THAT(split, SizeIs(4));
+  EXPECT_THAT(split[0].path.filename().string(), HasSubstr("softmax-bf16-onchip-1-"));
+  EXPECT_THAT(split[1].path.filename().string(), HasSubstr("softmax-bf16-onchip-2-"));
+  EXPECT_LT(split[0].bytes, fs::file_size(whole.front()));
+  Store one(folder_ / "one.db"), two(folder_ / "two.db");
+  for (const fs::path& pack : whole) fold_pack(one, pack);
+  for (const PackFile& pack : split) fold_pack(two, pack.path);
+  EXPECT_EQ(one.digest(), two.digest());
+}
+
+TEST_F(Packs, have_a_trial_once_that_two_of_them_bring) {
+  // The base of what onchip wins is of an implementation of its own.
+  const Config plain{"streaming", {{"num_warps", 4}, {"static_dims", 0}}};
+  Store store = prepared_store(folder_ / "a.db");
+  StoredImplementation streaming = onchip("impl-2");
+  streaming.recipe.name = "streaming";
+  store.put_implementation(key_.interface_hash, streaming);
+  const std::int64_t best = store.put_trial(key_, "impl-1", evidence(store, onchip_config(4)));
+  const std::int64_t base = store.put_trial(key_, "impl-2", evidence(store, plain));
+  store.put_winners(key_, MeasureMode::cold, {winner_of(best), winner_of(base, WinnerRole::base)});
+  std::vector<fs::path> packs = write(store, "a");
+  ASSERT_THAT(packs, SizeIs(3)) << "of either implementation, of the device";
+  int order = 0;
   std::string first;
   do {
-    Store to(folder_ / "to.db");
-    for (const fs::path& pack : packs) fold_pack(to, pack);
-    to.check();
+    Store to(folder_ / fmt::format("{}.db", ++order));
+    for (const fs::path& pack : packs) EXPECT_THAT(fold_pack(to, pack), SizeIs(testing::Le(1U)));
+    EXPECT_EQ(to.counts().trials, 2);
     if (first.empty()) first = to.digest();
-    ASSERT_EQ(to.digest(), first) << packs.front() << " first";
-    const ProblemKey key = softmax_key(8, 100);
-    EXPECT_EQ(to.winner_of(key, MeasureMode::cold, WinnerRole::best)->winner.trial.measured_at, 70)
-        << "the narrowest interval";
-    for (const char* const end : {"", "-wal", "-shm"}) fs::remove(folder_ / (std::string("to.db") + end));
+    EXPECT_EQ(to.digest(), first);
   } while (std::ranges::next_permutation(packs).found);
+}
+
+TEST_F(Packs, have_the_winners_of_an_implementation_that_was_edited_since) {
+  Store store = prepared_store(folder_ / "a.db");
+  put_best(store, key_, evidence(store, onchip_config(4)));
+  store.put_implementation(key_.interface_hash, onchip("impl-2"));
+  Trial later = full_trial(onchip_config(8));
+  later.measured_at += 1;
+  store.put_trial(softmax_key(8, 200), "impl-2", later);
+  Store to(folder_ / "to.db");
+  for (const fs::path& pack : write(store, "a")) fold_pack(to, pack);
+  EXPECT_EQ(to.counts().trials, 2);
+  EXPECT_EQ(to.winner_of(key_, MeasureMode::cold, WinnerRole::best)->implementation_hash, "impl-1");
+}
+
+TEST_F(Packs, leave_models_behind_that_another_version_has_learned) {
+  (void)swept("a", 0.01, 4, 50);
+  put_model_of_version(folder_ / "a.db", 0);
+  Store to(folder_ / "to.db");
+  const Store from(folder_ / "a.db");
+  for (const fs::path& pack : write(from, "older")) {
+    for (const OpCounts& line : fold_pack(to, pack)) EXPECT_EQ(line.models, 0U);
+  }
+  EXPECT_EQ(to.counts().models, 0);
+  EXPECT_EQ(to.counts().binaries, from.counts().binaries) << "none that nothing needs";
+  // What is here of an older version is no reason to leave one that is understood.
+  std::vector<fs::path> packs = swept("b", 0.01, 4, 50);
+  fold_pack(to, packs.at(1));
+  put_model_of_version(to.path(), 0);
+  EXPECT_EQ(fold_pack(to, packs.at(1)).front().models, 1U);
+  EXPECT_EQ(*to.learned(key_, MeasureMode::cold)->model, model_of_warps(4, 20));
+  EXPECT_EQ(fold_pack(to, packs.at(1)).front().models, 0U) << "there already";
+  // What a newer one has learned stays.
+  put_model_of_version(to.path(), 1000);
+  const OpCounts line = fold_pack(to, packs.at(1)).front();
+  EXPECT_EQ(line.models, 0U);
+  EXPECT_EQ(line.newer_models, 1U);
+  EXPECT_EQ(to.learned(key_, MeasureMode::cold), nullptr);
+}
+
+TEST_F(Packs, mend_a_binary_that_is_damaged_here) {
+  const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
+  Store to(folder_ / "to.db");
+  fold_pack(to, packs.front());
+  const std::string hash = content_hash(std::span(kBinary));
+  OtherProgram(to.path()).exec("UPDATE binaries SET data = zeroblob(20)");
+  EXPECT_THAT(refusal([&] { (void)to.binary(hash); }), HasSubstr("is damaged"));
+  fold_pack(to, packs.front());
+  EXPECT_EQ(to.binary(hash), kBinary);
+  to.check();
+}
+
+TEST_F(Packs, that_fail_half_way_leave_the_cache_as_it_was) {
+  const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
+  const fs::path cache = folder_ / "to.db";
+  {
+    Store to(cache);
+    fold_pack(to, packs.front());
+  }
+  OtherProgram(cache).exec(
+      "DELETE FROM winners; DELETE FROM spares; DELETE FROM binaries; PRAGMA journal_mode = DELETE");
+  const std::string whole = read_file(cache);
+  std::string content = whole;
+  content[content.find("sm_90a") + 3] = '8';
+  write_file(cache, content);
+  {
+    // Binaries come before builds, of which one is damaged here.
+    Store to(cache);
+    const std::string text = refusal([&] { fold_pack(to, packs.front()); });
+    EXPECT_THAT(text, HasSubstr("cannot fold the pack " + packs.front().string()));
+    EXPECT_THAT(text, HasSubstr("of the table builds"));
+    EXPECT_EQ(to.counts().binaries, 0);
+    EXPECT_EQ(to.counts().winners, 0);
+    // The same Store goes on.
+    EXPECT_EQ(fold_pack(to, packs.at(1)).front().models, 1U);
+  }
+  write_file(cache, whole);
+  Store to(cache);
+  EXPECT_EQ(fold_pack(to, packs.front()).front().added, 2U);
+  EXPECT_EQ(to.counts().binaries, 2);
 }
 
 TEST_F(Packs, leave_winners_that_were_chosen_here_where_the_evidence_is_the_same) {
   const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
   Store to = prepared_store(folder_ / "to.db");
-  const ProblemKey key = softmax_key(8, 100);
   Trial own = evidence(to, onchip_config(8), 0.01);
   own.measured_at = 50;
-  put_best(to, key, own);
+  put_best(to, key_, own);
   const auto lines = fold_pack(to, packs.front());
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines.front().kept, 1U);
   EXPECT_EQ(lines.front().added, 1U);
-  EXPECT_EQ(to.winner_of(key, MeasureMode::cold, WinnerRole::best)->winner.trial.config, onchip_config(8));
+  EXPECT_EQ(to.winner_of(key_, MeasureMode::cold, WinnerRole::best)->winner.trial.config, onchip_config(8));
 }
 
 TEST_F(Packs, that_were_changed_or_renamed_are_refused_and_leave_the_cache_as_it_was) {
@@ -156,6 +278,51 @@ TEST_F(Packs, whose_rows_were_changed_are_refused_though_they_are_named_for_it) 
   Store to(folder_ / "to.db");
   EXPECT_THAT(refusal([&] { fold_pack(to, named); }), HasSubstr("is damaged"));
   EXPECT_EQ(to.counts().trials, 0);
+}
+
+class Frames : public testing::Test {
+ protected:
+  [[nodiscard]] std::string unpacked(const std::string& frame) const {
+    write_file(folder_ / "frame", frame);
+    unpack_file(folder_ / "frame", folder_ / "content");
+    return read_file(folder_ / "content");
+  }
+  [[nodiscard]] std::string refused(const std::string& frame) const {
+    try {
+      (void)unpacked(frame);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+  [[nodiscard]] std::string packed(const std::string& content) const {
+    write_file(folder_ / "content", content);
+    pack_file(folder_ / "content", folder_ / "frame");
+    return read_file(folder_ / "frame");
+  }
+  const TemporaryFolder folder_{};
+};
+
+TEST_F(Frames, are_read_block_by_block) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1} << 17, (std::size_t{5} << 17) + 3}) {
+    std::string content(size, 'x');
+    for (std::size_t i = 0; i < size; ++i) content[i] = static_cast<char>(i * i >> 7);
+    EXPECT_EQ(unpacked(packed(content)), content) << size;
+  }
+}
+
+TEST_F(Frames, that_are_cut_off_have_more_behind_or_are_none_are_refused) {
+  const std::string frame = packed(std::string(300'000, 'x') + "end");
+  for (const std::string& bad : {std::string(), frame.substr(0, frame.size() - 1), frame + "x", frame + frame,
+                                 std::string("no frame at all, but long enough to be one")}) {
+    EXPECT_THAT(refused(bad), HasSubstr("is no whole zstd frame")) << bad.size();
+  }
+}
+
+TEST_F(Frames, that_claim_more_than_is_read_packed_are_refused_at_once) {
+  // Magic, a header with a size of eight bytes and one segment, the size, an empty last block.
+  const std::string claim("\x28\xB5\x2F\xFD\xE0\0\0\0\0\x01\0\0\0\x01\0\0", 16);
+  EXPECT_THAT(refused(claim), HasSubstr("is 4096 MiB unpacked, more than the 1024 MiB that are read packed"));
 }
 
 }  // namespace
