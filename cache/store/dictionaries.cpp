@@ -35,18 +35,21 @@ std::vector<std::int64_t> binaries_of(Database& database, std::int64_t implement
   return binaries;
 }
 
-std::int64_t add_dictionary(Database& database, std::int64_t implementation) {
-  // Most of what the binaries of an implementation share is in a hundred of them.
-  constexpr std::size_t kSamples = 128;
-  const std::vector<std::int64_t> binaries = binaries_of(database, implementation);
-  std::vector<std::vector<std::byte>> samples;
-  const std::size_t step = binaries.size() / kSamples + 1;
-  for (std::size_t i = 0; i < binaries.size(); i += step) samples.push_back(binary_of(database, binaries[i]));
+std::int64_t put_dictionary(Database& database, std::int64_t implementation,
+                            std::span<const std::vector<std::byte>> samples) {
   const std::vector<std::byte> words = make_dictionary(samples);
   if (words.empty()) return 0;
   database.run("INSERT INTO dictionaries (implementation, data) VALUES (?, ?)", implementation,
                std::span<const std::byte>(words));
   return database.last_id();
+}
+
+std::int64_t add_dictionary(Database& database, std::int64_t implementation) {
+  const std::vector<std::int64_t> binaries = binaries_of(database, implementation);
+  std::vector<std::vector<std::byte>> samples;
+  const std::size_t step = binaries.size() / kDictionarySamples + 1;
+  for (std::size_t i = 0; i < binaries.size(); i += step) samples.push_back(binary_of(database, binaries[i]));
+  return put_dictionary(database, implementation, samples);
 }
 
 }  // namespace tilewright

@@ -18,6 +18,13 @@ namespace tilewright {
 /// Ids of the binaries that trials or spares of an implementation have.
 [[nodiscard]] std::vector<std::int64_t> binaries_of(Database& database, std::int64_t implementation);
 
+/// Most of what the binaries of an implementation share is in a hundred of them.
+inline constexpr std::size_t kDictionarySamples = 128;
+
+/// Makes the dictionary of an implementation that has none of samples, and returns its id; 0: it has none.
+std::int64_t put_dictionary(Database& database, std::int64_t implementation,
+                            std::span<const std::vector<std::byte>> samples);
+
 /// Makes the dictionary of an implementation that has none, of its binaries, and returns its id; 0: it has none.
 std::int64_t add_dictionary(Database& database, std::int64_t implementation);
 

@@ -66,13 +66,13 @@ class Store final : public WinnerSource {
 
   /// A copy of this moment, of this schema.
   void copy_to(const std::filesystem::path& file) const;
-  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation that
-  /// is in use or serves, its problems in the order of specs and dims.
+  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation
+  /// that is in use or serves, its problems in the order of specs and dims.
   [[nodiscard]] std::vector<std::pair<std::string, PackPart>> parts_of(const std::string& op) const;
   /// Copies a part of a cache of this schema that nobody writes into this one, which is new. Sweeps, phases, and the
   /// binaries of what nobody is served stay behind; binaries lie as Packing::plain.
   void take_part(const std::filesystem::path& from, const PackPart& part);
-  /// Takes all of a pack (cache/store/pack/pack.hpp) that was unpacked into a file: trials, winners with their past,
+  /// Takes all of a pack (cache/store/pack/pack.hpp) that was made a cache: trials, winners with their past,
   /// spares, models, builds, binaries, ceilings and rates. One transaction. The winners of a problem, device and mode
   /// go together: those with the better evidence stay, then those of the pack with the lower hash, those that were
   /// chosen here before all. The content does not depend on the order of packs. Throws CacheError for a pack that is

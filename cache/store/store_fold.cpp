@@ -11,6 +11,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/predict/loss_model.hpp"
+#include "cache/store/dictionaries.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
@@ -84,9 +85,6 @@ INSERT INTO main.rules (hash, text) SELECT hash, text FROM pack.rules WHERE true
 CREATE TEMP TABLE rule_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO rule_map SELECT p.id, m.id FROM pack.rules p JOIN main.rules m ON m.hash = p.hash;
 
-INSERT INTO main.dictionaries (implementation, data)
-SELECT i.ours, p.data FROM pack.dictionaries p JOIN implementation_map i ON i.theirs = p.implementation
-WHERE true ON CONFLICT DO NOTHING;
 CREATE TEMP TABLE implementation_of (binary INTEGER PRIMARY KEY, implementation INTEGER NOT NULL);
 INSERT INTO implementation_of
 SELECT d.binary, min(i.ours) FROM (SELECT build, config FROM pack.trials UNION SELECT build, config FROM pack.spares) t
@@ -282,9 +280,27 @@ void drop_temporary(Database& database) {
   for (const std::string& drop : drops) database.handle().exec(drop);
 }
 
-/// What a pack brings plain is compressed here, with what the binaries of its implementation have in common. One that is
-/// damaged here is mended.
+/// What binaries of an implementation share is learned from the first pack that has enough of them.
+void add_dictionaries(Database& database) {
+  Query implementation = database.query(
+      "SELECT DISTINCT implementation FROM temp.implementation_of "
+      "WHERE implementation NOT IN (SELECT implementation FROM main.dictionaries)");
+  while (implementation.next()) {
+    std::vector<std::vector<std::byte>> samples;
+    Query row = database.query(
+        "SELECT b.data, b.size, b.hash FROM (SELECT binary, row_number() OVER (ORDER BY binary) - 1 AS place, "
+        "count(*) OVER () / ?2 + 1 AS step FROM temp.implementation_of WHERE implementation = ?1) i "
+        "JOIN pack.binaries b ON b.id = i.binary WHERE i.place % i.step = 0",
+        implementation.integer(0), kDictionarySamples);
+    while (row.next()) samples.push_back(decompress_binary(row.blob(0), row.integer(1), row.text(2)));
+    put_dictionary(database, implementation.integer(0), samples);
+  }
+}
+
+/// What a pack brings plain is compressed here, with what the binaries of its implementation have in common. One that
+/// is damaged here is mended.
 void fold_binaries(Database& database) {
+  add_dictionaries(database);
   Query row = database.query(
       "SELECT b.hash, b.size, b.data, d.id, d.data FROM pack.binaries b "
       "LEFT JOIN temp.implementation_of i ON i.binary = b.id "
@@ -354,8 +370,6 @@ std::vector<OpCounts> read_counts(Database& database) {
 std::vector<OpCounts> Store::fold(const std::filesystem::path& pack, const std::string& hash, const std::string& name) {
   constexpr const char* kDoing = "fold a pack into the cache";
   if (impl_->in_batch) throw fault(kDoing, path(), "has a batch of writes that has not ended", "Commit it before");
-  // Judged whole before anything of it is taken.
-  Store(pack, {.access = StoreAccess::read}).check();
   Database& database = impl_->database;
   impl_->reading(kDoing, [&] { database.run("ATTACH ? AS pack", pack.string()); });
   std::vector<OpCounts> counts;

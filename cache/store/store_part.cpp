@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "cache/store/dictionaries.hpp"
 #include "cache/store/pack_part.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
@@ -136,7 +135,7 @@ SELECT device, unit, flops_per_second, config, gpu_uuid, measured_at FROM source
 WHERE intact AND (SELECT devices FROM part_models);
 )sql";
 
-/// Plain, so that a packer around all sees what they share; with the dictionary of an implementation beside them.
+/// Plain, so that a packer around all sees what they share.
 void copy_binaries(Database& database) {
   Query row = database.query(
       "SELECT b.id, b.hash, b.size, b.data, d.data FROM source.binaries b "
@@ -208,7 +207,6 @@ void Store::take_part(const std::filesystem::path& from, const PackPart& part) {
     database.handle().exec(kCopy);
     copy_binaries(database);
     database.handle().exec(kCopyTrials);
-    if (part.implementation != 0) add_dictionary(database, part.implementation);
   });
   database.handle().exec("DETACH source");
 }

@@ -17,6 +17,7 @@
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/temporary_folder.hpp"
+#include "cache/store/columns.hpp"
 #include "cache/store/pack/frame_file.hpp"
 #include "cache/store/pack_part.hpp"
 
@@ -62,16 +63,17 @@ class PackWriter {
 
  private:
   std::pair<fs::path, Store::Counts> pack(const PackPart& part) {
-    const fs::path cache = work_.path() / "part.db", packed = work_.path() / "part.zst";
+    const fs::path cache = work_.path() / "part.db", columns = work_.path() / "columns",
+                   packed = work_.path() / "part.zst";
     fs::remove(cache);
     Store::Counts counts;
     {
       Store store(cache);
       store.take_part(source(), part);
-      store.seal();
       counts = store.counts();
     }
-    pack_file(cache, packed);
+    write_columns(cache, columns);
+    pack_file(columns, packed);
     return {packed, counts};
   }
 
@@ -152,12 +154,11 @@ std::vector<OpCounts> fold_pack(Store& to, const fs::path& pack) {
                                      : fmt::format("it is damaged, since the SHA-256 of its content is {}", hash)));
   }
   const TemporaryFolder folder("unpack a pack");
-  const fs::path unpacked = folder.path() / "pack.db";
-  unpack_file(pack, unpacked);
+  const fs::path columns = folder.path() / "columns", cache = folder.path() / "pack.db";
+  unpack_file(pack, columns);
   try {
-    // A pack of an older schema is brought forward, as any cache that is opened for writing.
-    (void)Store(unpacked);
-    return to.fold(unpacked, hash, pack.filename().string());
+    read_columns(columns, cache);
+    return to.fold(cache, hash, pack.filename().string());
   } catch (const CacheError& error) {
     throw CacheError(fmt::format("cannot fold the pack {}: {}", pack.string(), error.what()), error.code(),
                      error.kind());

@@ -13,8 +13,9 @@
 #include "cache/store/store.hpp"
 
 /// Packs: what sweeps learned of one implementation of an op in one dtype, as immutable files that are added once and
-/// folded into a cache. A pack is a cache with plain binaries in one zstd frame; its name ends in the SHA-256 of the
-/// file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions; one thread each.
+/// folded into a cache. A pack is the columns of a cache with plain binaries (cache/store/columns.hpp) in one zstd
+/// frame; its name ends in the SHA-256 of the file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions; one
+/// thread each.
 namespace tilewright {
 
 inline constexpr std::string_view kPackSuffix = ".pack";
@@ -40,8 +41,8 @@ std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path
 /// Whether a file is named as a pack.
 [[nodiscard]] bool is_pack(const std::filesystem::path& file);
 
-/// Store::fold of a pack of this schema or an older one. Throws CacheError for one that is not what its name says, or is
-/// damaged.
+/// Store::fold of a pack of this schema or an older one. Throws CacheError for one that is not what its name says, or
+/// is damaged.
 std::vector<OpCounts> fold_pack(Store& to, const std::filesystem::path& pack);
 
 /// The SHA-256 of a file's bytes, as 64 hexadecimal digits.

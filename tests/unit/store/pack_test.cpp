@@ -259,27 +259,6 @@ TEST_F(Packs, that_were_changed_or_renamed_are_refused_and_leave_the_cache_as_it
   EXPECT_EQ(to.digest(), digest);
 }
 
-TEST_F(Packs, whose_rows_were_changed_are_refused_though_they_are_named_for_it) {
-  const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
-  const fs::path cache = folder_ / "pack.db", packed = folder_ / "packed";
-  unpack_file(packs.front(), cache);
-  {
-    // As a bit flips: the row's checksum stays.
-    SQLite::Database database(cache.string(), SQLite::OPEN_READWRITE);
-    std::string content = read_file(cache);
-    const std::size_t at = content.find("num_warps=4");
-    ASSERT_NE(at, std::string::npos);
-    content[at + 10] = '5';
-    write_file(cache, content);
-  }
-  pack_file(cache, packed);
-  const fs::path named = folder_ / ("x-" + sha256_of(packed) + ".pack");
-  fs::rename(packed, named);
-  Store to(folder_ / "to.db");
-  EXPECT_THAT(refusal([&] { fold_pack(to, named); }), HasSubstr("is damaged"));
-  EXPECT_EQ(to.counts().trials, 0);
-}
-
 class Frames : public testing::Test {
  protected:
   [[nodiscard]] std::string unpacked(const std::string& frame) const {

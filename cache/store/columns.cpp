@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/columns.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "cache/store/codecs.hpp"
+#include "cache/store/sqlite/faults.hpp"
+#include "cache/store/sqlite/migrations.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kMagic = "tilewright columns 1\n";
+
+enum Kind : char { kNull, kInteger, kReal, kText, kBlob };
+
+void put_number(std::string& to, std::uint64_t number) {
+  for (; number >= 128; number >>= 7) to += static_cast<char>(number | 128);
+  to += static_cast<char>(number);
+}
+
+void put_part(std::string& to, std::string_view part) {
+  put_number(to, part.size());
+  to += part;
+}
+
+/// What is left to read. Throws BadRow where it ends too early.
+class Reader {
+ public:
+  explicit Reader(std::string_view rest = {}) : rest_(rest) {}
+
+  std::string_view take(std::size_t size) {
+    if (size > rest_.size()) throw BadRow("a column ends too early");
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+  std::uint64_t number() {
+    std::uint64_t number = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1).front());
+      number |= static_cast<std::uint64_t>(byte & 127) << shift;
+      if (byte < 128) return number;
+    }
+    throw BadRow("a number does not end");
+  }
+  std::string_view part() { return take(number()); }
+
+ private:
+  std::string_view rest_;
+};
+
+class ColumnWriter {
+ public:
+  void add(const SQLite::Column& value) {
+    const Kind kind = kind_of(value);
+    kinds_ += kind;
+    if (kind == kInteger) {
+      const auto integer = static_cast<std::uint64_t>(value.getInt64());
+      const std::uint64_t step = integer - std::exchange(last_, integer);
+      put_number(integers_, (step << 1) ^ (0 - (step >> 63)));
+    } else if (kind == kReal) {
+      reals_.push_back(value.getDouble());
+    } else if (kind != kNull) {
+      const void* const bytes = value.getBlob();
+      const auto size = static_cast<std::size_t>(value.getBytes());
+      put_number(sizes_, size);
+      if (size > 0) bytes_.append(static_cast<const char*>(bytes), size);
+    }
+  }
+
+  void put(std::string& to) const {
+    std::string planes;
+    for (int byte = 0; byte < 8; ++byte) {
+      for (const double real : reals_) planes += static_cast<char>(std::bit_cast<std::uint64_t>(real) >> 8 * byte);
+    }
+    for (const std::string& part :
+         {std::cref(kinds_), std::cref(integers_), std::cref(planes), std::cref(sizes_), std::cref(bytes_)}) {
+      put_part(to, part);
+    }
+  }
+
+ private:
+  static Kind kind_of(const SQLite::Column& value) {
+    if (value.isInteger()) return kInteger;
+    if (value.isFloat()) return kReal;
+    if (value.isText()) return kText;
+    return value.isBlob() ? kBlob : kNull;
+  }
+
+  std::string kinds_, integers_, sizes_, bytes_;
+  std::vector<double> reals_;
+  std::uint64_t last_ = 0;
+};
+
+class ColumnReader {
+ public:
+  ColumnReader(Reader& from, std::size_t rows)
+      : kinds_(from.part()), integers_(from.part()), planes_(from.part()), sizes_(from.part()), bytes_(from.part()) {
+    const auto reals = static_cast<std::size_t>(std::ranges::count(kinds_, kReal));
+    if (kinds_.size() != rows || planes_.size() != 8 * reals) throw BadRow("a column has another number of rows");
+  }
+
+  void bind_next(SQLite::Statement& insert, int place) {
+    const char kind = kinds_[row_++];
+    if (kind == kInteger) {
+      const std::uint64_t number = integers_.number();
+      last_ += (number >> 1) ^ (0 - (number & 1));
+      insert.bind(place, static_cast<std::int64_t>(last_));
+    } else if (kind == kReal) {
+      insert.bind(place, next_real());
+    } else if (kind == kText || kind == kBlob) {
+      // No part is larger than what is unpacked, which an int counts.
+      const std::string_view bytes = bytes_.take(sizes_.number());
+      const auto size = static_cast<int>(bytes.size());
+      if (kind == kText) {
+        insert.bind(place, std::string(bytes));
+      } else {
+        insert.bindNoCopy(place, bytes.data(), size);
+      }
+    } else if (kind == kNull) {
+      insert.bind(place);
+    } else {
+      throw BadRow(fmt::format("a value has the kind {}", int{kind}));
+    }
+  }
+
+ private:
+  double next_real() {
+    const std::size_t count = planes_.size() / 8;
+    std::uint64_t bits = 0;
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      bits |= std::uint64_t{static_cast<unsigned char>(planes_[byte * count + real_])} << 8 * byte;
+    }
+    ++real_;
+    return std::bit_cast<double>(bits);
+  }
+
+  std::string_view kinds_;
+  Reader integers_;
+  std::string_view planes_;
+  Reader sizes_, bytes_;
+  std::size_t row_ = 0, real_ = 0;
+  std::uint64_t last_ = 0;
+};
+
+std::vector<std::string> names(SQLite::Database& database, const char* sql, const std::string& of = {}) {
+  SQLite::Statement rows(database, sql);
+  if (!of.empty()) rows.bind(1, of);
+  std::vector<std::string> names;
+  while (rows.executeStep()) names.push_back(rows.getColumn(0).getString());
+  return names;
+}
+
+std::vector<std::string> tables_of(SQLite::Database& database) {
+  return names(database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1");
+}
+
+/// But those that are generated.
+std::vector<std::string> columns_of(SQLite::Database& database, const std::string& table) {
+  return names(database, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", table);
+}
+
+/// Nothing of a table without rows.
+bool put_table(SQLite::Database& database, const std::string& table, std::string& to) {
+  const std::vector<std::string> names = columns_of(database, table);
+  std::vector<ColumnWriter> columns(names.size());
+  std::size_t rows = 0;
+  SQLite::Statement select(database, fmt::format("SELECT {} FROM {} ORDER BY 1", fmt::join(names, ", "), table));
+  for (; select.executeStep(); ++rows) {
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].add(select.getColumn(static_cast<int>(i)));
+  }
+  if (rows == 0) return false;
+  put_part(to, table);
+  put_number(to, rows);
+  put_number(to, columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    put_part(to, names[i]);
+    columns[i].put(to);
+  }
+  return true;
+}
+
+/// A name goes into a statement only where the schema has it.
+std::string known(Reader& from, const std::vector<std::string>& names) {
+  std::string name(from.part());
+  if (std::ranges::find(names, name) == names.end()) throw BadRow(fmt::format("there is no '{}' in its schema", name));
+  return name;
+}
+
+void read_table(SQLite::Database& database, Reader& from) {
+  const std::string table = known(from, tables_of(database));
+  const std::size_t rows = from.number(), count = from.number();
+  const std::vector<std::string> all = columns_of(database, table);
+  std::vector<std::string> names, marks;
+  std::vector<ColumnReader> columns;
+  for (std::size_t i = 0; i < count; ++i) {
+    names.push_back(known(from, all));
+    marks.emplace_back("?");
+    columns.emplace_back(from, rows);
+  }
+  SQLite::Statement insert(
+      database, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, fmt::join(names, ", "), fmt::join(marks, ", ")));
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < count; ++i) columns[i].bind_next(insert, static_cast<int>(i) + 1);
+    insert.exec();
+    insert.reset();
+  }
+}
+
+void read_tables(Database& database, Reader from, std::uint64_t tables) {
+  SQLite::Database& handle = database.handle();
+  // Nobody else has the file, and one that is not whole is thrown away.
+  handle.exec("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  database.begin_access();
+  Transaction transaction = database.begin_write();
+  for (std::uint64_t table = 0; table < tables; ++table) read_table(handle, from);
+  if (SQLite::Statement broken(handle, "PRAGMA foreign_key_check"); broken.executeStep()) {
+    throw BadRow(fmt::format("the table {} refers to rows that do not exist", broken.getColumn(0).getString()));
+  }
+  transaction.commit();
+}
+
+}  // namespace
+
+void write_columns(const std::filesystem::path& cache, const std::filesystem::path& file,
+                   const Surroundings& surroundings) {
+  constexpr const char* kDoing = "write the columns of the cache";
+  Database database(cache, {.access = StoreAccess::read}, surroundings);
+  try {
+    std::string tables;
+    std::uint64_t count = 0;
+    for (const std::string& table : tables_of(database.handle())) {
+      if (put_table(database.handle(), table, tables)) ++count;
+    }
+    std::string head(kMagic);
+    put_number(head, surroundings.migrations.size());
+    put_number(head, count);
+    if (!(std::ofstream(file, std::ios::binary) << head << tables).flush()) {
+      throw Error(fmt::format("cannot write {}. Free space there (df -h)", file.string()));
+    }
+  } catch (const SQLite::Exception& refusal) {
+    throw fault(kDoing, cache, refusal, database.busy_timeout());
+  }
+}
+
+void read_columns(const std::filesystem::path& file, const std::filesystem::path& cache,
+                  const Surroundings& surroundings) {
+  constexpr const char* kDoing = "make a cache of columns";
+  std::ifstream stream(file, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(stream), {}};
+  try {
+    Reader from(content);
+    if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
+    from.take(kMagic.size());
+    const std::uint64_t schema = from.number(), newest = surroundings.migrations.size();
+    if (schema > newest) {
+      throw fault(kDoing, file,
+                  fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(), newest),
+                  "Use the Tilewright that wrote it or a newer one", 0, CacheFault::newer);
+    }
+    const std::uint64_t tables = from.number();
+    Database database(cache, {}, {surroundings.migrations.first(schema), surroundings.network});
+    try {
+      read_tables(database, from, tables);
+    } catch (const SQLite::Exception& refusal) {
+      if (refusal.getErrorCode() == SQLITE_CONSTRAINT) throw BadRow(refusal.what());
+      throw fault(kDoing, file, refusal, database.busy_timeout());
+    }
+  } catch (const BadRow& bad) {
+    throw damage(kDoing, file, bad.what());
+  }
+  // Brings it forward.
+  (void)Database(cache, {}, surroundings);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "cache/store/sqlite/database.hpp"
+
+/// All rows of a cache as columns: what a pack holds. A later program makes a cache of their schema from them and brings
+/// it forward; without pages, indexes and checksums they pack a quarter smaller than the cache. Numbers are LEB128 (seven
+/// bits a byte, the lowest first), a part is its size and its bytes:
+///
+///   "tilewright columns 1\n", schema, number of tables
+///   a table:   its name (a part), number of rows, number of columns
+///   a column:  its name (a part), then five parts:
+///              a byte a row, 0 NULL, 1 integer, 2 real, 3 text, 4 blob;
+///              the integers, each less the one before, as zigzag numbers;
+///              the reals, the first bytes of all (little-endian), then the second, to the eighth;
+///              the sizes of texts and blobs; their bytes
+namespace tilewright {
+
+/// Throws CacheError where the cache cannot be read, Error where `file` cannot be written.
+void write_columns(const std::filesystem::path& cache, const std::filesystem::path& file,
+                   const Surroundings& surroundings = {});
+
+/// Makes a new cache, of this program's schema, of the columns in `file`. Throws CacheError where they are damaged or
+/// of a newer schema.
+void read_columns(const std::filesystem::path& file, const std::filesystem::path& cache,
+                  const Surroundings& surroundings = {});
+
+}  // namespace tilewright
