@@ -211,6 +211,8 @@ struct Selection {
   std::vector<Sustained> sustained;
   /// Timed in turns with the winner at the end; the winner included. 0: there was no final.
   int finalists = 0;
+  /// Of these, kept without their rounds: from before schema 7. Their times stand, the final cannot be judged anew.
+  int without_rounds = 0;
   /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.
   double margin_low = 0;
   double margin_high = 0;

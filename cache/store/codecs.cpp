@@ -132,6 +132,7 @@ std::string encode_choice(const Selection& choice) {
             {"pruned", choice.pruned},
             {"at", choice.at}};
   for (const auto& [rule, count] : choice.forbidden) item["forbidden"].push_back(count);
+  if (choice.without_rounds > 0) item["without_rounds"] = choice.without_rounds;
   if (choice.recheck) item["recheck"] = {choice.recheck->at, choice.recheck->leaders, choice.recheck->why};
   return item.dump();
 }
@@ -148,6 +149,7 @@ Selection decode_choice(std::string_view text, std::string_view rules) {
                                   each.at(4), each.at(5), each.at(6)});
     }
     choice.finalists = item.at("finalists");
+    choice.without_rounds = item.value("without_rounds", 0);
     choice.margin_low = item.at("margin").at(0);
     choice.margin_high = item.at("margin").at(1);
     for (const std::string config : item.at("tied")) choice.tied.push_back(decode_config(config));

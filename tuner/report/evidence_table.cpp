@@ -63,6 +63,8 @@ void add_choice(Sources& sources) {
                        const int finalists = line.winner->choice.finalists;
                        return finalists > 0 ? count_cell(finalists) : Cell();
                      }});
+  sources.push_back({column("finalists_without_rounds", "of these, without rounds"),
+                     [](const EvidenceLine& line) { return without_rounds_cell(*line.winner); }});
   sources.push_back({column("margin_low", "runner-up at least", Unit::ratio),
                      [](const EvidenceLine& line) { return margin_cell(line, &Selection::margin_low); }});
   sources.push_back({column("margin_high", "runner-up at most", Unit::ratio),

@@ -93,6 +93,8 @@ std::vector<Source<ServedLine>> evidence_sources() {
        chosen([](const Row& row) { return Cell(std::int64_t{row.winner.configs_considered}); })},
       {column("configs_failed", "of these failed"),
        chosen([](const Row& row) { return Cell(std::int64_t{row.winner.configs_failed}); })},
+      {column("finalists_without_rounds", "finalists without rounds"),
+       exact([](const Row& row) { return without_rounds_cell(row.winner); })},
       {data_column("measured_at"), timed([](const Row& row) { return Cell(row.winner.trial.measured_at); })},
       {people_column("measured", "measured"),
        timed([](const Row& row) { return Cell(show_moment(row.winner.trial.measured_at)); })},

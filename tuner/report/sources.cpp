@@ -25,4 +25,9 @@ Cell runner_up_cell(const Winner& winner) {
   return winner.runner_up->text();
 }
 
+Cell without_rounds_cell(const Winner& winner) {
+  const int bare = winner.choice.without_rounds;
+  return bare > 0 ? Cell(std::int64_t{bare}) : Cell();
+}
+
 }  // namespace tilewright

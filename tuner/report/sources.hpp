@@ -70,5 +70,7 @@ template <class Value>
 /// The base's median over the winner's.
 [[nodiscard]] Cell speedup_cell(const Winner& winner);
 [[nodiscard]] Cell runner_up_cell(const Winner& winner);
+/// Empty where the rounds of all finalists were kept.
+[[nodiscard]] Cell without_rounds_cell(const Winner& winner);
 
 }  // namespace tilewright

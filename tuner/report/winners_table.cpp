@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/report/winners_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -63,6 +65,8 @@ void add_evidence(Sources& sources) {
   sources.push_back({data_column("timed_by"), [](const WinnerLine& line) {
                        return Cell(std::string(line.row.device.is_cpu() ? "emulator" : "gpu"));
                      }});
+  sources.push_back({data_column("finalists_without_rounds"),
+                     [](const WinnerLine& line) { return without_rounds_cell(winner(line)); }});
   sources.push_back(
       {data_column("gpu_uuid"), [](const WinnerLine& line) { return Cell(winner(line).trial.gpu_uuid); }});
   sources.push_back(
@@ -73,6 +77,12 @@ std::vector<std::string> notes_of(const std::vector<WinnerLine>& lines) {
   std::vector<std::string> notes;
   const auto on_cpu = [](const WinnerLine& line) { return line.row.device.is_cpu(); };
   if (std::any_of(lines.begin(), lines.end(), on_cpu)) notes.push_back(emulator_note());
+  const auto bare = std::count_if(lines.begin(), lines.end(),
+                                  [](const WinnerLine& line) { return winner(line).choice.without_rounds > 0; });
+  if (bare > 0) {
+    notes.push_back(fmt::format("{} partly evidenced: of the finalists that lost, times were kept and no rounds.",
+                                bare == 1 ? "1 winner is" : fmt::format("{} winners are", bare)));
+  }
   std::vector<Placed> placed;
   for (const WinnerLine& line : lines) placed.push_back({&line, timing_of(line)});
   const std::vector<std::string> more = roofline_notes(placed);

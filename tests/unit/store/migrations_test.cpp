@@ -282,6 +282,10 @@ TEST(Migrations, schema_7_keeps_every_row_of_schema_6_and_gives_spares_models_an
     sixth.run("UPDATE configs SET text = ?", onchip_config(4).text());
     sixth.run(R"(UPDATE winners SET choice = '{"finalists":2,"margin":[1,2],"tied":[],"tie_broken_by":"","pruned":{},)"
               R"("at":7,"forbidden":{"rule":5}}')");
+    // A finalist that lost: an export left its rounds behind.
+    sixth.run(
+        "INSERT INTO trials (problem, device, config, mode, status, reason, versions, measured_at, gpu_uuid, compared, "
+        "look) VALUES (1, 1, 1, 'cold', 'ok', '', 1, 5, '', 0, 'final')");
     sixth.run("INSERT INTO binaries (hash, size, data) VALUES (?, 3, ?)", content_hash("abc"),
               std::span<const std::byte>(compress_binary(std::as_bytes(std::span("abc", 3)))));
     sixth.run(
@@ -308,8 +312,9 @@ TEST(Migrations, schema_7_keeps_every_row_of_schema_6_and_gives_spares_models_an
   const ProblemKey key = softmax_key(8, 100);
   EXPECT_EQ(store.winner_of(key, MeasureMode::cold, WinnerRole::best)->winner.choice.forbidden,
             (std::map<std::string, std::int64_t>{{"rule", 5}}));
+  EXPECT_EQ(store.winner_of(key, MeasureMode::cold, WinnerRole::best)->winner.choice.without_rounds, 1);
   EXPECT_EQ(store.build_of_spare(key, MeasureMode::cold, {"m", onchip_config(2, 0)}), "k");
-  EXPECT_EQ(store.counts().trials, 1) << "a spare is no trial";
+  EXPECT_EQ(store.counts().trials, 2) << "a spare is no trial";
   EXPECT_EQ(*store.learned(key, MeasureMode::cold)->model, model_of_warps(4));
   EXPECT_EQ(store.learned(key, MeasureMode::cold)->learned_at, 9);
   EXPECT_EQ(store.list_misses(), (std::vector<Miss>{{"s", "d", 3, 1, 2}}));

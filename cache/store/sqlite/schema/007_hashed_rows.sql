@@ -486,15 +486,23 @@ INSERT INTO rules (hash, text)
 SELECT content_hash(text), text FROM
   (SELECT DISTINCT (SELECT json_group_array(key) FROM json_each(choice, '$.forbidden')) AS text FROM old_winners)
 WHERE text <> '[]';
+-- Of a final that came with an export the winner alone has its rounds: the choice says so.
+CREATE TEMP TABLE bare (problem, device, mode, finalists, PRIMARY KEY (problem, device, mode));
+INSERT INTO bare SELECT problem, device, mode, count(*) FROM old_trials
+WHERE look = 'final' AND id NOT IN (SELECT trial FROM old_rounds) GROUP BY problem, device, mode;
 INSERT INTO winners (problem, device, mode, role, position, spec, trial, measured_at, runner_up, runner_up_ratio,
   base_ns, configs_considered, configs_failed, strategy, choice, rules)
-SELECT problem, device, mode, role, position, spec, trial,
+SELECT w.problem, w.device, w.mode, role, position, spec, trial,
   (SELECT t.measured_at FROM trials t WHERE t.id = w.trial), runner_up, runner_up_ratio, base_ns, configs_considered,
-  configs_failed, strategy, iif(json_type(choice, '$.forbidden') IS NULL, choice,
-      json_set(choice, '$.forbidden', json((SELECT json_group_array(value) FROM json_each(choice, '$.forbidden'))))),
+  configs_failed, strategy, iif(b.finalists IS NULL, marked, json_set(marked, '$.without_rounds', b.finalists)),
   (SELECT r.id FROM rules r
    WHERE r.hash = content_hash((SELECT json_group_array(key) FROM json_each(w.choice, '$.forbidden'))))
-FROM old_winners w ORDER BY problem, device, mode, role, position;
+FROM (SELECT *, iif(json_type(choice, '$.forbidden') IS NULL, choice,
+        json_set(choice, '$.forbidden', json((SELECT json_group_array(value) FROM json_each(choice, '$.forbidden')))))
+        AS marked FROM old_winners) w
+LEFT JOIN bare b ON b.problem = w.problem AND b.device = w.device AND b.mode = w.mode
+ORDER BY w.problem, w.device, w.mode, role, position;
+DROP TABLE temp.bare;
 
 INSERT INTO binaries (hash, size, data) SELECT hash, size, data FROM old_loss_models WHERE true
 ON CONFLICT (hash) DO NOTHING;
