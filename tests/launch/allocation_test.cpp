@@ -53,6 +53,11 @@ TEST_F(AllocationTest, the_count_counts) {
       << "the first launch of a shape reads the cache";
 }
 
+TEST_F(AllocationTest, a_cache_that_is_opened_again_is_compared_with_what_is_known_of_its_schema) {
+  const int allocations = counted([&] { const Launcher again(cache_path()); });
+  EXPECT_LT(allocations, 10'000);
+}
+
 TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
   const Op scale = launcher_.op("scale[dtype=f16]");
   scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);

@@ -6,7 +6,10 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cctype>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,12 +58,14 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
+using Parts = std::vector<Part>;
+
 /// What a file consists of, without SQLite's own tables (statistics).
-std::vector<Part> parts_of(SQLite::Database& database) {
+Parts parts_of(SQLite::Database& database) {
   SQLite::Statement all(database,
                         "SELECT type || ' ' || name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
                         "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name");
-  std::vector<Part> parts;
+  Parts parts;
   while (all.executeStep()) {
     parts.push_back(
         {all.getColumn(0).getString(), all.getColumn(1).getString() + ' ' + essence(all.getColumn(2).getString())});
@@ -68,11 +73,23 @@ std::vector<Part> parts_of(SQLite::Database& database) {
   return parts;
 }
 
-std::vector<Part> our_parts(std::span<const Migration> steps) {
+Parts make_our_parts(std::span<const Migration> steps) {
   SQLite::Database model(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
   add_row_functions(model);
   migrate(model, "a model of the cache", steps);
   return parts_of(model);
+}
+
+/// Made once a process: a file is opened in a fraction of the time that a model takes. Threads that come together each
+/// make one and the first is kept, so that a fork leaves no lock behind.
+const Parts& our_parts(std::size_t schema) {
+  static std::array<std::atomic<const Parts*>, 64> known{};
+  std::atomic<const Parts*>& place = known.at(schema);
+  if (const Parts* const made = place.load(std::memory_order_acquire)) return *made;
+  auto parts = std::make_unique<const Parts>(make_our_parts(migrations().first(schema)));
+  const Parts* first = nullptr;
+  if (place.compare_exchange_strong(first, parts.get(), std::memory_order_acq_rel)) return *parts.release();
+  return *first;
 }
 
 }  // namespace
@@ -89,8 +106,11 @@ void require_our_tables(SQLite::Database& database, const std::filesystem::path&
   // Another process may be bringing it forward.
   const Transaction snapshot(database, Transaction::Kind::read);
   const auto taken = static_cast<std::size_t>(std::max(0, stored_schema(database)));
-  const std::vector<Part> theirs = parts_of(database);
-  const std::vector<Part> ours = our_parts(steps.first(std::min(taken, steps.size())));
+  const auto known = steps.first(std::min(taken, steps.size()));
+  const Parts theirs = parts_of(database);
+  const bool is_our_program = steps.data() == migrations().data();
+  const Parts made = is_our_program ? Parts() : make_our_parts(known);
+  const Parts& ours = is_our_program ? our_parts(known.size()) : made;
   const auto [at, expected] = std::ranges::mismatch(theirs, ours);
   if (at == theirs.end() && expected == ours.end()) return;
   const bool is_first = expected == ours.end() || (at != theirs.end() && at->name < expected->name);
