@@ -29,6 +29,9 @@ namespace tilewright {
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
 [[nodiscard]] std::filesystem::path default_cache_path();
 
+struct CacheSpace;     // cache/store/space.hpp
+struct Garbage;        // cache/store/space.hpp
+struct GarbagePolicy;  // cache/store/space.hpp
 struct History;
 struct OpCounts;                    // cache/store/import.hpp
 struct PackPart;                    // cache/store/pack_part.hpp
@@ -218,6 +221,14 @@ class Store final : public WinnerSource {
     int schema = 0;
   };
   [[nodiscard]] Counts counts() const;
+  /// What takes the space: reads the whole file.
+  [[nodiscard]] CacheSpace space() const;
+  /// Takes out what nothing needs (docs/cache.md, "What takes the space"), in one transaction. What serves, and the
+  /// trials that tell why, stay. Throws CacheError where a sweep is running. Not in a Batch.
+  std::vector<Garbage> collect_garbage(const GarbagePolicy& policy);
+  /// Gives the pages that hold nothing back to the disk, on which there must be room for the file once more. Where it
+  /// fails or is interrupted the file is as before.
+  void compact();
   /// `PRAGMA integrity_check` and every binary's hash; throws CacheError that names the damage.
   void check() const;
   /// Counts commits by other connections and other processes: changes exactly when the file's content did.

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "cache/predict/nearest.hpp"
 #include "cache/store/codecs.hpp"
@@ -111,6 +113,8 @@ struct Store::Impl {
   }
 };
 
+/// Of all that any loss model was learned of. A model that another program has learned tells of none.
+[[nodiscard]] std::vector<std::string> implementations_of_models(Database& database);
 /// Reads every loss model. Throws BadRow for one that is damaged.
 void check_loss_models(Database& database);
 

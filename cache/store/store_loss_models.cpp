@@ -96,6 +96,18 @@ void check_loss_models(Database& database) {
   while (models.next()) (void)decode_model(read_binary(database, models), models.text(0));
 }
 
+std::vector<std::string> implementations_of_models(Database& database) {
+  std::vector<std::string> hashes;
+  Query models =
+      database.query("SELECT hash, size, data, dictionary FROM binaries WHERE id IN (SELECT binary FROM loss_models)");
+  while (models.next()) {
+    const auto model = decode_model(read_binary(database, models), models.text(0));
+    if (model)
+      hashes.insert(hashes.end(), model->space().implementations.begin(), model->space().implementations.end());
+  }
+  return hashes;
+}
+
 bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
   return impl_->writing("store what was learned", [&, &database = impl_->database] {
     const std::int64_t interface = ids::need_interface(database, key.interface_hash);

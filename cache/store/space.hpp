@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What takes the space of a cache, and what of it nothing needs (Store::space, Store::collect_garbage). Values.
+namespace tilewright {
+
+struct TableSpace {
+  std::string table;
+  std::int64_t rows = 0;
+  /// Rows whose checksum is of other values.
+  std::int64_t damaged = 0;
+  /// Of its pages, and of those of its indexes.
+  std::int64_t bytes = 0, index_bytes = 0;
+};
+
+struct OpSpace {
+  std::string op;
+  std::int64_t problems = 0, trials = 0, winners = 0;
+  /// As they lie in the file, of kernels that were tried or are spares; of these, what serves.
+  std::int64_t binary_bytes = 0, serving_bytes = 0;
+};
+
+struct CacheSpace {
+  int schema = 0;
+  /// Of the file, of its log, and of pages of the file that hold nothing.
+  std::int64_t file_bytes = 0, log_bytes = 0, free_bytes = 0;
+  /// The largest first.
+  std::vector<TableSpace> tables;
+  std::vector<OpSpace> ops;
+  /// Binaries as they lie in the file: of kernels that serve, of other kernels, and learned models.
+  std::int64_t serving_bytes = 0, other_bytes = 0, model_bytes = 0;
+  /// Seconds since 1970; 0: none.
+  std::int64_t first_trial = 0, last_trial = 0;
+};
+
+struct GarbagePolicy {
+  /// Implementations that there are in the sources: their trials stay.
+  std::vector<std::string> implementations{};
+  /// The newest past winners of each role that stay.
+  int past_winners = 8;
+  /// Takes damaged rows, too, and what rests on them, of tables that sweeps fill anew.
+  bool damaged = false;
+  /// Only tells.
+  bool dry_run = false;
+};
+
+struct Garbage {
+  std::string what;
+  std::string why;
+  std::int64_t rows = 0;
+  /// Of their values.
+  std::int64_t bytes = 0;
+};
+
+}  // namespace tilewright
