@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of a pack, damaged past its SHA-256 and its frame: what they hold is folded, or refused.
+#include "cache/base/error.hpp"
+#include "cache/store/columns.hpp"
+#include "cache/store/import.hpp"
+#include "tests/fuzz/asked.hpp"
+#include "tests/fuzz/input.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string right_columns() {
+  const store_tests::TemporaryFolder folder;
+  store_tests::make_export(folder / "c.db");
+  write_columns(folder / "c.db", folder / "columns");
+  return fuzz::content_of(folder / "columns");
+}
+
+}  // namespace
+}  // namespace tilewright
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tilewright;
+  static const std::string kRight = right_columns();
+  static const fuzz::InputFile kFile("columns");
+  kFile.write(fuzz::damaged(kRight, data, size));
+  const test::TemporaryFolder folder;
+  try {
+    read_columns(kFile.path(), folder / "pack.db");
+    Store into(folder / "into.db");
+    into.fold(folder / "pack.db", std::string(64, '0'), "fuzzed.pack");
+    fuzz::ask_all(into);
+  } catch (const Error&) {  // What an error is for.
+  }
+  return 0;
+}
