@@ -269,6 +269,7 @@ void read_columns(const std::filesystem::path& file, const std::filesystem::path
     if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
     from.take(kMagic.size());
     const std::uint64_t schema = from.number(), newest = surroundings.migrations.size();
+    if (schema == 0) throw BadRow("it names no schema");
     if (schema > newest) {
       throw fault(kDoing, file,
                   fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(), newest),
