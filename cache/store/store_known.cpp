@@ -88,7 +88,7 @@ FlatShapes read_tuned(Database& database, const std::pair<std::int64_t, std::int
   Query query = database.query(
       "SELECT p.dims FROM winners w JOIN problems p ON p.id = w.problem "
       "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 "
-      "AND w.intact AND p.intact ORDER BY p.id",
+      "AND w.intact AND p.intact ORDER BY p.dims",
       spec_and_device.first, spec_and_device.second, name(mode));
   while (query.next()) {
     const auto dims = decode_dims(query.text(0));

@@ -54,7 +54,7 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
       "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
       "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
       "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL "
-      "AND w.intact AND p.intact AND t.intact AND c.intact AND m.intact ORDER BY p.id, w.role",
+      "AND w.intact AND p.intact AND t.intact AND c.intact AND m.intact ORDER BY p.dims, w.role",
       spec, device, name(mode));
   while (winner.next()) {
     const bool is_known = std::ranges::find(known, winner.text(3)) != known.end();
@@ -65,7 +65,7 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
       "SELECT p.dims, c.id, c.text, m.hash FROM spares t JOIN problems p ON p.id = t.problem "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
       "WHERE t.spec = ? AND t.device = ? AND t.mode = ? AND t.intact AND p.intact AND c.intact AND m.intact "
-      "AND NOT {} ORDER BY t.id",
+      "AND NOT {} ORDER BY p.dims, c.text",
       kFailedSomewhere);
   Query spare = database.query(kSpares.c_str(), spec, device, name(mode));
   while (spare.next()) add(spare, std::nullopt);
