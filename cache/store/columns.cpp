@@ -10,7 +10,6 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -226,7 +225,8 @@ void read_table(SQLite::Database& database, Reader& from) {
 void read_tables(Database& database, Reader from, std::uint64_t tables) {
   SQLite::Database& handle = database.handle();
   // Nobody else has the file, and one that is not whole is thrown away.
-  handle.exec("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  handle.exec(
+      "PRAGMA foreign_keys = OFF; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536");
   database.begin_access();
   Transaction transaction = database.begin_write();
   for (std::uint64_t table = 0; table < tables; ++table) read_table(handle, from);
@@ -259,11 +259,8 @@ void write_columns(const std::filesystem::path& cache, const std::filesystem::pa
   }
 }
 
-void read_columns(const std::filesystem::path& file, const std::filesystem::path& cache,
-                  const Surroundings& surroundings) {
+void read_columns(std::string_view content, const std::filesystem::path& cache, const Surroundings& surroundings) {
   constexpr const char* kDoing = "make a cache of columns";
-  std::ifstream stream(file, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(stream), {}};
   try {
     Reader from(content);
     if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
@@ -271,20 +268,25 @@ void read_columns(const std::filesystem::path& file, const std::filesystem::path
     const std::uint64_t schema = from.number(), newest = surroundings.migrations.size();
     if (schema == 0) throw BadRow("it names no schema");
     if (schema > newest) {
-      throw fault(kDoing, file,
+      throw fault(kDoing, cache,
                   fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(), newest),
                   "Use the Tilewright that wrote it or a newer one", 0, CacheFault::newer);
     }
     const std::uint64_t tables = from.number();
-    Database database(cache, {}, {surroundings.migrations.first(schema), surroundings.network});
+    const Surroundings then{surroundings.migrations.first(schema), surroundings.network};
+    // To make the tables takes longer than to fill them from a small file.
+    const std::filesystem::path empty = cache.parent_path() / fmt::format("empty-{}.db", schema);
+    if (!std::filesystem::exists(empty)) (void)Database(empty, {}, then);
+    std::filesystem::copy_file(empty, cache, std::filesystem::copy_options::overwrite_existing);
+    Database database(cache, {}, then);
     try {
       read_tables(database, from, tables);
     } catch (const SQLite::Exception& refusal) {
       if (refusal.getErrorCode() == SQLITE_CONSTRAINT) throw BadRow(refusal.what());
-      throw fault(kDoing, file, refusal, database.busy_timeout());
+      throw fault(kDoing, cache, refusal, database.busy_timeout());
     }
   } catch (const BadRow& bad) {
-    throw damage(kDoing, file, bad.what());
+    throw damage(kDoing, cache, bad.what());
   }
   // Brings it forward.
   (void)Database(cache, {}, surroundings);

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "cache/store/sqlite/database.hpp"
 
-/// All rows of a cache as columns: what a pack holds. A later program makes a cache of their schema from them and brings
-/// it forward; without pages, indexes and checksums they pack a quarter smaller than the cache. Numbers are LEB128 (seven
+/// All rows of a cache as columns: what a pack holds. A later program makes a cache of their schema and brings it
+/// forward; without pages, indexes and checksums they pack a quarter smaller than the cache. Numbers are LEB128 (seven
 /// bits a byte, the lowest first), a part is its size and its bytes:
 ///
 ///   "tilewright columns 1\n", schema, number of tables
@@ -22,9 +23,8 @@ namespace tilewright {
 void write_columns(const std::filesystem::path& cache, const std::filesystem::path& file,
                    const Surroundings& surroundings = {});
 
-/// Makes a new cache, of this program's schema, of the columns in `file`. Throws CacheError where they are damaged or
-/// of a newer schema.
-void read_columns(const std::filesystem::path& file, const std::filesystem::path& cache,
-                  const Surroundings& surroundings = {});
+/// Makes a cache, of this program's schema, of what such a file holds; `empty-SCHEMA.db` stays beside it for the next.
+/// Throws CacheError where the columns are damaged or of a newer schema.
+void read_columns(std::string_view content, const std::filesystem::path& cache, const Surroundings& surroundings = {});
 
 }  // namespace tilewright

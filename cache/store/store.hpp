@@ -33,9 +33,8 @@ struct CacheSpace;     // cache/store/space.hpp
 struct Garbage;        // cache/store/space.hpp
 struct GarbagePolicy;  // cache/store/space.hpp
 struct History;
-struct OpCounts;                    // cache/store/import.hpp
-struct PackPart;                    // cache/store/pack_part.hpp
-enum class Packing : std::uint8_t;  // cache/store/binaries.hpp
+struct OpCounts;  // cache/store/import.hpp
+struct PackPart;  // cache/store/pack_part.hpp
 
 class Store final : public WinnerSource {
  public:
@@ -63,9 +62,6 @@ class Store final : public WinnerSource {
   /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that
   /// was just made. Nothing may be put afterwards.
   void seal();
-  /// Writes every binary anew in that packing, and then one file as seal() does; everything else stays as it is. Each
-  /// is checked against its hash: where one is damaged, CacheError names it and all are as before. Not in a Batch.
-  void repack(Packing packing);
 
   /// A copy of this moment, of this schema.
   void copy_to(const std::filesystem::path& file) const;

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cache/base/error.hpp"
 #include "cache/predict/loss_model.hpp"
-#include "cache/store/dictionaries.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
@@ -280,20 +280,30 @@ void drop_temporary(Database& database) {
   for (const std::string& drop : drops) database.handle().exec(drop);
 }
 
-/// What binaries of an implementation share is learned from the first pack that has enough of them.
+/// The dictionary of an implementation is some of its binaries, as they are: those of the first pack that brings more
+/// than one, spread evenly.
 void add_dictionaries(Database& database) {
-  Query implementation = database.query(
-      "SELECT DISTINCT implementation FROM temp.implementation_of "
-      "WHERE implementation NOT IN (SELECT implementation FROM main.dictionaries)");
-  while (implementation.next()) {
-    std::vector<std::vector<std::byte>> samples;
+  constexpr std::int64_t kMostBytes = std::int64_t{256} << 10;
+  constexpr std::int64_t kLeastShare = 16;
+  Query group = database.query(
+      "SELECT i.implementation, count(*), sum(b.size) FROM temp.implementation_of i JOIN pack.binaries b "
+      "ON b.id = i.binary WHERE i.implementation NOT IN (SELECT implementation FROM main.dictionaries) GROUP BY 1");
+  while (group.next()) {
+    const std::int64_t wanted = std::min(kMostBytes, group.integer(2) / kLeastShare);
+    const std::int64_t step = std::max<std::int64_t>(group.integer(2) / std::max<std::int64_t>(wanted, 1), 1);
+    std::vector<std::byte> words;
     Query row = database.query(
-        "SELECT b.data, b.size, b.hash FROM (SELECT binary, row_number() OVER (ORDER BY binary) - 1 AS place, "
-        "count(*) OVER () / ?2 + 1 AS step FROM temp.implementation_of WHERE implementation = ?1) i "
-        "JOIN pack.binaries b ON b.id = i.binary WHERE i.place % i.step = 0",
-        implementation.integer(0), kDictionarySamples);
-    while (row.next()) samples.push_back(decompress_binary(row.blob(0), row.integer(1), row.text(2)));
-    put_dictionary(database, implementation.integer(0), samples);
+        "SELECT b.data, b.size, b.hash FROM (SELECT binary, row_number() OVER (ORDER BY binary) AS place "
+        "FROM temp.implementation_of WHERE implementation = ?) i JOIN pack.binaries b ON b.id = i.binary "
+        "WHERE i.place % ? = 0",
+        group.integer(0), step);
+    while (row.next()) {
+      const std::vector<std::byte> bytes = decompress_binary(row.blob(0), row.integer(1), row.text(2));
+      words.insert(words.end(), bytes.begin(), bytes.end());
+    }
+    if (words.empty()) continue;
+    database.run("INSERT INTO dictionaries (implementation, data) VALUES (?, ?)", group.integer(0),
+                 std::span<const std::byte>(words));
   }
 }
 
@@ -305,12 +315,17 @@ void fold_binaries(Database& database) {
       "SELECT b.hash, b.size, b.data, d.id, d.data FROM pack.binaries b "
       "LEFT JOIN temp.implementation_of i ON i.binary = b.id "
       "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation "
-      "AND d.checksum = row_hash('dictionaries', d.id, d.implementation, d.data) ORDER BY b.id");
+      "AND d.checksum = row_hash('dictionaries', d.id, d.implementation, d.data) ORDER BY d.id, b.id");
+  std::optional<std::int64_t> dictionary;
+  std::optional<Compressor> compress;
   while (row.next()) {
     if (whole_binary(database, row.text(0))) continue;
     const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
-    const std::vector<std::byte> frame = compress_binary(bytes, Packing::fast, row.blob(4));
-    put_binary(database, row.text(0), row.integer(1), frame, row.maybe_integer(3));
+    if (!compress || dictionary != row.maybe_integer(3)) {
+      dictionary = row.maybe_integer(3);
+      compress.emplace(Packing::shared, row.blob(4));
+    }
+    put_binary(database, row.text(0), row.integer(1), (*compress)(bytes), dictionary);
   }
 }
 
@@ -371,7 +386,11 @@ std::vector<OpCounts> Store::fold(const std::filesystem::path& pack, const std::
   constexpr const char* kDoing = "fold a pack into the cache";
   if (impl_->in_batch) throw fault(kDoing, path(), "has a batch of writes that has not ended", "Commit it before");
   Database& database = impl_->database;
-  impl_->reading(kDoing, [&] { database.run("ATTACH ? AS pack", pack.string()); });
+  impl_->reading(kDoing, [&] {
+    database.run("ATTACH ? AS pack", pack.string());
+    // 64 MiB: each page is read once.
+    database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
+  });
   std::vector<OpCounts> counts;
   try {
     counts = impl_->writing(kDoing, [&] {

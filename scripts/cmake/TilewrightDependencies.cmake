@@ -4,8 +4,9 @@
 #
 #   tilewright::fmt  nlohmann_json::nlohmann_json  Threads::Threads
 #   tilewright::sqlite (SQLiteCpp and SQLite)  tilewright::zstd  tilewright::xxhash
+# #   tilewright::crypto (of OpenSSL, for packs)
 # and for the tuner:
-#   tilewright::crypto (of OpenSSL)  tilewright::tomlplusplus (header only)  tilewright::boost_context
+#   tilewright::tomlplusplus (header only)  tilewright::boost_context
 #   tilewright::boost_program_options
 #   tilewright::benchmark (of which Debian has the shared library alone)
 
@@ -41,6 +42,11 @@ target_compile_definitions(tilewright::sqlite INTERFACE SQLITE_ENABLE_COLUMN_MET
 target_link_libraries(tilewright::sqlite INTERFACE
   tilewright::sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
 
+# Of packs, which a wheel's winners are folded from; the launch library alone needs none of it.
+find_path(TILEWRIGHT_crypto_INCLUDE_DIR NAMES openssl/evp.h)
+if(TILEWRIGHT_BUILD_TUNER OR (PROJECT_IS_TOP_LEVEL AND TILEWRIGHT_crypto_INCLUDE_DIR))
+  tilewright_import_library(crypto crypto openssl/evp.h)
+endif()
 if(TILEWRIGHT_BUILD_TUNER)
   find_path(TILEWRIGHT_tomlplusplus_INCLUDE_DIR NAMES toml++/toml.h REQUIRED)
   mark_as_advanced(TILEWRIGHT_tomlplusplus_INCLUDE_DIR)
@@ -48,7 +54,6 @@ if(TILEWRIGHT_BUILD_TUNER)
   target_include_directories(tilewright::tomlplusplus INTERFACE
     "${TILEWRIGHT_tomlplusplus_INCLUDE_DIR}")
   target_compile_definitions(tilewright::tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
-  tilewright_import_library(crypto crypto openssl/evp.h)
   tilewright_import_library(boost_context boost_context boost/context/detail/fcontext.hpp)
   tilewright_import_library(boost_program_options boost_program_options boost/program_options.hpp)
   tilewright_import_library(benchmark benchmark benchmark/benchmark.h)

@@ -152,9 +152,10 @@ ImportResult import_files(const ImportRequest& request, const std::function<void
   const Store::Counts before = to.counts();
   std::vector<OpCounts> done;
   for (const Store& from : sources) add_up(done, import_winners(from, to, {}, &result.conflicts));
+  Folding folding(to);
   for (std::size_t i = 0; i < packs.size(); ++i) {
     if (tell) tell(fmt::format("folding {} of {}: {}", i + 1, packs.size(), packs[i].filename().string()));
-    add_up(done, fold_pack(to, packs[i]));
+    add_up(done, folding.fold(packs[i]));
   }
   const Store::Counts after = to.counts();
   const std::string from =

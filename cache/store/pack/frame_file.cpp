@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/base/error.hpp"
@@ -46,12 +47,11 @@ void require_size(unsigned long long size, const std::filesystem::path& file) {
                   file.string(), size >> 20, kMost >> 20, file.string()));
 }
 
-}  // namespace
-
-void unpack_file(const std::filesystem::path& frame, const std::filesystem::path& to) {
+/// Hands the content of a frame to `take`, block by block.
+template <class Take>
+void read_frame(const std::filesystem::path& frame, Take take) {
   std::ifstream from(frame, std::ios::binary);
   if (!from) throw Error(fmt::format("cannot read {}", frame.string()));
-  std::ofstream unpacked(to, std::ios::binary);
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (context == nullptr) throw std::bad_alloc();
   std::vector<char> in(ZSTD_DStreamInSize()), out(ZSTD_DStreamOutSize());
@@ -70,10 +70,25 @@ void unpack_file(const std::filesystem::path& frame, const std::filesystem::path
       if (ZSTD_isError(left) != 0) throw no_frame(frame);
       filled = left == 0 ? 0 : block.pos;
       require_size(written += block.pos, frame);
-      if (!unpacked.write(out.data(), static_cast<std::streamsize>(block.pos))) throw not_written(to, frame);
+      take(std::string_view(out.data(), block.pos));
     }
   }
   if (left != 0) throw no_frame(frame);
+}
+
+}  // namespace
+
+std::string unpacked(const std::filesystem::path& frame) {
+  std::string content;
+  read_frame(frame, [&](std::string_view block) { content += block; });
+  return content;
+}
+
+void unpack_file(const std::filesystem::path& frame, const std::filesystem::path& to) {
+  std::ofstream unpacked(to, std::ios::binary);
+  read_frame(frame, [&](std::string_view block) {
+    if (!unpacked.write(block.data(), static_cast<std::streamsize>(block.size()))) throw not_written(to, frame);
+  });
   if (!unpacked.flush()) throw not_written(to, frame);
 }
 

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 /// Files that are one zstd frame around another file, as the program zstd makes them. Throws Error that names the file.
 namespace tilewright {
 
-/// Writes the content of `frame` to `to`, block by block: at most 1 GiB, from a window of at most 128 MiB.
+/// The content of a frame, of at most 1 GiB and with a window of at most 128 MiB. A size that it only claims takes no
+/// memory.
+[[nodiscard]] std::string unpacked(const std::filesystem::path& frame);
+/// Writes it to `to`, block by block.
 void unpack_file(const std::filesystem::path& frame, const std::filesystem::path& to);
 
 /// Packs once what is read often: seconds for ten megabytes. A window of at most 2^27 bytes.

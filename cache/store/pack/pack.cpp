@@ -145,7 +145,7 @@ std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, con
   return std::move(writer).done();
 }
 
-std::vector<OpCounts> fold_pack(Store& to, const fs::path& pack) {
+std::vector<OpCounts> Folding::fold(const fs::path& pack) {
   const std::string hash = sha256_of(pack), named = hash_in_name(pack);
   if (hash != named) {
     throw CacheError(fmt::format("cannot fold the pack {}: {}. Get the file again, and keep its name.", pack.string(),
@@ -153,12 +153,10 @@ std::vector<OpCounts> fold_pack(Store& to, const fs::path& pack) {
                                      ? "its name does not end in the SHA-256 of its content"
                                      : fmt::format("it is damaged, since the SHA-256 of its content is {}", hash)));
   }
-  const TemporaryFolder folder("unpack a pack");
-  const fs::path columns = folder.path() / "columns", cache = folder.path() / "pack.db";
-  unpack_file(pack, columns);
+  const fs::path cache = work_.path() / "pack.db";
   try {
-    read_columns(columns, cache);
-    return to.fold(cache, hash, pack.filename().string());
+    read_columns(unpacked(pack), cache);
+    return to_.fold(cache, hash, pack.filename().string());
   } catch (const CacheError& error) {
     throw CacheError(fmt::format("cannot fold the pack {}: {}", pack.string(), error.what()), error.code(),
                      error.kind());

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/base/temporary_folder.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
 
@@ -41,9 +42,18 @@ std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path
 /// Whether a file is named as a pack.
 [[nodiscard]] bool is_pack(const std::filesystem::path& file);
 
-/// Store::fold of a pack of this schema or an older one. Throws CacheError for one that is not what its name says, or
-/// is damaged.
-std::vector<OpCounts> fold_pack(Store& to, const std::filesystem::path& pack);
+/// Folds packs into a cache, one after the other.
+class Folding {
+ public:
+  explicit Folding(Store& to) : to_(to), work_("fold packs") {}
+  /// Store::fold of a pack of this schema or an older one. Throws CacheError for one that is not what its name says, or
+  /// is damaged.
+  std::vector<OpCounts> fold(const std::filesystem::path& pack);
+
+ private:
+  Store& to_;
+  TemporaryFolder work_;
+};
 
 /// The SHA-256 of a file's bytes, as 64 hexadecimal digits.
 [[nodiscard]] std::string sha256_of(const std::filesystem::path& file);

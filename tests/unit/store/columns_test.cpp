@@ -40,7 +40,7 @@ class Columns : public testing::Test {
   [[nodiscard]] std::string refused(const std::string& columns) const {
     write_file(file_, columns);
     const TemporaryFolder folder;
-    return refusal([&] { read_columns(file_, folder / "read.db"); });
+    return refusal([&] { read_columns(read_file(file_), folder / "read.db"); });
   }
 
   const TemporaryFolder folder_{};
@@ -50,7 +50,7 @@ class Columns : public testing::Test {
 
 TEST_F(Columns, bring_every_row_with_its_id_and_its_checksum) {
   (void)columns();
-  read_columns(file_, folder_ / "read.db");
+  read_columns(read_file(file_), folder_ / "read.db");
   const Store before(cache_), after(folder_ / "read.db");
   after.check();
   EXPECT_EQ(after.digest(), before.digest());
@@ -78,7 +78,7 @@ TEST_F(Columns, keep_every_kind_of_value) {
   const std::string columns = read_file(file_);
   // The schema of this program has no such table.
   EXPECT_THAT(refused(columns), HasSubstr("there is no 'any' in its schema"));
-  read_columns(file_, folder_ / "read.db", any);
+  read_columns(read_file(file_), folder_ / "read.db", any);
   before.exec("ATTACH '" + (folder_ / "read.db").string() + "' AS after");
   EXPECT_EQ(before
                 .execAndGet("SELECT count(*) FROM main.any JOIN after.any USING (id) WHERE main.any.value IS "
@@ -97,7 +97,7 @@ TEST_F(Columns, of_an_older_schema_are_brought_forward) {
         "INSERT INTO requests (shape_key, device_fingerprint, count, first_at, last_at) VALUES ('s', 'd', 3, 1, 2)");
   }
   write_columns(cache_, file_, sixth);
-  read_columns(file_, folder_ / "read.db");
+  read_columns(read_file(file_), folder_ / "read.db");
   const Store store(folder_ / "read.db", {.access = StoreAccess::read});
   store.check();
   EXPECT_EQ(store.devices(), std::vector{h200()});

@@ -22,9 +22,12 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
+using store_tests::TemporaryFolder;
 using testing::HasSubstr;
 using testing::SizeIs;
 namespace fs = std::filesystem;
+
+std::vector<OpCounts> fold_pack(Store& to, const fs::path& pack) { return Folding(to).fold(pack); }
 
 class Packs : public testing::Test {
  protected:

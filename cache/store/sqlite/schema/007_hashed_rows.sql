@@ -124,7 +124,7 @@ CREATE TABLE versions (
 CREATE TABLE dictionaries (
   id INTEGER PRIMARY KEY,
   implementation INTEGER NOT NULL UNIQUE REFERENCES implementations (id),
-  data BLOB NOT NULL,                              -- as zstd trains it
+  data BLOB NOT NULL,                              -- some of them, one behind the other
   checksum INTEGER NOT NULL GENERATED ALWAYS AS (row_hash('dictionaries', id, implementation, data)) STORED,
   intact INTEGER GENERATED ALWAYS AS (is_intact('dictionaries', checksum, id, implementation, data)) VIRTUAL
 );

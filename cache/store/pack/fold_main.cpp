@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilewright_fold CACHE PACK...: makes CACHE anew of packs, as one file that launchers open. For what is shipped: the
+// build folds kernels/winners. CACHE is replaced when all is done, and stays as it is when anything fails.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include "cache/base/draft.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/temporary_folder.hpp"
+#include "cache/store/import.hpp"
+#include "cache/store/pack/pack.hpp"
+#include "cache/store/store.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+void fold(const fs::path& cache, std::span<char*> packs) {
+  // Not in its place: a cache is never written on a network file system, where a build tree may lie.
+  const TemporaryFolder folder("fold packs");
+  const fs::path work = folder.path() / "cache.db";
+  {
+    Store store(work);
+    Folding folding(store);
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      (void)folding.fold(packs[i]);
+      // A line a tenth.
+      if ((i + 1) * 10 / packs.size() == i * 10 / packs.size()) continue;
+      fmt::print("{}: {} of {} packs are folded\n", cache.filename().string(), i + 1, packs.size());
+      std::fflush(stdout);
+    }
+    store.seal();
+  }
+  Draft draft(cache);
+  std::error_code error;
+  fs::copy_file(work, draft.path(), fs::copy_options::overwrite_existing, error);
+  if (!error) error = draft.put_in_place();
+  if (error) throw Error(fmt::format("cannot write {}: {}", cache.string(), why_not_written(cache, error)));
+}
+
+}  // namespace
+}  // namespace tilewright
+
+int main(int argc, char** argv) try {
+  const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+  const auto packs = words.subspan(std::min<std::size_t>(words.size(), 2));
+  if (packs.empty() || !std::ranges::all_of(packs, [](const char* file) { return tilewright::is_pack(file); })) {
+    fmt::print(stderr, "tilewright_fold: it takes a cache and packs. Type: tilewright_fold CACHE FOLDER/*.pack\n");
+    return 2;
+  }
+  tilewright::fold(words[1], packs);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tilewright_fold: %s\n", error.what());
+  return 1;
+}
