@@ -68,6 +68,10 @@ std::string Op::query(std::span<const std::int64_t> dims) {
     json.add("why", chosen.why);
   }
   if (!chosen.unread.empty()) json.add("unread", chosen.unread);
+  if (chosen.pin) json.add("pinned", chosen.pin->reason);
+  if (choice && !chosen.bans.empty()) {
+    json.add("banned", fmt::format("{}: {}", chosen.bans.front().config.config.text(), chosen.bans.front().reason));
+  }
   if (!answer.misses_error.empty()) json.add("misses_error", answer.misses_error);
   if (launcher_->options().jit) {
     json.add("compiled", choice && Resolver::is_compiled_here(*choice));

@@ -50,6 +50,7 @@ Candidates::Candidates(const WinnerSource& source, const ProblemQuery& query)
         return recipe != nullptr ? *recipe : none;
       }) {
   const auto stages = [this](const std::vector<ProblemKey>& keys, DeviceFit fit) {
+    for (const ProblemKey& key : keys) later([=, this] { pinned(key, fit); });
     for (const ProblemKey& key : keys) later([=, this] { exact(key, fit); });
     for (const ProblemKey& key : keys) later([=, this] { nearest(key, fit, 0); });
     for (const ProblemKey& key : keys) later([=, this] { base(key, fit); });
@@ -115,6 +116,63 @@ bool Candidates::is_wanted(const Match& match) const {
 
 std::optional<WinnerRow> Candidates::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) {
   return readable([&] { return source_.winner_of(key, mode, role); });
+}
+
+/// Those of a device, read once.
+const std::vector<Pin>& Candidates::decided(const std::string& fingerprint) {
+  const auto [place, is_new] = decided_.try_emplace(fingerprint);
+  if (!is_new) return place->second;
+  Pins found = readable([&] { return source_.pins({query_.problem, query_.interface_hash, fingerprint}); });
+  if (unread_.empty()) unread_ = std::move(found.unread);
+  return place->second = std::move(found.pins);
+}
+
+/// On the device that is asked for, or on the one that the row is of.
+const Pin* Candidates::ban_of(const WinnerRow& row) {
+  const ConfigId id{row.implementation_hash, row.winner.trial.config};
+  for (const std::string& fingerprint : {query_.device.fingerprint(), row.device.fingerprint()}) {
+    for (const Pin& each : decided(fingerprint)) {
+      if (each.kind == PinKind::ban && each.config == id) return &each;
+    }
+  }
+  return nullptr;
+}
+
+void Candidates::pinned(const ProblemKey& key, DeviceFit device) {
+  if (!is_wanted({Fit::exact, {}, device})) return;
+  for (const Pin& pin : decided(key.device_fingerprint)) {
+    if (pin.kind == PinKind::pin) later([=, this] { offer_pinned(pin, key, device); });
+  }
+}
+
+/// As the winner of this problem, else with the binary that was made for it, else with that of the nearest shape.
+void Candidates::offer_pinned(const Pin& pin, const ProblemKey& key, DeviceFit device) {
+  const Match exact{Fit::exact, {}, device};
+  std::optional<WinnerRow> to_compile;
+  for (const MeasureMode mode : kModes) {
+    std::optional<WinnerRow> row = winner_of(key, mode, WinnerRole::best);
+    if (!row || ConfigId{row->implementation_hash, row->winner.trial.config} != pin.config) {
+      row = readable([&] { return source_.timed(key, mode, pin.config); });
+    }
+    if (row && !row->winner.trial.build_key.empty()) return offer(exact, std::move(row), false, &pin);
+    if (row && !to_compile) to_compile = std::move(row);
+  }
+  for (const MeasureMode mode : kModes) {
+    Around around{key, device, mode, {}};
+    around.shapes = readable([&] { return source_.tuned_near(key, mode, kMostNeighbours); });
+    for (const ShapeSummary& shape : known_shapes(around, around.shapes)) {
+      for (const ConfigSummary& known : shape.configs) {
+        if (known.id != pin.config || !(known.role || known.has_binary) || !serves(pin.config, shape.dims, key.problem))
+          continue;
+        ProblemKey origin = key;
+        for (std::size_t d = 0; d < shape.dims.size(); ++d) origin.problem.dims[d].second = shape.dims[d];
+        const NearConfig near{shape.dims, known.role, pin.config};
+        std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, mode); });
+        if (row) return offer({Fit::nearest, {}, device}, std::move(row), false, &pin);
+      }
+    }
+  }
+  if (query_.with_compiles) offer(exact, std::move(to_compile), true, &pin);
 }
 
 void Candidates::exact(const ProblemKey& key, DeviceFit device) {
@@ -210,10 +268,11 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
 }
 
 /// Of a match all but the freshness is known beforehand.
-void Candidates::offer(Match match, std::optional<WinnerRow> row, bool needs_compile) {
+void Candidates::offer(Match match, std::optional<WinnerRow> row, bool needs_compile, const Pin* pin) {
   if (!row) return;
+  if (const Pin* const ban = ban_of(*row)) pin = ban;
   match.freshness = freshness_of(*row, query_.versions, query_.current_implementations);
-  found_ = MatchCandidate{match, std::move(*row), needs_compile};
+  found_ = MatchCandidate{match, std::move(*row), needs_compile, pin != nullptr ? std::optional(*pin) : std::nullopt};
 }
 
 /// What is known of those that can be read: all at once, or else one after the other.

@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,10 +27,14 @@ struct MatchCandidate {
   WinnerRow row;
   /// It serves once it is compiled for the problem.
   bool needs_compile = false;
+  /// The pin for which it comes first, or the ban for which it must not serve.
+  std::optional<Pin> decided = std::nullopt;
 };
 
 /// The order (docs/cache.md), for the query's device and then for the others of its architecture (never from the
 /// emulator to a GPU or back), the most alike first:
+///   0. what is pinned (WinnerSource::pins), from this very problem or the nearest that has a binary of it: exact or
+///      nearest;
 ///   1. the best winner of this very problem, then its best without specialised dims: exact;
 ///   2. where something was learned of the spec (WinnerSource::learned), its winners and spares and, `with_compiles`,
 ///      whatever it was learned of, the least expected loss first; then, and where nothing was learned, what was timed
@@ -77,13 +82,17 @@ class Candidates {
   void later(Step step) { added_.push_back(std::move(step)); }
   void run(const Step& step);
 
+  void pinned(const ProblemKey& key, DeviceFit device);
+  void offer_pinned(const Pin& pin, const ProblemKey& key, DeviceFit device);
   void exact(const ProblemKey& key, DeviceFit device);
   void nearest(const ProblemKey& key, DeviceFit device, std::size_t mode);
   void by_shapes(const Around& around);
   void by_shapes(const Around& around, const std::vector<ShapeDims>& shapes);
   void base(const ProblemKey& key, DeviceFit device);
   void one_of(const Ranking& ranking, std::size_t at, const Around& around, const Match& match);
-  void offer(Match match, std::optional<WinnerRow> row, bool needs_compile = false);
+  void offer(Match match, std::optional<WinnerRow> row, bool needs_compile = false, const Pin* pin = nullptr);
+  const std::vector<Pin>& decided(const std::string& fingerprint);
+  [[nodiscard]] const Pin* ban_of(const WinnerRow& row);
 
   [[nodiscard]] bool is_wanted(const Match& match) const;
   std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role);
@@ -105,6 +114,8 @@ class Candidates {
   std::vector<Step> added_;
   std::optional<MatchCandidate> found_;
   std::string unread_;
+  /// By fingerprint.
+  std::map<std::string, std::vector<Pin>> decided_;
   std::exception_ptr error_;
   std::size_t failures_ = 0;
   /// What was offered as nearest of one device and mode, so that nothing is offered twice.

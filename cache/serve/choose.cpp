@@ -50,6 +50,7 @@ class Choosing {
   /// Whether it serves; else why not is noted, or that it is wanted.
   bool take(MatchCandidate& candidate) {
     const std::string config = candidate.row.winner.trial.config.text();
+    if (candidate.decided && candidate.decided->kind == PinKind::ban) return refuse_banned(*candidate.decided);
     auto planned = plan_candidate(source_, interface_, query_, needs_.alignments, candidate);
     if (const auto* why = std::get_if<std::string>(&planned)) return refuse(config, *why);
     auto& serving = std::get<PlannedWinner>(planned);
@@ -66,6 +67,7 @@ class Choosing {
       return refuse(config, why);
     }
     chosen_.choice = std::move(serving);
+    chosen_.pin = std::move(candidate.decided);
     chosen_.why.clear();
     return true;
   }
@@ -73,6 +75,15 @@ class Choosing {
   [[nodiscard]] Chosen& chosen() noexcept { return chosen_; }
 
  private:
+  /// Once, however often it is offered.
+  bool refuse_banned(const Pin& ban) {
+    for (const Pin& known : chosen_.bans) {
+      if (known.config == ban.config) return false;
+    }
+    chosen_.bans.push_back(ban);
+    return refuse(ban.config.config.text(), ban.text());
+  }
+
   bool refuse(const std::string& config, const std::string& why) {
     chosen_.why += fmt::format("{}{}: {}", chosen_.why.empty() ? "" : "; ", config, why);
     return false;

@@ -31,6 +31,10 @@ struct Chosen {
   std::string why;
   /// Who would serve, had it been compiled for the problem; only where choose() is given `compiled`.
   std::optional<PlannedWinner> wanted = std::nullopt;
+  /// Why it is served before all else; nothing where nobody pinned it.
+  std::optional<Pin> pin = std::nullopt;
+  /// Of configs that would have served before, had they not been banned.
+  std::vector<Pin> bans = {};
   /// What of the source could not be read and was passed over; empty: nothing.
   std::string unread = {};
 };

@@ -5,10 +5,18 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "cache/base/units.hpp"
 #include "cache/predict/losses.hpp"
 #include "cache/predict/nearest.hpp"
 
 namespace tilewright {
+
+std::string Pin::text() const {
+  const char* const verb = kind == PinKind::pin ? "pinned" : kind == PinKind::ban ? "banned" : "free";
+  return fmt::format("{} {}: {}", verb, show_moment(since), reason);
+}
 
 std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMode mode, std::size_t most) const {
   const ShapeDims shape = shape_of(key.problem);

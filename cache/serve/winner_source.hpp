@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/model/config_id.hpp"
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
 #include "cache/predict/loss_model.hpp"
@@ -36,6 +37,31 @@ struct Learned {
   /// Seconds since 1970.
   std::int64_t learned_at = 0;
   std::vector<StoredConfig> servers;
+};
+
+/// What people decide of a config, for a problem or for all of a spec, on a device.
+enum class PinKind : std::uint8_t {
+  pin,   ///< served before all else, where it is legal
+  ban,   ///< never served
+  free,  ///< neither any more
+};
+struct Pin {
+  PinKind kind = PinKind::pin;
+  ConfigId config;
+  /// Of that one problem; else of all problems of the spec.
+  bool is_of_problem = false;
+  /// Without control characters.
+  std::string reason;
+  /// Seconds since 1970.
+  std::int64_t since = 0;
+
+  /// "banned 2026-03-01 14:05 UTC: gives NaN for empty rows".
+  [[nodiscard]] std::string text() const;
+};
+struct Pins {
+  std::vector<Pin> pins;
+  /// What of them is damaged and does not count; empty: nothing.
+  std::string unread;
 };
 
 class WinnerSource {
@@ -92,6 +118,10 @@ class WinnerSource {
   /// spare that nobody timed here has no timing.
   [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                        const ConfigId& config) const = 0;
+
+  /// What was decided for a problem on a device, pins in the order in which they serve: those of the problem before
+  /// those of its spec, the newest first. What is said of the problem goes before what is said of its spec.
+  [[nodiscard]] virtual Pins pins(const ProblemKey& /*key*/) const { return {}; }
 
   // Binaries.
   [[nodiscard]] virtual std::optional<Build> build(const std::string& key) const = 0;

@@ -71,23 +71,24 @@ std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& k
               key.interface_hash, key.problem.spec.text(), encode_dims(key.problem));
 }
 
+std::int64_t add_spec(Database& database, std::int64_t interface, const OpSpec& spec) {
+  if (const auto id = find_spec(database, interface, spec)) return *id;
+  database.run("INSERT INTO specs (interface, op, dtype, attributes, text) VALUES (?, ?, ?, ?, ?)", interface, spec.op,
+               name(spec.dtype), encode_attributes(spec), spec.text());
+  return database.last_id();
+}
+
 ProblemIds add_problem(Database& database, const ProblemKey& key) {
-  const OpSpec& spec = key.problem.spec;
   const std::int64_t interface = need_interface(database, key.interface_hash);
-  std::optional<std::int64_t> spec_id = find_spec(database, interface, spec);
-  if (!spec_id) {
-    database.run("INSERT INTO specs (interface, op, dtype, attributes, text) VALUES (?, ?, ?, ?, ?)", interface,
-                 spec.op, name(spec.dtype), encode_attributes(spec), spec.text());
-    spec_id = database.last_id();
-  }
+  const std::int64_t spec = add_spec(database, interface, key.problem.spec);
   const std::string dims = encode_dims(key.problem);
   std::optional<std::int64_t> problem =
-      find(database, "SELECT id FROM problems WHERE spec = ? AND dims = ? AND intact", *spec_id, dims);
+      find(database, "SELECT id FROM problems WHERE spec = ? AND dims = ? AND intact", spec, dims);
   if (!problem) {
-    database.run("INSERT INTO problems (spec, dims) VALUES (?, ?)", *spec_id, dims);
+    database.run("INSERT INTO problems (spec, dims) VALUES (?, ?)", spec, dims);
     problem = database.last_id();
   }
-  return {interface, *spec_id, *problem};
+  return {interface, spec, *problem};
 }
 
 std::int64_t add_config(Database& database, std::int64_t implementation, const Config& config) {

@@ -30,6 +30,8 @@ namespace tilewright::ids {
 /// Of the problem under its interface; the device plays no part.
 [[nodiscard]] std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& key);
 
+[[nodiscard]] std::int64_t add_spec(Database& database, std::int64_t interface, const OpSpec& spec);
+
 struct ProblemIds {
   std::int64_t interface = 0;
   std::int64_t spec = 0;

@@ -70,6 +70,7 @@ class Import {
     const std::vector<Group> all_groups = groups(filter);
     for (const Group& group : all_groups) move(group);
     put_models();
+    put_pins(filter);
     for (const std::string& device : devices_) {
       for (const Ceiling& ceiling : from_.ceilings(device)) {
         if (!to_.ceiling(device, ceiling.bytes, ceiling.reads, ceiling.mode)) to_.put_ceiling(device, ceiling);
@@ -145,10 +146,49 @@ class Import {
     }
   }
 
-  void put(const ProblemKey& key, const Group& group) {
-    if (interfaces_.insert(key.interface_hash).second) {
-      to_.add_older_interface(referred(from_.interface_by_hash(key.interface_hash), from_, "an interface"));
+  /// Of the specs that have winners here; the newer stands. What is pinned comes with the trials that have its binary.
+  void put_pins(const WinnerSelection& filter) {
+    for (const Store::PinRow& row : from_.list_pins()) {
+      const auto& [pin, key] = row;
+      const bool is_selected = std::ranges::any_of(specs_, [&](const auto& spec) {
+        const auto& [text, interface, device, mode] = spec.first;
+        return text == key.problem.spec.text() && interface == key.interface_hash && device == key.device_fingerprint;
+      });
+      if (!is_selected || (pin.is_of_problem && !filter.takes(key.problem, key.device_fingerprint))) continue;
+      put_interface(key.interface_hash);
+      to_.add_implementation(key.interface_hash, referred(from_.implementation_by_hash(pin.config.implementation_hash),
+                                                          from_, "an implementation"));
+      to_.put_pin(row);
+      for (const MeasureMode mode : {MeasureMode::cold, MeasureMode::hot, MeasureMode::events}) {
+        if (pin.kind == PinKind::pin) put_binaries_of(row, mode);
+      }
     }
+  }
+
+  void put_binaries_of(const Store::PinRow& row, MeasureMode mode) {
+    ProblemKey key = row.key;
+    std::vector<std::vector<std::int64_t>> shapes{shape_of(key.problem)};
+    if (!row.pin.is_of_problem) {
+      shapes = from_.tuned_shapes(key, mode);
+      for (const std::string& dim : referred(from_.interface_by_hash(key.interface_hash), from_, "an interface").dims) {
+        key.problem.dims.emplace_back(dim, 0);
+      }
+    }
+    for (const std::vector<std::int64_t>& shape : shapes) {
+      for (std::size_t d = 0; d < shape.size(); ++d) key.problem.dims[d].second = shape[d];
+      const auto timed = from_.timed(key, mode, row.pin.config);
+      if (!timed || !timed->winner.trial.timing || builds_.contains(timed->winner.trial.build_key)) continue;
+      if (!timed->winner.trial.build_key.empty()) put_trial(key, *timed);
+    }
+  }
+
+  void put_interface(const std::string& hash) {
+    if (!interfaces_.insert(hash).second) return;
+    to_.add_older_interface(referred(from_.interface_by_hash(hash), from_, "an interface"));
+  }
+
+  void put(const ProblemKey& key, const Group& group) {
+    put_interface(key.interface_hash);
     to_.put_device(group.front().device);
     std::map<std::int64_t, std::int64_t> trials;  // best and dynamic may be one
     std::vector<Winner> winners;

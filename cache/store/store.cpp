@@ -266,6 +266,7 @@ std::uint64_t Store::winners_state() const {
     add(database.query("SELECT ifnull((SELECT iif(sweep IS NULL, id, 0) FROM trials ORDER BY id DESC LIMIT 1), 0)"));
     add(database.query("SELECT ifnull(max(id), 0) FROM spares"));
     add(database.query("SELECT binary FROM loss_models ORDER BY id"));
+    add(database.query("SELECT id FROM pins UNION ALL SELECT since FROM pins"));
     // A trial is of one problem, device and mode. All of this is in the index.
     Query rows =
         database.query("SELECT trial, position, role = 'best', role = 'base' FROM winners INDEXED BY winners_by_spec");

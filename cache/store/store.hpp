@@ -78,7 +78,7 @@ class Store final : public WinnerSource {
   /// damaged. Not in a Batch.
   std::vector<OpCounts> fold(const std::filesystem::path& pack, const std::string& hash, const std::string& name);
   /// A hash of the content, rows in order and by their names: what was folded in another order has the same. What is
-  /// of this file alone (ids, sweeps, pins, misses, the service's rows) plays no part.
+  /// of this file alone (ids, sweeps, misses, the service's rows) plays no part.
   [[nodiscard]] std::string digest() const;
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
@@ -191,6 +191,23 @@ class Store final : public WinnerSource {
   bool put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
   /// Read anew when the file has changed.
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
+
+  // Pins and bans.
+  struct PinRow {
+    Pin pin;
+    /// Without dims where it is of all problems of the spec.
+    ProblemKey key;
+  };
+  /// A pin of this moment (`since` 0) stands. Of an older one, of another cache, and of what is here the newer stands,
+  /// of two of one second the ban. Interface, implementation and device were stored before, else CacheError.
+  void put_pin(const PinRow& row);
+  [[nodiscard]] Pins pins(const ProblemKey& key) const override;
+  /// All, also those that are `free`, by spec, device and problem.
+  [[nodiscard]] std::vector<PinRow> list_pins() const;
+  /// What has been tried of an implementation of that name on the device, or is a spare there, the latest first.
+  [[nodiscard]] std::vector<ConfigId> tried_configs(const ProblemKey& key, const std::string& implementation) const;
+  /// Whether there is a binary of a config for some problem of the spec on the device.
+  [[nodiscard]] bool has_binary(const ProblemKey& key, const ConfigId& config) const;
 
   // Ceilings. All are kept, the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);

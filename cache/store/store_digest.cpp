@@ -34,6 +34,9 @@ constexpr const char* kContents[] = {
     "SELECT n.text, d.fingerprint, s.mode, c.text, b.key FROM spares s JOIN named_problems n ON n.id = s.problem "
     "JOIN devices d ON d.id = s.device JOIN named_configs c ON c.id = s.config JOIN builds b ON b.id = s.build "
     "ORDER BY 1, 2, 3, 4",
+    "SELECT i.hash, s.text, p.dims, d.fingerprint, c.text, k.kind, k.reason, k.since FROM pins k "
+    "JOIN specs s ON s.id = k.spec JOIN interfaces i ON i.id = s.interface LEFT JOIN problems p ON p.id = k.problem "
+    "JOIN devices d ON d.id = k.device JOIN named_configs c ON c.id = k.config ORDER BY 1, 2, 3, 4, 5",
     "SELECT s.text, d.fingerprint, l.mode, l.shapes, l.learned_at, b.hash FROM loss_models l "
     "JOIN specs s ON s.id = l.spec JOIN devices d ON d.id = l.device JOIN binaries b ON b.id = l.binary "
     "ORDER BY 1, 2, 3",

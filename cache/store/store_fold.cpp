@@ -172,6 +172,17 @@ CREATE TEMP TABLE model_binary AS SELECT binary FROM main.loss_models WHERE EXIS
 UNION SELECT b.ours FROM pack.loss_models t JOIN binary_map b ON b.theirs = t.binary;
 DELETE FROM main.loss_models
 WHERE (spec, device, mode) IN (SELECT spec, device, mode FROM model_contest WHERE state = 'taken');
+
+-- As Store::put_pin has it: the newer stands, of one second the ban.
+INSERT INTO main.pins (kind, spec, problem, device, config, reason, since)
+SELECT t.kind, s.ours, p.ours, d.ours, c.ours, t.reason, t.since FROM pack.pins t JOIN spec_map s ON s.theirs = t.spec
+JOIN device_map d ON d.theirs = t.device JOIN config_map c ON c.theirs = t.config
+LEFT JOIN problem_map p ON p.theirs = t.problem
+WHERE true ON CONFLICT (spec, ifnull(problem, 0), device, config) DO UPDATE SET kind = excluded.kind,
+  reason = excluded.reason, since = excluded.since
+WHERE intact AND (excluded.since > since
+                  OR (excluded.since = since AND (excluded.kind, excluded.reason) < (kind, reason)));
+
 INSERT INTO main.loss_models (spec, device, mode, shapes, learned_at, binary)
 SELECT spec, device, mode, shapes, learned_at, binary FROM model_contest WHERE state = 'taken';
 DELETE FROM main.binaries

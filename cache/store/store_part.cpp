@@ -43,11 +43,20 @@ CREATE TEMP TABLE part_spare (id INTEGER PRIMARY KEY);
 INSERT INTO part_spare
 SELECT s.id FROM part_problem p JOIN source.spares s ON s.problem = p.id JOIN source.configs c ON c.id = s.config
 WHERE c.implementation = (SELECT id FROM part_implementation);
+CREATE TEMP TABLE part_pin (id INTEGER PRIMARY KEY);
+INSERT INTO part_pin
+SELECT k.id FROM source.pins k JOIN source.configs c ON c.id = k.config
+WHERE c.implementation = (SELECT id FROM part_implementation)
+  AND (k.problem IN (SELECT id FROM part_problem)
+       OR (k.problem IS NULL AND k.spec IN (SELECT spec FROM source.problems WHERE id IN (SELECT id FROM part_problem))));
 -- Of what serves: the binaries of other trials can be made again.
 CREATE TEMP TABLE part_build (id INTEGER PRIMARY KEY);
 INSERT INTO part_build
 SELECT build FROM source.trials WHERE id IN (SELECT trial FROM served) AND build IS NOT NULL
-UNION SELECT build FROM source.spares WHERE id IN (SELECT id FROM part_spare);
+UNION SELECT build FROM source.spares WHERE id IN (SELECT id FROM part_spare)
+UNION SELECT t.build FROM source.trials t JOIN source.pins k ON k.config = t.config AND k.device = t.device
+  WHERE k.id IN (SELECT id FROM part_pin) AND k.kind = 'pin' AND t.id IN (SELECT id FROM part_trial)
+    AND t.build IS NOT NULL;
 -- A trial that has its build in one pack has it in all: the same binary may serve another problem.
 INSERT INTO part_build
 SELECT DISTINCT t.build FROM source.trials t WHERE t.id IN (SELECT id FROM part_trial)
@@ -62,15 +71,18 @@ INSERT INTO main.devices (id, fingerprint, compute_capability, facts)
 SELECT id, fingerprint, compute_capability, facts FROM source.devices WHERE intact
   AND (id IN (SELECT device FROM source.trials WHERE id IN (SELECT id FROM part_trial))
        OR id IN (SELECT device FROM source.spares WHERE id IN (SELECT id FROM part_spare))
+       OR id IN (SELECT device FROM source.pins WHERE id IN (SELECT id FROM part_pin))
        OR id IN (SELECT device FROM source.loss_models WHERE id IN (SELECT id FROM part_model))
        OR (SELECT devices FROM part_models));
 INSERT INTO main.problems (id, spec, dims)
 SELECT id, spec, dims FROM source.problems WHERE intact
   AND (id IN (SELECT problem FROM source.trials WHERE id IN (SELECT id FROM part_trial))
-       OR id IN (SELECT problem FROM source.spares WHERE id IN (SELECT id FROM part_spare)));
+       OR id IN (SELECT problem FROM source.spares WHERE id IN (SELECT id FROM part_spare))
+       OR id IN (SELECT problem FROM source.pins WHERE id IN (SELECT id FROM part_pin)));
 INSERT INTO main.specs (id, interface, op, dtype, attributes, text)
 SELECT id, interface, op, dtype, attributes, text FROM source.specs WHERE intact
   AND (id IN (SELECT spec FROM main.problems)
+       OR id IN (SELECT spec FROM source.pins WHERE id IN (SELECT id FROM part_pin))
        OR id IN (SELECT spec FROM source.loss_models WHERE id IN (SELECT id FROM part_model)));
 INSERT INTO main.interfaces (id, hash, op, definition, sequence)
 SELECT id, hash, op, definition, 1 FROM source.interfaces WHERE intact
@@ -78,7 +90,8 @@ SELECT id, hash, op, definition, 1 FROM source.interfaces WHERE intact
 INSERT INTO main.configs (id, implementation, text)
 SELECT id, implementation, text FROM source.configs WHERE intact
   AND (id IN (SELECT config FROM source.trials WHERE id IN (SELECT id FROM part_trial))
-       OR id IN (SELECT config FROM source.spares WHERE id IN (SELECT id FROM part_spare)));
+       OR id IN (SELECT config FROM source.spares WHERE id IN (SELECT id FROM part_spare))
+       OR id IN (SELECT config FROM source.pins WHERE id IN (SELECT id FROM part_pin)));
 INSERT INTO main.implementations (id, interface, hash, name, recipe)
 SELECT id, interface, hash, name, recipe FROM source.implementations WHERE intact
   AND (id IN (SELECT implementation FROM main.configs)
@@ -124,6 +137,9 @@ SELECT h.problem, h.device, h.mode, h.role, h.trial FROM part_group g JOIN sourc
 INSERT INTO main.spares (problem, device, mode, spec, config, build)
 SELECT problem, device, mode, spec, config, build FROM source.spares
 WHERE intact AND id IN (SELECT id FROM part_spare) ORDER BY id;
+INSERT INTO main.pins (kind, spec, problem, device, config, reason, since)
+SELECT kind, spec, problem, device, config, reason, since FROM source.pins
+WHERE intact AND id IN (SELECT id FROM part_pin) ORDER BY id;
 INSERT INTO main.loss_models (spec, device, mode, shapes, learned_at, binary)
 SELECT spec, device, mode, shapes, learned_at, binary FROM source.loss_models
 WHERE intact AND id IN (SELECT id FROM part_model);

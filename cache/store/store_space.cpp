@@ -193,7 +193,7 @@ class Collection {
   /// Of what sweeps make again; definitions and decisions stay, since nothing here can make them.
   void take_damaged() {
     constexpr const char* kWhy = "damaged";
-    for (const char* const table : {"rounds", "winners", "past_winners", "spares", "loss_models", "ceilings",
+    for (const char* const table : {"rounds", "winners", "past_winners", "spares", "loss_models", "pins", "ceilings",
                                     "compute_rates", "misses", "trials", "builds", "binaries"}) {
       take(table, table, kWhy,
            fmt::format("SELECT {} FROM main.{} WHERE {}", std::string_view(table) == "rounds" ? "trial" : "id", table,

@@ -42,7 +42,10 @@ Lookup look_up(const Store& store, const OpInterface& interface, const Problem& 
   if (!chosen.choice) {
     return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};
   }
-  return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread)};
+  std::vector<std::string> decisions;
+  if (chosen.pin) decisions.push_back(fmt::format("{} is {}", chosen.pin->config.config.text(), chosen.pin->text()));
+  for (const Pin& ban : chosen.bans) decisions.push_back(fmt::format("{} is {}", ban.config.config.text(), ban.text()));
+  return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread), std::move(decisions)};
 }
 
 }  // namespace tilewright::app

@@ -20,6 +20,8 @@ struct Lookup {
   std::string obstacle;
   /// What of the cache could not be read and was passed over; empty: nothing.
   std::string unread;
+  /// Why what is served is not the fastest: pinned, or banned what was.
+  std::vector<std::string> decisions{};
 };
 
 /// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be

@@ -26,6 +26,8 @@ struct QueryResult {
   /// By device: why what is stored cannot be launched for the problem, and what could not be read and was passed over.
   std::vector<std::string> obstacles;
   std::vector<std::string> unread;
+  /// By device: what was pinned or banned, and why.
+  std::vector<std::string> decisions;
 
   /// For one device at least.
   [[nodiscard]] bool is_served() const;

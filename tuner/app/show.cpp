@@ -165,6 +165,7 @@ Evidence show_winner(const QueryRequest& request) {
   const Problem problem = to_problem(request.problem, interface);
   const std::vector<std::string> current = current_implementations(request.problem.op, request.place);
   std::vector<ServedLine> lines;
+  std::vector<std::string> decisions;
   std::string obstacles;
   for (const DeviceFacts& device : choose_devices(store, request.device)) {
     Lookup found = look_up(store, interface, problem, device, current);
@@ -172,6 +173,7 @@ Evidence show_winner(const QueryRequest& request) {
     if (found.served.row) {
       const Roofline roofline = roofline_of(store, *found.served.row, request.place);
       lines.push_back({device.fingerprint(), std::move(found.served), roofline});
+      decisions.push_back(fmt::format("{}", fmt::join(found.decisions, "\n  ")));
     }
     if (!found.obstacle.empty()) obstacles += fmt::format("\n{}: {}", device.fingerprint(), found.obstacle);
   }
@@ -182,7 +184,12 @@ Evidence show_winner(const QueryRequest& request) {
     throw Error(fmt::format("nothing is known for {}; tune it: tilewright sweep \"{}\"", problem.key(), problem.key()));
   }
   Evidence evidence{evidence_records(store, problem, lines), {}};
-  for (const ServedLine& line : lines) evidence.texts.push_back(evidence_text(store, problem, line));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string& text = evidence.texts.emplace_back(evidence_text(store, problem, lines[i]));
+    if (decisions[i].empty()) continue;
+    text += fmt::format("  {}\n", decisions[i]);
+    evidence.records.notes.push_back(decisions[i]);
+  }
   return evidence;
 }
 

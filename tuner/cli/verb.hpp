@@ -78,6 +78,7 @@ struct Verb {
 [[nodiscard]] Verb report_verb();
 [[nodiscard]] Verb export_verb();
 [[nodiscard]] Verb import_verb();
+[[nodiscard]] Verb pin_verb();
 [[nodiscard]] Verb cache_verb();
 [[nodiscard]] Verb doctor_verb();
 [[nodiscard]] Verb completion_verb();

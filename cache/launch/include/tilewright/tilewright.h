@@ -141,7 +141,8 @@ int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, vo
  * freshness and device in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
  * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
  * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Where part of the cache could not be read and was passed
- * over, "unread" says which and why; where misses are written down no longer, "misses_error" why. Of launchers that compile at run time also "compiled"
+ * over, "unread" says which and why; where misses are written down no longer, "misses_error" why; where
+ * the config is pinned, "pinned" says why, and where a better one is banned, "banned" which and why. Of launchers that compile at run time also "compiled"
  * (whether this config was compiled here), "wanted" (the config that would serve better once it is compiled, if there is one)
  * and "compile_error" (why one for this problem could not be, if so). Needs no GPU when the options name a device. The text
  * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,

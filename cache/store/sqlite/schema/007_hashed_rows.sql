@@ -331,10 +331,10 @@ CREATE TABLE loss_models (
   UNIQUE (spec, device, mode)
 );
 
--- What people decided: a config that is served first, or never.
+-- What people decided: a config that is served first, or never; `free`: neither any more. Of two the newer stands.
 CREATE TABLE pins (
   id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('pin', 'ban')),
+  kind TEXT NOT NULL CHECK (kind IN ('pin', 'ban', 'free')),
   spec INTEGER NOT NULL REFERENCES specs (id),
   problem INTEGER REFERENCES problems (id),        -- NULL: all problems of the spec
   device INTEGER NOT NULL REFERENCES devices (id),
