@@ -50,6 +50,30 @@ TEST_F(LaunchTest, a_tuned_shape_gets_its_winner_and_the_callers_values) {
   EXPECT_EQ(param<std::int64_t>(launch, 4), 64);
 }
 
+TEST_F(LaunchTest, what_is_pinned_or_banned_is_followed_from_the_next_refresh_on) {
+  EXPECT_EQ(threads_after(scale_, x_, y_), 64U);
+  SampleCache people(cache_path());
+  const auto decide = [&](PinKind kind, WinnerRole role, const std::string& reason) {
+    for (const WinnerRow& row :
+         people.store().list_winners({.op = "scale", .fingerprint = {}, .mode = {}, .role = role})) {
+      ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+      key.problem.dims.clear();
+      people.store().put_pin({{kind, {row.implementation_hash, row.winner.trial.config}, false, reason, 0}, key});
+    }
+    launcher_.refresh();
+  };
+  decide(PinKind::ban, WinnerRole::best, "gives NaN");
+  EXPECT_EQ(threads_after(scale_, x_, y_), 128U) << "the dynamic one is the next";
+  EXPECT_THAT(scale_.match({8, 64}).json, HasSubstr("gives NaN"));
+  decide(PinKind::pin, WinnerRole::base, "same bits");
+  EXPECT_EQ(threads_after(scale_, x_, y_), 256U);
+  EXPECT_THAT(scale_.match({8, 64}).json, HasSubstr("\"pinned\":\"same bits\""));
+  for (const WinnerRole role : {WinnerRole::dynamic, WinnerRole::base}) decide(PinKind::ban, role, "gives NaN");
+  EXPECT_THAT(failure(TW_ERROR_NO_MATCH, [&] { scale_(nullptr, {8, 64}, x_, y_, 1.0); }), HasSubstr("gives NaN"));
+  decide(PinKind::free, WinnerRole::best, "");
+  EXPECT_EQ(threads_after(scale_, x_, y_), 64U);
+}
+
 TEST_F(LaunchTest, a_shape_never_tuned_gets_the_base) {
   scale_(nullptr, {3, 61}, x_, y_, 2.5);
   const recording_launch_record launch = only_launch();
