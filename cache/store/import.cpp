@@ -149,8 +149,8 @@ class Import {
   /// Of the specs that have winners here; the newer stands. What is pinned comes with the trials that have its binary.
   void put_pins(const WinnerSelection& filter) {
     for (const Store::PinRow& row : from_.list_pins()) {
-      const auto& pin = row.first;
-      const auto& key = row.second;
+      const Pin& pin = row.pin;
+      const ProblemKey& key = row.key;
       const bool is_selected = std::ranges::any_of(specs_, [&](const auto& spec) {
         const auto& [text, interface, device, mode] = spec.first;
         return text == key.problem.spec.text() && interface == key.interface_hash && device == key.device_fingerprint;

@@ -22,13 +22,12 @@ std::string right_columns() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilewright;
   static const std::string kRight = right_columns();
-  static const fuzz::InputFile kFile("columns");
-  kFile.write(fuzz::damaged(kRight, data, size));
-  const test::TemporaryFolder folder;
+  static const test::TemporaryFolder kFolder;
+  std::filesystem::remove(kFolder / "into.db");
   try {
-    read_columns(kFile.path(), folder / "pack.db");
-    Store into(folder / "into.db");
-    into.fold(folder / "pack.db", std::string(64, '0'), "fuzzed.pack");
+    read_columns(fuzz::damaged(kRight, data, size), kFolder / "pack.db");
+    Store into(kFolder / "into.db");
+    into.fold(kFolder / "pack.db", std::string(64, '0'), "fuzzed.pack");
     fuzz::ask_all(into);
   } catch (const Error&) {  // What an error is for.
   }
