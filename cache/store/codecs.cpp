@@ -90,6 +90,12 @@ std::vector<std::pair<std::string, std::int64_t>> decode_dims(std::string_view t
   return dims;
 }
 
+ShapeDims decode_shape(std::string_view dims) {
+  ShapeDims shape;
+  for (const auto& dim : decode_dims(dims)) shape.push_back(dim.second);
+  return shape;
+}
+
 std::string encode_kernels(const std::vector<KernelFacts>& kernels) {
   json list = json::array();
   for (const KernelFacts& kernel : kernels) {

@@ -30,6 +30,7 @@ class BadRow : public std::runtime_error {
 /// `rows=8,cols=100`: what stands between the braces of the shape key.
 [[nodiscard]] std::string encode_dims(const Problem& problem);
 [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> decode_dims(std::string_view text);
+[[nodiscard]] ShapeDims decode_shape(std::string_view dims);
 
 /// `onchip{num_warps=4,vec=8}`
 [[nodiscard]] Config decode_config(const std::string& text);

@@ -2,6 +2,7 @@
 // What the shapes near a problem are asked for.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -81,20 +82,22 @@ std::optional<std::pair<std::int64_t, std::int64_t>> tuned_by(Database& database
   return std::pair(*spec, *device);
 }
 
-/// In the order in which the problems came.
+/// In the order of their extents: whichever problem came first, the same shape wins a tie.
 FlatShapes read_tuned(Database& database, const std::pair<std::int64_t, std::int64_t>& spec_and_device,
                       MeasureMode mode) {
-  FlatShapes shapes;
+  std::vector<ShapeDims> tuned;
   Query query = database.query(
       "SELECT p.dims FROM winners w JOIN problems p ON p.id = w.problem "
       "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 "
-      "AND w.intact AND p.intact ORDER BY p.dims",
+      "AND w.intact AND p.intact",
       spec_and_device.first, spec_and_device.second, name(mode));
-  while (query.next()) {
-    const auto dims = decode_dims(query.text(0));
-    if (shapes.dims == 0) shapes.dims = dims.size();
-    if (dims.size() != shapes.dims) throw BadRow("two problems of an op differ in the number of their dims");
-    for (const auto& dim : dims) shapes.lengths.push_back(dim.second);
+  while (query.next()) tuned.push_back(decode_shape(query.text(0)));
+  std::ranges::sort(tuned);
+  FlatShapes shapes;
+  for (const ShapeDims& shape : tuned) {
+    if (shapes.dims == 0) shapes.dims = shape.size();
+    if (shape.size() != shapes.dims) throw BadRow("two problems of an op differ in the number of their dims");
+    shapes.lengths.insert(shapes.lengths.end(), shape.begin(), shape.end());
   }
   return shapes;
 }

@@ -20,12 +20,6 @@
 namespace tilewright {
 namespace {
 
-std::vector<std::int64_t> shape_from(const std::string& dims) {
-  std::vector<std::int64_t> shape;
-  for (const auto& dim : decode_dims(dims)) shape.push_back(dim.second);
-  return shape;
-}
-
 /// Null for one that another program has learned.
 std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> bytes, const std::string& hash) {
   try {
@@ -47,7 +41,7 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
   const auto add = [&](Query& row, std::optional<WinnerRole> role) {
     Config config = decode_config(row.text(2));
     if (!config.specialised() && !taken.insert(row.integer(1)).second) return;
-    servers.push_back({shape_from(row.text(0)), role, {row.text(3), std::move(config)}});
+    servers.push_back({decode_shape(row.text(0)), role, {row.text(3), std::move(config)}});
   };
   Query winner = database.query(
       "SELECT p.dims, c.id, c.text, m.hash, w.role, t.measured_at FROM winners w JOIN problems p ON p.id = w.problem "
