@@ -9,26 +9,23 @@
 // A thread has two columns of a row and of the row 8 below. A Philox gives four columns of one row: of two neighbouring lanes
 // the even one takes the upper row, the odd one the lower, and they exchange their bits.
 
-#include "device/philox.cuh"
+#include "device/philox_grid.cuh"
+#include "device/vector.cuh"
 #include "gemm/fused/addends.cuh"
 
 namespace tilewright::gemm {
 
-// What is kept of four columns, by the definition in device/dropout.cuh.
+// What is kept, by the definition in device/dropout.cuh.
 struct Draw {
   u32 least_word;  // that keeps an element; for p = 1 the scale does its part
   float scale;
-  u64 seed, offset;
+  PhiloxGrid grid;
 
-  __device__ __forceinline__ Draw(float p, u64 seed_, u64 offset_)
+  __device__ __forceinline__ Draw(float p, u64 seed, u64 offset)
       : least_word(p < 1.0f ? static_cast<u32>(__float2int_rz(ceilf(p * 0x1p24f))) << 8 : ~0u),
         scale(p < 1.0f ? 1.0f / (1.0f - p) : 0.0f),
-        seed(seed_),
-        offset(offset_) {}
+        grid(seed, offset) {}
 
-  __device__ __forceinline__ PhiloxWords words(u32 row, u32 group) const {
-    return philox4x32_10({{group, row, static_cast<u32>(offset), static_cast<u32>(offset >> 32)}}, seed);
-  }
   __device__ __forceinline__ u32 bits(const PhiloxWords& words) const {
     u32 kept = 0;
 #pragma unroll
@@ -47,31 +44,34 @@ struct Kept {
     kWords = (kSteps + 7) / 8,
     kFirstBit = kWords * 32 - kSteps * 4,  // where the queue's first step is when all are in it
     kAtOnce = 4,
+    kGroupsOfTile = G::kBlockN / 4,
   };
-  static_assert(kSteps % kAtOnce == 0, "steps go by fours");
+  static_assert(kGroups % kAtOnce == 0, "steps go by fours");
+  static_assert(kGroupsOfTile <= G::kWarpgroup && kGroupsOfTile * sizeof(PhiloxGrid::Group) <= G::kStoreBytes,
+                "a thread makes a group's words, which lie where a piece of c will");
 
   u32 upper[kWords];
   u32 lower[kWords];
 
-  // For the warpgroup's rows from `row` and columns from `column` on.
-  __device__ __forceinline__ void draw(const Draw& draw, i64 row, i64 column, int warp, int lane) {
+  // For the warpgroup's rows from `row` on; `groups` are the tile's.
+  __device__ __forceinline__ void draw(const Draw& draw, const PhiloxGrid::Group* groups, i64 row, int warp, int lane) {
     const u32 first_row = static_cast<u32>(row) + static_cast<u32>(warp * 16 + lane / 4 + lane % 2 * 8);
-    const u32 first_group = static_cast<u32>(column / 4) + static_cast<u32>(lane % 4 / 2);
+    groups += lane % 4 / 2;
+#pragma unroll
+    for (int slab = 0; slab < G::kSlabs; ++slab) {
+      const PhiloxGrid::Row of_row = draw.grid.row(first_row + static_cast<u32>(slab * G::kSlabRows));
 #pragma unroll 1
-    for (int first = 0; first < kSteps; first += kAtOnce) {
-      PhiloxWords words[kAtOnce];
+      for (int first = 0; first < kGroups; first += kAtOnce) {
+        PhiloxWords words[kAtOnce];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        const int step = first + i;
-        words[i] = draw.words(first_row + static_cast<u32>(step / kGroups * G::kSlabRows),
-                              first_group + static_cast<u32>(step % kGroups * 2));
-      }
-      u32 bits = 0;
+        for (int i = 0; i < kAtOnce; ++i) words[i] = draw.grid.words(of_row, load_group(groups + (first + i) * 2));
+        u32 bits = 0;
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) bits |= draw.bits(words[i]) << i * 4;
+        for (int i = 0; i < kAtOnce; ++i) bits |= draw.bits(words[i]) << i * 4;
 #pragma unroll
-      for (int i = 0; i < kWords; ++i) {
-        upper[i] = __funnelshift_r(upper[i], i + 1 < kWords ? upper[i + 1] : bits, kAtOnce * 4);
+        for (int i = 0; i < kWords; ++i) {
+          upper[i] = __funnelshift_r(upper[i], i + 1 < kWords ? upper[i + 1] : bits, kAtOnce * 4);
+        }
       }
     }
     // Bits 0 and 1 of a step become those of the thread's columns.
@@ -89,6 +89,12 @@ struct Kept {
     const int bit = kFirstBit + (slab * kGroups + group) * 4;
     return (half == 0 ? upper : lower)[bit / 32] >> bit % 32;
   }
+
+ private:
+  static __device__ __forceinline__ PhiloxGrid::Group load_group(const PhiloxGrid::Group* from) {
+    const uint4 words = *reinterpret_cast<const uint4*>(from);
+    return {{words.x, words.y, words.z, words.w}};
+  }
 };
 
 template <class Config>
@@ -100,15 +106,17 @@ struct DropoutTail {
     Kept<Config> kept;
   };
 
+  typename G::Storage& storage;
   From from;  // what is added
   Draw draw;
 
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
     from.prefetch(ahead.added, row, column);
+    if (draws_first()) draw_tile(ahead, row, column);
   }
   __device__ __forceinline__ void load(typename G::Storage& storage, Ahead& ahead, i64 row, i64 column) const {
     from.load(storage, ahead.added, row, column);
-    ahead.kept.draw(draw, row, column, from.warp, from.lane);
+    if (!draws_first()) draw_tile(ahead, row, column);
   }
 
   __device__ __forceinline__ void store(typename G::Storage& storage, float (&sums)[G::kSlabs][G::kSums],
@@ -123,8 +131,10 @@ struct DropoutTail {
       const u32 kept = ahead.kept.of(slab, group, half);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float value = activate<Config, typename G::T>(pair[i] + bias[i]);
-        pair[i] = ((kept >> i & 1) != 0 ? value * draw.scale : 0.0f) + residual[i];
+        if constexpr (E::kHasBias) pair[i] += bias[i];
+        const float value = activate<Config, typename G::T>(pair[i]) * draw.scale;
+        pair[i] = (kept >> i & 1) != 0 ? value : 0.0f;
+        if constexpr (E::kHasResidual) pair[i] += residual[i];
       }
     });
     const TileStore<Plain<Config>> out{from.map, nullptr,        nullptr,   from.c,   from.m,
@@ -134,6 +144,27 @@ struct DropoutTail {
 
   __device__ __forceinline__ void sync() const { from.sync(); }
   __device__ __forceinline__ void drain() const { from.drain(); }
+
+ private:
+  // Of two warpgroups on a tile the second alone: so it is some stages behind the first, and one draws and stores while the
+  // tensor cores work for the other.
+  __device__ __forceinline__ bool draws_first() const {
+    const int of_tile = G::kPingPong ? 0 : from.warpgroup;
+    return of_tile + Config::draw_first >= G::kUsersOfStage;
+  }
+
+  __device__ __forceinline__ void draw_tile(Ahead& ahead, i64 row, i64 column) const {
+    auto* const groups = reinterpret_cast<PhiloxGrid::Group*>(storage.c[from.warpgroup][0]);
+    const int thread = from.warp * kWarpSize + from.lane;
+    drain();  // the piece of c that was here has been read
+    sync();
+    if (thread < Kept<Config>::kGroupsOfTile) {
+      const PhiloxGrid::Group group = draw.grid.group(static_cast<u32>(column / 4) + static_cast<u32>(thread));
+      *reinterpret_cast<uint4*>(&groups[thread]) = make_uint4(group[0], group[1], group[2], group[3]);
+    }
+    sync();
+    ahead.kept.draw(draw, groups, row, from.warp, from.lane);
+  }
 };
 
 }  // namespace tilewright::gemm
@@ -152,7 +183,9 @@ __global__ void __launch_bounds__(tilewright::gemm::Geometry<tilewright::gemm::L
   run_with<C>(
       map_a, PlainLoad<C>{map_b},
       [&](int warpgroup, int warp, int lane) {
-        return DropoutTail<C>{{map_c, bias, residual, c, m, n, warpgroup, warp, lane}, Draw(p, seed, offset)};
+        return DropoutTail<C>{*shared_storage<typename Geometry<C>::Storage>(),
+                              {map_c, bias, residual, c, m, n, warpgroup, warp, lane},
+                              Draw(p, seed, offset)};
       },
       partials, counters, m, n, k);
 }

@@ -36,6 +36,34 @@ template <class Config> __global__ void kernel(const unsigned* in, unsigned* out
   }
 }
 
+TEST(Philox, of_a_grid_gives_the_same_words) {
+  const EmulatedKernel kernel(R"cu(
+#include "device/philox_grid.cuh"
+template <class Config> __global__ void kernel(const unsigned* in, unsigned* differences) {
+  using namespace tilewright;
+  const u64 key = u64{in[0]} << 32 | in[1], offset = u64{in[2]} << 32 | in[3];
+  const PhiloxGrid grid(key, offset);
+  const u32 rows[] = {0u, 1u, in[4], ~0u}, groups[] = {0u, 1u, in[5], ~0u};
+  for (const u32 row : rows) {
+    for (const u32 group : groups) {
+      const PhiloxWords one = grid.words(grid.row(row), grid.group(group));
+      const PhiloxWords same = philox4x32_10({{group, row, in[3], in[2]}}, key);
+      for (int i = 0; i < 4; ++i) differences[0] += one[i] != same[i];
+    }
+  }
+})cu");
+  const std::array<std::array<std::uint32_t, 6>, 3> drawn{{
+      {0, 0, 0, 0, 0, 0},
+      {0xffffffffU, 0xffffffffU, 0xffffffffU, 0xffffffffU, 12345U, 678U},
+      {0xa4093822U, 0x299f31d0U, 0x13198a2eU, 0x03707344U, 0x243f6a88U, 0x85a308d3U},
+  }};
+  for (const auto& in : drawn) {
+    std::array<std::uint32_t, 1> differences{};
+    ASSERT_EQ(kernel.run(extents(1, 1), in.data(), differences.data()).text, "");
+    EXPECT_EQ(differences[0], 0U) << in[0];
+  }
+}
+
 TEST(DropoutFunction, keeps_what_its_definition_keeps_for_every_p_and_place) {
   const EmulatedKernel kernel(R"cu(
 #include "device/dropout.cuh"

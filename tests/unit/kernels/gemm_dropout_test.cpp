@@ -102,8 +102,11 @@ __global__ void kernel(float p, unsigned long long seed, unsigned long long offs
   using G = gemm::Geometry<C>;
   constexpr i64 kRow = 5000000000, kColumn = 7 * G::kBlockN;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const gemm::Draw draw(p, seed, offset);
+  alignas(16) PhiloxGrid::Group groups[gemm::Kept<C>::kGroupsOfTile];
+  for (u32 i = 0; i < gemm::Kept<C>::kGroupsOfTile; ++i) groups[i] = draw.grid.group(static_cast<u32>(kColumn / 4) + i);
   gemm::Kept<C> drawn;
-  drawn.draw(gemm::Draw(p, seed, offset), kRow, kColumn, warp, lane);
+  drawn.draw(draw, groups, kRow, warp, lane);
   for (int slab = 0; slab < G::kSlabs; ++slab) {{
     for (int group = 0; group < G::kBlockN / 8; ++group) {{
       for (int half = 0; half < 2; ++half) {{
