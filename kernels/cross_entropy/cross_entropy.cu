@@ -277,7 +277,7 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
   };
   using Held = Packed<T, kVec>[kChunks];
   auto* const slots = reinterpret_cast<Packed<T, kVec>*>(shared + kHeader) + threadIdx.x;
-  const auto fetch = [&](i64 r, int stage, Coming& coming) {
+  const auto copy = [&](i64 r, int stage, Coming& coming) {
     if (r < rows) {
       const T* const row = op.logits.row(r);
       const RowSpan span(row, width);
@@ -287,9 +287,15 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
         if (i < span.vectors()) ptx::cp_async<16>(slots + (stage * kChunks + chunk) * kOfBlock, row + span.column(i));
       }
       if (kRagged && thread < span.edges()) coming.edge = row[span.edge_column(thread)];
-      coming.known = op.know(r, thread == 0);
     }
     ptx::cp_async_commit();
+  };
+  const auto know = [&](i64 r, Coming& coming) {
+    if (r < rows) coming.known = op.know(r, thread == 0);
+  };
+  const auto fetch = [&](i64 r, int stage, Coming& coming) {
+    copy(r, stage, coming);
+    know(r, coming);
   };
   const auto span_of = [&](i64 r) { return RowSpan(op.logits.row(r), width); };
   const auto take = [&](const RowSpan& span, int stage, Held& held) {
@@ -366,10 +372,11 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
       const RowSpan span = span_of(r);
       Held held;
       ptx::cp_async_wait<0>();
+      // The next row comes while this one is added up. Its target's logit waits for its target: both do for the exchange.
       take(span, 0, held);
-      const Partial mine = sums_of(span, held, now);
-      fetch(r + step, 0, coming);
-      exchange.send(mine, turn);
+      copy(r + step, 0, coming);
+      exchange.send(sums_of(span, held, now), turn);
+      know(r + step, coming);
       const Partial whole = exchange.receive(turn);
       if (thread == 0) op.write_loss(r, now.known.target, whole);
       if constexpr (Op<Config>::kGradient) write(r, span, held, now, whole);
