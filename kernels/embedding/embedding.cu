@@ -18,6 +18,9 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   using namespace tilewright;
   using T = typename Config::dtype;
   constexpr int kVec = Config::vec, kAcross = Config::threads_per_row, kTokens = Config::tokens_per_thread;
+  // With hints y leaves L2 first, so that rows of the table that come again are still there.
+  constexpr Store kStore = Config::hints == 1 ? Store::kEvictFirst : Store::kDefault;
+  constexpr Load kLoad = Config::hints == 1 ? Load::kEvictLast : Load::kDefault;
   constexpr int kDown = Config::num_warps * kWarpSize / kAcross;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::num_warps * kWarpSize % kAcross == 0, "threads_per_row must divide the threads");
@@ -42,12 +45,12 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 #pragma unroll
       for (int k = 0; k < kTokens; ++k) {
         loaded[k] = pack(none);
-        if (rows[k] >= 0) loaded[k] = load_packed<kVec>(table + rows[k] * width + item * kVec);
+        if (rows[k] >= 0) loaded[k] = load_packed<kVec, kLoad>(table + rows[k] * width + item * kVec);
       }
 #pragma unroll
       for (int k = 0; k < kTokens; ++k) {
         const i64 t = first + k * kDown;
-        if (t < tokens) store_vector(y + t * width + item * kVec, unpack(loaded[k]));
+        if (t < tokens) store_vector<kStore>(y + t * width + item * kVec, unpack(loaded[k]));
       }
     }
   }
