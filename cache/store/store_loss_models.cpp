@@ -38,31 +38,47 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
   const std::vector<std::string>& known = model.space().implementations;
   std::vector<StoredConfig> servers;
   std::set<std::int64_t> taken;
-  const auto add = [&](Query& row, std::optional<WinnerRole> role) {
-    Config config = decode_config(row.text(2));
-    if (!config.specialised() && !taken.insert(row.integer(1)).second) return;
-    servers.push_back({decode_shape(row.text(0)), role, {row.text(3), std::move(config)}});
+  struct Server {
+    StoredConfig stored;
+    std::int64_t config;
   };
+  // By their shapes, whichever came first: a config without specialised dims is that of the first one.
+  const auto add = [&](std::vector<Server> found) {
+    std::ranges::sort(found, {}, [](const Server& server) {
+      return std::tuple(server.stored.tuned_for, server.stored.role, server.stored.id.config.text());
+    });
+    for (Server& server : found) {
+      if (server.stored.id.config.specialised() || taken.insert(server.config).second) {
+        servers.push_back(std::move(server.stored));
+      }
+    }
+  };
+  const auto server_of = [](Query& row, std::optional<WinnerRole> role) {
+    return Server{{decode_shape(row.text(0)), role, {row.text(3), decode_config(row.text(2))}}, row.integer(1)};
+  };
+  std::vector<Server> winners, spares;
   Query winner = database.query(
       "SELECT p.dims, c.id, c.text, m.hash, w.role, t.measured_at FROM winners w JOIN problems p ON p.id = w.problem "
       "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config "
       "JOIN implementations m ON m.id = c.implementation WHERE w.spec = ? AND w.device = ? AND w.mode = ? "
       "AND w.role <> 'base' AND w.position = 0 AND t.build IS NOT NULL "
-      "AND w.intact AND p.intact AND t.intact AND c.intact AND m.intact ORDER BY p.dims, w.role",
+      "AND w.intact AND p.intact AND t.intact AND c.intact AND m.intact",
       spec, device, name(mode));
   while (winner.next()) {
     const bool is_known = std::ranges::find(known, winner.text(3)) != known.end();
     if (!is_known && winner.integer(5) > learned_at) return std::nullopt;
-    if (is_known) add(winner, decode_role(winner.text(4)));
+    if (is_known) winners.push_back(server_of(winner, decode_role(winner.text(4))));
   }
   static const std::string kSpares = fmt::format(
       "SELECT p.dims, c.id, c.text, m.hash FROM spares t JOIN problems p ON p.id = t.problem "
       "JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = c.implementation "
       "WHERE t.spec = ? AND t.device = ? AND t.mode = ? AND t.intact AND p.intact AND c.intact AND m.intact "
-      "AND NOT {} ORDER BY p.dims, c.text",
+      "AND NOT {}",
       kFailedSomewhere);
   Query spare = database.query(kSpares.c_str(), spec, device, name(mode));
-  while (spare.next()) add(spare, std::nullopt);
+  while (spare.next()) spares.push_back(server_of(spare, std::nullopt));
+  add(std::move(winners));
+  add(std::move(spares));
   return servers;
 }
 
