@@ -7,40 +7,31 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "tuner/app/check_config.hpp"
 #include "tuner/app/chosen_problems.hpp"
 #include "tuner/app/device_session.hpp"
 #include "tuner/app/tuning.hpp"
-#include "tuner/compile/request.hpp"
 #include "tuner/report/sources.hpp"
-#include "tuner/sweep/failure.hpp"
 #include "tuner/sweep/selection.hpp"
 
 namespace tilewright::app {
 namespace {
 
-/// One output of one config, or a config of which no output was compared.
-struct Line {
-  std::string problem;
-  std::string config;
-  std::optional<OutputErrors> errors;
-  TrialStatus status = TrialStatus::ok;
-  std::string reason;
-};
-
 template <class Get>
-void add(std::vector<Source<Line>>& sources, const Column& column, Get get) {
-  sources.push_back({column, [get](const Line& line) { return line.errors ? Cell(get(*line.errors)) : Cell(); }});
+void add(std::vector<Source<CheckedOutput>>& sources, const Column& column, Get get) {
+  sources.push_back(
+      {column, [get](const CheckedOutput& line) { return line.errors ? Cell(get(*line.errors)) : Cell(); }});
 }
 
-Table table_of(const std::vector<Line>& lines) {
+Table table_of(const std::vector<CheckedOutput>& lines) {
   Column config = column("config", "config");
   config.breakable = true;
   Column reason = column("reason", "reason");
   reason.breakable = true;
-  std::vector<Source<Line>> sources{
-      {common_column("shape_key", "problem"), [](const Line& line) { return Cell(line.problem); }},
-      {config, [](const Line& line) { return Cell(line.config); }},
-      {column("status", "status"), [](const Line& line) { return Cell(std::string(name(line.status))); }}};
+  std::vector<Source<CheckedOutput>> sources{
+      {common_column("shape_key", "problem"), [](const CheckedOutput& line) { return Cell(line.problem); }},
+      {config, [](const CheckedOutput& line) { return Cell(line.config); }},
+      {column("status", "status"), [](const CheckedOutput& line) { return Cell(std::string(name(line.status))); }}};
   add(sources, column("output", "output"), [](const OutputErrors& errors) { return errors.output; });
   add(sources, data_column("dtype"), [](const OutputErrors& errors) { return std::string(name(errors.type)); });
   add(sources, column("elements", "elements", Unit::count), [](const OutputErrors& errors) { return errors.elements; });
@@ -57,9 +48,10 @@ Table table_of(const std::vector<Line>& lines) {
   add(sources, column("relative_tolerance", "rtol"),
       [](const OutputErrors& errors) { return errors.tolerance.relative; });
   const bool all_right =
-      std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.status == TrialStatus::ok; });
+      std::all_of(lines.begin(), lines.end(), [](const CheckedOutput& line) { return line.status == TrialStatus::ok; });
   if (all_right) reason.shown = Shown::programs;
-  sources.push_back({reason, [](const Line& line) { return line.reason.empty() ? Cell() : Cell(line.reason); }});
+  sources.push_back(
+      {reason, [](const CheckedOutput& line) { return line.reason.empty() ? Cell() : Cell(line.reason); }});
   Table table;
   fill(table, sources, lines);
   return table;
@@ -88,42 +80,6 @@ std::vector<Candidate> configs_of(const VerifyRequest& request, const ChosenProb
   return candidates;
 }
 
-Line failure(const ChosenProblem& chosen, const Candidate& candidate, TrialStatus status, std::string reason) {
-  return {chosen.problem.key(), candidate.config.text(), std::nullopt, status, std::move(reason)};
-}
-
-/// The lines of one config; nothing when cancelled.
-std::vector<Line> check(DeviceSession& session, const ChosenProblem& chosen, const Candidate& candidate,
-                        const Listener& listener) {
-  const auto ready = session.ready(*chosen.definition, chosen.problem, candidate);
-  if (!ready) return {};
-  if (!ready->build.ok) {
-    return {failure(chosen, candidate, TrialStatus::compile_failed, first_error(ready->build.log))};
-  }
-  ConfigRunner* const runner = session.set_up(*chosen.definition, chosen.problem, MeasureMode::cold);
-  if (runner == nullptr) return {};
-  try {
-    Verdict verdict = runner->verify(ready->view());
-    if (listener.cancelled()) return {};
-    if (verdict.right) {
-      verdict.reason = runner->check_again(ready->view());
-      verdict.right = verdict.reason.empty();
-    }
-    if (listener.cancelled()) return {};
-    const TrialStatus status = verdict.right ? TrialStatus::ok : TrialStatus::wrong_result;
-    std::vector<Line> lines;
-    for (const OutputErrors& errors : verdict.outputs) {
-      lines.push_back({chosen.problem.key(), candidate.config.text(), errors, status, verdict.reason});
-    }
-    return lines;
-  } catch (const UsageError& error) {
-    return {failure(chosen, candidate, TrialStatus::exceeds_limits, error.what())};
-  } catch (const DeviceError& error) {
-    if (listener.cancelled()) return {};
-    return {failure(chosen, candidate, status_of(error), error.what())};
-  }
-}
-
 }  // namespace
 
 std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& listener) {
@@ -138,13 +94,13 @@ std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& liste
                                                               cache ? &*cache : nullptr, device, request.mode, notes);
   for (const ChosenProblem& chosen : problems) check_sizes(*chosen.definition, {chosen.problem});
 
-  std::vector<Line> lines;
+  std::vector<CheckedOutput> lines;
   std::size_t configs = 0;
   for (const ChosenProblem& chosen : problems) {
     const std::vector<Candidate> candidates = configs_of(request, chosen, device);
     for (const Candidate& candidate : candidates) session->request(*chosen.definition, chosen.problem, candidate);
     for (const Candidate& candidate : candidates) {
-      std::vector<Line> more = check(*session, chosen, candidate, listener);
+      std::vector<CheckedOutput> more = check_config(*session, *chosen.definition, chosen.problem, candidate, listener);
       if (more.empty()) break;
       ++configs;
       lines.insert(lines.end(), more.begin(), more.end());
@@ -156,7 +112,7 @@ std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& liste
   table.title =
       fmt::format("{} against the reference, on {}", problems.front().definition->interface.op, device.fingerprint());
   result.wrong = static_cast<std::size_t>(
-      std::ranges::count_if(lines, [](const Line& line) { return line.status != TrialStatus::ok; }));
+      std::ranges::count_if(lines, [](const CheckedOutput& line) { return line.status != TrialStatus::ok; }));
   table.notes.push_back(result.wrong == 0
                             ? fmt::format("{} config{}: right on two sets of inputs.", configs, configs == 1 ? "" : "s")
                             : fmt::format("Of {} lines {} are not right.", lines.size(), result.wrong));

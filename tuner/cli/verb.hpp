@@ -74,6 +74,8 @@ struct Verb {
 [[nodiscard]] Verb list_verb();
 [[nodiscard]] Verb show_verb();
 [[nodiscard]] Verb verify_verb();
+[[nodiscard]] Verb check_verb();
+[[nodiscard]] Verb new_verb();
 [[nodiscard]] Verb bench_verb();
 [[nodiscard]] Verb report_verb();
 [[nodiscard]] Verb export_verb();

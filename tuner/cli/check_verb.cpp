@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/check.hpp"
+
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/progress.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/tuning_options.hpp"
+#include "tuner/cli/verb.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  app::CheckRequest request{place_of(arguments), work_of(arguments), read_problem_words(arguments)};
+  if (arguments.has("arch")) request.arch = arguments.text("arch") == "none" ? "" : arguments.text("arch");
+  watch_interrupts();
+  Progress progress(console, false);
+  const app::CheckResult result = app::check(request, progress);
+  console.print(result.table, format);
+  if (result.wrong > 0) return ExitCode::failed;
+  return result.cancelled ? ExitCode::partly : ExitCode::done;
+}
+
+}  // namespace
+
+Verb check_verb() {
+  Verb verb;
+  verb.name = "check";
+  verb.summary = "Check an op in seconds: definition, base, and a config of each implementation";
+  verb.usage = "OP [NAME=VALUE...] [OPTION...]";
+  verb.description = {
+      "Reads the definition and tells every mistake. Runs the base and one config of each implementation on the "
+      "emulator against the reference, for the smallest problem of the op's grid or the one that is named, and "
+      "compiles one config of each implementation for a GPU, which need not be there. Nothing is timed, and nothing is "
+      "written to a cache.",
+  };
+  verb.options = {
+      {.name = "arch",
+       .value = "ARCH",
+       .help = "Compile for this: sm_80, sm_90a (default) …; none: for no GPU.",
+       .takes = Takes::arch},
+      {"jobs", "N", "Compile workers. Default: one a core."},
+      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 90."},
+      kOps,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright check saxpy --ops ./my_ops", "An op of your own, before its first sweep."},
+      {"tilewright check softmax rows=3 cols=61 dtype=f16 --arch none", "One problem, on the emulator alone."},
+  };
+  verb.exit_codes =
+      "0 all is right, 1 a config is wrong or cannot be run, 2 the command line or the definition is wrong, "
+      "3 interrupted.";
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tilewright::cli
