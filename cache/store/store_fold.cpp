@@ -322,20 +322,26 @@ void add_dictionaries(Database& database) {
 /// is damaged here is mended.
 void fold_binaries(Database& database) {
   add_dictionaries(database);
-  Query row = database.query(
-      "SELECT b.hash, b.size, b.data, d.id, d.data FROM pack.binaries b "
-      "LEFT JOIN temp.implementation_of i ON i.binary = b.id "
-      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation "
-      "AND d.checksum = row_hash('dictionaries', d.id, d.implementation, d.data) ORDER BY d.id, b.id");
-  std::optional<std::int64_t> dictionary;
+  // Ids alone are sorted: with the bytes beside them a sorter writes each dictionary to the disk once a binary.
+  Query place = database.query(
+      "SELECT b.id, d.id FROM pack.binaries b LEFT JOIN temp.implementation_of i ON i.binary = b.id "
+      "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation ORDER BY d.id, b.id");
+  std::optional<std::int64_t> last, dictionary;
   std::optional<Compressor> compress;
-  while (row.next()) {
-    if (whole_binary(database, row.text(0))) continue;
-    const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
-    if (!compress || dictionary != row.maybe_integer(3)) {
-      dictionary = row.maybe_integer(3);
-      compress.emplace(Packing::shared, row.blob(4));
+  while (place.next()) {
+    Query row = database.query("SELECT hash, size, data FROM pack.binaries WHERE id = ?", place.integer(0));
+    if (!row.next() || whole_binary(database, row.text(0))) continue;
+    if (!compress || last != place.maybe_integer(1)) {
+      last = place.maybe_integer(1);
+      Query words = database.query(
+          "SELECT data FROM main.dictionaries d WHERE id = ? "
+          "AND d.checksum = row_hash('dictionaries', d.id, d.implementation, d.data)",
+          last);
+      const bool whole = words.next();
+      dictionary = whole ? last : std::nullopt;
+      compress.emplace(Packing::shared, whole ? words.blob(0) : std::span<const std::byte>());
     }
+    const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
     put_binary(database, row.text(0), row.integer(1), (*compress)(bytes), dictionary);
   }
 }

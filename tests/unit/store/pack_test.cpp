@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -260,6 +263,37 @@ TEST_F(Packs, that_were_changed_or_renamed_are_refused_and_leave_the_cache_as_it
   fs::rename(packs.back(), renamed);
   EXPECT_THAT(refusal([&] { fold_pack(to, renamed); }), HasSubstr("its name does not end in the SHA-256"));
   EXPECT_EQ(to.digest(), digest);
+}
+
+/// What this process has written to files, in bytes.
+std::int64_t bytes_written() {
+  const std::string facts = read_file("/proc/self/io");
+  return std::stoll(facts.substr(facts.find("wchar: ") + 7));
+}
+
+TEST_F(Packs, of_many_binaries_write_their_dictionary_once) {
+  std::mt19937_64 random(1);
+  constexpr std::int64_t kBinaries = 450;
+  Store store = prepared_store(folder_ / "from.db");
+  for (std::int64_t cols = 1; cols <= kBinaries; ++cols) {
+    std::vector<std::byte> bytes(std::size_t{1} << 13);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    Trial trial = evidence(store, onchip_config(4));
+    trial.build_key = fmt::format("build {}", cols);
+    Build build;
+    build.key = trial.build_key;
+    build.ok = true;
+    build.arch = "sm_90a";
+    store.put_build(build, bytes);
+    put_best(store, softmax_key(8, cols), trial);
+  }
+  const std::vector<fs::path> packs = write(store, "packs");
+  Store to(folder_ / "to.db");
+  const std::int64_t before = bytes_written();
+  for (const fs::path& pack : packs) (void)fold_pack(to, pack);
+  ASSERT_EQ(to.counts().binaries, kBinaries);
+  // Columns, a cache of them, ours and its log: each holds every byte once.
+  EXPECT_LT(bytes_written() - before, 8 * (kBinaries << 13));
 }
 
 class Frames : public testing::Test {
