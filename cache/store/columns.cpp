@@ -206,20 +206,29 @@ void read_table(SQLite::Database& database, Reader& from) {
   const std::string table = known(from, tables_of(database));
   const std::size_t rows = from.number(), count = from.number();
   const std::vector<std::string> all = columns_of(database, table);
-  std::vector<std::string> names, marks;
+  std::vector<std::string> names;
   std::vector<ColumnReader> columns;
   for (std::size_t i = 0; i < count; ++i) {
     names.push_back(known(from, all));
-    marks.emplace_back("?");
     columns.emplace_back(from, rows);
   }
-  SQLite::Statement insert(
-      database, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, fmt::join(names, ", "), fmt::join(marks, ", ")));
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < count; ++i) columns[i].bind_next(insert, static_cast<int>(i) + 1);
-    insert.exec();
-    insert.reset();
-  }
+  const std::string marks = fmt::format("({})", fmt::join(std::vector<char>(count, '?'), ", "));
+  const auto insert = [&](std::size_t times, std::size_t at_once) {
+    if (times == 0) return;
+    SQLite::Statement rows_in(database, fmt::format("INSERT INTO {} ({}) VALUES {}", table, fmt::join(names, ", "),
+                                                    fmt::join(std::vector(at_once, marks), ", ")));
+    for (; times > 0; --times) {
+      for (int place = 0; std::cmp_less(place, at_once * count); ++place) {
+        columns[static_cast<std::size_t>(place) % count].bind_next(rows_in, place + 1);
+      }
+      rows_in.exec();
+      rows_in.reset();
+    }
+  };
+  // A statement makes a table of each list that a constraint names, which takes longer than a row.
+  constexpr std::size_t kAtOnce = 32;
+  insert(rows / kAtOnce, kAtOnce);
+  insert(rows % kAtOnce, 1);
 }
 
 void read_tables(Database& database, Reader from, std::uint64_t tables) {

@@ -87,6 +87,23 @@ TEST_F(Columns, keep_every_kind_of_value) {
             15);
 }
 
+TEST_F(Columns, keep_the_order_of_rows_that_take_several_statements) {
+  constexpr Migration kStep{1, "001_any", "CREATE TABLE any (id INTEGER PRIMARY KEY, value, other);"};
+  const Surroundings any{std::span(&kStep, 1), {}};
+  { const Database made(cache_, {}, any); }
+  SQLite::Database before(cache_.string(), SQLite::OPEN_READWRITE);
+  before.exec(
+      "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 101) "
+      "INSERT INTO any SELECT 3 * i, iif(i % 2, i / 7.0, 'text ' || i), -i FROM n; PRAGMA wal_checkpoint(TRUNCATE)");
+  write_columns(cache_, file_, any);
+  read_columns(read_file(file_), folder_ / "read.db", any);
+  before.exec("ATTACH '" + (folder_ / "read.db").string() + "' AS after");
+  EXPECT_EQ(
+      before.execAndGet("SELECT count(*) FROM (SELECT * FROM main.any INTERSECT SELECT * FROM after.any)").getInt(),
+      101);
+  EXPECT_EQ(before.execAndGet("SELECT count(*) FROM after.any").getInt(), 101);
+}
+
 TEST_F(Columns, of_an_older_schema_are_brought_forward) {
   const Surroundings sixth{migrations().first(6), {}};
   {
