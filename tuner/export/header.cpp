@@ -205,9 +205,8 @@ class Writing {
       while (end < rows.size() && rows[end].problem == rows[i].problem) ++end;
       std::string why;
       std::optional<std::string> entry;
-      // The best, then the fastest without specialised dims, then the base. All of one mode: the first that there is.
-      for (std::size_t k = i; k < end && !entry; ++k) {
-        if (rows[k].mode == rows[i].mode) entry = winner_text(rows[k], interface, shapes, data, why);
+      for (const WinnerRow& row : in_turn(rows.subspan(i, end - i), why)) {
+        if (!entry) entry = winner_text(row, interface, shapes, data, why);
       }
       if (entry) {
         table += *entry;
@@ -237,6 +236,31 @@ class Writing {
         spec.text(), fmt::join(arguments, ", "), identifier(spec), data, table, parameters, shapes, values,
         identifier(spec));
   }
+
+  /// What may serve a problem: what is pinned, then of its winners the best, the fastest without specialised dims and
+  /// the base. All of one mode: the first that there is. What is banned is told in `why`.
+  std::vector<WinnerRow> in_turn(std::span<const WinnerRow> rows, std::string& why) const {
+    const WinnerRow& first = rows.front();
+    const ProblemKey key{first.problem, first.interface_hash, first.device.fingerprint()};
+    std::vector<WinnerRow> serving;
+    ConfigIds banned;
+    for (const Pin& pin : store_.pins(key).pins) {
+      if (pin.kind == PinKind::ban) banned.insert(pin.config);
+      if (pin.kind == PinKind::ban)
+        why += fmt::format("{}{} is {}", why.empty() ? "" : "; ", pin.config.config.text(), pin.text());
+      if (pin.kind != PinKind::pin) continue;
+      if (auto row = store_.timed(key, first.mode, pin.config)) serving.push_back(*std::move(row));
+      for (const WinnerRow& row : rows) {
+        if (row.mode == first.mode && id_of(row) == pin.config) serving.push_back(row);
+      }
+    }
+    for (const WinnerRow& row : rows) {
+      if (row.mode == first.mode && !banned.contains(id_of(row))) serving.push_back(row);
+    }
+    return serving;
+  }
+
+  static ConfigId id_of(const WinnerRow& row) { return {row.implementation_hash, row.winner.trial.config}; }
 
   /// Adds what the winner needs to `data`; nothing, and `why`, when it cannot be written.
   std::optional<std::string> winner_text(const WinnerRow& row, const OpInterface& interface, std::size_t number,

@@ -181,6 +181,14 @@ std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, 
   return std::nullopt;
 }
 
+Pins Bundle::pins(const ProblemKey& key) const {
+  auto text = container_.find_text(bundle::pins_key(key));
+  if (!text)
+    text = container_.find_text(bundle::pins_key({{key.problem.spec, {}}, key.interface_hash, key.device_fingerprint}));
+  if (!text) return {};
+  return reading(container_, "what was decided", [&] { return Pins{bundle::decode_pins(*text), {}}; });
+}
+
 std::optional<Build> Bundle::build(const std::string& key) const {
   const auto text = container_.find_text(bundle::build_key(key));
   if (!text) return std::nullopt;

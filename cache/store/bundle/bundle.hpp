@@ -42,6 +42,7 @@ class Bundle final : public WinnerSource {
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const ConfigId& config) const override;
+  [[nodiscard]] Pins pins(const ProblemKey& key) const override;
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/base/decode.hpp"
+#include "cache/base/visible.hpp"
 #include "cache/store/codecs.hpp"
 
 namespace tilewright::bundle {
@@ -50,6 +51,11 @@ std::string shapes_key(const ProblemKey& key, MeasureMode mode) {
 
 std::string known_key(const ProblemKey& key, MeasureMode mode, const std::vector<std::int64_t>& dims) {
   return of_winners("known", key, mode, fmt::format("{}\n{}", key.problem.spec.text(), fmt::join(dims, ",")));
+}
+
+std::string pins_key(const ProblemKey& key) {
+  const std::string of = key.problem.dims.empty() ? key.problem.spec.text() : key.problem.key();
+  return fmt::format("pins\n{}\n{}\n{}", key.interface_hash, key.device_fingerprint, of);
 }
 
 std::string loss_model_key(const ProblemKey& key, MeasureMode mode) {
@@ -125,6 +131,8 @@ std::string encode_known(const std::vector<KnownRow>& rows) {
     json item{known.role ? json(name(*known.role)) : json(nullptr), known.id.implementation_hash,
               known.id.config.text(), known.median_ns};
     if (!row.build_key.empty()) item.push_back(row.build_key);
+    // What is pinned is no spare.
+    if (!row.build_key.empty() && !known.is_spare) item.push_back(false);
     items.push_back(std::move(item));
   }
   return items.dump();
@@ -142,7 +150,7 @@ std::vector<KnownRow> decode_known(const std::string& text) {
     known.median_ns = item.at(3);
     if (item.size() > 4) row.build_key = item.at(4);
     known.has_binary = !row.build_key.empty();
-    known.is_spare = known.has_binary;
+    known.is_spare = item.size() == 5;
     known.has_failed = !known.role && !known.is_spare && !known.was_timed();
   }
   return rows;
@@ -170,6 +178,32 @@ std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& 
     server.id.config = config_from(item.at(3));
   }
   return servers;
+}
+
+std::string encode_pins(const std::vector<Pin>& pins) {
+  json items = json::array();
+  for (const Pin& pin : pins) {
+    items.push_back({{"serves", pin.kind == PinKind::pin},
+                     {"implementation", pin.config.implementation_hash},
+                     {"config", pin.config.config.text()},
+                     {"of_problem", pin.is_of_problem},
+                     {"reason", pin.reason},
+                     {"since", pin.since}});
+  }
+  return items.dump();
+}
+
+std::vector<Pin> decode_pins(const std::string& text) {
+  std::vector<Pin> pins;
+  const Decoded items = decode_json(text);
+  for (const json& item : *items) {
+    pins.push_back({item.at("serves").get<bool>() ? PinKind::pin : PinKind::ban,
+                    {item.at("implementation"), config_from(item.at("config"))},
+                    item.at("of_problem"),
+                    visible(item.at("reason").get<std::string>()),
+                    item.at("since")});
+  }
+  return pins;
 }
 
 std::string encode_build(const Build& build) {

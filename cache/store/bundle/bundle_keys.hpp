@@ -26,6 +26,8 @@ inline const std::string kDevices = "devices";
 /// Of the shape with these dims; those of `key` play no part.
 [[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const ShapeDims& dims);
 
+/// What was decided for a problem; without dims, for its spec.
+[[nodiscard]] std::string pins_key(const ProblemKey& key);
 [[nodiscard]] std::string loss_model_key(const ProblemKey& key, MeasureMode mode);
 [[nodiscard]] std::string servers_key(const ProblemKey& key, MeasureMode mode);
 
@@ -43,6 +45,8 @@ struct KnownRow {
 /// Beside them when it was learned what they are asked by.
 [[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConfig>& servers);
 [[nodiscard]] std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at);
+[[nodiscard]] std::string encode_pins(const std::vector<Pin>& pins);
+[[nodiscard]] std::vector<Pin> decode_pins(const std::string& text);
 [[nodiscard]] std::string encode_build(const Build& build);
 [[nodiscard]] Build decode_build(const std::string& key, const std::string& text);
 

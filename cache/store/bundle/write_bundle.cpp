@@ -50,6 +50,7 @@ class Writing {
   }
 
   BundleCounts write(const std::filesystem::path& file) {
+    add_pins();
     for (auto& [key, spec] : specs_) add_shapes(key, spec);
     out_.put(bundle::kOps, json(ops_).dump());
     json devices = json::array();
@@ -72,7 +73,33 @@ class Writing {
     bool has_spares = false;
     /// All that are winners somewhere.
     ConfigIds configs;
+    /// All that are pinned.
+    ConfigIds pinned;
   };
+
+  /// What was decided of the specs that are in it, each problem's in the order in which they serve.
+  void add_pins() {
+    const std::vector<Store::PinRow> decided = from_.list_pins();
+    for (auto& [name, spec] : specs_) {
+      ProblemKey of_spec = spec.shapes.begin()->second.key;
+      of_spec.problem.dims.clear();
+      put_pins(of_spec);
+      for (const auto& [pin, key] : decided) {
+        if (key.problem.spec != of_spec.problem.spec || key.interface_hash != of_spec.interface_hash ||
+            key.device_fingerprint != of_spec.device_fingerprint)
+          continue;
+        if (pin.is_of_problem) put_pins(key);
+        add_implementation(pin.config.implementation_hash);
+        if (pin.kind == PinKind::pin) spec.pinned.insert(pin.config);
+      }
+    }
+  }
+
+  /// Once for all modes.
+  void put_pins(const ProblemKey& key) {
+    const std::string name = bundle::pins_key(key);
+    if (pins_.insert(name).second) out_.put(name, bundle::encode_pins(from_.pins(key).pins));
+  }
 
   /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares,
   /// of all.
@@ -91,9 +118,10 @@ class Writing {
       for (const bundle::KnownRow& row : shape.rows) own.insert(row.known.id);
       for (const ConfigSummary& each : known[dims]) {
         if (each.role || own.contains(each.id)) continue;
-        if (!spec.has_spares && !each.has_failed && !spec.configs.contains(each.id)) continue;
+        const bool is_pinned = spec.pinned.contains(each.id);
+        if (!spec.has_spares && !each.has_failed && !is_pinned && !spec.configs.contains(each.id)) continue;
         add_implementation(each.id.implementation_hash);
-        shape.rows.push_back({each, each.is_spare ? spare_binary(shape, each) : std::string()});
+        shape.rows.push_back({each, each.is_spare || is_pinned ? binary_at(shape, each) : std::string()});
       }
       out_.put(bundle::known_key(shape.key, shape.mode, dims), bundle::encode_known(shape.rows));
     }
@@ -124,9 +152,9 @@ class Writing {
     out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(learned->learned_at, servers_of(here)));
   }
 
-  /// Adds the binary of a spare; the key of its build, empty where the cache has none.
-  std::string spare_binary(const Shape& shape, const ConfigSummary& spare) {
-    const auto row = from_.timed(shape.key, shape.mode, spare.id);
+  /// Adds the binary of what is no winner; the key of its build, empty where the cache has none.
+  std::string binary_at(const Shape& shape, const ConfigSummary& known) {
+    const auto row = from_.timed(shape.key, shape.mode, known.id);
     if (!row) return {};
     const std::string& key = row->winner.trial.build_key;
     return add_binary(key) ? key : std::string();
@@ -171,7 +199,7 @@ class Writing {
   const Store& from_;
   ContainerWriter out_;
   BundleCounts counts_;
-  std::set<std::string> interfaces_, implementations_, builds_, binaries_, ops_, own_keys_;
+  std::set<std::string> interfaces_, implementations_, builds_, binaries_, ops_, own_keys_, pins_;
   std::map<std::string, std::string> devices_;
   std::map<std::string, std::int64_t> newest_;
   std::map<std::string, Spec> specs_;

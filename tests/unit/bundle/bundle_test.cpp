@@ -60,6 +60,32 @@ class BundleTest : public testing::Test {
   BundleCounts counts_;
 };
 
+TEST_F(BundleTest, serves_what_is_pinned_and_nothing_that_is_banned) {
+  Trial slow = full_trial(onchip_config(2, 0), 9000);
+  slow.build_key = "build of " + onchip_config(8, 0).text();
+  store_.put_trial(other_, "impl-1", slow);
+  const auto decide = [&](PinKind kind, const Config& config, ProblemKey key, bool is_of_problem) {
+    if (!is_of_problem) key.problem.dims.clear();
+    store_.put_pin({{kind, {"impl-1", config}, is_of_problem, "why", 0}, key});
+  };
+  decide(PinKind::ban, onchip_config(4), key_, true);
+  decide(PinKind::pin, onchip_config(2, 0), other_, true);
+  decide(PinKind::ban, onchip_config(1, 0), key_, false);
+  (void)write_bundle(store_, selected_winners(store_, {}), path_);
+  const Bundle bundle(path_);
+  const auto served = [](const WinnerSource& source, const ProblemKey& key) {
+    const MatchedRow found = match(source, {key.problem, key.interface_hash, h200(), {}});
+    return found.row ? found.row->winner.trial.config.text() + " " + found.row->winner.trial.build_key : "none";
+  };
+  EXPECT_THAT(served(bundle, key_), HasSubstr(onchip_config(8, 0).text()));
+  EXPECT_THAT(served(bundle, other_), HasSubstr(onchip_config(2, 0).text()));
+  for (const ProblemKey& key : {key_, other_, softmax_key(9, 100), softmax_key(17, 200)}) {
+    EXPECT_EQ(served(bundle, key), served(store_, key));
+    ASSERT_EQ(bundle.pins(key).pins.size(), store_.pins(key).pins.size());
+  }
+  EXPECT_EQ(bundle.pins(key_).pins.front().text(), store_.pins(key_).pins.front().text());
+}
+
 TEST_F(BundleTest, counts_what_it_has) {
   EXPECT_EQ(counts_.winners, 6U);
   EXPECT_EQ(counts_.binaries, 1U) << "equal binaries are stored once";

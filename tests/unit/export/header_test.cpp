@@ -167,6 +167,25 @@ TEST_F(Header, takes_another_winner_where_the_best_has_no_binary) {
   EXPECT_THAT(counts_.left_out[0], HasSubstr("has no stored binary"));
 }
 
+TEST_F(Header, has_what_is_pinned_and_nothing_that_is_banned) {
+  const std::vector<WinnerRow> rows = selected_winners(cache_.store(), {.ops = {"scale"}, .devices = {}});
+  const auto decide = [&](PinKind kind, const WinnerRow& row) {
+    const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+    cache_.store().put_pin(
+        {{kind, {row.implementation_hash, row.winner.trial.config}, true, "its bits differ", 0}, key});
+  };
+  const std::string best = rows[0].winner.trial.config.text(), dynamic = rows[1].winner.trial.config.text();
+  decide(PinKind::pin, rows[1]);
+  const std::string pinned = header_text(cache_.store(), rows, counts_);
+  EXPECT_THAT(pinned, HasSubstr(dynamic));
+  EXPECT_THAT(pinned, ::testing::Not(HasSubstr(best)));
+  for (const WinnerRow& row : rows) decide(PinKind::ban, row);
+  counts_ = {};
+  (void)header_text(cache_.store(), rows, counts_);
+  ASSERT_EQ(counts_.left_out.size(), 1U);
+  EXPECT_THAT(counts_.left_out[0], HasSubstr(": its bits differ"));
+}
+
 TEST_F(Header, says_how_a_grid_depends_on_what_fits_on_the_device) {
   const OpInterface op = scale_interface();
   const auto with_grid = [&](const std::string& name, const std::string& grid) {
