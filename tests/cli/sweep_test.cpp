@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <fstream>
 
 #include "cache/store/store.hpp"
 #include "tests/cli/program.hpp"
@@ -74,6 +75,33 @@ TEST_F(SweepVerb, keeps_the_winners_of_a_problem_that_the_config_asked_for_canno
       run_on_ops({"sweep", "shift", "--device", "cpu", "--no-ceilings", "--config", "rowwise{variant=1,width=32}"});
   EXPECT_NE(outcome.code, 0);
   EXPECT_EQ(winners(), before);
+}
+
+TEST_F(SweepVerb, is_partly_done_when_the_base_fails_and_query_says_so_where_nothing_serves) {
+  const std::filesystem::path ops = folder / "ops";
+  std::filesystem::copy(TILEWRIGHT_TEST_OPS, ops, std::filesystem::copy_options::recursive);
+  const std::string definition = read_file(ops / "shift" / "shift.toml");
+  const std::string before = "base = \"rowwise{variant=0,width=32}\"";
+  const std::string base = "rowwise{variant=1,width=64}";
+  std::string broken = definition;
+  broken.replace(definition.find(before), before.size(), "base = \"" + base + "\"");
+  std::ofstream(ops / "shift" / "shift.toml") << broken;
+  const std::string why = "the base " + base + " failed on shift[dtype=f32,act=none]{rows=2,cols=33}: wrong_result: y[";
+  const auto on = [&](std::vector<std::string> words) {
+    return run(std::move(words) + std::vector<std::string>{"--ops", ops.string(), "--cache", cache()});
+  };
+
+  // The base alone: nothing serves anything.
+  EXPECT_EQ(on(kSweep + std::vector<std::string>{"--config", base, "--quiet"}).code, 3);
+  const Outcome asked = on({"query", "shift", "rows=5", "cols=6"});
+  EXPECT_EQ(asked.code, 1);
+  EXPECT_TRUE(contains(asked.out, why)) << asked.out;
+
+  // With a winner beside it.
+  const Outcome outcome = on(kSweep + std::vector<std::string>{"--quiet"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_TRUE(contains(outcome.out, "rowwise{variant=0,")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.err, why)) << outcome.err;
 }
 
 TEST_F(SweepVerb, prints_no_progress_when_told_to_be_quiet) {

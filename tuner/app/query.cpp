@@ -6,11 +6,39 @@
 #include <algorithm>
 #include <utility>
 
+#include "cache/base/error.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/lookup.hpp"
 #include "tuner/app/stored_devices.hpp"
+#include "tuner/sweep/failure.hpp"
 
 namespace tilewright::app {
+namespace {
+
+/// How the op's base failed, on a problem of the spec of `asked` and as its sources are now; empty: it did not, or
+/// nobody knows, since the op is not here.
+std::string failure_of_base(const Store& store, const ProblemKey& asked, const std::vector<std::string>& current,
+                            const Place& place) try {
+  Catalogue catalogue = open_catalogue(place);
+  const OpDefinition& definition = catalogue.find(asked.problem.spec.op);
+  for (const Store::Tried& tried : store.tried(asked.problem.spec.op)) {
+    const ProblemKey& key = tried.key;
+    if (key.problem.spec != asked.problem.spec || key.interface_hash != asked.interface_hash ||
+        key.device_fingerprint != asked.device_fingerprint) {
+      continue;
+    }
+    for (const Trial& trial : store.trials(key, current, tried.mode)) {
+      if (trial.config == definition.base && is_failure(trial.status)) return base_failure(key.problem, trial);
+    }
+  }
+  return {};
+} catch (const CacheError&) {
+  throw;
+} catch (const Error&) {
+  return {};
+}
+
+}  // namespace
 
 bool QueryResult::is_served() const {
   return std::ranges::any_of(lines, [](const ServedLine& line) { return line.served.match.fit != Fit::none; });
@@ -26,6 +54,10 @@ QueryResult query(const QueryRequest& request) {
     Lookup found = look_up(store, interface, result.problem, device, current);
     ServedLine& line = result.lines.emplace_back(ServedLine{asked, std::move(found.served)});
     if (line.served.row) line.roofline = roofline_of(store, *line.served.row, request.place);
+    if (!line.served.row && found.obstacle.empty()) {
+      found.obstacle =
+          failure_of_base(store, {result.problem, interface.hash(), device.fingerprint()}, current, request.place);
+    }
     if (!found.obstacle.empty()) result.obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
     for (const std::string& each : found.decisions) result.decisions.push_back(fmt::format("{}: {}", asked, each));
     if (!found.unread.empty()) result.unread.push_back(fmt::format("{}: passed over: {}", asked, found.unread));

@@ -21,7 +21,8 @@ namespace {
 std::string outcome_of(const SweepSummary& summary) {
   if (summary.interrupted) return "interrupted";
   if (!summary.lost.empty()) return "device_lost";
-  return summary.without_winner > 0 ? "without_winner" : "done";
+  if (summary.without_winner > 0) return "without_winner";
+  return summary.base_failures.empty() ? "done" : "base_failed";
 }
 
 }  // namespace
@@ -147,13 +148,14 @@ std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& su
           {"compiled", count(summary.compiled)},
           {"ceilings", count(summary.ceilings)},
           {"without_winner", count(summary.without_winner)},
+          {"base_failed", count(summary.base_failures.size())},
           {"left", count(summary.left)},
           {"lost_devices", count(summary.lost.size())},
           {"interrupted", summary.interrupted}};
 }
 
 bool is_whole(const SweepSummary& summary) {
-  return !summary.interrupted && summary.without_winner == 0 && summary.lost.empty();
+  return !summary.interrupted && summary.without_winner == 0 && summary.base_failures.empty() && summary.lost.empty();
 }
 
 }  // namespace tilewright::app

@@ -82,7 +82,7 @@ void consider_one(const std::string& config, SweepRequest& request);
 [[nodiscard]] std::string summary_text(const SweepSummary& summary, const std::string& cache);
 /// The same for programs, with times in milliseconds.
 [[nodiscard]] std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& summary);
-/// Every problem was tuned, on every device.
+/// Every problem was tuned, on every device, and no base failed.
 [[nodiscard]] bool is_whole(const SweepSummary& summary);
 
 }  // namespace tilewright::app

@@ -118,6 +118,7 @@ void Progress::clear() {
 void Progress::sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) {
   clear();
   tell(app::summary_text(summary, cache.string()));
+  for (const std::string& failure : summary.base_failures) warn(failure);
   if (quiet_ || !json_) return;
   nlohmann::ordered_json told{{"event", "sweep_done"}};
   for (const auto& [name, cell] : app::summary_figures(summary)) told[name] = json_of(cell);

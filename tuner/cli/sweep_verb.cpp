@@ -308,7 +308,7 @@ Verb sweep_verb() {
   };
   verb.exit_codes =
       "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, some "
-      "problem has no winner, or a GPU was lost.";
+      "problem has no winner, the base failed, or a GPU was lost.";
   verb.run = run;
   return verb;
 }

@@ -249,6 +249,10 @@ void DeviceRunner::finish_problem(Step& step) {
   if (step.run->candidates() == 0) {
     summary.refusals.push_back(refusals(*step.definition, step.problem, device_.facts()));
   }
+  for (const std::optional<Trial>& trial : step.run->trials()) {
+    if (!trial || trial->config != step.definition->base || !is_failure(trial->status) || may_pass(*trial)) continue;
+    summary.base_failures.push_back(base_failure(step.problem, *trial));
+  }
   listener_.problem_done(step.problem, *winners);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/sweep/failure.hpp"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 namespace tilewright {
@@ -19,6 +21,14 @@ bool still_answers(Device& device) {
 
 bool may_pass(const Trial& trial) noexcept {
   return trial.status == TrialStatus::exceeds_limits && trial.reason.rfind(kBesideOthers, 0) == 0;
+}
+
+std::string base_failure(const Problem& problem, const Trial& trial) {
+  return fmt::format(
+      "the base {} failed on {}: {}: {}\nIt is what serves a shape that nothing else can: mend it, or name another "
+      "base in the definition of {}, and sweep again",
+      trial.config.text(), problem.key(), name(trial.status), trial.reason.substr(0, trial.reason.find('\n')),
+      problem.spec.op);
 }
 
 TrialStatus status_of(const DeviceError& error) {

@@ -23,6 +23,9 @@ inline constexpr const char* kBesideOthers = "beside other processes on the GPU:
 /// A failure that says nothing of its config: the next sweep tries again.
 [[nodiscard]] bool may_pass(const Trial& trial) noexcept;
 
+/// How an op's base failed, and what follows from it.
+[[nodiscard]] std::string base_failure(const Problem& problem, const Trial& trial);
+
 /// `timed_out` when a launch ran past its limit, `exceeds_limits` when the device refused to load or launch the config,
 /// `crashed` for all else: what ran went wrong.
 [[nodiscard]] TrialStatus status_of(const DeviceError& error);

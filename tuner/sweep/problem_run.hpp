@@ -113,6 +113,8 @@ class ProblemRun {
   /// Configs tried since it was set up.
   [[nodiscard]] std::size_t tried() const noexcept { return search_->tried(); }
   [[nodiscard]] bool is_best_so_far(const Trial& trial) const;
+  /// What is known of its configs, those of other sweeps included.
+  [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return search_->trials(); }
 
  private:
   struct Binary {
