@@ -187,7 +187,8 @@ TEST_F(ProgressTest, is_one_event_a_line_for_programs_each_of_them_documented) {
   EXPECT_EQ(last["problem_started"]["of"], 1);
   EXPECT_TRUE(contains(last["problem_done"]["winner"].get<std::string>(), "rowwise{variant=0,"));
   EXPECT_GT(last["problem_done"]["median_ns"].get<double>(), 0);
-  EXPECT_TRUE(contains(last["message"]["text"].get<std::string>(), "1 problem in ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "1 problem in ")) << outcome.err;
+  EXPECT_TRUE(contains(last["message"]["text"].get<std::string>(), "1 wrong_result, 1 crashed")) << outcome.err;
   ASSERT_EQ(last.count("sweep_done"), 1U) << outcome.err;
   EXPECT_EQ(last["sweep_done"]["outcome"], "done");
   EXPECT_EQ(last["sweep_done"]["problems"], 1);

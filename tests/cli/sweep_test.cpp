@@ -108,8 +108,20 @@ TEST_F(SweepVerb, prints_no_progress_when_told_to_be_quiet) {
   use_swept_cache();
   const Outcome outcome = run_on_ops(kSweep + std::vector<std::string>{"--quiet", "--again", "--format", "csv"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_TRUE(outcome.err.empty()) << outcome.err;
+  EXPECT_EQ(outcome.err, "Configs that went wrong, and are not served: 1 wrong_result, 1 crashed\n");
   EXPECT_EQ(outcome.out.rfind("shape_key,op,dtype,act,rows,cols,winner,time_ns,", 0), 0U) << outcome.out;
+}
+
+TEST_F(SweepVerb, fails_on_the_failures_that_it_is_told_to_known_ones_included) {
+  use_swept_cache();
+  const auto code = [&](const std::string& failures) {
+    return run_on_ops(kSweep + std::vector<std::string>{"--quiet", "--fail-on", failures}).code;
+  };
+  EXPECT_EQ(code("wrong_result"), 1);
+  EXPECT_EQ(code("timed_out,compile_failed"), 1);
+  EXPECT_EQ(code("timed_out"), 0);
+  EXPECT_EQ(code("all"), 1);
+  EXPECT_EQ(code("wrong"), 2);
 }
 
 TEST_F(SweepVerb, names_the_emulator_as_the_one_who_timed) {

@@ -94,6 +94,7 @@ void add_up(SweepSummary& sum, const SweepSummary& more) {
   }
   sum.refusals.insert(sum.refusals.end(), more.refusals.begin(), more.refusals.end());
   sum.base_failures.insert(sum.base_failures.end(), more.base_failures.begin(), more.base_failures.end());
+  for (const auto& [status, count] : more.failures) sum.failures[status] += count;
   sum.lost.insert(sum.lost.end(), more.lost.begin(), more.lost.end());
   sum.interrupted = sum.interrupted || more.interrupted;
   sum.compile_seconds += more.compile_seconds;

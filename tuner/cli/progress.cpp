@@ -119,11 +119,21 @@ void Progress::sweep_done(const SweepSummary& summary, const std::filesystem::pa
   clear();
   tell(app::summary_text(summary, cache.string()));
   for (const std::string& failure : summary.base_failures) warn(failure);
+  for (const auto& [status, number] : summary.failures) failures_[status] += number;
   if (quiet_ || !json_) return;
   nlohmann::ordered_json told{{"event", "sweep_done"}};
   for (const auto& [name, cell] : app::summary_figures(summary)) told[name] = json_of(cell);
   if (!cache.empty()) told["cache"] = cache.string();
   console_.log(told);
+}
+
+bool Progress::conclude(const std::set<TrialStatus>& fail_on) {
+  std::map<TrialStatus, std::size_t> faults = failures_;
+  std::erase_if(faults, [](const auto& each) {
+    return each.first == TrialStatus::compile_failed || each.first == TrialStatus::exceeds_limits;
+  });
+  if (!faults.empty()) warn(fmt::format("Configs that went wrong, and are not served: {}", failures_text(faults)));
+  return std::ranges::any_of(failures_, [&](const auto& each) { return fail_on.contains(each.first); });
 }
 
 void Progress::planned(std::size_t done, std::size_t of) {

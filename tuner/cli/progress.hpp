@@ -41,6 +41,9 @@ class Progress : public app::Listener {
   void planned(std::size_t done, std::size_t of) override;
   void sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) override;
   [[nodiscard]] bool cancelled() const override;
+  /// At the very end, quiet or not: how many configs were wrong, crashed or hung in all sweeps. True where there was a
+  /// failure of one of these kinds.
+  [[nodiscard]] bool conclude(const std::set<TrialStatus>& fail_on);
 
  private:
   /// What one device tells.
@@ -84,6 +87,7 @@ class Progress : public app::Listener {
   bool json_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::map<TrialStatus, std::size_t> told_;
+  std::map<TrialStatus, std::size_t> failures_;
   std::chrono::steady_clock::time_point planned_at_ = start_;
   SweepState state_;
   std::set<std::string> seen_;

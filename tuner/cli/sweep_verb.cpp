@@ -95,10 +95,16 @@ std::string op_of(const Arguments& arguments) {
   return arguments.words().empty() ? "" : arguments.words().front();
 }
 
+/// What is to be said last, and the exit code; `whole`: all was done.
+ExitCode conclude(const Arguments& arguments, Progress& progress, bool whole) {
+  if (progress.conclude(failures_of(arguments, "fail-on"))) return ExitCode::failed;
+  return whole ? ExitCode::done : ExitCode::partly;
+}
+
 ExitCode run_replay(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
-  refuse(arguments, {"devices", "config", "max-configs", "again", "retry", "regime", "budget-ms"},
+  refuse(arguments, {"devices", "config", "max-configs", "again", "retry", "regime", "budget-ms", "fail-on"},
          "--replay measures nothing");
   app::ReplayRequest request;
   request.place = place_of(arguments);
@@ -123,7 +129,7 @@ ExitCode run_misses(const Arguments& arguments, Console& console) {
   Progress progress(console, arguments.has("quiet"));
   const app::MissesResult result = app::sweep_misses({place_of(arguments), tuning_of(arguments), op}, progress);
   if (result.table) console.print(*result.table, format);
-  return result.whole ? ExitCode::done : ExitCode::partly;
+  return conclude(arguments, progress, result.whole);
 }
 
 ExitCode run_revalidate(const Arguments& arguments, Console& console) {
@@ -136,7 +142,7 @@ ExitCode run_revalidate(const Arguments& arguments, Console& console) {
   Progress progress(console, arguments.has("quiet"));
   const app::RevalidateResult result = app::revalidate(request, progress);
   if (result.table) console.print(*result.table, format);
-  return result.whole ? ExitCode::done : ExitCode::partly;
+  return conclude(arguments, progress, result.whole);
 }
 
 /// What the command line says of devices and budget goes before what the file says.
@@ -174,7 +180,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (!result) return ExitCode::partly;
   console.print(result->tables, format);
   if (!result->refusals.empty()) console.say(result->refusals);
-  return app::is_whole(result->summary) ? ExitCode::done : ExitCode::partly;
+  return conclude(arguments, progress, app::is_whole(result->summary));
 }
 
 /// What is tuned, where, and how it is measured.
@@ -263,12 +269,17 @@ std::vector<Option> searching_options() {
                "Without it no failure is tried twice.",
        .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
        .list = true},
+      {.name = "fail-on",
+       .value = "LIST",
+       .help = "Exit code 1 where a config of these problems has failed so, in this sweep or before; as --retry.",
+       .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
+       .list = true},
       {"timeout", "SECONDS",
        "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
        "much "
        "faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
-      {"quiet", "", "No progress."},
+      {"quiet", "", "No progress; configs that were wrong, crashed or hung are told all the same."},
       kLogFormat,
       kOps,
       kCache,
@@ -307,7 +318,8 @@ Verb sweep_verb() {
       {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };
   verb.exit_codes =
-      "0 every problem has a winner, 1 failed, 2 the command line or a definition is wrong, 3 interrupted, some "
+      "0 every problem has a winner, 1 failed, or a config did that --fail-on names, 2 the command line or a "
+      "definition is wrong, 3 interrupted, some "
       "problem has no winner, the base failed, or a GPU was lost.";
   verb.run = run;
   return verb;

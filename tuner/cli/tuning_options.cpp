@@ -17,18 +17,6 @@ namespace {
 constexpr std::array kFailures{TrialStatus::compile_failed, TrialStatus::exceeds_limits, TrialStatus::wrong_result,
                                TrialStatus::timed_out, TrialStatus::crashed};
 
-/// --retry: failures that are tried again.
-std::set<TrialStatus> retries_of(const Arguments& arguments) {
-  std::set<TrialStatus> statuses;
-  if (!arguments.has("retry")) return statuses;
-  for (const std::string& word : app::split_list(arguments.text("retry"))) {
-    for (const TrialStatus status : kFailures) {
-      if (word == "all" || word == name(status)) statuses.insert(status);
-    }
-  }
-  return statuses;
-}
-
 std::chrono::nanoseconds budget_of(const Arguments& arguments) {
   if (!arguments.has("budget")) return std::chrono::nanoseconds(0);
   const auto budget = app::duration_from(arguments.text("budget"));
@@ -53,6 +41,17 @@ std::vector<std::string> devices_of(const Arguments& arguments) {
 
 }  // namespace
 
+std::set<TrialStatus> failures_of(const Arguments& arguments, const std::string& option) {
+  std::set<TrialStatus> statuses;
+  if (!arguments.has(option)) return statuses;
+  for (const std::string& word : app::split_list(arguments.text(option))) {
+    for (const TrialStatus status : kFailures) {
+      if (word == "all" || word == name(status)) statuses.insert(status);
+    }
+  }
+  return statuses;
+}
+
 app::Work work_of(const Arguments& arguments) {
   app::Work work;
   work.devices = devices_of(arguments);
@@ -72,7 +71,7 @@ app::Tuning tuning_of(const Arguments& arguments) {
   tuning.search.max_trials = static_cast<std::size_t>(arguments.integer("max-trials", 0, 1));
   tuning.search.prune = !arguments.has("no-prune");
   tuning.search.again = arguments.has("again");
-  tuning.search.retry = retries_of(arguments);
+  tuning.search.retry = failures_of(arguments, "retry");
   if (arguments.has("max-configs")) {
     tuning.max_configs = static_cast<std::size_t>(arguments.integer("max-configs", 0, 0));
   }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
+#include <string>
+
+#include "cache/model/records.hpp"
 #include "tuner/app/tuning.hpp"
 #include "tuner/cli/arguments.hpp"
 
@@ -10,6 +14,8 @@ namespace tilewright::cli {
 /// --device and --devices where they name devices of this machine, --timeout, --compile-timeout, --jobs. Throws
 /// UsageError for both of the first.
 [[nodiscard]] app::Work work_of(const Arguments& arguments);
+/// The failures that the list of `option` names; none where it is not given.
+[[nodiscard]] std::set<TrialStatus> failures_of(const Arguments& arguments, const std::string& option);
 /// These, and how a sweep searches and measures.
 [[nodiscard]] app::Tuning tuning_of(const Arguments& arguments);
 

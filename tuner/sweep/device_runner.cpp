@@ -250,8 +250,9 @@ void DeviceRunner::finish_problem(Step& step) {
     summary.refusals.push_back(refusals(*step.definition, step.problem, device_.facts()));
   }
   for (const std::optional<Trial>& trial : step.run->trials()) {
-    if (!trial || trial->config != step.definition->base || !is_failure(trial->status) || may_pass(*trial)) continue;
-    summary.base_failures.push_back(base_failure(step.problem, *trial));
+    if (!trial || !is_failure(trial->status) || may_pass(*trial)) continue;
+    ++summary.failures[trial->status];
+    if (trial->config == step.definition->base) summary.base_failures.push_back(base_failure(step.problem, *trial));
   }
   listener_.problem_done(step.problem, *winners);
 }

@@ -90,6 +90,8 @@ struct SweepSummary {
   std::size_t without_winner = 0;
   /// Of these, the problems that no config can serve: which rules forbid it, by implementation.
   std::vector<std::string> refusals;
+  /// What is wrong with configs of the problems finished, by kind; found out now or by a sweep before.
+  std::map<TrialStatus, std::size_t> failures;
   /// Problems on which the op's base failed, and how; of this sweep or one before.
   std::vector<std::string> base_failures;
   /// Devices that answer no more, in words, and problems that were left since no device for them was.
