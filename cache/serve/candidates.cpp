@@ -172,7 +172,8 @@ void Candidates::offer_pinned(const Pin& pin, const ProblemKey& key, DeviceFit d
       }
     }
   }
-  if (query_.with_compiles) offer(exact, std::move(to_compile), true, &pin);
+  if (query_.with_compiles && to_compile) return offer(exact, std::move(to_compile), true, &pin);
+  pins_without_binary_.push_back(pin);
 }
 
 void Candidates::exact(const ProblemKey& key, DeviceFit device) {

@@ -64,6 +64,8 @@ class Candidates {
   [[nodiscard]] const std::string& unread() const noexcept { return unread_; }
   /// Throws it, where there is one: for callers whom nothing serves.
   void rethrow_unread() const;
+  /// Those of what was asked for so far that have no binary which can serve.
+  [[nodiscard]] const std::vector<Pin>& pins_without_binary() const noexcept { return pins_without_binary_; }
 
  private:
   using Step = std::function<void()>;
@@ -116,6 +118,7 @@ class Candidates {
   std::string unread_;
   /// By fingerprint.
   std::map<std::string, std::vector<Pin>> decided_;
+  std::vector<Pin> pins_without_binary_;
   std::exception_ptr error_;
   std::size_t failures_ = 0;
   /// What was offered as nearest of one device and mode, so that nothing is offered twice.

@@ -49,10 +49,13 @@ class Choosing {
 
   /// Whether it serves; else why not is noted, or that it is wanted.
   bool take(MatchCandidate& candidate) {
-    const std::string config = candidate.row.winner.trial.config.text();
     if (candidate.decided && candidate.decided->kind == PinKind::ban) return refuse_banned(*candidate.decided);
+    const auto refuse = [this, config = candidate.row.winner.trial.config,
+                         &pin = candidate.decided](const std::string& why) {
+      return pin ? give_way(*pin, why) : this->refuse(config.text(), why);
+    };
     auto planned = plan_candidate(source_, interface_, query_, needs_.alignments, candidate);
-    if (const auto* why = std::get_if<std::string>(&planned)) return refuse(config, *why);
+    if (const auto* why = std::get_if<std::string>(&planned)) return refuse(*why);
     auto& serving = std::get<PlannedWinner>(planned);
     if (candidate.needs_compile) {
       std::optional<std::string> build = needs_.compiled(serving);
@@ -60,16 +63,23 @@ class Choosing {
         if (!chosen_.wanted) chosen_.wanted = std::move(serving);
         return false;
       }
-      if (build->empty()) return refuse(config, "it does not compile for this problem");
+      if (build->empty()) return refuse("it does not compile for this problem");
       serving.row.winner.trial.build_key = std::move(*build);
     }
     if (const std::string why = needs_.obstacle ? needs_.obstacle(serving) : ""; !why.empty()) {
-      return refuse(config, why);
+      return refuse(why);
     }
     chosen_.choice = std::move(serving);
     chosen_.pin = std::move(candidate.decided);
     chosen_.why.clear();
     return true;
+  }
+
+  /// That what is pinned cannot serve.
+  bool give_way(const Pin& pin, const std::string& why) {
+    const std::string config = pin.config.config.text();
+    chosen_.gave_way.push_back(fmt::format("{} is {}, and gives way: {}", config, pin.text(), why));
+    return refuse(config, why);
   }
 
   [[nodiscard]] Chosen& chosen() noexcept { return chosen_; }
@@ -111,6 +121,7 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
       candidates.pass_over(error);
     }
   }
+  for (const Pin& pin : candidates.pins_without_binary()) choosing.give_way(pin, "it has no binary that can serve it");
   Chosen chosen = std::move(choosing.chosen());
   if (!chosen.choice) candidates.rethrow_unread();
   chosen.unread = candidates.unread();

@@ -33,6 +33,8 @@ struct Chosen {
   std::optional<PlannedWinner> wanted = std::nullopt;
   /// Why it is served before all else; nothing where nobody pinned it.
   std::optional<Pin> pin = std::nullopt;
+  /// What is pinned and cannot serve: each with its pin and why.
+  std::vector<std::string> gave_way = {};
   /// Of configs that would have served before, had they not been banned.
   std::vector<Pin> bans = {};
   /// What of the source could not be read and was passed over; empty: nothing.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cache/store/store.hpp"
 #include "tests/cli/program.hpp"
 
 namespace tilewright::testing {
@@ -35,6 +36,23 @@ TEST_F(PinVerb, bans_and_a_sweep_does_not_undo_it) {
   EXPECT_TRUE(contains(run_on_ops({"query", problem_}).out, "hangs"));
   EXPECT_EQ(run_on_ops({"sweep", "shift", "--device", "cpu", "--budget-ms", "10", "--no-ceilings"}).code, 0);
   EXPECT_TRUE(contains(run_on_ops({"query", problem_}).out, "hangs"));
+}
+
+TEST_F(PinVerb, tells_of_a_pin_that_gives_way_and_who_asks_for_times_of_none) {
+  EXPECT_FALSE(contains(json_of({"regret", "shift"})["notes"].dump(), "pins and bans"));
+  EXPECT_EQ(run_on_ops({"pin", "shift", "--config", winner_, "--reason", "same bits"}).code, 0);
+  {
+    Store store(cache());
+    Store::PinRow pin = store.list_pins().at(0);
+    pin.pin.config.config.values.at(0).second += 1;
+    pin.pin.reason = "it was good once";
+    pin.pin.since += 10;
+    store.put_pin(pin);
+  }
+  const std::string told = served()["notes"].dump();
+  EXPECT_TRUE(contains(told, "it was good once, and gives way: it has no binary that can serve it")) << told;
+  EXPECT_TRUE(contains(json_of({"regret", "shift"})["notes"].dump(), "The pins and bans of shift play no part"));
+  EXPECT_TRUE(contains(json_of({"prepare", "shift", "--configs", "1"})["notes"].dump(), "The pins and bans of shift"));
 }
 
 TEST_F(PinVerb, says_what_is_wrong_and_what_to_type) {

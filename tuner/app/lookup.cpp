@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cache/base/error.hpp"
@@ -44,6 +46,7 @@ Lookup look_up(const Store& store, const OpInterface& interface, const Problem& 
   }
   std::vector<std::string> decisions;
   if (chosen.pin) decisions.push_back(fmt::format("{} is {}", chosen.pin->config.config.text(), chosen.pin->text()));
+  std::ranges::move(chosen.gave_way, std::back_inserter(decisions));
   for (const Pin& ban : chosen.bans) decisions.push_back(fmt::format("{} is {}", ban.config.config.text(), ban.text()));
   return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread), std::move(decisions)};
 }

@@ -143,6 +143,18 @@ std::vector<Store::PinRow> list_pins(const Place& place) {
   return pins;
 }
 
+void note_decisions(const Store& store, const std::string& op, Table& table) {
+  const std::vector<Store::PinRow> all = store.list_pins();
+  const bool any = std::ranges::any_of(
+      all, [&](const Store::PinRow& row) { return row.pin.kind != PinKind::free && row.key.problem.spec.op == op; });
+  if (any) {
+    table.notes.push_back(
+        fmt::format("The pins and bans of {} play no part: it is of times, and a decision that changes needs nothing "
+                    "measured or learned again. They are listed by: tilewright pin",
+                    op));
+  }
+}
+
 Table table_of(const std::vector<Store::PinRow>& pins) {
   Table table;
   table.title = "Pins and bans";

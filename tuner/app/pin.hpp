@@ -33,4 +33,7 @@ std::vector<Store::PinRow> decide(const PinRequest& request);
 [[nodiscard]] std::vector<Store::PinRow> list_pins(const Place& place);
 [[nodiscard]] Table table_of(const std::vector<Store::PinRow>& pins);
 
+/// For tables of what was measured and learned: a note where something was decided of an op.
+void note_decisions(const Store& store, const std::string& op, Table& table);
+
 }  // namespace tilewright::app

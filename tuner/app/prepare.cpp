@@ -11,6 +11,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/plan/plan.hpp"
+#include "tuner/app/pin.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/learn/learn.hpp"
@@ -154,6 +155,7 @@ PrepareResult prepare(const PrepareRequest& request, Listener& listener) {
                     store.path().string(), request.specs.op, request.specs.named.empty() ? "" : " with what is named",
                     request.specs.op));
   }
+  note_decisions(store, request.specs.op, table);
   return {std::move(table), listener.cancelled()};
 }
 

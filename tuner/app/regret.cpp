@@ -11,6 +11,7 @@
 
 #include "cache/base/error.hpp"
 #include "tuner/app/commands.hpp"
+#include "tuner/app/pin.hpp"
 #include "tuner/app/regret_measure.hpp"
 #include "tuner/app/regret_shapes.hpp"
 #include "tuner/app/stored_devices.hpp"
@@ -177,6 +178,7 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
   if (measure) notes.insert(notes.end(), measure->notes().begin(), measure->notes().end());
   if (listener.cancelled()) notes.emplace_back("Interrupted: what is missing was not measured.");
   table.notes.insert(table.notes.end(), notes.begin(), notes.end());
+  note_decisions(store, request.problems.op, table);
   if (const std::vector<Problem> next = shapes_to_tune(all, kTolerated, kMostToTune); !next.empty()) {
     table.advice.push_back({"Shapes to tune next, the greatest loss first:", sweeps_of(next, request.place)});
   }

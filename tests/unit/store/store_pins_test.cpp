@@ -112,6 +112,25 @@ TEST_F(StorePins, where_all_is_banned_the_answer_says_so) {
   EXPECT_GE(bans, 2U);
 }
 
+TEST_F(StorePins, a_pin_that_cannot_serve_says_why_it_gives_way) {
+  const Config nowhere = onchip_config(2, 0);
+  store_.put_pin(row(PinKind::pin, slow_, key_, true, 0, "same bits"));
+  store_.put_pin(row(PinKind::pin, nowhere, key_, false, 0, "it was good"));
+  const ProblemQuery query{key_.problem, key_.interface_hash, h200(), versions()};
+  const auto obstacle = [&](const PlannedWinner& each) {
+    return each.row.winner.trial.config == slow_ ? std::string("its rows are odd") : std::string();
+  };
+  const Chosen chosen = choose(store_, softmax_interface(), query, {.obstacle = obstacle});
+  ASSERT_TRUE(chosen.choice);
+  EXPECT_EQ(chosen.choice->row.winner.trial.config, fast_);
+  EXPECT_FALSE(chosen.pin);
+  EXPECT_THAT(
+      chosen.gave_way,
+      testing::UnorderedElementsAre(
+          testing::AllOf(HasSubstr(slow_.text()), HasSubstr("same bits, and gives way: its rows are odd")),
+          testing::AllOf(HasSubstr(nowhere.text()), HasSubstr("it was good, and gives way: it has no binary"))));
+}
+
 TEST_F(StorePins, of_two_the_newer_stands_and_of_one_second_the_ban) {
   store_.put_pin(row(PinKind::pin, slow_, key_, true, 100));
   store_.put_pin(row(PinKind::ban, slow_, key_, true, 90));
