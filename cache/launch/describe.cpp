@@ -8,6 +8,7 @@
 #include "cache/launch/launcher.hpp"
 #include "cache/launch/op.hpp"
 #include "cache/launch/tensor_dims.hpp"
+#include "cache/serve/expectation.hpp"
 
 namespace tilewright::launch {
 
@@ -18,17 +19,19 @@ namespace {
 void add_choice(JsonText& json, const PlannedWinner& choice) {
   const Winner& winner = choice.row.winner;
   const Trial& trial = winner.trial;
-  const Timing timing = trial.timing.value_or(Timing{});
   json.add("config", trial.config.text());
   json.add("implementation", choice.row.implementation_hash);
   json.add("role", name(winner.role));
   json.add("tuned_for", choice.row.problem.key());
-  json.add("median_ns", timing.median_ns);
-  json.add("low_ns", timing.low_ns);
-  json.add("high_ns", timing.high_ns);
+  const auto time = [&](double Timing::*member) {
+    return trial.timing ? std::optional((*trial.timing).*member) : std::nullopt;
+  };
+  json.add("median_ns", time(&Timing::median_ns));
+  json.add("low_ns", time(&Timing::low_ns));
+  json.add("high_ns", time(&Timing::high_ns));
   json.add("base_ns", winner.base_ns);
   json.add("mode", name(choice.row.mode));
-  json.add("measured_at", trial.measured_at);
+  json.add("measured_at", trial.timing ? std::optional(trial.measured_at) : std::nullopt);
   json.add("driver", trial.versions.driver);
   json.add("compiler", trial.versions.compiler);
   json.add("tilewright", trial.versions.tilewright);
@@ -62,8 +65,14 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   json.add("device_fit", choice ? std::optional(name(match.device)) : std::nullopt);
   json.add("learned", match.is_learned);
   json.add("match", match.text());
+  json.add("bytes", bytes_of(identity_.interface, problem));
   if (choice) {
     add_choice(json, *choice);
+    if (const auto expected = expectation_of(*choice, problem)) {
+      json.add("expected_ns", expected->time_ns);
+      json.add("expected_loss", expected->loss);
+      json.add("expected_by", expected->basis);
+    }
   } else {
     json.add("why", chosen.why);
   }

@@ -264,6 +264,9 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
     // Where this one cannot be read, it may be had from another shape.
     if (row) offered_.insert(near.id);
     offer(match, std::move(row), needs_compile);
+    if (!found_) continue;
+    found_->expected_loss = near.expected_loss;
+    if (!found_->row.winner.trial.timing) found_->best_there_ns = best_ns(origin, around.mode);
   }
   if (found_) later([=, this] { one_of(ranking, at, around, match); });
 }
@@ -358,6 +361,11 @@ std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& 
     }
   }
   return found;
+}
+
+double Candidates::best_ns(const ProblemKey& key, MeasureMode mode) {
+  const std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
+  return best && best->winner.trial.timing ? best->winner.trial.timing->median_ns : 0;
 }
 
 std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {

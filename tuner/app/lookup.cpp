@@ -48,7 +48,12 @@ Lookup look_up(const Store& store, const OpInterface& interface, const Problem& 
   if (chosen.pin) decisions.push_back(fmt::format("{} is {}", chosen.pin->config.config.text(), chosen.pin->text()));
   std::ranges::move(chosen.gave_way, std::back_inserter(decisions));
   for (const Pin& ban : chosen.bans) decisions.push_back(fmt::format("{} is {}", ban.config.config.text(), ban.text()));
-  return {{chosen.choice->match, std::move(chosen.choice->row)}, {}, std::move(chosen.unread), std::move(decisions)};
+  std::optional<Expectation> expected = expectation_of(*chosen.choice, problem);
+  return {{chosen.choice->match, std::move(chosen.choice->row)},
+          {},
+          std::move(chosen.unread),
+          std::move(decisions),
+          std::move(expected)};
 }
 
 }  // namespace tilewright::app

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cache/serve/expectation.hpp"
 #include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/analysis/roofline.hpp"
@@ -22,6 +24,8 @@ struct Lookup {
   std::string unread;
   /// Why what is served is not the fastest: pinned, or banned what was.
   std::vector<std::string> decisions{};
+  /// Of a problem that was never tuned.
+  std::optional<Expectation> expected{};
 };
 
 /// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be

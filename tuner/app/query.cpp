@@ -53,6 +53,8 @@ QueryResult query(const QueryRequest& request) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
     Lookup found = look_up(store, interface, result.problem, device, current);
     ServedLine& line = result.lines.emplace_back(ServedLine{asked, std::move(found.served)});
+    line.expected = std::move(found.expected);
+    line.own_bytes = bytes_of(interface, result.problem);
     if (line.served.row) line.roofline = roofline_of(store, *line.served.row, request.place);
     if (!line.served.row && found.obstacle.empty()) {
       found.obstacle =

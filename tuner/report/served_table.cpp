@@ -75,6 +75,23 @@ std::vector<Source<ServedLine>> time_sources() {
   };
 }
 
+/// Of the problem that was asked for; empty where it is the one that was measured.
+std::vector<Source<ServedLine>> expected_sources() {
+  const auto expected = [](std::function<Cell(const Expectation&)> cell) {
+    return [cell = std::move(cell)](const ServedLine& line) { return line.expected ? cell(*line.expected) : Cell(); };
+  };
+  const auto number = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
+  return {
+      {column("own_bytes", "its bytes", Unit::bytes),
+       [](const ServedLine& line) { return line.expected ? Cell(line.own_bytes) : Cell(); }},
+      {column("expected_ns", "expected time", Unit::nanoseconds),
+       expected([number](const Expectation& of) { return number(of.time_ns); })},
+      {column("expected_loss", "expected loss", Unit::share),
+       expected([number](const Expectation& of) { return number(of.loss); })},
+      {breakable_column("expected_by", "expected by"), expected([](const Expectation& of) { return Cell(of.basis); })},
+  };
+}
+
 Placed place(const ServedLine& line) {
   const auto& row = line.served.row;
   return {&line.roofline, row && row->winner.trial.timing ? &*row->winner.trial.timing : nullptr};
@@ -111,6 +128,7 @@ Table served_table(const Problem& problem, const std::vector<ServedLine>& lines)
   Table table;
   table.as_records = true;
   std::vector<Source<ServedLine>> sources = match_sources(problem);
+  for (Source<ServedLine>& source : expected_sources()) sources.push_back(std::move(source));
   for (Source<ServedLine>& source : time_sources()) sources.push_back(std::move(source));
   add_placed<ServedLine>(sources, rate_sources(), place);
   add_placed<ServedLine>(sources, bound_sources(), place);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cache/serve/expectation.hpp"
 #include "cache/serve/match.hpp"
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
@@ -18,6 +21,9 @@ struct ServedLine {
   MatchedRow served;
   /// Of the problem that was measured.
   Roofline roofline{};
+  /// Of the problem that was asked for, where that is another.
+  std::optional<Expectation> expected{};
+  std::int64_t own_bytes = 0;
 };
 
 /// A record a device. Says so when times are the emulator's.

@@ -52,11 +52,15 @@ struct ServedConfig {
   std::string device;      ///< the fingerprint that was asked for
   std::string cache;       ///< the file that serves
   std::string tuned_for;   ///< the problem that the times below are of
-  double median_ns = 0;
-  double low_ns = 0;  ///< 95 % interval of the median
+  double median_ns = 0;    ///< 0: nobody timed it there
+  double low_ns = 0;       ///< 95 % interval of the median
   double high_ns = 0;
-  double base_ns = 0;  ///< the op's base on the same problem; 0 when unknown
-  std::string json;    ///< all that tw_query says
+  double base_ns = 0;        ///< the op's base on the same problem; 0 when unknown
+  double bytes = 0;          ///< of this shape: its arguments, each read or written once
+  double expected_ns = 0;    ///< at this shape, where it was not tuned; 0: measured, or not known
+  double expected_loss = 0;  ///< how much slower than the fastest, 0.03 for 3 %; 0: as before
+  std::string expected_by;   ///< what these two rest on; empty: the shape was tuned
+  std::string json;          ///< all that tw_query says
 
   [[nodiscard]] bool is_served() const noexcept { return !config.empty(); }
 };
@@ -110,6 +114,10 @@ class Op {
             .low_ns = fields.number("low_ns"),
             .high_ns = fields.number("high_ns"),
             .base_ns = fields.number("base_ns"),
+            .bytes = fields.number("bytes"),
+            .expected_ns = fields.number("expected_ns"),
+            .expected_loss = fields.number("expected_loss"),
+            .expected_by = fields.text("expected_by"),
             .json = json};
   }
 

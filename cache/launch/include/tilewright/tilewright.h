@@ -138,9 +138,12 @@ int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, vo
  * file that serves), "cache_error" (why that is the fallback, if it is), "fallback_error" (why that could not be asked, if it
  * was to be), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
  * "device_fit" (same device, same architecture), "learned" (whether it is nearest by what was learned of trials), "match" (fit,
- * freshness and device in words), and unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
- * "median_ns", "low_ns", "high_ns" (of that problem), "base_ns" (null when unknown), "mode", "measured_at" (seconds since
- * 1970), "driver", "compiler" and "tilewright"; if it is none, "why". Where part of the cache could not be read and was passed
+ * freshness and device in words), "bytes" (of this shape's arguments, each read or written once), and unless fit is none:
+ * "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won), "median_ns", "low_ns", "high_ns" (of
+ * that problem; null when nobody timed it there), "base_ns" (null when unknown), "mode", "measured_at" (seconds since 1970;
+ * null with the times), "driver", "compiler" and "tilewright"; where fit is nearest or default also what is expected of this
+ * shape: "expected_ns" and "expected_loss" (how much slower than the fastest: 0.03 for 3 %; each null when unknown), and
+ * "expected_by", what they rest on; if it is none, "why". Where part of the cache could not be read and was passed
  * over, "unread" says which and why; where misses are written down no longer, "misses_error" why; where
  * the config is pinned, "pinned" says why, and where a better one is banned, "banned" which and why. Of launchers that compile at run time also "compiled"
  * (whether this config was compiled here), "wanted" (the config that would serve better once it is compiled, if there is one)
