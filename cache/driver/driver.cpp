@@ -68,9 +68,7 @@ const Driver& Driver::get() {
   if (const Driver* driver = find()) return *driver;
   std::string why;
   static_cast<void>(find(&why));
-  throw DeviceError(why +
-                    "; install NVIDIA's driver, or name its libcuda.so.1 in TILEWRIGHT_LIBCUDA; without a GPU, use "
-                    "the emulator (--device cpu)");
+  throw DeviceError(why + "; install NVIDIA's driver, or name its libcuda.so.1 in TILEWRIGHT_LIBCUDA");
 }
 
 std::string Driver::describe(int status) const {

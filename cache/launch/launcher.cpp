@@ -264,8 +264,8 @@ DeviceFacts Launcher::query_device() {
     if (driver->device_count() > 0) return facts(*driver, 0);
     why = "this machine has no GPU";
   }
-  throw DeviceError(fmt::format("{}; name the device to answer for in tw_options.device. As to {}: {}", why,
-                                resolver_.sources().title(), stored_devices_text()));
+  throw DeviceError(fmt::format("{}; name the device to answer for in the launcher's option `device`. As to {}: {}",
+                                why, resolver_.sources().title(), stored_devices_text()));
 }
 
 Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {

@@ -186,9 +186,11 @@ Problem Op::problem_of(std::span<const std::int64_t> dims) const {
 void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::span<void* const> args) {
   process_.require_own_process();
   if (args.size() != arg_count_) refuse_args(args);
-  const cuda::Driver& driver = this->driver();
   PlanKey key;
   key.alignment = alignment_of(args);
+  // What is wrong with the call goes before what the machine lacks, so that calls can be tested without a GPU.
+  if (driver_ == nullptr) static_cast<void>(problem_of(dims));
+  const cuda::Driver& driver = this->driver();
   const bool is_complete = dims.size() == dim_count_;
   if (is_complete) {
     // A bound that is no constant would make a call into another library of so few.
@@ -228,11 +230,11 @@ void Op::check_launched(const cuda::Driver& driver, int status, std::span<const 
 
 void Op::preload(std::span<const std::int64_t> dims) {
   process_.require_own_process();
+  static_cast<void>(problem_of(dims));  // refuses dims that are none before they are copied, and before all else
   const cuda::Driver& driver = this->driver();
   PlanKey key;
   key.context = current_context(driver);
   key.alignment = kAllAligned;
-  static_cast<void>(problem_of(dims));  // refuses dims that are none before they are copied
   std::copy(dims.begin(), dims.end(), key.dims.begin());
   const ReadyPlan* plan = table_.find(key);
   if (plan == nullptr) plan = &resolve(key, dims);

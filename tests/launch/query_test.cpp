@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an op says of itself and of what it is served.
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cache/serve/match.hpp"
@@ -197,6 +198,26 @@ TEST_F(QueryTest, equal_specs_are_one_op) {
   ::setenv("TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
   const Op op = Launcher(LaunchOptions{.cache = path, .device = "Fictional GPU"}).op("scale[dtype=f16]");
   std::fprintf(stderr, "%s\n", op.match({8, 64}).match.c_str());
+  // What is wrong with a call goes before what is missing: calls can be tested without a GPU.
+  for (const auto& wrong :
+       {std::function([&] {
+          op(nullptr, {8, 0}, fake_address(256), fake_address(256), 1.0);
+        }),
+        std::function([&] { op(nullptr, {8}, fake_address(256), fake_address(256), 1.0); }), std::function([&] {
+          op(nullptr, {8, 64}, static_cast<void*>(nullptr), fake_address(256), 1.0);
+        }),
+        std::function([&] {
+          op(nullptr, {8, 64}, fake_address(256), 1.0);
+        }),
+        std::function([&] {
+          op.preload({8, 0});
+        })}) {
+    try {
+      wrong();
+    } catch (const LaunchError& error) {
+      std::fprintf(stderr, "%s\n", error.code() == TW_ERROR_USAGE ? "usage" : error.what());
+    }
+  }
   try {
     op(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
   } catch (const LaunchError& error) {
@@ -222,8 +243,9 @@ TEST(QueryDeathTest, a_named_device_is_answered_for_without_a_driver) {
   }
   EXPECT_EXIT(query_without_a_driver(path), ::testing::ExitedWithCode(0),
               "exact, fresh, same device\n"
-              "the CUDA driver was not found: /nonexistent/libcuda.so.1.*\n"
-              "the CUDA driver was not found.*name the device to answer for in tw_options.device");
+              "usage\nusage\nusage\nusage\nusage\n"
+              "the CUDA driver was not found: /nonexistent/libcuda.so.1.*TILEWRIGHT_LIBCUDA\n"
+              "the CUDA driver was not found.*name the device to answer for in the launcher's option `device`");
   std::filesystem::remove_all(folder);
 }
 

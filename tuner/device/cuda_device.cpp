@@ -273,6 +273,11 @@ class CudaDevice : public Device {
 }  // namespace
 
 std::unique_ptr<Device> open_cuda_device(int index) {
+  if (std::string why; cuda::Driver::find(&why) == nullptr) {
+    throw DeviceError(why +
+                      "; install NVIDIA's driver, name its libcuda.so.1 in TILEWRIGHT_LIBCUDA, or use --device "
+                      "cpu for the emulator");
+  }
   const cuda::Driver& driver = cuda::Driver::get();
   const int count = driver.device_count();
   if (index < 0 || index >= count) {
