@@ -106,7 +106,7 @@ TEST_F(BadInputToSweep, with_dims_that_no_implementation_serves_tells_which_cons
       run_on_ops({"sweep", "picky", "rows=2", "cols=77,33", "--device", "cpu", "--budget-ms", "1", "--no-ceilings"});
   EXPECT_EQ(some.code, 3);
   EXPECT_TRUE(contains(some.err, "even: constraint `cols % (2) == 0` (2 of 2)")) << some.err;
-  EXPECT_TRUE(contains(some.out, "1 problems have no winner")) << some.out;
+  EXPECT_TRUE(contains(some.out, "1 problem without a winner.")) << some.out;
   EXPECT_TRUE(contains(some.out, "rowwise{")) << some.out;
 
   // What is known of other problems is not served for one that it cannot serve.

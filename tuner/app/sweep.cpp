@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/winner_lines.hpp"
 
@@ -47,7 +48,7 @@ std::string refusals_text(const std::vector<std::string>& refusals) {
   const std::size_t told = std::min(kTold, refusals.size());
   std::string text =
       fmt::format("{}", fmt::join(refusals.begin(), refusals.begin() + static_cast<std::ptrdiff_t>(told), "\n"));
-  if (refusals.size() > told) text += fmt::format("\nand {} more problems", refusals.size() - told);
+  if (refusals.size() > told) text += "\nand " + counted(refusals.size() - told, "more problem");
   return text;
 }
 
@@ -71,25 +72,27 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
 
 /// What is to be said of the table.
 void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& table) {
-  if (request.max_configs > 0) {
-    table.notes.push_back(fmt::format("Of each problem's configs {} were considered; --max-configs 0 takes them all.",
-                                      request.max_configs));
+  if (summary.unconsidered > 0) {
+    table.notes.push_back(
+        fmt::format("Of each problem's configs at most {} were considered, and {} left out; "
+                    "--max-configs 0 takes them all.",
+                    request.max_configs, summary.unconsidered));
   }
   if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
   if (summary.without_winner > 0) {
-    table.notes.push_back(fmt::format("{} problems have no winner.", summary.without_winner));
+    table.notes.push_back(counted(summary.without_winner, "problem") + " without a winner.");
   }
   for (const std::string& lost : summary.lost) table.notes.push_back(lost + ".");
   if (summary.left > 0) {
-    table.notes.push_back(fmt::format("{} problems were left: run it again to tune them.", summary.left));
+    table.notes.push_back(counted(summary.left, "problem") + " left: run it again to tune what is left.");
   }
 }
 
 void add_up(SweepSummary& sum, const SweepSummary& more) {
   for (const auto count :
        {&SweepSummary::problems, &SweepSummary::measured, &SweepSummary::failed, &SweepSummary::forbidden,
-        &SweepSummary::pruned, &SweepSummary::reused, &SweepSummary::compiled, &SweepSummary::ceilings,
-        &SweepSummary::without_winner, &SweepSummary::left}) {
+        &SweepSummary::pruned, &SweepSummary::unconsidered, &SweepSummary::reused, &SweepSummary::compiled,
+        &SweepSummary::ceilings, &SweepSummary::without_winner, &SweepSummary::left}) {
     sum.*count += more.*count;
   }
   sum.refusals.insert(sum.refusals.end(), more.refusals.begin(), more.refusals.end());

@@ -244,6 +244,7 @@ void DeviceRunner::finish_problem(Step& step) {
   }
   ++summary.problems;
   summary.forbidden += step.run->forbidden();
+  summary.unconsidered += step.run->unconsidered();
   summary.pruned += step.run->pruned();
   if (winners->empty()) ++summary.without_winner;
   if (step.run->candidates() == 0) {

@@ -66,7 +66,10 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   for (Candidate& candidate : legal) {
     const std::string text = candidate.config.text();
     const auto trial = known.find(text);
-    if (considered.count(text) == 0 && trial == known.end()) continue;
+    if (considered.count(text) == 0 && trial == known.end()) {
+      ++unconsidered_;
+      continue;
+    }
     index_.emplace(text, candidates_.size());
     candidates_.push_back(std::move(candidate));
     known_.push_back(trial == known.end() ? std::nullopt : std::optional(trial->second));

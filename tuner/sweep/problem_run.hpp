@@ -105,6 +105,8 @@ class ProblemRun {
   [[nodiscard]] std::size_t candidates() const noexcept { return candidates_.size(); }
   /// Points of the space that a constraint or a limit of the device forbids.
   [[nodiscard]] std::size_t forbidden() const noexcept;
+  /// Legal, and left out since only so many were to be considered.
+  [[nodiscard]] std::size_t unconsidered() const noexcept { return unconsidered_; }
   /// Candidates that are not measured since they cannot win.
   [[nodiscard]] std::size_t pruned() const;
   [[nodiscard]] std::size_t known_before() const noexcept { return known_before_; }
@@ -185,6 +187,7 @@ class ProblemRun {
   ProblemKey key_;
   TrialDevice* trial_device_ = nullptr;
   std::vector<Candidate> candidates_;
+  std::size_t unconsidered_ = 0;
   /// What of the space is none, by the rule that forbids it.
   std::map<std::string, std::int64_t> forbidden_;
   /// Candidates by their text.

@@ -78,6 +78,8 @@ struct SweepSummary {
   std::size_t failed = 0;
   /// What of the spaces is no config for its problem and device.
   std::size_t forbidden = 0;
+  /// Configs left out since only so many were to be considered.
+  std::size_t unconsidered = 0;
   /// Configs left out since they cannot win, now or by a sweep before.
   std::size_t pruned = 0;
   /// Trials that the cache had.
