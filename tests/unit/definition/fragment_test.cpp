@@ -97,6 +97,19 @@ TEST_F(FragmentTest, gives_what_the_implementation_does_not_say) {
   EXPECT_EQ(simple.recipe.kernels[0].shared_bytes.text(), "num_warps * ((1) * 4)");
 }
 
+TEST_F(FragmentTest, aligns_by_its_one_formula_what_the_implementation_does_not_name) {
+  write_fragment(replaced(std::string(kFragment), "{ x = \"sizeof(dtype) * width\", y = \"1\" }", "\"2\""));
+  write("align = { y = \"1\" }", kKernel);
+  const std::string whole = reading::read_file(folder_.path() / "mini/mini.toml");
+  const auto align = [&] { return load().implementation("simple").recipe.align; };
+  EXPECT_EQ(align().at("x").text(), "2");
+  EXPECT_EQ(align().at("y").text(), "1");
+  folder_.write("mini/mini.toml", replaced(whole, "align = { y = \"1\" }", "align = { y = \"1\", \"*\" = \"1\" }"));
+  EXPECT_EQ(align().at("x").text(), "1");
+  folder_.write("mini/mini.toml", replaced(whole, "align = { y = \"1\" }", "align = \"sizeof(dtype)\""));
+  EXPECT_EQ(align().at("y").text(), "sizeof(dtype)");
+}
+
 TEST_F(FragmentTest, merges_tables_key_by_key_and_constraints_one_behind_the_other) {
   write(
       "constraints = [\"rows >= width\"]\nspace = { unroll = [1], vec = [1, 2] }\nlet = { width = \"2 - 1\" }\n"

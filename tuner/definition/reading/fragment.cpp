@@ -58,6 +58,11 @@ void merge_member(Node& into, const Member& own, Mistakes& mistakes) {
   } else if ((own.key == "let" || own.key == "space" || own.key == "align" || own.key == "covers") &&
              both_are(there->value, own.value, Node::Kind::table)) {
     merge_tables(there->value, own.value);
+  } else if (own.key == "align" && own.value.kind == Node::Kind::table) {
+    // The fragment's one formula stays that of every tensor that is not named.
+    const Member others{"*", there->place, there->value};
+    there->value = own.value;
+    if (find(there->value, "*") == nullptr) there->value.members.push_back(others);
   } else {
     there->value = own.value;
   }

@@ -138,22 +138,21 @@ void read_align(Section& section, ImplementationRecipe& recipe, const OpPart& op
   Mistakes& mistakes = section.mistakes();
   const Node* table = section.find("align");
   if (table == nullptr) return;
-  if (table->kind != Node::Kind::table) {
-    // One formula for every tensor.
-    const auto formula = read_formula(*table, section.what("align"), Stage::config, vocabulary, mistakes);
-    if (!formula) return;
-    for (const std::string& arg : op.args.names(false)) recipe.align.emplace(arg, *formula);
-    return;
-  }
-  Section align(*table, section.what("align"), mistakes);
+  const auto read = [&](const Node* node, const std::string& what) {
+    return node == nullptr ? std::nullopt : read_formula(*node, what, Stage::config, vocabulary, mistakes);
+  };
+  const bool is_table = table->kind == Node::Kind::table;
+  std::optional<Section> align;
+  if (is_table) align.emplace(*table, section.what("align"), mistakes);
+  // Of every tensor that is not named.
+  const auto others = is_table ? read(align->find("*"), align->what("*")) : read(table, section.what("align"));
   for (const std::string& arg : op.args.names(false)) {
-    const Node* node = align.find(arg);
-    if (node == nullptr) continue;
-    if (auto formula = read_formula(*node, align.what(arg), Stage::config, vocabulary, mistakes)) {
+    const Node* const node = align ? align->find(arg) : nullptr;
+    if (auto formula = node != nullptr ? read(node, align->what(arg)) : others) {
       recipe.align.emplace(arg, *std::move(formula));
     }
   }
-  if (op.args.complete) align.finish();
+  if (align && op.args.complete) align->finish();
 }
 
 void read_covers(Section& section, ImplementationRecipe& recipe, const OpPart& op, const Vocabulary& vocabulary) {
