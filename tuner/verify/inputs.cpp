@@ -69,7 +69,7 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
       if (places_[i]) {
         tensors_[i].address = tensors_[*places_[i]].address;
       } else {
-        allocate(i, options.misalign_elements);
+        allocate(i, static_cast<std::size_t>(options.misalign_elements) * size_of(args_[i].type));
       }
       values_[i] = tensors_[i].address;
     }
@@ -132,20 +132,44 @@ void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem
   }
 }
 
-void ArgumentSet::allocate(std::size_t arg, int misalign_elements) {
+void ArgumentSet::allocate(std::size_t arg, std::size_t shift) {
   const PlannedArg& planned = args_[arg];
   GuardedTensor& tensor = tensors_[arg];
-  const std::size_t shift = static_cast<std::size_t>(misalign_elements) * size_of(planned.type);
-  const std::size_t before = kGuardBytes + shift;
-  const std::size_t whole = (before + tensor.bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
+  // Room for it at any address that place() may choose.
+  const std::size_t whole =
+      (kGuardBytes + shift + kAlignment + tensor.bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
   tensor.buffer = device_.allocate(whole, "argument " + planned.name);
-  tensor.address = tensor.buffer->address() + before;
   bytes_ += tensor.bytes;
+  put(arg, shift);
+}
+
+void ArgumentSet::put(std::size_t arg, std::size_t shift) {
+  GuardedTensor& tensor = tensors_[arg];
+  tensor.address = tensor.buffer->address() + kGuardBytes + shift;
   fill_guards(arg);
-  if (planned.role == ArgRole::out) {
+  if (args_[arg].role == ArgRole::out) {
     device_.fill(tensor.address, 0xff, tensor.bytes);
   } else {
     fill_input(arg);
+  }
+}
+
+void ArgumentSet::place(const std::vector<PlannedArg>& args) {
+  if (options_.misalign_elements != 0) return;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (!tensors_[i].buffer) continue;
+    std::size_t alignment = args[i].alignment;
+    for (std::size_t output = 0; output < args_.size(); ++output) {
+      if (places_[output] == i) alignment = std::max(alignment, args[output].alignment);
+    }
+    const std::size_t shift = std::max(alignment, size_of(args_[i].type)) % kAlignment;
+    if (tensors_[i].address == tensors_[i].buffer->address() + kGuardBytes + shift) continue;
+    put(i, shift);
+    values_[i] = tensors_[i].address;
+    sums_.clear();
+  }
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    if (places_[i]) values_[i] = tensors_[i].address = tensors_[*places_[i]].address;
   }
 }
 

@@ -35,7 +35,7 @@ class ArgumentSet {
   /// At least so many bytes of guard on each side.
   static constexpr std::size_t kGuardBytes = 4096;
 
-  /// `misalign_elements` shifts every tensor by that many elements past a 256-byte boundary; `in_place` puts each
+  /// `misalign_elements` puts every tensor that many elements past a 256-byte boundary for good; `in_place` puts each
   /// output that may alias an input there, with the same strides.
   struct Options {
     std::uint64_t seed = 1;
@@ -56,6 +56,9 @@ class ArgumentSet {
   /// Bytes of all tensors, gaps included.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
+  /// Moves each tensor to an address with the alignment that `args` ask of it and no more, below 256 bytes: a config
+  /// that needs more than it claims does not pass. Where Options::misalign_elements is set, they stay where that says.
+  void place(const std::vector<PlannedArg>& args);
   /// Fills outputs with NaN patterns, restores inout arguments and in-place inputs, with NaN patterns in their gaps.
   void poison_outputs();
   /// Empty when all guards and all pure inputs are as they were; else what was written, in words. Inputs count from the
@@ -75,7 +78,9 @@ class ArgumentSet {
  private:
   void find_places();
   void lay_out(const OpDefinition& definition, const Problem& problem);
-  void allocate(std::size_t arg, int misalign_elements);
+  void allocate(std::size_t arg, std::size_t shift);
+  /// So many bytes past a 256-byte boundary, with its guards and its first contents.
+  void put(std::size_t arg, std::size_t shift);
   void fill_guards(std::size_t arg);
   /// The first time, or again.
   void fill_input(std::size_t arg);

@@ -261,8 +261,9 @@ struct SampleCheck {
   }
 
   Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces) {
-    require_alignment(executable);
     if (!intact) set.repair();
+    set.place(executable.plan().args);
+    require_alignment(executable);
     set.poison_outputs();
     intact = false;
     executable.run({set.values(), {workspaces.begin(), workspaces.end()}});

@@ -150,6 +150,26 @@ TEST_F(Arguments, a_write_into_any_guard_is_named) {
   EXPECT_EQ(set.damage(), "");
 }
 
+TEST_F(Arguments, stand_where_a_config_asks_for_with_what_they_held) {
+  ArgumentSet set = make();
+  std::vector<PlannedArg> args = set.args();
+  for (const std::size_t alignment : {16, 64, 8, 256, 4}) {
+    const std::vector<std::byte> x = set.read(0), i = set.read(1);
+    for (PlannedArg& arg : args) arg.alignment = alignment;
+    set.place(args);
+    set.poison_outputs();
+    for (const std::size_t arg : {0, 1, 2, 3}) {
+      EXPECT_EQ(set.values()[arg] % alignment, 0U);
+      EXPECT_EQ(set.values()[arg] % 256, alignment % 256) << "and no multiple of more";
+    }
+    EXPECT_EQ(set.read(0), x);
+    EXPECT_EQ(set.read(1), i);
+    EXPECT_EQ(set.damage(), "");
+  }
+  device_->fill(set.values()[0] - 4, 0, 2);
+  EXPECT_THAT(set.damage(), HasSubstr("before the start of x: 2 bytes, the last 3 bytes before it"));
+}
+
 // x and y of Arguments with rows 8 and 12 elements longer than they need be.
 class PitchedArguments : public Arguments {
  protected:

@@ -9,9 +9,9 @@ namespace tilewright::testing {
 namespace {
 
 constexpr const char* kEntries[] = {
-    "good",          "last_column", "past_end",     "before_start",    "changes_input", "unwritten",
-    "off_by_some",   "slightly",    "nan_for_one",  "deadlock",        "reference",     "no_reference",
-    "bad_reference", "samples",     "nan_left_out", "empty_reference", "counts",        "counts_on"};
+    "good",         "last_column",     "past_end", "before_start", "changes_input", "unwritten",     "off_by_some",
+    "slightly",     "nan_for_one",     "deadlock", "reference",    "no_reference",  "bad_reference", "samples",
+    "nan_left_out", "empty_reference", "counts",   "counts_on",    "aligned"};
 
 // Every kernel has the same parameters, one of them absent from all problems; the references take doubles for y.
 constexpr const char* kKernels = R"(
@@ -39,6 +39,7 @@ KERNEL(off_by_some, y[i] = from_float<T>(factor * to_float(x[i]) + (i % 4 == 1 ?
 KERNEL(slightly, y[i] = from_float<T>(factor * to_float(x[i]) * 1.03f);)
 KERNEL(nan_for_one, y[i] = i == 9 ? from_float<T>(kInfinity - kInfinity) : from_float<T>(factor * to_float(x[i]));)
 KERNEL(nan_left_out, y[i] = i == 10 ? from_float<T>(kInfinity - kInfinity) : from_float<T>(factor * to_float(x[i]));)
+KERNEL(aligned, if (reinterpret_cast<unsigned long long>(y) % 16 == 0) { TWICE })
 KERNEL(deadlock, x[i] = from_float<T>(5.0f); if (threadIdx.x == 0) __syncthreads();
        if (threadIdx.x != 0) __syncwarp(); if (threadIdx.x == 0) __syncthreads();)
 // In the place of the absent input this has a counter, to be left zero.

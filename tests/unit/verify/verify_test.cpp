@@ -208,6 +208,16 @@ TEST(Verify, a_config_that_needs_more_alignment_than_there_is_cannot_be_checked)
   EXPECT_THROW((void)verifier.check(*op.load("good")), UsageError);
 }
 
+TEST(Verify, finds_a_config_that_needs_more_alignment_than_it_claims) {
+  TwiceOp op;
+  EXPECT_EQ(op.check("aligned").reason, "y[0][0] was never written (231 of 231 elements)");
+  op.definition.interface.args[2].align = 4;
+  for (const bool in_place : {false, true}) {
+    const Verdict verdict = op.check("aligned", {.in_place = in_place});
+    EXPECT_TRUE(verdict.right) << verdict.reason;
+  }
+}
+
 TEST(NormLimit, is_twice_the_rounding_of_narrow_types_and_the_tolerance_of_accumulators) {
   EXPECT_EQ(norm_limit(DType::bf16, {1e-4, 0.5}), 1.0 / 128);
   EXPECT_EQ(norm_limit(DType::f16, {1e-4, 0.5}), 1.0 / 1024);
