@@ -57,6 +57,14 @@ TEST_F(NewOp, whose_kernel_is_wrong_is_told_without_a_sweep) {
   EXPECT_TRUE(contains(broken["rows"][0]["reason"], "no_such_function")) << broken;
 }
 
+TEST_F(NewOp, that_reads_vectors_and_claims_the_alignment_of_an_element_is_told) {
+  ASSERT_EQ(run({"new", "axpy", "--kind", "free", "--in", ops()}).code, 0);
+  replace_in(fs::path(ops()) / "axpy" / "axpy.toml",
+             "align = { x = \"vec * sizeof(dtype)\", y = \"vec * sizeof(dtype)\" }", "");
+  const auto found = check("axpy", 1);
+  EXPECT_TRUE(contains(found["rows"].dump(), "misaligned access")) << found;
+}
+
 TEST_F(NewOp, whose_definition_has_mistakes_is_told_all_of_them) {
   ASSERT_EQ(run({"new", "axpy", "--kind", "free", "--in", ops()}).code, 0);
   const fs::path definition = fs::path(ops()) / "axpy" / "axpy.toml";

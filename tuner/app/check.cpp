@@ -21,6 +21,7 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/definition/space.hpp"
+#include "tuner/sweep/selection.hpp"
 
 namespace tilewright::app {
 namespace {
@@ -31,10 +32,13 @@ struct Tried {
   Problem problem;
 };
 
-Problem problem_of(const OpDefinition& definition, const ProblemWords& words) {
-  if (!dims_text(words, definition.interface).empty()) return to_problem(words, definition.interface);
+/// The one that is named; else the smallest, which ends within a block, and the largest, which has whole ones.
+std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWords& words) {
+  if (!dims_text(words, definition.interface).empty()) return {to_problem(words, definition.interface)};
   const std::vector<Problem> all = default_shapes(definition, to_spec(words, definition.interface), true);
-  return *std::ranges::min_element(all, {}, [&](const Problem& problem) { return definition.bytes_of(problem); });
+  const auto [smallest, largest] =
+      std::ranges::minmax_element(all, {}, [&](const Problem& problem) { return definition.bytes_of(problem); });
+  return smallest == largest ? std::vector{*smallest} : std::vector{*smallest, *largest};
 }
 
 /// One of each implementation that has any for one of `problems`, in the definition's order.
@@ -68,16 +72,21 @@ class Checking {
     table_.columns[1].breakable = table_.columns[4].breakable = true;
   }
 
-  /// The base and one config of each implementation.
-  void run_on_emulator(const Problem& problem) {
+  /// The base and a few configs of each implementation.
+  void run_on_emulator(const std::vector<Problem>& problems) {
     Work work = request_.work;
     work.devices = {"cpu"};
     const auto session = DeviceSession::open(work, listener_, catalogue_);
     if (!session) return;
-    std::vector<Tried> tried = one_of_each(definition_, {problem}, session->device().facts());
-    const Candidate base = resolve_config(definition_, definition_.base);
-    std::erase_if(tried, [&](const Tried& one) { return one.candidate.config == base.config; });
-    tried.insert(tried.begin(), Tried{base, problem});
+    constexpr std::size_t kOfEach = 3;
+    std::vector<Tried> tried;
+    for (const Problem& problem : problems) {
+      for (Candidate& candidate :
+           select_candidates(expand(definition_, problem, session->device().facts()).legal,
+                             1 + kOfEach * definition_.implementations.size(), definition_.base)) {
+        tried.push_back({std::move(candidate), problem});
+      }
+    }
     for (const Tried& one : tried) session->request(definition_, one.problem, one.candidate);
     for (const Tried& one : tried) {
       const auto outputs = check_config(*session, definition_, one.problem, one.candidate, listener_);
@@ -90,10 +99,10 @@ class Checking {
   }
 
   /// One config of each implementation, for the first problem of its grid that takes one.
-  void compile_for_gpu(const Problem& problem) {
+  void compile_for_gpu(std::vector<Problem> problems) {
     const DeviceFacts device = facts_of_arch(request_.arch);
-    std::vector<Problem> problems = default_shapes(definition_, problem.spec, false);
-    problems.insert(problems.begin(), problem);
+    const std::vector<Problem> grid = default_shapes(definition_, problems.front().spec, false);
+    problems.insert(problems.end(), grid.begin(), grid.end());
     std::unique_ptr<Compiler> compiler;
     try {
       compiler = open_compiler(request_.work, false, listener_);
@@ -114,13 +123,13 @@ class Checking {
     }
   }
 
-  CheckResult result(const Problem& problem) {
+  CheckResult result() {
     // What neither ran nor was compiled: constraints of no problem, or of another GPU.
     for (const Implementation& each : definition_.implementations) {
       if (std::ranges::find(seen_, &each) == seen_.end() && !listener_.cancelled()) {
-        table_.notes.push_back(fmt::format("{} was not checked: it has no config for {}, nor for the grid on {}.",
-                                           each.recipe.name, problem.key(),
-                                           request_.arch.empty() ? "the emulator" : request_.arch));
+        table_.notes.push_back(fmt::format("{} was not checked: it has no config for these problems{}.",
+                                           each.recipe.name,
+                                           request_.arch.empty() ? "" : ", nor for the grid on " + request_.arch));
       }
     }
     if (wrong_ == 0 && !listener_.cancelled()) {
@@ -155,12 +164,12 @@ class Checking {
 CheckResult check(const CheckRequest& request, Listener& listener) {
   Catalogue catalogue = open_catalogue(request.place);
   const OpDefinition& definition = catalogue.find(request.problem.op);
-  const Problem problem = problem_of(definition, request.problem);
-  check_sizes(definition, {problem});
+  const std::vector<Problem> problems = problems_of(definition, request.problem);
+  check_sizes(definition, problems);
   Checking checking(request, catalogue, definition, listener);
-  checking.run_on_emulator(problem);
-  if (!request.arch.empty() && !listener.cancelled()) checking.compile_for_gpu(problem);
-  return checking.result(problem);
+  checking.run_on_emulator(problems);
+  if (!request.arch.empty() && !listener.cancelled()) checking.compile_for_gpu(problems);
+  return checking.result();
 }
 
 }  // namespace tilewright::app

@@ -9,15 +9,15 @@
 #include "tuner/app/work.hpp"
 #include "tuner/report/table.hpp"
 
-/// An op looked at before it is swept, in seconds: its definition, its base and a config of each implementation run on
-/// the emulator, and one of each compiled for a GPU. Nothing is timed, and nothing is written to a cache.
+/// An op looked at before it is swept, in seconds: its definition, its base and a few configs of each implementation run
+/// on the emulator, and one of each compiled for a GPU. Nothing is timed, and nothing is written to a cache.
 namespace tilewright::app {
 
 struct CheckRequest {
   Place place;
   /// Its devices are not asked.
   Work work;
-  /// Of a problem all dims, or none: then the smallest that a sweep on the emulator takes.
+  /// Of a problem all dims, or none: then the smallest and the largest that a bare sweep on the emulator takes.
   ProblemWords problem;
   /// Compiled for, as facts_of_arch() takes it; empty: for none.
   std::string arch = "sm_90a";

@@ -141,8 +141,8 @@ Verb bench_verb() {
   add_flags(verb.options);
   verb.options.insert(
       verb.options.end(),
-      {{"jobs", "N", "Compile workers. Default: one a core."},
-       {"compile-timeout", "SECONDS", "Stop a compile that takes longer. Default: 120."},
+      {kJobs,
+       kCompileTimeout,
        {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 10, on the emulator 90."},
        kOps,
        kCache});

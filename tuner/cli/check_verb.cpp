@@ -30,11 +30,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb check_verb() {
   Verb verb;
   verb.name = "check";
-  verb.summary = "Check an op in seconds: definition, base, and a config of each implementation";
+  verb.summary = "Check an op in seconds: definition, base, and a few configs of each implementation";
   verb.usage = "OP [NAME=VALUE...] [OPTION...]";
   verb.description = {
-      "Reads the definition and tells every mistake. Runs the base and one config of each implementation on the "
-      "emulator against the reference, for the smallest problem of the op's grid or the one that is named, and "
+      "Reads the definition and tells every mistake. Runs the base and a few configs of each implementation on the "
+      "emulator against the reference, for the smallest and the largest problem of the op's emulator grid or the one "
+      "that is named, and "
       "compiles one config of each implementation for a GPU, which need not be there. Nothing is timed, and nothing is "
       "written to a cache.",
   };
@@ -43,8 +44,8 @@ Verb check_verb() {
        .value = "ARCH",
        .help = "Compile for this: sm_80, sm_90a (default) …; none: for no GPU.",
        .takes = Takes::arch},
-      {"jobs", "N", "Compile workers. Default: one a core."},
-      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      kJobs,
+      kCompileTimeout,
       {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 90."},
       kOps,
       kFormat,

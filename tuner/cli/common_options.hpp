@@ -27,5 +27,8 @@ inline const Option kMode{.name = "mode",
                           .value = "MODE",
                           .help = "cold (default), hot or events: figures of different modes are never compared.",
                           .words = {"cold", "hot", "events"}};
+inline const Option kJobs{"jobs", "N", "Compile workers. Default: one a core."};
+inline const Option kCompileTimeout{"compile-timeout", "SECONDS",
+                                    "Stop a compile that takes longer: compile_failed. Default: 120."};
 
 }  // namespace tilewright::cli

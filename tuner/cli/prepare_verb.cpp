@@ -66,8 +66,8 @@ Verb prepare_verb() {
   };
   verb.options = {
       {"configs", "N", "So many for each dtype and attributes (32), those that help most first."},
-      {"jobs", "N", "Compilers at once; default: one a core."},
-      {"compile-timeout", "SECONDS", "Of one compile (120)."},
+      kJobs,
+      kCompileTimeout,
       kDevice,
       kMode,
       kOps,

@@ -219,7 +219,7 @@ std::vector<Option> measuring_options() {
                "finalists the fastest after a second of load. Both are stored.",
        .words = {"burst", "sustained"}},
       {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
-      {"compile-timeout", "SECONDS", "Stop a compile that takes longer: compile_failed. Default: 120."},
+      kCompileTimeout,
   };
 }
 
@@ -261,7 +261,7 @@ std::vector<Option> searching_options() {
        .takes = Takes::config},
       {"max-configs", "N",
        "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
-      {"jobs", "N", "Compile workers. Default: one a core."},
+      kJobs,
       {"again", "", "Measure what the cache has already, too."},
       {.name = "retry",
        .value = "LIST",

@@ -245,9 +245,10 @@ class Writing {
     std::vector<WinnerRow> serving;
     ConfigIds banned;
     for (const Pin& pin : store_.pins(key).pins) {
-      if (pin.kind == PinKind::ban) banned.insert(pin.config);
-      if (pin.kind == PinKind::ban)
+      if (pin.kind == PinKind::ban) {
+        banned.insert(pin.config);
         why += fmt::format("{}{} is {}", why.empty() ? "" : "; ", pin.config.config.text(), pin.text());
+      }
       if (pin.kind != PinKind::pin) continue;
       if (auto row = store_.timed(key, first.mode, pin.config)) serving.push_back(*std::move(row));
       for (const WinnerRow& row : rows) {
