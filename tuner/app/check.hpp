@@ -9,8 +9,9 @@
 #include "tuner/app/work.hpp"
 #include "tuner/report/table.hpp"
 
-/// An op looked at before it is swept, in seconds: its definition, its base and a few configs of each implementation run
-/// on the emulator, and one of each compiled for a GPU. Nothing is timed, and nothing is written to a cache.
+/// An op looked at before it is swept, in seconds: its definition is read, its base and a few configs of each
+/// implementation run on the emulator, and one of each is compiled for a GPU. Nothing is timed, and nothing is written
+/// to a cache.
 namespace tilewright::app {
 
 struct CheckRequest {
