@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """compare_served.py BEFORE AFTER [--problems N] [--seed N]: whether two programs, or one program with two caches, serve
-the same: the JSON of `tilewright query` for N problems of the first cache, half of them tuned and half drawn between
-the tuned ones. BEFORE and AFTER are PROGRAM:CACHE. Prints what differs and how the problems were served; exits with 1
-where anything differs."""
+the same: config, match and origin as `tilewright query` tells them, for N problems of the first cache, half of them
+tuned and half drawn between the tuned ones. BEFORE and AFTER are PROGRAM:CACHE. Prints what differs and how the
+problems were served; exits with 1 where anything differs."""
 import argparse
 import collections
 import concurrent.futures
@@ -16,6 +16,7 @@ import sqlite3
 import subprocess
 import sys
 
+SERVED = ("winner", "match_fit", "match_freshness", "match_device", "measured_shape_key")
 KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
 
@@ -61,7 +62,8 @@ def answer(side, key):
     environment = {"TILEWRIGHT_KERNELS_DIR": str(KERNELS)} | os.environ
     command = [program, "query", key, "--cache", cache, "--format", "json"]
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    return json.loads(run.stdout)["rows"][0] if run.returncode == 0 else {"match_fit": run.stderr.strip()}
+    row = json.loads(run.stdout)["rows"][0] if run.returncode == 0 else {"match_fit": run.stderr.strip()}
+    return {name: row.get(name) for name in SERVED}
 
 
 def main():
@@ -81,9 +83,9 @@ def main():
                 continue
             differing += 1
             print(key)
-            for name in sorted(before.keys() | after.keys()):
-                if before.get(name) != after.get(name):
-                    print(f"  {name}: {before.get(name)} -> {after.get(name)}")
+            for name in SERVED:
+                if before[name] != after[name]:
+                    print(f"  {name}: {before[name]} -> {after[name]}")
     print(f"{len(keys)} problems, {differing} served otherwise; " + ", ".join(f"{n} {fit}" for fit, n in fits.items()))
     return 1 if differing else 0
 

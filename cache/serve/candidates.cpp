@@ -266,7 +266,7 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
     offer(match, std::move(row), needs_compile);
     if (!found_) continue;
     found_->expected_loss = near.expected_loss;
-    if (!found_->row.winner.trial.timing) found_->best_there_ns = best_ns(origin, around.mode);
+    if (!found_->row.winner.trial.timing) found_->best_there = timing_of_best(origin, around.mode);
   }
   if (found_) later([=, this] { one_of(ranking, at, around, match); });
 }
@@ -363,9 +363,9 @@ std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& 
   return found;
 }
 
-double Candidates::best_ns(const ProblemKey& key, MeasureMode mode) {
+std::optional<Timing> Candidates::timing_of_best(const ProblemKey& key, MeasureMode mode) {
   const std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
-  return best && best->winner.trial.timing ? best->winner.trial.timing->median_ns : 0;
+  return best ? best->winner.trial.timing : std::nullopt;
 }
 
 std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {

@@ -39,7 +39,7 @@ std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& sour
   auto& plan = std::get<LaunchPlan>(planned);
   if (std::string why = misaligned(plan.args, alignments); !why.empty()) return why;
   return PlannedWinner{candidate.match, std::move(row),          std::move(stored->recipe),
-                       std::move(plan), candidate.expected_loss, candidate.best_there_ns};
+                       std::move(plan), candidate.expected_loss, candidate.best_there};
 }
 
 /// Asks candidates, one after the other, until one can serve.

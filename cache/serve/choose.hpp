@@ -25,8 +25,8 @@ struct PlannedWinner {
   LaunchPlan plan;
   /// As of the candidate: by how much slower than the fastest it is expected to be, a natural logarithm.
   std::optional<double> expected_loss = std::nullopt;
-  /// The best winner's time where the row is of; 0: not known, or the row has a time of its own.
-  double best_there_ns = 0;
+  /// The best winner's times where the row is of; nothing: not known, or the row has times of its own.
+  std::optional<Timing> best_there = std::nullopt;
 };
 
 /// Who serves, or why nobody does: each config with what forbids it; empty when there is none.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cache/base/units.hpp"
@@ -30,12 +31,13 @@ std::optional<Expectation> expectation_of(const PlannedWinner& choice, const Pro
   if (choice.expected_loss) expected.loss = std::expm1(*choice.expected_loss);
   const Problem& origin = choice.row.problem;
   const std::optional<Timing>& own = choice.row.winner.trial.timing;
-  const double there_ns = own ? own->median_ns : choice.best_there_ns;
-  if (there_ns > 0) {
-    const double ratio = points_of(problem) / points_of(origin);
-    expected.time_ns = there_ns * ratio * (own ? 1 : 1 + expected.loss.value_or(0));
-    expected.basis = fmt::format("its time by the product of the dims, {} {} {}; ",
-                                 own ? "from its" : "from the best's", show_time(there_ns), "at " + origin.key());
+  if (const std::optional<Timing>& there = own ? own : choice.best_there) {
+    // The floor is the launch's share of the time, whatever the dims.
+    const double floor_ns = std::min(there->floor_ns, there->median_ns);
+    const double working_ns = (there->median_ns - floor_ns) * points_of(problem) / points_of(origin);
+    expected.time_ns = (floor_ns + working_ns) * (own ? 1 : 1 + expected.loss.value_or(0));
+    expected.basis = fmt::format("its time above a launch's by the product of the dims, from {} {} at {}; ",
+                                 own ? "its" : "the best's", show_time(there->median_ns), origin.key());
   }
   expected.basis += basis_of_loss(choice);
   return expected;

@@ -11,7 +11,8 @@
 namespace tilewright {
 
 struct Expectation {
-  /// By the product of the dims, from where it was timed, or else from the best there.
+  /// A launch's time, and what is above it by the product of the dims, from where it was timed, or else from the best
+  /// there.
   std::optional<double> time_ns;
   /// How much slower than the fastest there is: 0.03 for 3 %.
   std::optional<double> loss;

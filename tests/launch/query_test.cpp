@@ -58,7 +58,8 @@ TEST_F(QueryTest, a_shape_never_tuned_is_served_the_base_of_another) {
 }
 
 TEST_F(QueryTest, of_a_shape_never_tuned_time_and_loss_are_expected_and_the_bytes_its_own) {
-  SampleCache(path_).add_winner(scale_interface(), "scale[dtype=f32]{rows=4,cols=64}", "plain{num_warps=4}");
+  SampleCache(path_).add_winner(scale_interface(), "scale[dtype=f32]{rows=4,cols=64}", "plain{num_warps=4}",
+                                {.median_ns = 1000, .floor_ns = 800});
   const Op op = Launcher(path_).op("scale[dtype=f32]");
   const ServedConfig there = op.match({4, 64});
   EXPECT_EQ(there.fit, "exact");
@@ -68,11 +69,12 @@ TEST_F(QueryTest, of_a_shape_never_tuned_time_and_loss_are_expected_and_the_byte
   EXPECT_EQ(served.fit, "nearest");
   EXPECT_EQ(served.bytes, 3 * there.bytes);
   EXPECT_DOUBLE_EQ(served.median_ns, there.median_ns) << "of where it was tuned";
-  EXPECT_DOUBLE_EQ(served.expected_ns, 3 * there.median_ns);
+  EXPECT_DOUBLE_EQ(served.expected_ns, 800 + 3 * 200);
+  EXPECT_DOUBLE_EQ(op.match({1, 64}).expected_ns, 800 + 200 / 4.0) << "no time is below that of an empty launch";
   EXPECT_GE(served.expected_loss, 0);
   EXPECT_EQ(served.expected_by,
-            "its time by the product of the dims, from its 1.000 µs at scale[dtype=f32,round=no]{rows=4,cols=64}; its "
-            "loss by the shapes around");
+            "its time above a launch's by the product of the dims, from its 1.000 µs at "
+            "scale[dtype=f32,round=no]{rows=4,cols=64}; its loss by the shapes around");
   const ServedConfig base = scale().match({5, 7});
   EXPECT_THAT(base.expected_by, HasSubstr("its loss is not known"));
 }

@@ -63,6 +63,7 @@ void SampleCache::add_winner(const OpInterface& interface, const std::string& pr
   winner.trial.versions = sample.versions;
   winner.trial.timing = Timing{};
   winner.trial.timing->median_ns = sample.median_ns;
+  winner.trial.timing->floor_ns = sample.floor_ns;
   winner.trial.timing->low_ns = 0.99 * sample.median_ns;
   winner.trial.timing->high_ns = 1.01 * sample.median_ns;
   const std::string implementation = hash_of(interface, winner.trial.config.implementation);

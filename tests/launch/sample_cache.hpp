@@ -22,6 +22,7 @@ using test::TemporaryFolder;
 struct SampleWinner {
   WinnerRole role = WinnerRole::best;
   double median_ns = 1000;
+  double floor_ns = 0;
   Versions versions{13000, "NVRTC 13.0", "0.1.0"};
   DeviceFacts device = recording_device();
 };
