@@ -2,6 +2,7 @@
 // `regret --measure`, on the emulator: what is not known of a loss is found out, and the cache that is judged stays as
 // it is.
 #include <algorithm>
+#include <fstream>
 
 #include "cache/store/store.hpp"
 #include "tests/cli/program.hpp"
@@ -123,6 +124,19 @@ TEST_F(RegretVerb, judges_named_shapes_tuned_or_not) {
   const Outcome unmeasured = on_lapse({"regret", "lapse", "rows=3", "cols=60"});
   EXPECT_EQ(unmeasured.code, 1);
   EXPECT_TRUE(contains(unmeasured.out, "--measure judges shapes not tuned")) << unmeasured.out;
+}
+
+TEST_F(RegretVerb, judges_the_shapes_of_a_file) {
+  tune("3", "33", "rowwise{passes=1,narrow=0}");
+  const std::string file = (folder / "shapes.csv").string();
+  std::ofstream(file) << "cols,rows\n60,4\n33,3\n";
+  const nlohmann::json rows = rows_of(measure({"--shapes-file", file, "--each", "--max-configs", "2"}));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_TRUE(contains(rows[0]["problem"].get<std::string>(), "rows=4,cols=60"));
+  EXPECT_TRUE(contains(rows[1]["problem"].get<std::string>(), "rows=3,cols=33"));
+  const Outcome missing = on_lapse({"regret", "lapse", "--shapes-file", "no_such.csv"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(contains(missing.err, "no_such.csv")) << missing.err;
 }
 
 TEST_F(RegretVerb, that_cannot_be_measured_says_why) {

@@ -132,7 +132,7 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
   }
   const std::size_t seeded = request.measuring ? request.measuring->seeded : 0;
   // Read before a device is opened, so that a slip of the pen costs no time.
-  const bool named = !dims_text(request.problems, *interface).empty() || seeded > 0;
+  const bool named = !dims_text(request.problems, *interface).empty() || !request.shapes_file.empty() || seeded > 0;
   std::unique_ptr<RegretMeasure> measure;
   std::vector<DeviceFacts> devices;
   RegretSetting setting = request.setting;
@@ -145,8 +145,8 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
     devices = choose_devices(store, request.device);
   }
   std::vector<std::string> notes;
-  const std::vector<JudgedShapes> parts =
-      judged_shapes(store, request.problems, *interface, devices, request.mode, seeded, measure.get(), notes);
+  const std::vector<JudgedShapes> parts = judged_shapes(store, request.problems, request.shapes_file, *interface,
+                                                        devices, request.mode, seeded, measure.get(), notes);
   if (measure) measure->sweep(parts);
 
   const std::string title = title_of(request.problems.op, setting, named);

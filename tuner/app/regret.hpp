@@ -15,8 +15,10 @@ namespace tilewright::app {
 
 struct RegretRequest {
   Place place;
-  /// Dims name shapes; where there are none, each tuned shape is left out in turn.
+  /// Dims name shapes, and so does the file, where it is not empty; without either each tuned shape is left out in
+  /// turn.
   ProblemWords problems;
+  std::filesystem::path shapes_file;
   /// As choose_devices() takes it; empty: all. Of no account where it is measured.
   std::string device;
   MeasureMode mode = MeasureMode::cold;

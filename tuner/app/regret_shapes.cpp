@@ -28,7 +28,8 @@ void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::
 
 }  // namespace
 
-std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words, const OpInterface& interface,
+std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
+                                        const std::filesystem::path& shapes_file, const OpInterface& interface,
                                         const std::vector<DeviceFacts>& devices, MeasureMode mode, std::size_t seeded,
                                         const RegretMeasure* measure, std::vector<std::string>& notes) {
   const std::string dims = dims_text(words, interface);
@@ -48,6 +49,7 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
       JudgedShapes judged{device, spec};
       const std::vector<ShapeDims> tuned = tuned_of(spec);
       if (!dims.empty()) add(judged, parse_shapes(dims, spec, interface), tuned);
+      if (!shapes_file.empty()) add(judged, read_shapes_csv(shapes_file, spec, interface), tuned);
       if (seeded > 0) {
         const std::vector<Problem> drawn = measure->draw(spec, tuned, of_op, seeded);
         if (drawn.size() < seeded) {

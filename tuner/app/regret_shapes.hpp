@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,11 @@ struct JudgedShapes {
   std::vector<Problem> untuned{};
 };
 
-/// Of each spec with winners on these devices that the words do not rule out. `measure` draws where `seeded` is not 0.
-/// What is to be told is added to `notes`. Throws UsageError for words that the op does not have.
+/// Of each spec with winners on these devices that the words do not rule out: shapes that the words or the file name
+/// (empty: none), and those that `measure` draws where `seeded` is not 0. What is to be told is added to `notes`. Throws
+/// UsageError for words that the op does not have, and as read_shapes_csv().
 [[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
+                                                      const std::filesystem::path& shapes_file,
                                                       const OpInterface& interface,
                                                       const std::vector<DeviceFacts>& devices, MeasureMode mode,
                                                       std::size_t seeded, const RegretMeasure* measure,

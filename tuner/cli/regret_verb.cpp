@@ -44,6 +44,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::RegretRequest request{place_of(arguments),
                              read_problem_words(arguments),
+                             arguments.text("shapes-file"),
                              arguments.text("device"),
                              mode_of(arguments).value_or(MeasureMode::cold),
                              setting_of(arguments),
@@ -75,7 +76,8 @@ Verb regret_verb() {
   verb.description = {
       "Each tuned shape is left out together with every shape that has one of its dims' values, is served from the "
       "rest by the launch library's rule, and what serves it is compared with its true winner, by the trials that the "
-      "cache has. dtype and attributes narrow that down; where dims are named, those shapes alone are judged.",
+      "cache has. dtype and attributes narrow that down; where dims are named or a file is, those shapes alone are "
+      "judged.",
       "--measure finds out on the device what the cache does not know: a config that was never timed at a shape which "
       "it "
       "would serve is checked and timed there, in turns with the shape's winner. Shapes that are not tuned may be "
@@ -96,6 +98,7 @@ Verb regret_verb() {
       {"spares", "N", "With so many spares a spec, as `tilewright prepare` would compile them from the rest."},
       {"measure", "",
        "Time on the device what was never timed where it would serve, and sweep shapes that are not tuned."},
+      {"shapes-file", "FILE", "Judge these shapes, from a CSV file: a header with the dims' names, one shape a line."},
       {"seeded", "N",
        "With --measure: judge N drawn shapes for each dtype and attributes. They lie between the "
        "tuned ones and share no dim with any of the op."},
