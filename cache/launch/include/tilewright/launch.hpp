@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -25,9 +26,9 @@ namespace tilewright {
 
 struct LaunchOptions {
   /// Empty: $TILEWRIGHT_CACHE, else the user's cache.
-  std::string cache;
+  std::string cache = {};
   /// What match() answers for; empty: the GPU of the current context. See tw_options in tilewright.h.
-  std::string device;
+  std::string device = {};
   /// Use the cache even where other users can write it.
   bool allow_shared_cache = false;
   /// Milliseconds between looks for a newer cache, which is then used as after refresh(); 0: none.
@@ -149,8 +150,11 @@ class Op {
 
 class Launcher {
  public:
-  /// Opens a cache; empty: the default one.
-  explicit Launcher(const std::string& cache = {}) : Launcher(LaunchOptions{.cache = cache, .device = {}}) {}
+  /// Opens the default cache.
+  Launcher() : Launcher(LaunchOptions{}) {}
+  /// Opens a cache; empty: the default one. A template, so that `Launcher({.cache = "a.db"})` means options alone.
+  template <std::convertible_to<std::string> Text>
+  explicit Launcher(const Text& cache) : Launcher(LaunchOptions{.cache = cache}) {}
   explicit Launcher(const LaunchOptions& options) {
     tw_options c_options{};
     c_options.size = sizeof c_options;
