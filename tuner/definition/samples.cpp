@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+
+#include "cache/model/formula/arithmetic.hpp"
 
 namespace tilewright {
 namespace {
@@ -34,6 +37,35 @@ std::int64_t whole_sample(const OpDefinition& definition, const std::string& nam
   throw DefinitionError({std::move(mistake)});
 }
 
+bool shares_a_stride(const PlannedArg& arg, std::span<const PlannedArg> args) {
+  return std::ranges::any_of(arg.strides, [&](const PlannedStride& own) {
+    return std::ranges::count_if(args, [&](const PlannedArg& other) {
+             return std::ranges::find(other.strides, own.scalar, &PlannedStride::scalar) != other.strides.end();
+           }) > 1;
+  });
+}
+
+// To odd multiples of `unit`, in the order of their sizes, so that each goes on stepping over the smaller ones.
+void raise(std::vector<StrideStep>& steps, std::int64_t row, std::int64_t unit) {
+  unit = std::max<std::int64_t>(unit, 1);
+  std::vector<StrideStep*> order;
+  for (StrideStep& step : steps) order.push_back(&step);
+  // Of equal ones the last is the inner.
+  std::ranges::stable_sort(order, [](const StrideStep* a, const StrideStep* b) {
+    return std::tuple(a->stride, b) < std::tuple(b->stride, a);
+  });
+  std::int64_t span = row;
+  for (StrideStep* const step : order) {
+    const checked::Number raised = checked::round_up(std::max(step->stride, span), unit);
+    const checked::Number odd = !raised || *raised / unit % 2 == 1 ? raised : checked::add(*raised, unit);
+    const checked::Number way = odd ? checked::multiply(step->extent - 1, *odd) : odd;
+    const checked::Number behind = way ? checked::add(span, *way) : way;
+    if (!behind) return;
+    step->stride = *odd;
+    span = *behind;
+  }
+}
+
 template <class Number>
 bool is_in_range_of(std::int64_t value) {
   return value >= std::int64_t{std::numeric_limits<Number>::min()} &&
@@ -55,7 +87,8 @@ SampleValue scalar_sample(const OpDefinition& definition, const std::string& nam
 }
 
 std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definition, const Problem& problem,
-                                                    std::span<const PlannedArg> args) {
+                                                    std::span<const PlannedArg> args,
+                                                    std::span<const std::size_t> alignments) {
   std::vector<std::vector<StrideStep>> all;
   for (const PlannedArg& arg : args) {
     std::vector<StrideStep>& steps = all.emplace_back();
@@ -67,6 +100,8 @@ std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definiti
       refuse_stride(definition, problem, arg, args[arg.strides[mistake->index].scalar].name,
                     steps[mistake->index].stride, *mistake);
     }
+    if (alignments.empty() || arg.strides.empty() || shares_a_stride(arg, args)) continue;
+    raise(steps, arg.shape.back(), static_cast<std::int64_t>(alignments[all.size() - 1] / size_of(arg.type)));
   }
   return all;
 }

@@ -25,11 +25,13 @@ using SampleValue = std::variant<std::int64_t, double>;
 [[nodiscard]] SampleValue scalar_sample(const OpDefinition& definition, const std::string& name,
                                         const Problem& problem);
 
-/// The strides of each of `args`, which are from plan_args; none of a dense tensor and of a scalar. Throws
-/// DefinitionError for a stride with which elements would overlap.
+/// The strides of each of `args`, which are from plan_args; none of a dense tensor and of a scalar. Where `alignments`
+/// has the bytes of each argument, they are raised to multiples of so much, and of no power of two more; a scalar that
+/// is the stride of several tensors stays. Throws DefinitionError for a stride with which elements would overlap.
 [[nodiscard]] std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definition,
                                                                   const Problem& problem,
-                                                                  std::span<const PlannedArg> args);
+                                                                  std::span<const PlannedArg> args,
+                                                                  std::span<const std::size_t> alignments = {});
 
 /// What formulas call the number of the data, 1, 2, …, where nothing else of the op is called so.
 inline constexpr std::string_view kDraw = "draw";

@@ -50,7 +50,7 @@ RandomFill fill_for(const Sample& sample, std::uint64_t seed, std::size_t arg) {
 }  // namespace
 
 ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options)
-    : device_(device), options_(options), args_(plan_args(definition.interface, problem)) {
+    : device_(device), options_(std::move(options)), args_(plan_args(definition.interface, problem)) {
   values_.resize(args_.size());
   tensors_.resize(args_.size());
   places_.resize(args_.size());
@@ -58,9 +58,9 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
   kept_.resize(args_.size());
   for (std::size_t i = 0; i < args_.size(); ++i) {
     const auto sample = definition.samples.find(args_[i].name);
-    fills_.push_back(fill_for(sample == definition.samples.end() ? Sample{} : sample->second, options.seed, i));
+    fills_.push_back(fill_for(sample == definition.samples.end() ? Sample{} : sample->second, options_.seed, i));
   }
-  if (options.in_place) find_places();
+  if (options_.in_place) find_places();
   lay_out(definition, problem);
   // Outputs last: those in place take the address of an input that is there.
   for (const bool outputs : {false, true}) {
@@ -69,7 +69,7 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
       if (places_[i]) {
         tensors_[i].address = tensors_[*places_[i]].address;
       } else {
-        allocate(i, static_cast<std::size_t>(options.misalign_elements) * size_of(args_[i].type));
+        allocate(i, static_cast<std::size_t>(options_.misalign_elements) * size_of(args_[i].type));
       }
       values_[i] = tensors_[i].address;
     }
@@ -101,10 +101,13 @@ void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem
       values_[i] = scalar_bits(args_[i].type, scalar_sample(definition, args_[i].name, problem));
     }
   }
-  std::vector<std::vector<StrideStep>> strides = sample_strides(definition, problem, args_);
+  std::vector<std::size_t> alignments = options_.stride_alignments;
+  for (std::size_t i = 0; i < alignments.size(); ++i) {
+    if (places_[i]) alignments[*places_[i]] = std::max(alignments[*places_[i]], alignments[i]);
+  }
+  std::vector<std::vector<StrideStep>> strides = sample_strides(definition, problem, args_, alignments);
   for (std::size_t i = 0; i < args_.size(); ++i) {
-    if (!places_[i]) continue;
-    strides[i] = strides[*places_[i]];
+    if (places_[i]) strides[i] = strides[*places_[i]];
     for (std::size_t s = 0; s < args_[i].strides.size(); ++s) {
       values_[args_[i].strides[s].scalar] = static_cast<std::uint64_t>(strides[i][s].stride);
     }

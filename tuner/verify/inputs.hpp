@@ -43,6 +43,8 @@ class ArgumentSet {
     bool in_place = false;
     /// Sets all bits of what lies between the rows of inputs, too (NaN), where there is random data otherwise.
     bool poison_gaps = false;
+    /// Bytes by argument, of which its strides are multiples and of no power of two more; empty: as the samples say.
+    std::vector<std::size_t> stride_alignments = {};
     /// The binary of the op's reference, for inputs that other ops make.
     const CompileResult* reference = nullptr;
   };

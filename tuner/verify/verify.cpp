@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "tuner/verify/reference_run.hpp"
@@ -63,7 +65,7 @@ struct SampleCheck {
   SampleCheck(Device& on, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
               ArgumentSet::Options options)
       : device(on),
-        set(on, definition, problem, options),
+        set(on, definition, problem, std::move(options)),
         expected(set.args().size()),
         computed(set.args().size()),
         sampled(definition.reference.sampled) {
@@ -309,32 +311,59 @@ void add(Verdict& all, const Verdict& one) {
 
 }  // namespace
 
+/// What strides are to be multiples of, by argument, where `args` claim to need no more; empty where none has strides.
+std::vector<std::size_t> stride_alignments(const std::vector<PlannedArg>& args) {
+  std::vector<std::size_t> alignments;
+  if (std::ranges::all_of(args, [](const PlannedArg& arg) { return arg.strides.empty(); })) return alignments;
+  for (const PlannedArg& arg : args) alignments.push_back(arg.strides.empty() ? 0 : arg.alignment);
+  return alignments;
+}
+
 struct Verifier::Impl {
   struct Named {
     /// Empty for the first.
     std::string name;
     std::unique_ptr<SampleCheck> check;
   };
-  std::vector<Named> samples{};
+  using Samples = std::vector<Named>;
+
+  Impl(Device& on, const OpDefinition& of, Problem at, CompileResult by, ArgumentSet::Options set)
+      : device(on), definition(of), problem(std::move(at)), reference(std::move(by)), options(std::move(set)) {}
+
+  Device& device;
+  const OpDefinition& definition;
+  Problem problem;
+  CompileResult reference;
+  ArgumentSet::Options options;
+  /// By what their strides are multiples of: a config is judged on those that are aligned as it claims and no more.
+  std::map<std::vector<std::size_t>, Samples> samples{};
+
+  Samples& samples_for(const std::vector<PlannedArg>& args) {
+    options.reference = &reference;
+    if (options.misalign_elements == 0) options.stride_alignments = stride_alignments(args);
+    if (const auto known = samples.find(options.stride_alignments); known != samples.end()) return known->second;
+    Samples made;
+    for (std::size_t i = 0; i <= definition.more_samples.size(); ++i) {
+      const std::string name = i == 0 ? "" : definition.more_samples[i - 1].name;
+      options.poison_gaps = i > 0;
+      made.push_back(
+          {name, std::make_unique<SampleCheck>(device, with_samples(definition, i), problem, reference, options)});
+    }
+    return samples.emplace(options.stride_alignments, std::move(made)).first->second;
+  }
 };
 
-Verifier::Verifier(Device& device, const OpDefinition& definition, const Problem& problem,
-                   const CompileResult& reference, ArgumentSet::Options options)
-    : impl_(std::make_unique<Impl>()) {
-  options.reference = &reference;
-  for (std::size_t i = 0; i <= definition.more_samples.size(); ++i) {
-    const std::string name = i == 0 ? "" : definition.more_samples[i - 1].name;
-    options.poison_gaps = i > 0;
-    impl_->samples.push_back(
-        {name, std::make_unique<SampleCheck>(device, with_samples(definition, i), problem, reference, options)});
-  }
+Verifier::Verifier(Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
+                   ArgumentSet::Options options)
+    : impl_(std::make_unique<Impl>(device, definition, problem, std::move(reference), std::move(options))) {
+  static_cast<void>(impl_->samples_for(plan_args(definition.interface, problem)));
 }
 
 Verifier::~Verifier() = default;
 
 Verdict Verifier::check(DeviceExecutable& executable, std::span<const Address> workspaces) {
   Verdict all;
-  for (const Impl::Named& sample : impl_->samples) {
+  for (const Impl::Named& sample : impl_->samples_for(executable.plan().args)) {
     Verdict verdict = sample.check->check(executable, workspaces);
     if (!verdict.right && !sample.name.empty()) {
       verdict.reason = fmt::format("on the sample '{}': {}", sample.name, verdict.reason);
@@ -346,7 +375,7 @@ Verdict Verifier::check(DeviceExecutable& executable, std::span<const Address> w
 }
 
 bool Verifier::sound() {
-  return std::ranges::all_of(impl_->samples,
+  return std::ranges::all_of(impl_->samples | std::views::values | std::views::join,
                              [](const Impl::Named& sample) { return sample.check->sums_now() == sample.check->sums; });
 }
 

@@ -45,13 +45,14 @@ struct Verdict {
 [[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;
 
 /// Holds a problem's inputs and its reference output for each sample of the definition; made once a problem, used for
-/// every config. Belongs to the device's thread.
+/// every config. Of tensors with strides there is one of each for every alignment that configs claim of these, made when
+/// the first such config comes. Belongs to the device's thread.
 class Verifier {
  public:
   /// Runs the op's reference kernel on each sample. `reference` is its binary, by generate_reference
-  /// (compile/source.hpp). Throws Error when the reference itself is at fault: it leaves elements unwritten, or writes
+  /// (compile/source.hpp); `definition` must outlive the verifier. Throws Error when the reference itself is at fault: it leaves elements unwritten, or writes
   /// elsewhere.
-  Verifier(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
+  Verifier(Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
            ArgumentSet::Options options = {});
   ~Verifier();
 

@@ -78,6 +78,11 @@ TEST(Samples, of_strides_place_rows_and_a_tensor_map_may_follow_them) {
   ASSERT_EQ(strides.at(0).size(), 1U);
   EXPECT_EQ(strides[0][0].stride, 69);
   EXPECT_EQ(strides[0][0].extent, 4);
+  for (const auto& [bytes, stride] : {std::pair(1, 69), {4, 69}, {8, 70}, {16, 76}, {64, 80}, {256, 192}}) {
+    const std::vector<std::size_t> alignments(strides.size(), static_cast<std::size_t>(bytes));
+    const auto raised = sample_strides(definition, problem, plan_args(definition.interface, problem), alignments);
+    EXPECT_EQ(raised[0][0].stride, stride) << bytes;
+  }
 }
 
 }  // namespace

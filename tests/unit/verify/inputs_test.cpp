@@ -199,6 +199,16 @@ TEST_F(PitchedArguments, have_room_for_every_row_but_no_gap_behind_the_last) {
   EXPECT_EQ(set.bytes(), (49U * 78 + 70 + 49 * 82 + 70) * 2 + 50 * 4 + 70 * 4);
 }
 
+TEST_F(PitchedArguments, have_pitches_of_the_alignment_that_is_asked_for_and_no_more) {
+  const ArgumentSet set = make({.stride_alignments = {8, 0, 0, 2, 0, 0, 0, 0}});
+  EXPECT_EQ(set.values()[6], 84U) << "from 78 elements of 2 bytes on, 8 bytes are 4";
+  EXPECT_EQ(set.values()[7], 83U);
+  EXPECT_EQ(set.layout(0).span(), 49 * 84 + 70);
+  const ArgumentSet in_place = make({.in_place = true, .stride_alignments = {2, 0, 0, 16, 0, 0, 0, 0}});
+  EXPECT_EQ(in_place.values()[6], 88U);
+  EXPECT_EQ(in_place.values()[7], 88U);
+}
+
 TEST_F(PitchedArguments, inputs_are_random_between_rows_too) {
   const auto x = make().read(0);
   for (std::size_t i = 0; i < 49 * 78 + 70; ++i) EXPECT_FALSE(is_poison(x, i)) << i;

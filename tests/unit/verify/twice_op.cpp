@@ -9,9 +9,10 @@ namespace tilewright::testing {
 namespace {
 
 constexpr const char* kEntries[] = {
-    "good",         "last_column",     "past_end", "before_start", "changes_input", "unwritten",     "off_by_some",
-    "slightly",     "nan_for_one",     "deadlock", "reference",    "no_reference",  "bad_reference", "samples",
-    "nan_left_out", "empty_reference", "counts",   "counts_on",    "aligned"};
+    "good",          "last_column", "past_end",         "before_start",    "changes_input", "unwritten",
+    "off_by_some",   "slightly",    "nan_for_one",      "deadlock",        "reference",     "no_reference",
+    "bad_reference", "samples",     "nan_left_out",     "empty_reference", "counts",        "counts_on",
+    "aligned",       "pitched",     "pitched_reference"};
 
 // Every kernel has the same parameters, one of them absent from all problems; the references take doubles for y.
 constexpr const char* kKernels = R"(
@@ -68,6 +69,21 @@ REFERENCE(no_reference, if (i > 2) y[i] = double{factor} * double{to_float(x[i])
 REFERENCE(samples, if (i % 8 == 1) y[i] = double{factor} * double{to_float(x[i])};)
 REFERENCE(empty_reference, )
 REFERENCE(bad_reference, y[i] = 0.0; x[i] = from_float<T>(3.0f);)
+// For rows of y that lie apart; the first writes nothing where a row is not at 32 bytes.
+template <class Config>
+__global__ void pitched(typename Config::dtype* x, const float*, typename Config::dtype* y, float factor,
+                        long long y_pitch, long long rows, long long cols) {
+  using T = typename Config::dtype;
+  using namespace tilewright;
+  if (y_pitch * sizeof(T) % 32 != 0) return;
+  each<Config>(rows, cols, [&](long long i) { y[i / cols * y_pitch + i % cols] = from_float<T>(factor * to_float(x[i])); });
+}
+template <class Config>
+__global__ void pitched_reference(typename Config::dtype* x, const float*, double* y, float factor, long long y_pitch,
+                                  long long rows, long long cols) {
+  using namespace tilewright;
+  each<Config>(rows, cols, [&](long long i) { y[i / cols * y_pitch + i % cols] = double{factor} * to_float(x[i]); });
+}
 )";
 
 Argument tensor(const char* name, ArgRole role) {
@@ -123,6 +139,17 @@ TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols, std::unique_
   if (!compiled.ok) throw Error(compiled.log);
 }
 
+void TwiceOp::pitch_y(const char* elements) {
+  Argument pitch;
+  pitch.name = "y_pitch";
+  pitch.role = ArgRole::scalar;
+  pitch.type = DType::i64;
+  definition.interface.args[2].pitch = pitch.name;
+  definition.interface.args.push_back(pitch);
+  definition.samples[pitch.name] = {"value", 0, Formula::parse(elements)};
+  definition.reference.entry = "pitched_reference";
+}
+
 std::unique_ptr<DeviceExecutable> TwiceOp::load(const std::string& entry) {
   KernelRecipe kernel;
   kernel.entry = entry;
@@ -138,6 +165,8 @@ std::unique_ptr<DeviceExecutable> TwiceOp::load(const std::string& entry) {
     kernel.params[1] = {KernelParam::Kind::workspace, "counter"};
     recipe.workspaces = {{"counter", Formula::parse("8"), WorkspaceRecipe::Zero::once}};
   }
+  if (!definition.interface.args[2].pitch.empty())
+    kernel.params.insert(kernel.params.begin() + 4, {KernelParam::Kind::scalar, "y_pitch"});
   recipe.kernels = {kernel};
   return device->load(compiled.binary, kernel_facts(compiled), definition.interface, recipe, {entry, {}}, problem);
 }

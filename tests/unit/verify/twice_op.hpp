@@ -17,6 +17,8 @@ class TwiceOp {
   explicit TwiceOp(DType dtype = DType::f32, std::int64_t rows = 7, std::int64_t cols = 33,
                    std::unique_ptr<Device> on = open_cpu_device());
 
+  /// From now on the rows of y lie so many elements apart in the samples: for `pitched`.
+  void pitch_y(const char* elements);
   /// One implementation whose kernel is `entry`.
   [[nodiscard]] std::unique_ptr<DeviceExecutable> load(const std::string& entry);
   /// Checks `entry` on fresh data.

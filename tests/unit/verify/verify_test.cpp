@@ -218,6 +218,16 @@ TEST(Verify, finds_a_config_that_needs_more_alignment_than_it_claims) {
   }
 }
 
+TEST(Verify, finds_a_config_that_needs_more_of_a_pitch_than_it_claims) {
+  TwiceOp op;
+  op.pitch_y("round_up(cols, 64)");
+  EXPECT_EQ(op.check("pitched").reason, "y[0][0] was never written (231 of 231 elements)");
+  op.definition.interface.args[2].align = 4;
+  EXPECT_FALSE(op.check("pitched").right) << "16 bytes";
+  op.definition.interface.args[2].align = 8;
+  EXPECT_TRUE(op.check("pitched").right);
+}
+
 TEST(NormLimit, is_twice_the_rounding_of_narrow_types_and_the_tolerance_of_accumulators) {
   EXPECT_EQ(norm_limit(DType::bf16, {1e-4, 0.5}), 1.0 / 128);
   EXPECT_EQ(norm_limit(DType::f16, {1e-4, 0.5}), 1.0 / 1024);
