@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,6 +20,7 @@
 #include "cache/driver/nvml.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/doctor_cache.hpp"
+#include "tuner/app/service_lock.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
 #include "tuner/compile/nvrtc_library.hpp"
@@ -183,6 +187,34 @@ std::vector<Tunable> tunable_devices() {
   return devices;
 }
 
+/// Whether `serve` could listen where it does by default: nobody else has the port.
+bool is_port_free() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(kServicePort);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int yes = 1;
+  (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the call wants it
+  const bool free = ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(socket);
+  return free;
+}
+
+/// None has to run: this tells of one that does, and whether one could.
+Finding look_at_service(const Place& place) {
+  const std::string where = fmt::format("127.0.0.1:{}", kServicePort);
+  if (ServiceLock::is_held(cache_path(place))) return {"service", true, "one serves this cache", ""};
+  if (is_port_free()) return {"service", true, "none serves this cache; `tilewright serve` can listen", where};
+  return {"service",
+          true,
+          "none serves this cache",
+          where,
+          fmt::format("Another program has port {}, so that `tilewright serve` needs another.", kServicePort),
+          "tilewright serve --port 0"};
+}
+
 /// As a sentence.
 std::string ended(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -203,6 +235,7 @@ DoctorResult doctor(const Place& place) {
   for (Finding& finding : look_at_nvrtc()) findings.push_back(std::move(finding));
   findings.push_back(look_at_host_compiler());
   findings.push_back(look_at_ops(place));
+  findings.push_back(look_at_service(place));
   CacheFindings cache = look_at_cache(place, tunable_devices());
   std::move(cache.findings.begin(), cache.findings.end(), std::back_inserter(findings));
 

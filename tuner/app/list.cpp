@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/list.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/store/sweep_list.hpp"
 #include "tuner/report/op_tables.hpp"
 
 namespace tilewright::app {
@@ -109,6 +112,29 @@ Table list_devices(const Place& place) {
                           device.memory_bytes, device.l2_bytes, tuned, device.fingerprint()});
   }
   if (table.rows.empty()) table.notes.push_back("There is none yet; tune something: tilewright sweep OP");
+  return table;
+}
+
+Table list_sweeps(const Place& place) {
+  const auto moment = [](std::int64_t seconds) {
+    return Cell(fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds))));
+  };
+  Table table;
+  table.title = "Sweeps";
+  table.columns = {{"id", "id"},
+                   {"started_at", "started"},
+                   {"ended_at", "ended"},
+                   {"outcome", "outcome"},
+                   {"trials", "trials"},
+                   {.name = "command", .heading = "command", .breakable = true},
+                   {.name = "device", .heading = "device", .common = true}};
+  for (const StoredSweep& row : tilewright::list_sweeps(cache_path(place))) {
+    table.rows.push_back({row.id, moment(row.started_at), row.ended_at ? moment(*row.ended_at) : Cell(),
+                          row.outcome.empty() ? Cell() : Cell(row.outcome), row.trials, row.command,
+                          row.device_fingerprint});
+  }
+  table.notes.push_back(table.rows.empty() ? "There is none yet; tune something: tilewright sweep OP"
+                                           : "One without an outcome runs, or was killed.");
   return table;
 }
 

@@ -7,7 +7,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// What there is to tune, and the devices that were tuned on.
+/// What there is to tune, the devices that were tuned on, and when.
 namespace tilewright::app {
 
 struct ListedOps {
@@ -21,5 +21,8 @@ struct ListedOps {
 
 /// Devices that the cache has trials of. Throws CacheError for one that cannot be read.
 [[nodiscard]] Table list_devices(const Place& place);
+
+/// The latest first, with how many trials each made. Throws CacheError for a cache that cannot be read.
+[[nodiscard]] Table list_sweeps(const Place& place);
 
 }  // namespace tilewright::app

@@ -28,7 +28,8 @@ Verb doctor_verb() {
   verb.description = {
       "Driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops, the cache (whether it is whole, who "
       "may write it) and its "
-      "winners of the devices here (whether there are any, which are stale). Whatever is wrong ends with a command."};
+      "winners of the devices here (whether there are any, which are stale), and whether a service has the cache. "
+      "Whatever is wrong ends with a command."};
   verb.options = {kOps, kCache, kFormat};
   verb.examples = {{"tilewright doctor", "What is wrong here, and what to type."},
                    {"tilewright doctor --format json", "For a bug report."}};

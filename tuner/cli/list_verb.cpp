@@ -29,11 +29,15 @@ ExitCode run(const Arguments& arguments, Console& console) {
     console.print(app::list_devices(place_of(arguments)), format_of(arguments));
     return ExitCode::done;
   }
+  if (what == "sweeps") {
+    console.print(app::list_sweeps(place_of(arguments)), format_of(arguments));
+    return ExitCode::done;
+  }
   if (what == "misses") {
     console.print(app::list_misses(), format_of(arguments));
     return ExitCode::done;
   }
-  throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices", "misses"})));
+  throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices", "sweeps", "misses"})));
 }
 
 }  // namespace
@@ -41,11 +45,11 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb list_verb() {
   Verb verb;
   verb.name = "list";
-  verb.summary = "List the ops that can be tuned, the devices of the cache, or the misses";
-  verb.usage = "[ops|devices|misses] [OPTION...]";
+  verb.summary = "List the ops that can be tuned, the cache's devices and sweeps, or the misses";
+  verb.usage = "[ops|devices|sweeps|misses] [OPTION...]";
   verb.description = {
       "ops (default): each op with its dims, types, attributes, implementations, the size of its space and how many of "
-      "its problems have a winner in the cache. devices: those that the cache has trials of. misses: shapes that "
+      "its problems have a winner in the cache. devices: those that the cache has trials of. sweeps: the latest first. misses: shapes that "
       "applications asked for and that had no exact winner, the most asked first.",
   };
   verb.options = {kOps, kCache, kFormat};

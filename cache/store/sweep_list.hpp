@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// A sweep that a cache has trials of, or is about to.
+struct StoredSweep {
+  std::int64_t id = 0;
+  std::string command;
+  std::string device_fingerprint;
+  /// Seconds since 1970.
+  std::int64_t started_at = 0;
+  std::optional<std::int64_t> ended_at;
+  /// Empty while it runs, and when it was killed.
+  std::string outcome;
+  std::int64_t trials = 0;
+};
+
+/// The latest first. Throws CacheError for a cache that cannot be read.
+[[nodiscard]] std::vector<StoredSweep> list_sweeps(const std::filesystem::path& cache);
+
+}  // namespace tilewright

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/place_watch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "tuner/definition/kernels_dir.hpp"
+
+namespace tilewright::app {
+
+/// Names, sizes and times of all files of ops.
+std::string PlaceWatch::ops_now() const {
+  std::vector<std::filesystem::path> folders = place_.ops;
+  folders.push_back(kernels_dir());
+  std::vector<std::string> files;
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code ignored;
+    for (auto each = std::filesystem::recursive_directory_iterator(folder, ignored);
+         each != std::filesystem::recursive_directory_iterator(); each.increment(ignored)) {
+      if (!each->is_regular_file(ignored)) continue;
+      files.push_back(fmt::format("{} {} {}", each->path().string(), each->file_size(ignored),
+                                  each->last_write_time(ignored).time_since_epoch().count()));
+    }
+  }
+  std::ranges::sort(files);
+  return fmt::format("{}", fmt::join(files, "\n"));
+}
+
+std::uint64_t PlaceWatch::state() {
+  const std::lock_guard lock(mutex_);
+  if (!store_ || store_->outdated()) {
+    store_.reset();
+    store_.emplace(open_to_read(place_));
+    version_ = store_->data_version();
+    ++state_;
+  } else if (const std::int64_t version = store_->data_version(); version != version_) {
+    version_ = version;
+    ++state_;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ > std::chrono::seconds(1)) {
+    looked_ = now;
+    if (std::string ops = ops_now(); ops != ops_) {
+      ops_ = std::move(ops);
+      ++state_;
+    }
+  }
+  return state_;
+}
+
+}  // namespace tilewright::app
