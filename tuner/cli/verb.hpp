@@ -82,6 +82,7 @@ struct Verb {
 [[nodiscard]] Verb import_verb();
 [[nodiscard]] Verb pin_verb();
 [[nodiscard]] Verb cache_verb();
+[[nodiscard]] Verb serve_verb();
 [[nodiscard]] Verb doctor_verb();
 [[nodiscard]] Verb completion_verb();
 [[nodiscard]] Verb help_verb();

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cache/base/error.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/interrupt.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/verb.hpp"
+#include "tuner/service/service.hpp"
+#include "tuner/service/tokens.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+using service::Scope;
+
+std::set<Scope> scopes_of(const Arguments& arguments) {
+  std::set<Scope> scopes;
+  for (const std::string& name : app::split_list(arguments.text("scopes", "read,report"))) {
+    scopes.insert(service::scope_from(name).value());
+  }
+  return scopes;
+}
+
+/// `--new-token NAME`: its text is printed once, and kept nowhere.
+ExitCode make_token(const Arguments& arguments, Console& console) {
+  if (!arguments.has("tokens")) throw UsageError("--new-token needs the file to add it to: --tokens FILE");
+  std::optional<std::int64_t> expires_at;
+  if (arguments.has("expires")) {
+    using namespace std::chrono;
+    const auto now = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+    expires_at = now + 86'400 * arguments.integer("expires", 1, 1);
+  }
+  const std::string name = arguments.text("new-token");
+  console.print(service::add_token(arguments.text("tokens"), name, scopes_of(arguments), expires_at) + "\n");
+  console.say(fmt::format("The token '{}' is not shown again; {} has its hash. A service that runs knows it at once.",
+                          name, arguments.text("tokens")));
+  return ExitCode::done;
+}
+
+/// "request id=5f3a-1 method=GET …"
+std::string line_of(const nlohmann::ordered_json& event) {
+  std::string line;
+  for (const auto& [name, value] : event.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    line += name == "event" ? text : fmt::format(" {}={}", name, text);
+  }
+  return line;
+}
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  arguments.require_at_most(0);
+  if (arguments.has("new-token")) return make_token(arguments, console);
+  for (const char* const option : {"scopes", "expires"}) {
+    if (arguments.has(option)) throw UsageError(fmt::format("--{} is of a token: add --new-token NAME", option));
+  }
+  service::Settings settings;
+  settings.place = place_of(arguments);
+  settings.bind = arguments.text("bind", settings.bind);
+  const std::int64_t port = arguments.integer("port", settings.port, 0);
+  if (port > 65'535) throw UsageError(fmt::format("--port {}: ports end at 65535", port));
+  settings.port = static_cast<std::uint16_t>(port);
+  settings.read_only = arguments.has("read-only");
+  settings.behind_proxy = arguments.has("behind-proxy");
+  settings.requests_per_second = static_cast<double>(arguments.integer("rate", 0, 0));
+  if (arguments.has("tokens")) settings.tokens = arguments.text("tokens");
+  const bool quiet = arguments.has("quiet");
+  service::Service service(settings, [&](const nlohmann::ordered_json& event) {
+    if (quiet && event.value("status", 500) < 400) return;
+    console.logs_json() ? console.log(event) : console.say(line_of(event));
+  });
+  watch_interrupts();
+  // For who started it on any free port.
+  console.print(fmt::format("Serving {}\n", service.url()));
+  service.run(interrupted);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Verb serve_verb() {
+  Verb verb;
+  verb.name = "serve";
+  verb.summary = "Answer queries over HTTP, with the JSON that query, table and list print";
+  verb.usage = "[OPTION...]";
+  verb.description = {
+      "Serves the cache over HTTP until Ctrl-C, which lets requests under way come to their end. GET /openapi.json "
+      "describes all that can be asked; docs/service.md sets it up in five minutes, with tokens, a proxy and systemd.",
+      "Without more it listens on this machine alone. Another address needs --tokens, since others can reach it, and a "
+      "proxy in front that speaks TLS (--behind-proxy).",
+      "A token is 256 random bits: --new-token makes one, prints it, and adds its hash to the file of --tokens. Take "
+      "its lines out of the file to take it back.",
+  };
+  verb.options = {
+      {"bind", "ADDRESS", "The address to listen on. Default: 127.0.0.1."},
+      {"port", "N", "Default: 8470; 0: any that is free, which is printed."},
+      {"read-only", "", "Answer 403 to whatever would change something, and write nothing."},
+      {"tokens", "FILE", "Who may do what. Without it whoever reaches the address may do everything."},
+      {"behind-proxy", "", "A proxy on this address's network speaks TLS, and tells clients by X-Forwarded-For."},
+      {"rate", "N", "Requests a second of one token or address, above which 429 is answered. Default: no limit."},
+      {"new-token", "NAME", "Serve nothing: make a token of this name and add it to the file of --tokens."},
+      {.name = "scopes",
+       .value = "LIST",
+       .help = "What the new token allows. Default: read,report.",
+       .words = {"read", "report", "submit", "publish"},
+       .list = true},
+      {"expires", "DAYS", "How long the new token is good. Default: for ever."},
+      {"quiet", "", "Log only requests that were refused or failed."},
+      kLogFormat,
+      kOps,
+      kCache,
+  };
+  verb.examples = {
+      {"tilewright serve", "For programs on this machine: http://127.0.0.1:8470."},
+      {"tilewright serve --tokens tokens.json --new-token engine --scopes read,report", "A token for an engine."},
+      {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --behind-proxy", "For a fleet, behind nginx."},
+  };
+  verb.exit_codes = "0 ended by Ctrl-C, 1 it could not start, 2 the command line is wrong.";
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/service/http_server.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "tuner/service/problem.hpp"
+
+namespace tilewright::service {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+
+std::string to_string(boost::beast::string_view view) { return {view.data(), view.size()}; }
+
+std::string lower(boost::beast::string_view view) {
+  std::string text = to_string(view);
+  std::ranges::transform(text, text.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  return text;
+}
+
+Request take(http::request<http::string_body>&& message, std::string peer) {
+  Request request;
+  request.method = to_string(message.method_string());
+  request.target = to_string(message.target());
+  for (const auto& field : message) request.headers.emplace(lower(field.name_string()), to_string(field.value()));
+  request.body = std::move(message.body());
+  request.peer = std::move(peer);
+  return request;
+}
+
+/// What a request that could not be read is answered; nothing where nobody would read it.
+std::optional<Response> answer_to(const error_code& error, const HttpLimits& limits) {
+  if (error == http::error::header_limit) {
+    return problem(431, fmt::format("the header has more than {} bytes", limits.header_bytes), "Send a shorter one.");
+  }
+  if (error == http::error::body_limit) {
+    return problem(413, fmt::format("the body has more than {} bytes", limits.body_bytes),
+                   "Send it in parts, each with an Idempotency-Key of its own.");
+  }
+  if (error.category() == http::make_error_code(http::error::bad_method).category() &&
+      error != http::error::end_of_stream && error != http::error::partial_message) {
+    return problem(400, fmt::format("this is no HTTP/1.1 request: {}", error.message()), "Use an HTTP client.");
+  }
+  return std::nullopt;
+}
+
+class Session;
+
+/// What the sessions of a server share.
+struct Shared {
+  HttpLimits limits;
+  HttpServer::Handler handler;
+  bool stopping = false;
+  std::set<Session*> sessions{};
+  /// Told when the last session ends, or room for another is there.
+  std::function<void()> left{};
+};
+
+/// A connection: reads a request, has it answered, and so on. Lives as long as one of its handlers does.
+class Session : public std::enable_shared_from_this<Session>, public Stream {
+ public:
+  Session(tcp::socket socket, std::shared_ptr<Shared> shared)
+      : socket_(std::move(socket)), timer_(socket_.get_executor()), shared_(std::move(shared)) {
+    error_code ignored;
+    peer_ = socket_.remote_endpoint(ignored).address().to_string();
+    socket_.set_option(tcp::no_delay(true), ignored);
+    shared_->sessions.insert(this);
+  }
+  ~Session() override {
+    shared_->sessions.erase(this);
+    if (shared_->left) shared_->left();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Waits for the first byte of a request.
+  void start() {
+    if (shared_->stopping) return close();
+    if (buffer_.size() > 0) return read_header();
+    state_ = State::idle;
+    expire_in(shared_->limits.idle_time);
+    socket_.async_read_some(buffer_.prepare(kBlock), [self = shared_from_this()](error_code error, std::size_t count) {
+      if (error) return self->close();
+      self->buffer_.commit(count);
+      self->read_header();
+    });
+  }
+
+  /// The server stops: who has asked gets the answer.
+  void drain() {
+    if (state_ == State::idle) close();
+    if (state_ == State::streaming) end_stream();
+  }
+
+  bool write(std::shared_ptr<const std::string> text) override {
+    if (gone_) return false;
+    asio::post(socket_.get_executor(),
+               [self = shared_from_this(), text = std::move(text)]() mutable { self->queue(std::move(text)); });
+    return true;
+  }
+  void end() override {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->end_stream(); });
+  }
+
+ private:
+  enum class State : std::uint8_t { idle, reading, answering, streaming, closing };
+  static constexpr std::size_t kBlock = std::size_t{4} << 10;
+
+  void read_header() {
+    state_ = State::reading;
+    expire_in(shared_->limits.request_time);
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(shared_->limits.header_bytes));
+    parser_->body_limit(shared_->limits.body_bytes);
+    http::async_read_header(socket_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
+      if (error) return self->refuse(error);
+      self->version_ = self->parser_->get().version();
+      if (boost::beast::iequals(self->parser_->get()[http::field::expect], "100-continue")) return self->go_on();
+      self->read_body();
+    });
+  }
+
+  /// The client waits to be told that its body is wanted.
+  void go_on() {
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    asio::async_write(socket_, asio::buffer(kContinue.data(), kContinue.size()),
+                      [self = shared_from_this()](error_code error, std::size_t) {
+                        if (error) return self->close();
+                        self->read_body();
+                      });
+  }
+
+  void read_body() {
+    http::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
+      if (error) return self->refuse(error);
+      self->timer_.cancel();
+      self->state_ = State::answering;
+      self->keep_alive_ = self->parser_->get().keep_alive();
+      self->is_head_ = self->parser_->get().method() == http::verb::head;
+      Request request = take(self->parser_->release(), self->peer_);
+      self->shared_->handler(std::move(request), [self](Response response) {
+        asio::post(self->socket_.get_executor(),
+                   [self, response = std::move(response)]() mutable { self->answer(std::move(response)); });
+      });
+    });
+  }
+
+  void refuse(const error_code& error) {
+    keep_alive_ = false;
+    is_head_ = false;
+    if (late_) {
+      return answer(problem(408, "the request did not come to its end in time", "Send it whole, or in smaller parts."));
+    }
+    std::optional<Response> response = answer_to(error, shared_->limits);
+    if (!response) return close();
+    answer(std::move(*response));
+  }
+
+  void answer(Response response) {
+    if (state_ == State::closing) return;
+    state_ = State::answering;
+    late_ = false;
+    const bool streams = static_cast<bool>(response.stream);
+    if (shared_->stopping || streams) keep_alive_ = false;
+    head_ = {static_cast<http::status>(response.status), version_};
+    head_.reason(response.status < 400 ? "" : title_of(response.status));
+    head_.set(http::field::server, std::string("tilewright/") + version());
+    if (!response.type.empty()) head_.set(http::field::content_type, response.type);
+    head_.set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response.headers) head_.set(name, value);
+    head_.keep_alive(keep_alive_);
+    if (!streams && response.status != 304) head_.content_length(response.body.size());
+    body_ = is_head_ ? "" : std::move(response.body);
+    stream_ = std::move(response.stream);
+    serializer_.emplace(head_);
+    expire_in(shared_->limits.write_time);
+    http::async_write_header(socket_, *serializer_, [self = shared_from_this()](error_code error, std::size_t) {
+      if (error) return self->close();
+      if (self->stream_ && !self->is_head_) return self->start_stream();
+      asio::async_write(self->socket_, asio::buffer(self->body_), [self](error_code failure, std::size_t) {
+        if (failure) return self->close();
+        if (self->keep_alive_ && !self->shared_->stopping) return self->start();
+        self->linger();
+      });
+    });
+  }
+
+  // A stream: what is written waits in a queue, while a read tells when the client goes.
+  void start_stream() {
+    state_ = State::streaming;
+    timer_.cancel();
+    watch();
+    if (shared_->stopping) return end_stream();
+    std::exchange(stream_, nullptr)(shared_from_this());
+  }
+  void watch() {
+    socket_.async_read_some(asio::buffer(ignored_), [self = shared_from_this()](error_code error, std::size_t) {
+      if (error) return self->close();
+      self->watch();
+    });
+  }
+  void queue(std::shared_ptr<const std::string> text) {
+    if (state_ != State::streaming || ending_) return;
+    queued_bytes_ += text->size();
+    if (queued_bytes_ > shared_->limits.stream_bytes) return close();
+    queue_.push_back(std::move(text));
+    if (queue_.size() == 1) write_queue();
+  }
+  void write_queue() {
+    expire_in(shared_->limits.write_time);
+    asio::async_write(socket_, asio::buffer(*queue_.front()),
+                      [self = shared_from_this()](error_code error, std::size_t count) {
+                        if (error) return self->close();
+                        self->timer_.cancel();
+                        self->queued_bytes_ -= count;
+                        self->queue_.pop_front();
+                        if (!self->queue_.empty()) return self->write_queue();
+                        if (self->ending_) self->close();
+                      });
+  }
+  void end_stream() {
+    ending_ = true;
+    if (queue_.empty()) close();
+  }
+
+  /// The client may be sending still what nobody reads: closed at once, it would not get the answer.
+  void linger() {
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    if (shared_->stopping) return close();
+    expire_in(std::chrono::seconds(1));
+    discard(std::size_t{16} << 20);
+  }
+  void discard(std::size_t most) {
+    socket_.async_read_some(asio::buffer(ignored_), [self = shared_from_this(), most](error_code error, std::size_t n) {
+      if (error || n >= most) return self->close();
+      self->discard(most - n);
+    });
+  }
+
+  void expire_in(std::chrono::milliseconds time) {
+    timer_.expires_after(time);
+    timer_.async_wait([weak = weak_from_this()](error_code error) {
+      const std::shared_ptr<Session> self = weak.lock();
+      if (error || !self || self->timer_.expiry() > std::chrono::steady_clock::now()) return;
+      if (self->state_ != State::reading) return self->close();
+      // What is being read ends with an error, which is answered.
+      self->late_ = true;
+      error_code ignored;
+      self->socket_.cancel(ignored);
+    });
+  }
+
+  void close() {
+    if (state_ == State::closing) return;
+    state_ = State::closing;
+    gone_ = true;
+    timer_.cancel();
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
+  tcp::socket socket_;
+  asio::steady_timer timer_;
+  std::shared_ptr<Shared> shared_;
+  std::string peer_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  http::response<http::empty_body> head_;
+  std::optional<http::response_serializer<http::empty_body>> serializer_;
+  std::string body_;
+  std::function<void(std::shared_ptr<Stream>)> stream_;
+  std::deque<std::shared_ptr<const std::string>> queue_;
+  std::size_t queued_bytes_ = 0;
+  std::array<char, 512> ignored_{};
+  unsigned version_ = 11;
+  State state_ = State::idle;
+  bool keep_alive_ = false, is_head_ = false, late_ = false, ending_ = false;
+  std::atomic<bool> gone_ = false;
+};
+
+/// Each connection is a descriptor, and a shell gives a program 1,024.
+void allow_descriptors(std::size_t wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  Impl(const std::string& address, std::uint16_t port, const HttpLimits& limits, Handler handler)
+      : acceptor(context), ticker(context), shared(std::make_shared<Shared>(Shared{limits, std::move(handler)})) {
+    const tcp::endpoint endpoint(asio::ip::make_address(address), port);
+    try {
+      acceptor.open(endpoint.protocol());
+      acceptor.set_option(tcp::acceptor::reuse_address(true));
+      acceptor.bind(endpoint);
+      acceptor.listen();
+      bound_port = acceptor.local_endpoint().port();
+    } catch (const boost::system::system_error& error) {
+      throw Error(fmt::format("cannot listen on {} port {}: {}. Name another with --port, or end what listens there",
+                              address, port, error.code().message()));
+    }
+    allow_descriptors(limits.connections + 256);
+  }
+
+  void accept() {
+    if (accepting || shared->stopping || shared->sessions.size() >= shared->limits.connections) return;
+    accepting = true;
+    acceptor.async_accept([this](error_code error, tcp::socket socket) {
+      accepting = false;
+      if (shared->stopping) return;
+      // Without a descriptor left the next tick goes on.
+      if (error) return;
+      std::make_shared<Session>(std::move(socket), shared)->start();
+      accept();
+    });
+  }
+
+  void tick(const std::function<void()>& work) {
+    ticker.expires_after(std::chrono::milliseconds(100));
+    ticker.async_wait([this, work](error_code error) {
+      if (error) return;
+      work();
+      accept();
+      tick(work);
+    });
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    if (std::exchange(shared->stopping, true)) return;
+    error_code ignored;
+    acceptor.close(ignored);
+    // A session that ends takes itself out.
+    const std::set<Session*> sessions = shared->sessions;
+    for (Session* session : sessions) session->drain();
+    shared->left = [this] {
+      if (shared->sessions.empty()) context.stop();
+    };
+    shared->left();
+    deadline.emplace(context, grace);
+    deadline->async_wait([this](error_code error) {
+      if (!error) context.stop();
+    });
+  }
+
+  asio::io_context context{1};
+  tcp::acceptor acceptor;
+  asio::steady_timer ticker;
+  std::optional<asio::steady_timer> deadline;
+  std::shared_ptr<Shared> shared;
+  std::uint16_t bound_port = 0;
+  bool accepting = false;
+};
+
+HttpServer::HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits, Handler handler)
+    : impl_(std::make_unique<Impl>(address, port, limits, std::move(handler))) {}
+
+HttpServer::~HttpServer() { impl_->shared->left = nullptr; }
+
+std::uint16_t HttpServer::port() const noexcept { return impl_->bound_port; }
+
+void HttpServer::run(const std::function<void()>& tick) {
+  impl_->accept();
+  impl_->tick(tick);
+  impl_->context.run();
+}
+
+void HttpServer::stop(std::chrono::milliseconds grace) {
+  asio::post(impl_->context, [this, grace] { impl_->stop(grace); });
+}
+
+bool is_loopback(const std::string& address) {
+  error_code error;
+  const asio::ip::address parsed = asio::ip::make_address(address, error);
+  if (error)
+    throw UsageError(fmt::format("--bind {}: this is no IP address; write 127.0.0.1, ::1 or 0.0.0.0", address));
+  return parsed.is_loopback();
+}
+
+}  // namespace tilewright::service

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/service/service.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "cache/base/content_hash.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/version.hpp"
+#include "tuner/app/place_watch.hpp"
+#include "tuner/app/service_lock.hpp"
+#include "tuner/service/answers.hpp"
+#include "tuner/service/gate.hpp"
+#include "tuner/service/notify.hpp"
+#include "tuner/service/openapi.hpp"
+#include "tuner/service/problem.hpp"
+#include "tuner/service/read_routes.hpp"
+#include "tuner/service/router.hpp"
+#include "tuner/service/worker_pool.hpp"
+
+namespace tilewright::service {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostWaiting = 1024;
+/// Of two seconds, what connections get at the end.
+constexpr std::chrono::milliseconds kGrace{1500};
+
+/// Two at least, so that a table of a hundred thousand trials does not hold queries up.
+std::size_t worker_count() { return std::clamp(std::thread::hardware_concurrency(), 2U, 8U); }
+
+/// "5f3a…-17"
+class Ids {
+ public:
+  Ids() : prefix_(fmt::format("{:08x}", std::random_device()())) {}
+  [[nodiscard]] std::string next() { return fmt::format("{}-{}", prefix_, ++count_); }
+
+ private:
+  const std::string prefix_;
+  std::uint64_t count_ = 0;
+};
+
+bool is_id(const std::string& text) {
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
+  });
+}
+
+/// Members of a problem document that are known when it is sent.
+void add_id(Response& response, const std::string& id) {
+  response.headers.emplace_back("X-Request-Id", id);
+  constexpr std::string_view kEnd = "\n}\n";
+  if (response.type != "application/problem+json" || !response.body.ends_with(kEnd)) return;
+  response.body.resize(response.body.size() - kEnd.size());
+  response.body += fmt::format(",\n  \"request_id\": \"{}\"{}", id, kEnd);
+}
+
+/// Nothing new for who has the same already.
+void add_etag(const Request& request, Response& response) {
+  if (response.status != 200 || response.stream) return;
+  const std::string etag = '"' + content_hash(response.body) + '"';
+  response.headers.emplace_back("ETag", etag);
+  response.headers.emplace_back("Cache-Control", "no-cache");
+  const std::string known = request.header("if-none-match");
+  if (known != "*" && known.find(etag) == std::string::npos) return;
+  response.status = 304;
+  response.type.clear();
+  response.body.clear();
+}
+
+}  // namespace
+
+struct Service::Impl {
+  Impl(const Settings& given, Log told)
+      : settings(given),
+        log(std::move(told)),
+        gate(given),
+        lock(given.read_only ? nullptr : std::make_unique<app::ServiceLock>(app::cache_path(given.place))),
+        watch(given.place),
+        server(given.bind, given.port, given.limits,
+               [this](Request request, Responder responder) { handle(std::move(request), std::move(responder)); }),
+        workers(worker_count(), kMostWaiting) {
+    add_routes();
+  }
+
+  void add_routes();
+  void handle(Request request, Responder responder);
+  /// What the route answers, from what was answered before where that stands.
+  [[nodiscard]] Response answer(const Route& route, const Call& call);
+  void tell(const Call& call, const Response& response, Clock::time_point began);
+  void tell(const nlohmann::ordered_json& event) {
+    const std::lock_guard guard(log_mutex);
+    log(event);
+  }
+
+  const Settings settings;
+  const Log log;
+  std::mutex log_mutex;
+  Gate gate;
+  std::unique_ptr<app::ServiceLock> lock;
+  app::PlaceWatch watch;
+  Answers answers{kAnswerBytes};
+  Router router;
+  Ids ids;
+  HttpServer server;
+  /// Last: what they are at is answered by the server.
+  WorkerPool workers;
+};
+
+void Service::Impl::add_routes() {
+  Route health{
+      .method = "GET", .path = "/healthz", .scope = Scope::none, .summary = "The service runs", .at_once = true};
+  health.handler = [](const Call&) {
+    Response response;
+    response.body = nlohmann::ordered_json{{"status", "ok"}, {"version", version()}}.dump(2) + "\n";
+    return response;
+  };
+  router.add(std::move(health));
+  Route ready{.method = "GET", .path = "/readyz", .scope = Scope::none, .summary = "The cache can be read"};
+  ready.handler = [this](const Call&) {
+    static_cast<void>(watch.state());
+    Response response;
+    response.body = nlohmann::ordered_json{{"status", "ready"}, {"read_only", settings.read_only}}.dump(2) + "\n";
+    return response;
+  };
+  router.add(std::move(ready));
+  add_read_routes(router, settings.place);
+  Route document{
+      .method = "GET", .path = "/openapi.json", .scope = Scope::none, .summary = "This document", .at_once = true};
+  document.handler = [this](const Call&) {
+    Response response;
+    response.body = openapi_document(router);
+    return response;
+  };
+  router.add(std::move(document));
+}
+
+Response Service::Impl::answer(const Route& route, const Call& call) try {
+  const bool is_kept = route.method == "GET" && route.scope == Scope::read && !route.at_once;
+  if (!is_kept) return route.handler(call);
+  const std::uint64_t state = watch.state();
+  if (std::optional<Response> kept = answers.find(call.request.target, state)) return std::move(*kept);
+  Response response = route.handler(call);
+  if (response.status == 200 && !response.stream) answers.keep(call.request.target, state, response);
+  return response;
+} catch (const std::exception& error) {
+  return problem_of(error);
+}
+
+void Service::Impl::handle(Request request, Responder responder) {
+  const Clock::time_point began = Clock::now();
+  auto call = std::make_shared<Call>();
+  call->request = std::move(request);
+  const std::string given = call->request.header("x-request-id");
+  call->id = is_id(given) ? given : ids.next();
+  const auto finish = [this, call, began, responder = std::move(responder)](Response response) {
+    add_etag(call->request, response);
+    add_id(response, call->id);
+    tell(*call, response, began);
+    responder(std::move(response));
+  };
+  std::optional<Target> target = parse_target(call->request.target);
+  if (!target) {
+    return finish(problem(400,
+                          "the path is broken: it begins with / and has whole %-escapes of UTF-8, and at most 64 names",
+                          "GET /openapi.json tells of all that there is."));
+  }
+  call->target = std::move(*target);
+  Router::Found found = router.find(call->request.method, call->target.path);
+  if (std::optional<Response> refusal = gate.refuse(*call, found.route)) return finish(std::move(*refusal));
+  if (found.refusal) return finish(std::move(*found.refusal));
+  call->path_values = std::move(found.path_values);
+  const Route& route = *found.route;
+  if (std::optional<Response> refusal = check_query(route, call->target)) return finish(std::move(*refusal));
+  if (route.at_once) return finish(answer(route, *call));
+  if (workers.post([this, &route, call, finish] { finish(answer(route, *call)); })) return;
+  Response busy = problem(503, "too many requests wait", "Ask again in a second, less often.");
+  busy.headers.emplace_back("Retry-After", "1");
+  finish(std::move(busy));
+}
+
+void Service::Impl::tell(const Call& call, const Response& response, Clock::time_point began) {
+  nlohmann::ordered_json event{{"event", "request"}, {"id", call.id}, {"client", gate.client_of(call.request)}};
+  if (!call.caller.empty()) event["token"] = call.caller;
+  event["method"] = call.request.method;
+  // Without the query, which may be long.
+  event["path"] = call.request.target.substr(0, std::min(call.request.target.find('?'), std::size_t{200}));
+  event["status"] = response.status;
+  event["bytes"] = response.body.size();
+  event["ms"] =
+      static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count()) / 1e3;
+  tell(event);
+}
+
+Service::Service(const Settings& settings, Log log) : impl_(std::make_unique<Impl>(settings, std::move(log))) {}
+Service::~Service() = default;
+
+std::string Service::url() const {
+  const std::string& address = impl_->settings.bind;
+  const bool is_long = address.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}", is_long ? "[" : "", address, is_long ? "]" : "", port());
+}
+
+std::uint16_t Service::port() const noexcept { return impl_->server.port(); }
+
+void Service::run(const std::function<bool()>& cancelled) {
+  impl_->tell({{"event", "started"},
+               {"url", url()},
+               {"cache", app::cache_path(impl_->settings.place).string()},
+               {"read_only", impl_->settings.read_only}});
+  notify_systemd("READY=1\nSTATUS=" + url());
+  bool stopping = false;
+  impl_->server.run([&] {
+    if (stopping || !cancelled()) return;
+    stopping = true;
+    notify_systemd("STOPPING=1");
+    impl_->tell({{"event", "stopping"}});
+    impl_->server.stop(kGrace);
+  });
+  impl_->tell({{"event", "stopped"}});
+}
+
+}  // namespace tilewright::service

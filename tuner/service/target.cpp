@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/service/target.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewright::service {
+namespace {
+
+int digit_of(char letter) noexcept {
+  if (letter >= '0' && letter <= '9') return letter - '0';
+  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+  return -1;
+}
+
+/// `plus_is_blank`: as forms write a query.
+std::optional<std::string> decode(std::string_view text, bool plus_is_blank) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_blank) {
+      decoded += ' ';
+    } else if (text[i] != '%') {
+      decoded += text[i];
+    } else {
+      if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0) return std::nullopt;
+      decoded += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
+      i += 2;
+    }
+  }
+  if (!is_plain_utf8(decoded)) return std::nullopt;
+  return decoded;
+}
+
+}  // namespace
+
+bool is_plain_utf8(std::string_view text) noexcept {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || i + length > text.size() || first < 0x20 || first == 0x7F) return false;
+    std::uint32_t point = length == 1 ? first : first & (0xFFU >> (length + 1));
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xC0) != 0x80) return false;
+      point = point << 6 | (next & 0x3FU);
+    }
+    const bool is_long = (length == 3 && point < 0x800) || (length == 4 && (point < 0x10000 || point > 0x10FFFF));
+    if (is_long || (point >= 0xD800 && point < 0xE000) || (point >= 0x80 && point < 0xA0)) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::optional<Target> parse_target(std::string_view target) {
+  if (target.empty() || target.front() != '/') return std::nullopt;
+  const std::size_t mark = target.find('?');
+  std::optional<std::string> path = decode(target.substr(0, mark), false);
+  if (!path) return std::nullopt;
+  Target parsed{std::move(*path), {}};
+  if (mark == std::string_view::npos) return parsed;
+  std::string_view left = target.substr(mark + 1);
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find('&'), left.size());
+    const std::string_view pair = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (pair.empty()) continue;
+    const std::size_t sign = std::min(pair.find('='), pair.size());
+    std::optional<std::string> name = decode(pair.substr(0, sign), true);
+    std::optional<std::string> value = decode(pair.substr(std::min(sign + 1, pair.size())), true);
+    if (!name || !value || parsed.query.size() == kMostNames) return std::nullopt;
+    parsed.query.emplace_back(std::move(*name), std::move(*value));
+  }
+  return parsed;
+}
+
+}  // namespace tilewright::service

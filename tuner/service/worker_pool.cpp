@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/service/worker_pool.hpp"
+
+#include <utility>
+
+namespace tilewright::service {
+
+WorkerPool::WorkerPool(std::size_t threads, std::size_t most) : most_(most) {
+  for (std::size_t i = 0; i < threads; ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+  }
+}
+
+WorkerPool::~WorkerPool() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+}
+
+bool WorkerPool::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= most_) return false;
+    waiting_.push_back(std::move(work));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void WorkerPool::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, stop, [this] { return !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+}  // namespace tilewright::service
