@@ -202,10 +202,15 @@ bool is_port_free() {
   return free;
 }
 
+/// Without a home the cache has no place, which has a finding of its own.
+bool is_served(const Place& place) try { return ServiceLock::is_held(cache_path(place)); } catch (const CacheError&) {
+  return false;
+}
+
 /// None has to run: this tells of one that does, and whether one could.
 Finding look_at_service(const Place& place) {
   const std::string where = fmt::format("127.0.0.1:{}", kServicePort);
-  if (ServiceLock::is_held(cache_path(place))) return {"service", true, "one serves this cache", ""};
+  if (is_served(place)) return {"service", true, "one serves this cache", ""};
   if (is_port_free()) return {"service", true, "none serves this cache; `tilewright serve` can listen", where};
   return {"service",
           true,
