@@ -170,7 +170,8 @@ void Executable::prefetch() const noexcept {
   __builtin_prefetch(numbers_.data());
 }
 
-int Executable::launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces) const noexcept {
+int Executable::launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces,
+                       std::span<const std::int64_t> dims) const noexcept {
   if (clears_) {
     for (std::size_t i = 0; i < plan_.workspaces.size(); ++i) {
       const PlannedWorkspace& workspace = plan_.workspaces[i];
@@ -185,6 +186,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   // Where they are found is looked up, since a branch for each would be guessed wrong after all that the driver did.
   std::array<void*, kMostDims + kMostValues> numbers;
   for (std::size_t i = 0; i < numbers_.size(); ++i) numbers[i] = const_cast<std::int64_t*>(&numbers_[i]);
+  for (std::size_t i = 0; i < dims.size(); ++i) numbers[i] = const_cast<std::int64_t*>(&dims[i]);
   std::array<TensorMap, kMostMaps> made_maps;
   std::array<void*, kMostMaps> maps;
   for (std::uint32_t i = 0; i < map_count_; ++i) {

@@ -35,9 +35,10 @@ class Executable {
   /// `workspaces[i]` is the i-th workspace's address, a multiple of 256. Tensor maps
   /// are made for the addresses of the call (tensor_maps.hpp).
   /// Workspaces zeroed `each` time are cleared here; those zeroed `once` by whoever allocates them.
+  /// `dims` are those of the call where they may differ from the plan's, which has buckets of some: kernels get these.
   /// Returns a CUresult; 0 is success.
-  [[nodiscard, gnu::hot]] int launch(Stream stream, std::span<void* const> args,
-                                     std::span<const Address> workspaces) const noexcept;
+  [[nodiscard, gnu::hot]] int launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces,
+                                     std::span<const std::int64_t> dims = {}) const noexcept;
 
   /// Begins to bring in what launch() reads first.
   [[gnu::hot]] void prefetch() const noexcept;

@@ -114,6 +114,7 @@ std::string Op::describe() const {
   json.add("spec", identity_.spec.text());
   json.add("interface", identity_.interface_hash);
   json.add("dims", identity_.interface.dims);
+  if (!identity_.interface.bucketed.empty()) json.add("bucketed", identity_.interface.bucketed);
   json.add_list("args", args);
   return json.text();
 }

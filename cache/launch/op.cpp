@@ -14,6 +14,7 @@
 #include "cache/driver/driver_table.hpp"
 #include "cache/launch/errors.hpp"
 #include "cache/launch/launcher.hpp"
+#include "cache/model/bucket.hpp"
 
 namespace tilewright::launch {
 
@@ -68,6 +69,9 @@ Op::Op(Launcher& launcher, OpIdentity identity)
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (args_[i].role == ArgRole::scalar) scalars_ |= std::uint64_t{1} << i;
   }
+  for (std::size_t i = 0; i < dims; ++i) {
+    if (identity_.interface.is_bucketed(identity_.interface.dims[i])) bucketed_ |= std::uint32_t{1} << i;
+  }
   find_strides();
 }
 
@@ -83,10 +87,12 @@ void Op::find_strides() {
     if (arg.strides.empty()) continue;
     place[i] = strided_.size();
     strided_.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(strides_.size()),
-                        static_cast<std::uint32_t>(arg.strides.size())});
-    for (const PlannedStride& stride : arg.strides) {
-      strides_.push_back({static_cast<std::uint32_t>(stride.scalar),
-                          static_cast<std::uint32_t>(std::countr_zero(size_of(arg.type))), shift_of(i)});
+                        static_cast<std::uint32_t>(arg.strides.size()),
+                        bucketed_extent(arg.name, arg.shape.size() - 1)});
+    for (std::size_t s = 0; s < arg.strides.size(); ++s) {
+      strides_.push_back({static_cast<std::uint32_t>(arg.strides[s].scalar),
+                          static_cast<std::uint32_t>(std::countr_zero(size_of(arg.type))), shift_of(i),
+                          arg.is_pitched ? kNone : bucketed_extent(arg.name, s)});
     }
   }
   for (const Strided& output : strided_) {
@@ -97,6 +103,20 @@ void Op::find_strides() {
         pairs_.push_back({place[output.arg], place[static_cast<std::size_t>(input - args_.begin())]});
       }
     }
+  }
+}
+
+std::int32_t Op::bucketed_extent(const std::string& argument, std::size_t extent) const {
+  const OpInterface& interface = identity_.interface;
+  const Formula& formula = std::ranges::find(interface.args, argument, &Argument::name)->shape[extent];
+  const auto dim = std::ranges::find(interface.dims, formula.canonical());
+  if (dim == interface.dims.end() || !interface.is_bucketed(*dim)) return kNone;
+  return static_cast<std::int32_t>(dim - interface.dims.begin());
+}
+
+void Op::round_up(PlanKey& key) const noexcept {
+  for (std::size_t i = 0; i < dim_count_; ++i) {
+    if ((bucketed_ >> i & 1) != 0) key.dims[i] = bucket_of(key.dims[i]);
   }
 }
 
@@ -118,14 +138,20 @@ std::uint64_t Op::alignment_of(std::span<void* const> args) const {
   return alignment;
 }
 
-void Op::check_strides(const ReadyPlan& plan, std::span<void* const> args) const {
+void Op::check_strides(const ReadyPlan& plan, std::span<const std::int64_t> dims, std::span<void* const> args) const {
+  const auto extent_of = [&](std::int32_t dim, std::int64_t planned) {
+    return dim == kNone ? planned : dims[static_cast<std::size_t>(dim)];
+  };
   for (std::size_t i = 0; i < strided_.size(); ++i) {
     const Strided& strided = strided_[i];
     std::array<StrideStep, kMostStrides> steps;
     for (std::size_t s = 0; s < strided.count; ++s) {
-      steps[s] = {plan.stride_extents[strided.first + s], read<std::int64_t>(args[strides_[strided.first + s].scalar])};
+      const Stride& stride = strides_[strided.first + s];
+      steps[s] = {extent_of(stride.dim, plan.stride_extents[strided.first + s]),
+                  read<std::int64_t>(args[stride.scalar])};
     }
-    const auto mistake = short_stride(std::span(steps).first(strided.count), plan.row_elements[i]);
+    const auto mistake =
+        short_stride(std::span(steps).first(strided.count), extent_of(strided.dim, plan.row_elements[i]));
     if (mistake) refuse_stride(strided, *mistake, args);
   }
   for (const StridedPair& pair : pairs_) {
@@ -198,6 +224,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
       if (i == dim_count_) break;
       key.dims[i] = dims[i];
     }
+    if (bucketed_ != 0) round_up(key);
   }
 
   // While the driver is asked which context is current, the plan comes in from memory that is most likely the one.
@@ -209,12 +236,14 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
     plan = table_.find(key);
   }
   if (plan == nullptr || !is_complete) plan = &resolve(key, dims);
-  if (!strided_.empty()) check_strides(*plan, args);
+  if (!strided_.empty()) check_strides(*plan, dims, args);
 
   const ProfilerRange range(profiler_, [&] { return problem_of(dims).key(); });
+  // Where none is bucketed the plan has them.
+  const std::span<const std::int64_t> of_call = bucketed_ != 0 ? dims : std::span<const std::int64_t>{};
   const int status = plan->placements.empty()
-                         ? plan->executable.launch(stream, args, {})
-                         : launcher_->workspaces().launch(driver, key.context, *plan, stream, args);
+                         ? plan->executable.launch(stream, args, {}, of_call)
+                         : launcher_->workspaces().launch(driver, key.context, *plan, stream, args, of_call);
   if (status != cuda::kSuccess) check_launched(driver, status, dims);
 }
 
@@ -236,6 +265,7 @@ void Op::preload(std::span<const std::int64_t> dims) {
   key.context = current_context(driver);
   key.alignment = kAllAligned;
   std::copy(dims.begin(), dims.end(), key.dims.begin());
+  round_up(key);
   const ReadyPlan* plan = table_.find(key);
   if (plan == nullptr) plan = &resolve(key, dims);
   if (!plan->placements.empty()) launcher_->workspaces().reserve(driver, key.context, *plan);

@@ -44,18 +44,23 @@ class alignas(64) Op {
   [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
 
  private:
+  static constexpr std::int32_t kNone = -1;
   /// The value of the argument `scalar`, which is a stride, or the row pitch, of another one, in elements.
   struct Stride {
     std::uint32_t scalar = 0;
     std::uint32_t log2_bytes = 0;
     /// Of the bits of that other argument in a key.
     std::uint32_t shift = 0;
+    /// The bucketed dim that its extent is, which comes with the call.
+    std::int32_t dim = kNone;
   };
   /// An argument with strides, which are `count` of `strides_` from `first` on.
   struct Strided {
     std::uint32_t arg = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    /// As Stride::dim, of a row.
+    std::int32_t dim = kNone;
   };
   /// An output and an input that it may be, by their places in `strided_`.
   struct StridedPair {
@@ -66,12 +71,17 @@ class alignas(64) Op {
   /// Throws DeviceError where there is none.
   [[nodiscard]] const cuda::Driver& driver() const { return driver_ != nullptr ? *driver_ : cuda::Driver::get(); }
   void find_strides();
+  /// The place of the dim that an extent of an argument is, where it is bucketed.
+  [[nodiscard]] std::int32_t bucketed_extent(const std::string& argument, std::size_t extent) const;
+  /// Puts buckets in the place of a call's extents.
+  void round_up(PlanKey& key) const noexcept;
   /// The bits of the key that an argument's alignment takes; of a scalar none are used.
   [[nodiscard]] unsigned shift_of(std::size_t arg) const noexcept;
   /// Throws UsageError for a null address or value.
   [[nodiscard, gnu::hot]] std::uint64_t alignment_of(std::span<void* const> args) const;
   /// Throws UsageError where elements would overlap, or where different strides are said of one tensor.
-  [[gnu::hot]] void check_strides(const ReadyPlan& plan, std::span<void* const> args) const;
+  [[gnu::hot]] void check_strides(const ReadyPlan& plan, std::span<const std::int64_t> dims,
+                                  std::span<void* const> args) const;
   [[noreturn, gnu::cold]] void refuse_stride(const Strided& strided, const ShortStride& mistake,
                                              std::span<void* const> args) const;
   [[noreturn, gnu::cold]] void refuse_pair(const StridedPair& pair, std::size_t stride,
@@ -91,6 +101,8 @@ class alignas(64) Op {
   const Profiler* profiler_ = Profiler::attached();
   std::uint32_t arg_count_ = 0;
   std::uint32_t dim_count_ = 0;
+  /// A bit for each dim that is bucketed.
+  std::uint32_t bucketed_ = 0;
   /// A bit for each argument that is a scalar.
   std::uint64_t scalars_ = 0;
   /// That of the last plan that was made: where a launch looks first. In another context it looks twice.

@@ -178,12 +178,12 @@ Workspaces::Addresses Workspaces::given_addresses(const cuda::Driver& driver, co
 }
 
 int Workspaces::launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
-                       std::span<void* const> args) {
+                       std::span<void* const> args, std::span<const std::int64_t> dims) {
   Memory& memory = memory_of(driver, context, stream);
   const std::lock_guard lock(memory.mutex);
   const Addresses addresses =
       memory.given != 0 ? given_addresses(driver, plan, memory, stream) : own_addresses(driver, plan, memory, stream);
-  const int status = plan.executable.launch(stream, args, std::span(addresses).first(plan.placements.size()));
+  const int status = plan.executable.launch(stream, args, std::span(addresses).first(plan.placements.size()), dims);
   if (status != cuda::kSuccess && plan.zeroed_bytes > 0) memory.zeros_are_spoilt = true;
   return status;
 }

@@ -33,9 +33,10 @@ class Workspaces {
   ~Workspaces();
 
   /// Enqueues a plan that has workspaces. Returns a CUresult of the launch; throws DeviceError when memory cannot be
-  /// had, and UsageError when the caller's own is too small. `context` is the id of the current one.
+  /// had, and UsageError when the caller's own is too small. `context` is the id of the current one; `dims` as in
+  /// Executable::launch.
   [[gnu::hot]] int launch(const cuda::Driver& driver, std::uint64_t context, const ReadyPlan& plan, cuda::Stream stream,
-                          std::span<void* const> args);
+                          std::span<void* const> args, std::span<const std::int64_t> dims);
 
   /// Sees to it that the next stream or graph of the context that needs memory finds as much as a plan needs. Throws
   /// DeviceError when it cannot be had.

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cache/base/content_hash.hpp"
 #include "cache/base/decode.hpp"
 #include "cache/base/json_fields.hpp"
 #include "cache/base/json_text.hpp"
+#include "cache/model/bucket.hpp"
 
 namespace tilewright {
 namespace {
@@ -48,7 +50,9 @@ std::string interface_text(const OpInterface& interface, FormulaText text_of) {
   std::vector<std::string> dtypes;
   for (const DType type : interface.dtypes) dtypes.emplace_back(name(type));
   JsonText json;
-  json.add_list("args", args).add_list("attributes", attributes).add("dims", interface.dims);
+  json.add_list("args", args).add_list("attributes", attributes);
+  if (!interface.bucketed.empty()) json.add("bucketed", interface.bucketed);
+  json.add("dims", interface.dims);
   if (!interface.domain.empty()) json.add("domain", texts_of(interface.domain, text_of));
   json.add("dtypes", dtypes).add("op", interface.op);
   return json.text();
@@ -102,6 +106,14 @@ std::optional<ArgRole> arg_role_from(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+bool OpInterface::is_bucketed(std::string_view dim) const noexcept {
+  return std::ranges::find(bucketed, dim) != bucketed.end();
+}
+
+std::int64_t OpInterface::planned_extent(std::size_t index, std::int64_t extent) const noexcept {
+  return is_bucketed(dims[index]) ? bucket_of(extent) : extent;
+}
+
 std::string OpInterface::hash() const {
   // The number is to be raised should what is hashed ever change its meaning.
   return content_hash("interface 1 " +
@@ -128,6 +140,7 @@ OpInterface interface_from_json(const nlohmann::json& json) {
     interface.args.push_back(
         read_argument(argument, fmt::format("{}: {}", what, element("args", interface.args.size()))));
   }
+  if (object.has("bucketed")) interface.bucketed = object.texts("bucketed");
   if (object.has("domain")) {
     for (std::string& text : object.texts("domain")) {
       interface.domain.push_back(read_formula(object, std::move(text), element("domain", interface.domain.size())));

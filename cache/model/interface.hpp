@@ -64,6 +64,12 @@ struct OpInterface {
   std::vector<Argument> args;
   /// Over dims, attributes and dtype: all are true of every call.
   std::vector<Formula> domain{};
+  /// Dims whose extents change from call to call: problems, and so plans and shape keys, have their buckets.
+  std::vector<std::string> bucketed{};
+
+  [[nodiscard]] bool is_bucketed(std::string_view dim) const noexcept;
+  /// What a problem has of the dim `index`, where a call has `extent`: its bucket, or the extent.
+  [[nodiscard]] std::int64_t planned_extent(std::size_t index, std::int64_t extent) const noexcept;
 
   /// 32 hexadecimal digits over every field above, the order within each included; formatting and comments of the
   /// definition, spacing in formulas included, do not count.

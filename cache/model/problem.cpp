@@ -173,6 +173,9 @@ Problem parse_problem(std::string_view text, const OpInterface& interface) {
     }
   }
   reader.end();
+  for (std::size_t i = 0; i < problem.dims.size(); ++i) {
+    problem.dims[i].second = interface.planned_extent(i, problem.dims[i].second);
+  }
   require_domain(problem, interface);
   return problem;
 }
@@ -187,7 +190,7 @@ Problem make_problem(const OpSpec& spec, const OpInterface& interface, std::span
     if (dims[i] < 1) {
       throw UsageError(fmt::format("dim '{}' is {}; dims are at least 1", interface.dims[i], dims[i]));
     }
-    problem.dims.emplace_back(interface.dims[i], dims[i]);
+    problem.dims.emplace_back(interface.dims[i], interface.planned_extent(i, dims[i]));
   }
   require_domain(problem, interface);
   return problem;

@@ -32,7 +32,8 @@ struct OpSpec {
 
 struct Problem {
   OpSpec spec;
-  /// In the op's order; every value ≥ 1.
+  /// In the op's order; every value ≥ 1. Of a bucketed dim (interface.hpp) a problem that was made or parsed has the
+  /// bucket.
   std::vector<std::pair<std::string, std::int64_t>> dims;
 
   /// The shape key; parse_problem gives an equal problem.

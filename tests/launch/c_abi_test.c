@@ -147,6 +147,23 @@ static void says_what_is_served(tw_launcher* launcher, tw_op* scale) {
   EXPECT_ERROR(tw_refresh(NULL), TW_ERROR_USAGE, "the launcher is null");
 }
 
+static void serves_every_extent_by_its_bucket(tw_launcher* launcher) {
+  static recording_launch_record record;
+  const int64_t dims[3] = {100, 3, 8};
+  int64_t strides[2] = {24, 8}, tokens = 0;
+  uintptr_t x = 0x7f0000000100, y = 0x7f0000000400;
+  void* args[4] = {&x, &y, &strides[0], &strides[1]};
+  tw_op* ragged = NULL;
+  char* json = NULL;
+  EXPECT(tw_op_get(launcher, "ragged", &ragged) == TW_OK);
+  EXPECT(tw_query(ragged, dims, 3, &json) == TW_OK && strstr(json, "{tokens=128,heads=3,d=8}") != NULL);
+  tw_free(json);
+  const size_t before = launch_count();
+  EXPECT(tw_launch(ragged, NULL, dims, 3, args, 4) == TW_OK && launch_at(before, &record) == 0);
+  memcpy(&tokens, record.params[2], sizeof tokens);
+  EXPECT(tokens == 100);
+}
+
 static void takes_workspace(tw_launcher* launcher) {
   const uint64_t a = 0x7f0000000400, y = 0x7f0000000800;
   const void* const values[2] = {&a, &y};
@@ -195,6 +212,7 @@ int main(int argc, char** argv) {
   tells_dims_from_extents(scale);
   launches(scale);
   says_what_is_served(launcher, scale);
+  serves_every_extent_by_its_bucket(launcher);
   takes_workspace(launcher);
   tw_close(launcher);
   return failures;

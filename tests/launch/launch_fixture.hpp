@@ -23,12 +23,13 @@ class LaunchFixture : public ::testing::Test {
   LaunchFixture() : driver_(cuda::Driver::get()), context_(driver_, 0) { recording_.reset(); }
 
   [[nodiscard]] std::string cache_path() const { return (folder_.path() / "cache.db").string(); }
-  /// A cache with `scale`, `strided`, `packed`, `many` and `reduce` in it, closed again.
+  /// A cache with `scale`, `strided`, `packed`, `ragged`, `many` and `reduce` in it, closed again.
   [[nodiscard]] std::string filled_cache() const {
     SampleCache cache(cache_path());
     cache.add_scale();
     cache.add_strided();
     cache.add_packed();
+    cache.add_ragged();
     cache.add_many();
     cache.add_reduce();
     return cache_path();

@@ -154,6 +154,13 @@ void SampleCache::add_packed() {
   add_winner(op, "packed{b=2,t=3,h=5,d=8}", "plain{}", {.role = WinnerRole::base});
 }
 
+void SampleCache::add_ragged() {
+  const OpInterface op = ragged_interface();
+  add_op(op, ragged_rows(), ragged_kernels(), ragged_binary());
+  add_winner(op, "ragged{tokens=100,heads=3,d=8}", "rows{}", {.role = WinnerRole::best});
+  add_winner(op, "ragged{tokens=100,heads=3,d=8}", "rows{}", {.role = WinnerRole::base});
+}
+
 void SampleCache::add_many() {
   const OpInterface op = many_interface();
   add_op(op, many_wide(), many_kernels(), many_binary());

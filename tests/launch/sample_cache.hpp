@@ -49,6 +49,7 @@ class SampleCache {
   void add_strided();
   /// `reduce`, with a base that serves every shape.
   void add_packed();
+  void add_ragged();
   void add_many();
   void add_reduce();
 

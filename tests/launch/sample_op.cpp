@@ -192,6 +192,52 @@ std::vector<KernelFacts> packed_kernels() {
           facts("packed_mapped", "mapped_symbol")};
 }
 
+OpInterface ragged_interface() {
+  OpInterface op;
+  op.op = "ragged";
+  op.dims = {"tokens", "heads", "d"};
+  op.bucketed = {"tokens"};
+  op.dtypes = {DType::f16};
+  Argument x;
+  x.name = "x";
+  x.shape = {f("tokens"), f("heads"), f("d")};
+  x.strides = {"x_token", "x_head"};
+  Argument y = x;
+  y.name = "y";
+  y.role = ArgRole::out;
+  y.strides = {};
+  op.args = {x, y};
+  for (const std::string& name : x.strides) {
+    Argument stride;
+    stride.name = name;
+    stride.role = ArgRole::scalar;
+    stride.type = DType::i64;
+    op.args.push_back(stride);
+  }
+  return op;
+}
+
+ImplementationRecipe ragged_rows() {
+  ImplementationRecipe recipe;
+  recipe.name = "rows";
+  recipe.requires_arch = "sm_80";
+  recipe.values = {{"half", f("ceil_div(tokens, 2)")}};
+  recipe.workspaces = {{"sums", f("tokens * 4"), WorkspaceRecipe::Zero::never}};
+  KernelRecipe kernel;
+  kernel.entry = "ragged_rows";
+  kernel.when = f("1");
+  kernel.params = params({{ptr, "x"}, {ptr, "y"}, {dim, "tokens"}, {value, "half"}, {workspace, "sums"}});
+  kernel.grid = {f("ceil_div(tokens, 4)")};
+  kernel.block = {f("64")};
+  kernel.shared_bytes = f("0");
+  recipe.kernels = {kernel};
+  return recipe;
+}
+
+std::vector<std::byte> ragged_binary() { return recorded_binary("rows_symbol 8 8 8 8 8\n"); }
+
+std::vector<KernelFacts> ragged_kernels() { return {facts("ragged_rows", "rows_symbol")}; }
+
 OpInterface many_interface() {
   OpInterface op;
   op.op = "many";

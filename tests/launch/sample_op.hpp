@@ -40,6 +40,13 @@ namespace tilewright::testing {
 [[nodiscard]] std::vector<std::byte> packed_binary();
 [[nodiscard]] std::vector<KernelFacts> packed_kernels();
 
+/// `ragged`: y = x over {tokens, heads, d} in f16 at strides that the call brings; `tokens` is bucketed. The kernel
+/// takes (x, y, tokens, half, sums): a value and a workspace by tokens.
+[[nodiscard]] OpInterface ragged_interface();
+[[nodiscard]] ImplementationRecipe ragged_rows();
+[[nodiscard]] std::vector<std::byte> ragged_binary();
+[[nodiscard]] std::vector<KernelFacts> ragged_kernels();
+
 /// `many`: as many arguments as an op can have, tensors first, and more of those than keys have bits for; both its
 /// implementations copy the last tensor but one to the last: `wide` needs the last at a multiple of 16 bytes, and the
 /// third, `plain` takes all. Its domain is n in steps of 64.

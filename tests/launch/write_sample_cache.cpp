@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// write_sample_cache FILE: a new cache with `scale`, `strided`, `packed` and `reduce`, for tests that are no C++.
+// write_sample_cache FILE: a new cache with `scale`, `strided`, `packed`, `ragged` and `reduce`, for tests that
+// are no C++.
 // write_sample_cache FILE COUNT: a new cache with that many winners of `scale`, for tests that look at their own
 // memory. write_sample_cache FILE PROBLEM CONFIG: adds a winner of `scale` to such a cache, as a tuner in another
 // process does.
@@ -28,6 +29,7 @@ int main(int argc, char** argv) try {
   cache.add_scale();
   cache.add_strided();
   cache.add_packed();
+  cache.add_ragged();
   cache.add_reduce();
   return 0;
 } catch (const std::exception& error) {

@@ -106,8 +106,12 @@ std::size_t dim_index(std::string_view name, const OpInterface& interface) {
   return static_cast<std::size_t>(found - interface.dims.begin());
 }
 
-std::vector<Problem> combinations(const std::vector<std::vector<std::int64_t>>& values, const OpSpec& spec,
+std::vector<Problem> combinations(std::vector<std::vector<std::int64_t>> values, const OpSpec& spec,
                                   const OpInterface& interface) {
+  for (std::size_t d = 0; d < values.size(); ++d) {
+    for (std::int64_t& extent : values[d]) extent = interface.planned_extent(d, extent);
+    drop_doubles(values[d]);
+  }
   std::size_t total = 1;
   for (const auto& of_dim : values) {
     total *= of_dim.size();  // at most 1e5 times 1e6
@@ -189,7 +193,7 @@ std::vector<Problem> parse_shapes(std::string_view text, const OpSpec& spec, con
     throw UsageError(fmt::format("no values for dim '{}' of {}: add {}=VALUES", interface.dims[dim], interface.op,
                                  interface.dims[dim]));
   }
-  return combinations(values, spec, interface);
+  return combinations(std::move(values), spec, interface);
 }
 
 std::vector<Problem> read_shapes_csv(const std::filesystem::path& file, const OpSpec& spec,
@@ -228,7 +232,7 @@ std::vector<Problem> default_shapes(const OpDefinition& definition, const OpSpec
   for (const auto& [dim, text] : emulator ? definition.emulator_grid : definition.grid) {
     values.push_back(parse_range(dim, text));
   }
-  return combinations(values, spec, definition.interface);
+  return combinations(std::move(values), spec, definition.interface);
 }
 
 }  // namespace tilewright

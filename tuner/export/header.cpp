@@ -104,6 +104,13 @@ struct Winner {
   std::uint32_t argument_count;
 };
 
+/// Of a dim whose winners serve whole buckets: the power of two, or half between two, that is not less.
+constexpr std::int64_t bucket(std::int64_t extent) noexcept {
+  std::int64_t power = 1;
+  while (power < extent && power <= (std::int64_t{1} << 61)) power *= 2;
+  return power >= 4 && extent <= power / 4 * 3 ? power / 4 * 3 : power;
+}
+
 /// By bisection: `winners` are sorted by dims. Null when there is none.
 template <std::size_t Dims>
 constexpr const Winner* find_winner(const Winner* winners, std::size_t count,
@@ -224,8 +231,9 @@ class Writing {
     const OpSpec& spec = rows.front().problem.spec;
     std::string parameters, values;
     for (const std::string& dim : interface.dims) {
+      const std::string value = interface.is_bucketed(dim) ? fmt::format("bucket({})", dim) : dim;
       parameters += fmt::format("{}std::int64_t {}", parameters.empty() ? "" : ", ", dim);
-      values += fmt::format("{}{}", values.empty() ? "" : ", ", dim);
+      values += fmt::format("{}{}", values.empty() ? "" : ", ", value);
     }
     std::vector<std::string> arguments;
     for (const PlannedArg& arg : plan_args(interface, rows.front().problem)) arguments.push_back(arg.name);

@@ -51,7 +51,9 @@ std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::siz
 
 Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& shape) {
   Problem problem{spec, {}};
-  for (std::size_t d = 0; d < shape.size(); ++d) problem.dims.emplace_back(interface.dims[d], shape[d]);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    problem.dims.emplace_back(interface.dims[d], interface.planned_extent(d, shape[d]));
+  }
   return problem;
 }
 

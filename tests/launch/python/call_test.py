@@ -215,6 +215,14 @@ class Strides(LaunchTest):
                      self.output())
 
 
+class Buckets(LaunchTest):
+    def test_a_call_of_any_extent_is_served_by_its_bucket(self):
+        ragged = self.launcher.op("ragged")
+        self.assertIn("{tokens=128,heads=3,d=8}", ragged.match(tokens=100, heads=3, d=8).json["problem"])
+        ragged(Array((100, 3, 8)), Array((100, 3, 8), address=ADDRESS + 8192))
+        self.assertEqual(self.only_launch().param(2), 100)
+
+
 class Streams(LaunchTest):
     def launched_on(self, **named):
         self.scale(Array((8, 64), stream=named.pop("of_x", None)), Array((8, 64)), 1, **named)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/definition/reading/op.hpp"
 
+#include <gmock/gmock.h>
+
+#include "tests/unit/definition/helpers.hpp"
 #include "tests/unit/definition/spoiled.hpp"
 
 namespace tilewright::test {
 namespace {
+
+using testing::Contains;
 
 class OpMistake : public testing::TestWithParam<Spoiled> {};
 
@@ -70,9 +75,38 @@ const Spoiled kSpoiled[] = {
      "no dims were found that are inside the domain for mini[dtype=f32,act=none]: each dim in turn was 1, and "
      "multiples "
      "of 2, 8, 16, 64 and 128 up to 256"},
+    {"bucketed_that_is_no_dim", "dtypes = ", "bucketed = [\"row\"]\ndtypes = ", "\"row\"",
+     "'bucketed' in [op]: the op has no dim 'row'; did you mean 'rows'?"},
+    {"bucketed_of_another_type", "dtypes = ", "bucketed = \"rows\"\ndtypes = ", "\"rows\"",
+     "'bucketed' in [op] must be a list, and is a text"},
+    {"bucketed_in_a_tensor_map", "dtypes = ", "bucketed = [\"rows\"]\ndtypes = ", "rows\"], box",
+     "'dims' in tensor map 'x': 'rows' is bucketed, and a map of its bucket reads beyond 'x'"},
     {"tensor_cores_by_a_dim", "flops = ", "tensor_cores = \"rows > 1\"\nflops = ", "rows > 1",
      "unknown name 'rows' in `rows > 1`; only attributes and dtype can be used here"},
 };
+
+TEST(Bucketed, dims_are_refused_where_a_plan_cannot_serve_a_whole_bucket) {
+  const auto mistakes = [](std::string_view from, std::string_view to) {
+    const TempFolder folder;
+    return mistakes_of(folder.write_mini(replaced(kMiniToml, from, to), kMiniSource));
+  };
+  EXPECT_THAT(mistakes("dtypes = ", "bucketed = [\"cols\", \"cols\"]\ndtypes = "),
+              Contains("5:21: dim 'cols' is there twice"));
+  const auto of_cols = mistakes("dtypes = ", "bucketed = [\"cols\"]\ndomain = [\"cols > 0\"]\ndtypes = ");
+  EXPECT_THAT(of_cols, Contains("6:12: the domain `cols > 0` is judged once for all extents of a bucket, and 'cols' is "
+                                "bucketed: leave it out, or take 'cols' out of 'bucketed'"));
+  EXPECT_THAT(of_cols, Contains("28:15: 'specialize' in implementation 'simple': 'cols' is bucketed: calls of one plan "
+                                "have many values of it"));
+  EXPECT_THAT(of_cols, Contains("52:31: 'dims' in tensor map 'x': 'cols' is bucketed, and a map of its bucket reads "
+                                "beyond 'x'"));
+  EXPECT_THAT(
+      mistakes("dtypes = [\"f32\", \"bf16\"]\nattributes = { act = [\"none\", \"gelu\"] }\nargs = [",
+               "bucketed = [\"rows\"]\ndtypes = [\"f32\"]\nattributes = { act = [\"none\", \"gelu\"] }\nargs = [\n"
+               "  { name = \"z\", role = \"in\", shape = [\"2 * rows\", \"cols\"], pitch = \"step\" },\n"
+               "  { name = \"step\", role = \"scalar\", type = \"i64\" },"),
+      Contains("9:40: the extent `2 * rows` of 'z', which has a pitch, is more than the bucketed dim 'rows': "
+               "write \"rows\" alone, so that a launch can check it"));
+}
 
 INSTANTIATE_TEST_SUITE_P(Definition, OpMistake, testing::ValuesIn(kSpoiled), name_of);
 

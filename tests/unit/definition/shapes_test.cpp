@@ -90,6 +90,13 @@ TEST(Range, says_what_is_wrong_with_it) {
   EXPECT_EQ(range_refusal("1..8x"), "dim 'rows' has no value; write rows=1024");
 }
 
+TEST(Shapes, of_a_bucketed_dim_are_its_buckets_each_once) {
+  OpInterface op = interface();
+  op.bucketed = {"rows"};
+  EXPECT_THAT(keys(parse_shapes("rows=90..100+5,1000 cols=100", spec(), op)),
+              ElementsAre("{rows=96,cols=100}", "{rows=128,cols=100}", "{rows=1024,cols=100}"));
+}
+
 TEST(Shapes, are_every_combination_the_rightmost_dim_fastest_in_the_ops_order) {
   EXPECT_THAT(keys(parse_shapes("cols=8,16 rows=1..2+1", spec(), interface())),
               ElementsAre("{rows=1,cols=8}", "{rows=1,cols=16}", "{rows=2,cols=8}", "{rows=2,cols=16}"));

@@ -32,7 +32,9 @@ TEST(Interface, json_gives_back_an_equal_interface) {
   pitched.args[0].pitch = "alpha";
   OpInterface strided = gemm();
   strided.args[0].strides = {"alpha"};
-  for (const OpInterface& op : {softmax(), gemm(), pitched, strided, OpInterface{}}) {
+  OpInterface bucketed = gemm();
+  bucketed.bucketed = {"m"};
+  for (const OpInterface& op : {softmax(), gemm(), pitched, strided, bucketed, OpInterface{}}) {
     const OpInterface read = interface_from_json(json::parse(to_json(op).dump()));
     EXPECT_EQ(read, op);
     EXPECT_EQ(read.hash(), op.hash());
@@ -69,6 +71,10 @@ TEST(Interface, hash_covers_every_field) {
       [](OpInterface& op) { op.op = "matmul"; },
       [](OpInterface& op) { std::swap(op.dims[0], op.dims[1]); },
       [](OpInterface& op) { op.dims.pop_back(); },
+      [](OpInterface& op) { op.bucketed = {"m"}; },
+      [](OpInterface& op) {
+        op.bucketed = {"m", "n"};
+      },
       [](OpInterface& op) { std::swap(op.dtypes[0], op.dtypes[1]); },
       [](OpInterface& op) { op.dtypes.pop_back(); },
       [](OpInterface& op) { std::swap(op.attributes[0], op.attributes[1]); },

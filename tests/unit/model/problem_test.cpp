@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+#include <vector>
+
 #include "cache/base/error.hpp"
+#include "cache/model/bucket.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
 namespace tilewright {
@@ -143,6 +148,32 @@ TEST(Problem, is_made_from_values_in_the_ops_order) {
     EXPECT_THAT(error_of<UsageError>([&] { (void)make_problem(spec, softmax(), dims_with); }),
                 HasSubstr("dim 'cols' is " + std::to_string(wrong) + "; dims are at least 1"));
   }
+}
+
+TEST(Problem, has_the_bucket_of_a_bucketed_dim) {
+  OpInterface op = gemm();
+  op.bucketed = {"m"};
+  const std::int64_t dims[] = {100, 100, 100};
+  EXPECT_EQ(shape_of(make_problem(parse_spec("gemm", op), op, dims)), (ShapeDims{128, 100, 100}));
+  EXPECT_EQ(shape_of(parse_problem("gemm{m=65,n=65,k=1}", op)), (ShapeDims{96, 65, 1}));
+}
+
+TEST(Bucket, is_the_power_of_two_or_the_half_between_that_is_not_less) {
+  std::vector<std::int64_t> buckets;
+  for (std::int64_t extent = 1; extent <= 64; ++extent) {
+    const std::int64_t bucket = bucket_of(extent);
+    EXPECT_GE(bucket, extent);
+    EXPECT_EQ(bucket_of(bucket), bucket);
+    if (buckets.empty() || buckets.back() != bucket) buckets.push_back(bucket);
+  }
+  EXPECT_EQ(buckets, (std::vector<std::int64_t>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kPower = std::int64_t{1} << 62;
+  EXPECT_EQ(bucket_of(kPower - 1), kPower);
+  EXPECT_EQ(bucket_of(kPower + 1), kPower / 2 * 3);
+  EXPECT_EQ(bucket_of(kPower / 2 * 3 + 1), kMost);
+  EXPECT_EQ(bucket_of(kMost), kMost);
+  for (const std::int64_t none : {std::int64_t{0}, std::int64_t{-1}, -kMost}) EXPECT_EQ(bucket_of(none), none);
 }
 
 TEST(Problem, its_scope_knows_dims_dtype_and_attributes) {

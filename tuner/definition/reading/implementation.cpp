@@ -108,6 +108,9 @@ void read_specialize(Section& section, Implementation& implementation, const OpP
     } else if (op.vocabulary.complete && std::ranges::find(known, dim.text) == known.end()) {
       mistakes.add(dim.place, fmt::format("{}: the op has no dim '{}'{}", section.what("specialize"), dim.text,
                                           suggestion(dim.text, known)));
+    } else if (op.definition.interface.is_bucketed(dim.text)) {
+      mistakes.add(dim.place, fmt::format("{}: '{}' is bucketed: calls of one plan have many values of it",
+                                          section.what("specialize"), dim.text));
     } else {
       dims.push_back(dim.text);
     }

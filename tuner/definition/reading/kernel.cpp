@@ -218,6 +218,15 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
   };
   constexpr std::size_t kMostDims = 5;  // cuTensorMapEncodeTiled's
   map.dims = list(section.need("dims"), "dims", 1, kMostDims);
+  for (const Formula& extent : map.dims) {
+    for (const std::string& dim : map.arg.empty() ? std::vector<std::string>() : extent.names()) {
+      if (!op_.definition.interface.is_bucketed(dim)) continue;
+      const SourcePlace& place = extent.place();
+      mistakes_.add(DefinitionError({{place.file, place.line, place.column,
+                                      fmt::format("{}: '{}' is bucketed, and a map of its bucket reads beyond '{}'",
+                                                  section.what("dims"), dim, map.arg)}}));
+    }
+  }
   const std::size_t rank = map.dims.size();
   const bool is_known = rank > 0;
   map.box = list(section.need("box"), "box", is_known ? rank : 1, is_known ? rank : kMostDims);

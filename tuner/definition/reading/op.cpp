@@ -38,6 +38,55 @@ void read_dims(Section& section, OpPart& op) {
   }
 }
 
+void read_bucketed(Section& section, OpPart& op) {
+  constexpr const char* kBucketed = "bucketed";
+  const std::vector<Node>* list = section.find_texts(kBucketed);
+  if (list == nullptr) return;
+  OpInterface& interface = op.definition.interface;
+  for (const Node& dim : *list) {
+    if (interface.is_bucketed(dim.text)) {
+      section.mistakes().add(dim.place, fmt::format("dim '{}' is there twice", dim.text));
+    } else if (std::ranges::find(interface.dims, dim.text) == interface.dims.end()) {
+      section.mistakes().add(dim.place, fmt::format("{}: the op has no dim '{}'{}", section.what(kBucketed), dim.text,
+                                                    suggestion(dim.text, interface.dims)));
+    } else {
+      interface.bucketed.push_back(dim.text);
+    }
+  }
+}
+
+/// What a call's extent would have to be known for.
+void check_bucketed(const OpInterface& interface, Mistakes& mistakes) {
+  const auto refuse = [&](const Formula& formula, std::string message) {
+    const SourcePlace& place = formula.place();
+    mistakes.add(DefinitionError({{place.file, place.line, place.column, std::move(message)}}));
+  };
+  const auto bucketed_name = [&](const Formula& formula) -> std::string {
+    const std::vector<std::string> names = formula.names();
+    const auto found =
+        std::ranges::find_if(names, [&](const std::string& name) { return interface.is_bucketed(name); });
+    return found == names.end() ? std::string() : *found;
+  };
+  for (const Formula& formula : interface.domain) {
+    if (const std::string dim = bucketed_name(formula); !dim.empty()) {
+      refuse(formula,
+             fmt::format("the domain `{}` is judged once for all extents of a bucket, and '{}' is bucketed: leave "
+                         "it out, or take '{}' out of 'bucketed'",
+                         formula.text(), dim, dim));
+    }
+  }
+  for (const Argument& arg : interface.args) {
+    if (arg.strides.empty() && arg.pitch.empty()) continue;
+    for (const Formula& extent : arg.shape) {
+      const std::string dim = bucketed_name(extent);
+      if (dim.empty() || extent.canonical() == dim) continue;
+      refuse(extent, fmt::format("the extent `{}` of '{}', which has {}, is more than the bucketed dim "
+                                 "'{}': write \"{}\" alone, so that a launch can check it",
+                                 extent.text(), arg.name, arg.pitch.empty() ? "strides" : "a pitch", dim, dim));
+    }
+  }
+}
+
 void read_dtypes(Section& section, OpPart& op) {
   const std::vector<Node>* list = section.need_texts("dtypes");
   if (list == nullptr) return;
@@ -137,6 +186,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   if (const Node* summary = section.need("summary", Node::Kind::text)) op.definition.summary = summary->text;
   const std::size_t before_names = mistakes.unusable();
   read_dims(section, op);
+  read_bucketed(section, op);
   read_dtypes(section, op);
   read_attributes(section, op);
   // Where one of them is wrong, formulas that use it are not.
@@ -153,6 +203,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   } else {
     op.args.complete = false;
   }
+  check_bucketed(interface, mistakes);
   // Kernels have it as their own: their reader judges it.
   if (section.find("params") != nullptr) op.params = table.member("params");
   read_follows(section, op);

@@ -104,7 +104,8 @@ void tw_close(tw_launcher* launcher);
  * an op, dtype, attribute or value that the cache does not know, with the nearest name. From any thread; takes a lock. */
 int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
 
-/* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), and "args": for each argument of a
+/* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), "bucketed" (of those the
+ * ones of which a plan serves all extents of a bucket, where there are any), and "args": for each argument of a
  * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element. A tensor has
  * besides "shape" (its extents as formulas over the dims, slowest first), "align" (bytes that its address must be a multiple
  * of), "alias" (the inputs that it may be) and where its rows may lie apart "pitch", the name of the scalar that says how many
