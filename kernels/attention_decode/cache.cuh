@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Where the keys and values of sequences lie, for the kernels of decoding: as tensors, or in pages of a pool. Strides are
+// in elements; columns are neighbours. A token is asked for only where its sequence has it.
+
+#include "device/config.cuh"
+
+namespace tilewright::attention {
+
+// [batch, tokens, heads, columns].
+template <class T>
+struct Rows4 {
+  T* data;
+  i64 batch, token, head;
+
+  __device__ __forceinline__ T* at(i64 of_batch, i64 of_token, i64 of_head) const {
+    return data + of_batch * batch + of_token * token + of_head * head;
+  }
+};
+
+// What a warp copies at once: rows of keys and values from a token on. Rows that a sequence does not have are asked for and
+// not read.
+template <class T>
+struct StepRows {
+  const T *keys, *values;
+  i64 key_step, value_step;
+
+  __device__ __forceinline__ const T* key(int row) const { return keys + row * key_step; }
+  __device__ __forceinline__ const T* value(int row) const { return values + row * value_step; }
+};
+
+// Each sequence for itself.
+template <class T>
+struct DenseCache {
+  Rows4<const T> keys, values;
+
+  __device__ __forceinline__ const T* key(i64 batch, i64 token, i64 head) const { return keys.at(batch, token, head); }
+  __device__ __forceinline__ const T* value(i64 batch, i64 token, i64 head) const {
+    return values.at(batch, token, head);
+  }
+  __device__ __forceinline__ StepRows<T> step(i32 batch, i32 token, i32 /*last*/, i32 head) const {
+    return {key(batch, token, head), value(batch, token, head), keys.token, values.token};
+  }
+};
+
+// Tokens p · page … of sequence b lie in the page table[b][p] of a pool [pages, page, heads, columns].
+template <class T>
+struct Pages {
+  Rows4<const T> keys, values;  // `batch` is the step from page to page
+  const i32* table;
+  i32 max_pages, page;
+
+  __device__ __forceinline__ i64 page_of(i64 batch, i32 token) const { return table[batch * max_pages + token / page]; }
+  __device__ __forceinline__ const T* key(i64 batch, i64 token, i64 head) const {
+    const i32 at = static_cast<i32>(token);
+    return keys.at(page_of(batch, at), at % page, head);
+  }
+  __device__ __forceinline__ const T* value(i64 batch, i64 token, i64 head) const {
+    const i32 at = static_cast<i32>(token);
+    return values.at(page_of(batch, at), at % page, head);
+  }
+};
+
+// The same where a step may go over several pages …
+template <class T, bool kInPage>
+struct PagedCache : Pages<T> {
+  struct LookedUp {
+    const PagedCache& cache;
+    i32 batch, token, last, head;
+
+    __device__ __forceinline__ i32 of(int row) const { return token + row < last ? token + row : last; }
+    __device__ __forceinline__ const T* key(int row) const { return cache.key(batch, of(row), head); }
+    __device__ __forceinline__ const T* value(int row) const { return cache.value(batch, of(row), head); }
+  };
+  __device__ __forceinline__ LookedUp step(i32 batch, i32 token, i32 last, i32 head) const {
+    return {*this, batch, token, last, head};
+  }
+};
+
+// … and where it never does.
+template <class T>
+struct PagedCache<T, true> : Pages<T> {
+  __device__ __forceinline__ StepRows<T> step(i32 batch, i32 token, i32 last, i32 head) const {
+    const i64 at = this->page_of(batch, token < last ? token : last);
+    const i32 row = token % this->page;
+    return {this->keys.at(at, row, head), this->values.at(at, row, head), this->keys.token, this->values.token};
+  }
+};
+
+}  // namespace tilewright::attention
