@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                             long long dv) {
   using namespace tilewright;
   using T = typename Config::dtype;
-  const attention::Decoding call{lengths, left, scale, softcap, batch, hq, hkv, sq, sk, d, dv};
+  const attention::Decoding call{lengths, left, batch, hq, hkv, sq, sk, {scale, softcap, d, dv}};
   const attention::DenseCache<T> cache{{k, k_batch, k_token, k_head}, {v, v_batch, v_token, v_head}};
   attention::decode_plainly<Config, T>(call, {q, q_batch, q_token, q_head}, cache, {o, o_batch, o_token, o_head}, lse);
 }
@@ -38,7 +38,7 @@ __global__ void attention_decode_reference(const typename Config::dtype* q, cons
                                            long long dv) {
   using namespace tilewright;
   using T = typename Config::dtype;
-  const attention::Decoding call{lengths, left, scale, softcap, batch, hq, hkv, sq, sk, d, dv};
+  const attention::Decoding call{lengths, left, batch, hq, hkv, sq, sk, {scale, softcap, d, dv}};
   const attention::DenseCache<T> cache{{k, k_batch, k_token, k_head}, {v, v_batch, v_token, v_head}};
   attention::decode_in_doubles<Config, T>(call, {q, q_batch, q_token, q_head}, cache, {o, o_batch, o_token, o_head},
                                           lse);

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                            long long sq, long long max_pages, long long page, long long d, long long pages) {
   using namespace tilewright;
   using T = typename Config::dtype;
-  const attention::Decoding call{lengths, left, scale, softcap, batch, hq, hkv, sq, max_pages * page, d, d};
+  const attention::Decoding call{lengths, left, batch, hq, hkv, sq, max_pages * page, {scale, softcap, d, d}};
   const attention::Pages<T> cache{{k_pool, k_page, k_token, k_head},
                                   {v_pool, v_page, v_token, v_head},
                                   table,
@@ -41,7 +41,7 @@ __global__ void attention_paged_reference(const typename Config::dtype* q, const
                                           long long max_pages, long long page, long long d, long long pages) {
   using namespace tilewright;
   using T = typename Config::dtype;
-  const attention::Decoding call{lengths, left, scale, softcap, batch, hq, hkv, sq, max_pages * page, d, d};
+  const attention::Decoding call{lengths, left, batch, hq, hkv, sq, max_pages * page, {scale, softcap, d, d}};
   const attention::Pages<T> cache{{k_pool, k_page, k_token, k_head},
                                   {v_pool, v_page, v_token, v_head},
                                   table,

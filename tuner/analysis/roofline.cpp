@@ -17,6 +17,7 @@ Roofline roofline_of(const Store& store, const OpDefinition* definition, const s
   Roofline roofline;
   if (definition == nullptr || definition->interface.hash() != interface_hash) return roofline;
   roofline.bytes = definition->bytes_of(problem);
+  roofline.draws = definition->draws;
   roofline.flops = definition->flops_of(problem);
   const int reads = nearest_reads(traffic_of(definition->interface, problem));
   roofline.ceiling = store.ceiling(fingerprint, *roofline.bytes, reads, mode);

@@ -21,6 +21,8 @@ struct Roofline {
   /// By the op's definition.
   std::optional<std::int64_t> bytes{};
   std::optional<std::int64_t> flops{};
+  /// Over so many kinds of data they are the mean, and a time is of all of them.
+  std::int64_t draws = 1;
   /// Of the same bytes, read and written in the same ratio, on the same device.
   std::optional<Ceiling> ceiling{};
   /// Of the same device: of the unit that the problem's operations run on, or of fp32 where that one was not measured.

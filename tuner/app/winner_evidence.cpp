@@ -124,6 +124,10 @@ std::string roofline_text(const ServedLine& line) {
       text += fmt::format("{}{} {}", text.empty() ? "  " : ", ", column.heading, show_cell(value, column.unit));
     }
   }
+  if (line.roofline.draws > 1) {
+    text += fmt::format("\n  timed on {} draws of what inputs hold, in turns; bytes and operations are their mean",
+                        line.roofline.draws);
+  }
   return text.empty() ? "" : text + "\n";
 }
 

@@ -7,6 +7,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/model/records.hpp"
+#include "tuner/definition/costs.hpp"
 
 namespace tilewright {
 
@@ -29,9 +30,9 @@ Problem OpDefinition::followed(Problem problem) const {
   return problem;
 }
 
-std::int64_t OpDefinition::bytes_of(const Problem& problem) const { return bytes.integer(ProblemScope(problem)); }
+std::int64_t OpDefinition::bytes_of(const Problem& problem) const { return cost_of(bytes, *this, problem); }
 
-std::int64_t OpDefinition::flops_of(const Problem& problem) const { return flops.integer(ProblemScope(problem)); }
+std::int64_t OpDefinition::flops_of(const Problem& problem) const { return cost_of(flops, *this, problem); }
 
 std::string OpDefinition::unit_of(const Problem& problem) const {
   if (!tensor_cores || !tensor_cores->truth(ProblemScope(problem))) return std::string(kFp32);

@@ -80,6 +80,8 @@ struct OpDefinition {
   std::vector<ToleranceTable> tolerance;
   /// What every config is verified on and measured with.
   Samples samples;
+  /// How many kinds of data its formulas tell apart by `draw`: 1 … draws. A config is measured on all alike.
+  std::int64_t draws = 1;
   /// What every config is verified on besides, each as complete as the first.
   std::vector<NamedSamples> more_samples{};
   /// What a bare sweep tunes, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
@@ -97,7 +99,8 @@ struct OpDefinition {
   [[nodiscard]] const Implementation& implementation(std::string_view name) const;  ///< Throws UsageError, suggests.
   /// The problem whose leaders are tried for this one: with the first values of `follows`. Itself where it has these.
   [[nodiscard]] Problem followed(Problem problem) const;
-  /// Fewest bytes a problem moves; its floating-point operations. Throw DefinitionError on overflow.
+  /// Fewest bytes a problem moves; its floating-point operations. The mean over the draws, where they depend on what
+  /// inputs hold. Throw DefinitionError on overflow.
   [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
   /// The unit of a device whose rate bounds the operations, as in ComputeRate: kFp32, or tensor cores with the dtype.

@@ -147,7 +147,9 @@ void LocalConfigRunner::fill_sets() {
   const std::size_t touched = std::min(total_bytes(first.args()), first.bytes());
   const double share = static_cast<double>(touched) / static_cast<double>(std::max<std::size_t>(first.bytes(), 1));
   const auto room = static_cast<std::size_t>(share * static_cast<double>(device_.free_bytes() / 2));
-  const int count = input_sets_for(device_.facts(), touched, room, setting_.mode);
+  // Whole turns of the draws, so that a round has all of them alike.
+  const int draws = static_cast<int>(definition_.draws);
+  const int count = (input_sets_for(device_.facts(), touched, room, setting_.mode) + draws - 1) / draws * draws;
   for (int i = 1; i < count && device_.free_bytes() > each; ++i) {
     const ArgumentSet::Options options{.seed = static_cast<std::uint64_t>(i) + 1, .reference = &reference_};
     sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, options));

@@ -120,6 +120,7 @@ Message to_message(const OpDefinition& definition) {
             {"sampled", definition.reference.sampled}}},
           {"tolerance", std::move(tolerance)},
           {"samples", to_message(definition.samples)},
+          {"draws", definition.draws},
           {"more_samples", std::move(more_samples)},
           {"recipes", std::move(recipes)},
           {"base", definition.base.text()}};
@@ -138,6 +139,7 @@ OpDefinition definition_from(const Message& message) {
   reference.at("sampled").get_to(definition.reference.sampled);
   for (const Message& table : message.at("tolerance")) definition.tolerance.push_back(tolerance_from(table));
   definition.samples = samples_from(message.at("samples"));
+  message.at("draws").get_to(definition.draws);
   for (const Message& more : message.at("more_samples")) {
     definition.more_samples.push_back({more.at(0), samples_from(more.at(1))});
   }

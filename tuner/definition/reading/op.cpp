@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cache/base/limits.hpp"
+#include "tuner/definition/costs.hpp"
 
 namespace tilewright::reading {
 namespace {
@@ -160,10 +161,15 @@ void read_follows(Section& section, OpPart& op) {
 }
 
 void read_costs(Section& section, OpPart& op) {
+  // Costs may depend on what inputs hold (costs.hpp); how these are filled is read, and judged, later.
+  Vocabulary vocabulary = op.vocabulary;
+  for (const Argument& arg : op.args.args) {
+    if (is_summed(arg) && !op.vocabulary.is_of_problem(arg.name)) vocabulary.dims.push_back(arg.name);
+  }
   const auto read = [&](const char* key, Formula& into) {
     const Node* node = section.need(key);
     if (node == nullptr) return;
-    if (auto formula = read_formula(*node, section.what(key), Stage::problem, op.vocabulary, section.mistakes())) {
+    if (auto formula = read_formula(*node, section.what(key), Stage::problem, vocabulary, section.mistakes())) {
       into = *std::move(formula);
     }
   };

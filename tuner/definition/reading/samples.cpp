@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/definition/costs.hpp"
 #include "tuner/definition/reading/lets.hpp"
 #include "tuner/definition/reading/made_input.hpp"
 
@@ -198,12 +199,44 @@ class Reader {
   MadeAttributes made_attributes_{};
 };
 
+void read_draws(Section& section, OpPart& op) {
+  constexpr const char* kDraws = "draws";
+  constexpr std::int64_t kMost = 16;
+  const Node* node = section.find(kDraws, Node::Kind::integer);
+  if (node == nullptr) return;
+  if (node->integer < 1 || node->integer > kMost) {
+    section.mistakes().add(node->place, fmt::format("{} must be 1 to {}", section.what(kDraws), kMost));
+  } else {
+    op.definition.draws = node->integer;
+  }
+}
+
+/// What costs sum must have elements that are known without a device.
+void check_costs(const OpPart& op, Mistakes& mistakes) {
+  for (const Formula* cost : {&op.definition.bytes, &op.definition.flops}) {
+    for (const std::string& name : cost->names()) {
+      const Argument* arg = op.args.find(name);
+      if (arg == nullptr || !is_summed(*arg) || op.vocabulary.is_of_problem(name)) continue;
+      const auto sample = op.definition.samples.find(name);
+      if (sample != op.definition.samples.end() && sample->second.fill == "formula" && !sample->second.where) continue;
+      const SourcePlace& place = cost->place();
+      mistakes.add(DefinitionError(
+          {{place.file, place.line, place.column,
+            fmt::format("`{}` sums the elements of '{}', which no formula alone fills: write [op.sample.{}] with "
+                        "'index' and 'value', and no 'where'",
+                        cost->text(), name, name)}}));
+    }
+  }
+}
+
 }  // namespace
 
 void read_samples(Section& section, Sources& sources, OpPart& op) {
   Reader reader(op, sources, section.mistakes());
   reader.read_first(section.find("sample", Node::Kind::table));
   if (const Node* more = section.find("samples", Node::Kind::table)) reader.read_more(*more);
+  read_draws(section, op);
+  check_costs(op, section.mistakes());
 }
 
 }  // namespace tilewright::reading

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cache/model/device_facts.hpp"
 #include "tuner/definition/reading/lets.hpp"
 
@@ -53,6 +55,11 @@ std::vector<KnownName> Vocabulary::known(Stage stage) const {
   }
   if (stage >= Stage::grid) add({kLateNames.begin(), kLateNames.end()});
   return result;
+}
+
+bool Vocabulary::is_of_problem(std::string_view name) const {
+  return std::ranges::find(dims, name) != dims.end() ||
+         std::ranges::find(attributes, name, &Attribute::name) != attributes.end();
 }
 
 std::optional<Formula> read_formula(const Node& node, const std::string& what, Stage stage,

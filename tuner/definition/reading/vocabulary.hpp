@@ -49,6 +49,8 @@ struct Vocabulary {
 
   /// For Formula::check.
   [[nodiscard]] std::vector<KnownName> known(Stage stage) const;
+  /// Whether a dim or an attribute has that name.
+  [[nodiscard]] bool is_of_problem(std::string_view name) const;
 };
 
 /// A formula in a text, or a whole number or truth value, which TOML writes without quotes. Nothing, and every mistake
