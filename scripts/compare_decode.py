@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times attention_decode and attention_paged beside torch's cuDNN and FlashAttention 2: alternately in one process, on
+the same random tensors, with cold caches, in CUDA graphs. Compares each result with float64. Peers take tensors of
+sequences that are equally long; of other lengths, and of pages, our own times stand alone.
+
+    scripts/compare_decode.py --cache winners.db --out decode.json               all cells
+    scripts/compare_decode.py --cache winners.db --only 'b64'                     those whose name has that
+
+A cell is a KIND-bBATCH-hHQxHKV-sTOKENS, with -pPAGE where tokens lie in pages; lengths are full, uniform (drawn from 1
+to TOKENS) or long (one of TOKENS, the others a 64th of it). GB/s are of the keys and values of these lengths, of
+queries and results. The cache should have winners of these shapes: --sweep prints the commands.
+"""
+import argparse
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import sys
+
+COLUMNS = 128
+CELLS = [*(f"full-b{b}-h{h}x8-s{s}" for h in (32, 64) for b in (1, 2, 4, 8) for s in (512, 1024, 2048, 4096)),
+         "full-b64-h32x8-s8192", "full-b8-h64x8-s32768", "uniform-b64-h32x8-s8192", "long-b64-h32x8-s32768",
+         *(f"{kind}-b64-h32x8-s8192-p{page}" for kind in ("full", "uniform") for page in (16, 64, 128))]
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    name: str
+    kind: str
+    b: int
+    hq: int
+    hkv: int
+    s: int
+    page: int
+
+    @staticmethod
+    def of(name):
+        match = re.fullmatch(r"(full|uniform|long)-b(\d+)-h(\d+)x(\d+)-s(\d+)(?:-p(\d+))?", name)
+        if not match:
+            raise ValueError(f"'{name}' is no cell")
+        return Cell(name, match[1], *(int(each or 0) for each in match.groups()[1:]))
+
+    @property
+    def op(self):
+        return "attention_paged" if self.page else "attention_decode"
+
+    @property
+    def dims(self):
+        heads = {"batch": self.b, "hq": self.hq, "hkv": self.hkv, "sq": 1}
+        if not self.page:
+            return {**heads, "sk": self.s, "d": COLUMNS, "dv": COLUMNS}
+        pages = self.s // self.page
+        return {**heads, "max_pages": pages, "page": self.page, "d": COLUMNS, "pages": self.b * pages}
+
+
+def lengths_of(cell):
+    if cell.kind == "full":
+        return [cell.s] * cell.b
+    if cell.kind == "long":
+        return [cell.s if n == cell.b // 2 else max(1, cell.s // 64) for n in range(cell.b)]
+    return [1 + n * 7919 * 31 % 65537 * cell.s // 65537 for n in range(1, cell.b + 1)]
+
+
+def through_torch(backend, q, k, v):
+    import torch.nn.functional as F
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    with sdpa_kernel(getattr(SDPBackend, backend)):
+        return F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
+                                              enable_gqa=q.shape[2] != k.shape[2])
+
+
+def error_of(o, q, k, v, length):
+    """Norm-wise, of one sequence, against float64."""
+    import torch
+    group = q.shape[1] // k.shape[1]
+    keys, values = (each[:length].double().repeat_interleave(group, 1) for each in (k, v))
+    weights = torch.softmax(torch.einsum("hd,lhd->hl", q[0].double(), keys) / math.sqrt(COLUMNS), -1)
+    right = torch.einsum("hl,lhd->hd", weights, values)
+    return float((o[0].double() - right).norm() / right.norm())
+
+
+def measure(cell, launcher, rounds, stream):
+    import torch
+
+    from peers import timing
+
+    def random(*shape):
+        return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+
+    lengths = lengths_of(cell)
+    tokens = sum(lengths)
+    moved = 2 * (tokens * cell.hkv + cell.b * cell.hq) * COLUMNS * 2
+    count = max(2, min(64, math.ceil(timing.COLD_BYTES / moved)))
+    q = [random(cell.b, 1, cell.hq, COLUMNS) for _ in range(count)]
+    k, v = ([random(cell.b, cell.s, cell.hkv, COLUMNS) for _ in range(count)] for _ in range(2))
+    o = [torch.empty_like(each) for each in q]
+    on_device = torch.tensor(lengths, dtype=torch.int32, device="cuda")
+    op = launcher.op(cell.op, dtype="bf16")
+    scale = 1 / math.sqrt(COLUMNS)
+    launches = {}
+    if cell.page:
+        pages = cell.s // cell.page
+        tables = [torch.randperm(cell.b * pages, device="cuda") for _ in range(count)]
+
+        def pooled(tensor, table):
+            rows = tensor.view(cell.b * pages, cell.page, cell.hkv, COLUMNS)
+            return torch.empty_like(rows).index_copy_(0, table, rows)
+
+        k_pool, v_pool = ([pooled(*each) for each in zip(of, tables)] for of in (k, v))
+        tables = [table.to(torch.int32).view(cell.b, pages) for table in tables]
+        launches["tilewright"] = lambda i: op(q[i], k_pool[i], v_pool[i], tables[i], on_device, o[i], scale)
+    else:
+        launches["tilewright"] = lambda i: op(q[i], k[i], v[i], on_device, o[i], scale)
+    if cell.kind == "full" and not cell.page:
+        launches["cudnn"] = lambda i: through_torch("CUDNN_ATTENTION", q[i], k[i], v[i])
+        launches["flash2"] = lambda i: through_torch("FLASH_ATTENTION", q[i], k[i], v[i])
+
+    result = {"cell": cell.name, "bytes": moved, "served": op.match(**cell.dims).config, "skipped": {}, "errors": {}}
+    graphs = {}
+    for arm, launch in launches.items():
+        try:
+            with torch.cuda.stream(stream):
+                output = launch(0)
+            stream.synchronize()
+            output = o[0] if arm == "tilewright" else output.transpose(1, 2)
+            result["errors"][arm] = max(error_of(output[n], q[0][n], k[0][n], v[0][n], lengths[n])
+                                        for n in {0, cell.b // 2, cell.b - 1})
+            graphs[arm] = timing.prepare(launch, count, stream, 2.0)
+        except Exception as error:  # an arm that does not run means no verdict
+            result["skipped"][arm] = f"{type(error).__name__}: {error}"[:300]
+    times = timing._rounds(graphs, rounds, stream)
+    result["ns"] = {arm: statistics.median(each) for arm, each in times.items()}
+    for graph in graphs.values():
+        graph.free()
+    return result
+
+
+def line_of(result):
+    words = [f"{arm} {ns / 1e3:.1f} us {result['bytes'] / ns:.0f} GB/s error {result['errors'][arm]:.1e}"
+             for arm, ns in result["ns"].items()]
+    peers = [ns for arm, ns in result["ns"].items() if arm != "tilewright"]
+    if peers and "tilewright" in result["ns"]:
+        words.append(f"fastest peer / ours {min(peers) / result['ns']['tilewright']:.3f}")
+    words += [f"{arm} skipped: {why}" for arm, why in result["skipped"].items()]
+    return f"{result['cell']}: {', '.join(words)} [{result['served']}]"
+
+
+def main(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
+    parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
+    parser.add_argument("--out", default="decode.json", help="a JSON file of the results (default: decode.json)")
+    parser.add_argument("--only", default="", help="only cells whose name this expression matches somewhere")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of each arm (default: 15)")
+    parser.add_argument("--commit", default="unknown", help="to be written into the results")
+    parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
+    parser.add_argument("--sweep", action="store_true", help="print the commands that tune the cells and end")
+    options = parser.parse_args(words)
+    cells = [Cell.of(name) for name in CELLS if re.search(options.only, name)]
+    if options.list or options.sweep:
+        for cell in cells:
+            dims = ",".join(f"{name}={value}" for name, value in cell.dims.items())
+            print(f'tilewright sweep "{cell.op}[dtype=bf16]{{{dims}}}"' if options.sweep else cell.name)
+        return 0
+    import torch
+
+    from peers import library
+    from peers.measure import describe_gpu
+    os.environ["TILEWRIGHT_LIBRARY"] = str(library.find_library(options.library))
+    stream = torch.cuda.Stream()
+    facts, results = {"commit": options.commit, **describe_gpu()}, []
+    with library.tilewright.Launcher(options.cache, misses="off") as opened:
+        for cell in cells:
+            try:
+                results.append({**facts, **measure(cell, opened, options.rounds, stream)})
+                print(line_of(results[-1]), flush=True)
+            except Exception as error:
+                print(f"{cell.name}: {type(error).__name__}: {error}", flush=True)
+            torch.cuda.empty_cache()
+    pathlib.Path(options.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0 if len(results) == len(cells) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
