@@ -20,6 +20,8 @@ constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::ev
 /// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many
 /// shapes.
 constexpr double kLeastGain = 0.005;
+// After so many rows that cannot be read, the file is damaged as a whole: no more is asked for them elsewhere.
+constexpr std::size_t kMostUnread = 16;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.
@@ -198,6 +200,7 @@ void Candidates::nearest(const ProblemKey& key, DeviceFit device, std::size_t mo
     around.shapes = readable([&] { return source_.tuned_near(key, around.mode, kMostNeighbours); });
     if (around.shapes.empty()) continue;
     offered_.clear();
+    unread_rows_.clear();
     const std::size_t failed = failures_;
     const auto learned = readable([&] { return source_.learned(key, around.mode); });
     if (!learned) return by_shapes(around);
@@ -228,7 +231,7 @@ void Candidates::by_shapes(const Around& around, const std::vector<ShapeDims>& s
   const Problem& problem = around.key.problem;
   const ShapeDims shape = shape_of(problem);
   const auto usable = [&](const ConfigSummary& known, const ShapeDims& tuned_for) {
-    if (tuned_for == shape) return false;
+    if (tuned_for == shape || unread_rows_.contains({known.id, tuned_for})) return false;
     const bool has_binary = known.role || known.has_binary;
     return query_.with_compiles || (has_binary && serves(known.id, tuned_for, problem));
   };
@@ -260,9 +263,14 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
     if (!near.role && !allowed(recipe_(near.id.implementation_hash), near.id.config, problem, query_.device)) continue;
     for (std::size_t d = 0; d < near.tuned_for.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
     const bool needs_compile = query_.with_compiles && (!near.has_binary || !serves(near, problem));
+    const std::size_t failed = failures_;
     std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, around.mode); });
-    // Where this one cannot be read, it may be had from another shape.
     if (row) offered_.insert(near.id);
+    // Where this one cannot be read, it may be had from another shape.
+    if (failures_ != failed && unread_rows_.size() < kMostUnread &&
+        unread_rows_.insert({near.id, near.tuned_for}).second) {
+      later([=, this] { by_shapes(around); });
+    }
     offer(match, std::move(row), needs_compile);
     if (!found_) continue;
     found_->expected_loss = near.expected_loss;

@@ -128,6 +128,8 @@ class Candidates {
   std::size_t failures_ = 0;
   /// What was offered as nearest of one device and mode, so that nothing is offered twice.
   ConfigIds offered_;
+  /// Of these, where each could not be read.
+  std::set<std::pair<ConfigId, ShapeDims>> unread_rows_;
 };
 
 }  // namespace tilewright

@@ -284,14 +284,15 @@ class Import {
                            referred(from_.implementation_by_hash(hash), from_, "an implementation"));
   }
 
+  /// Of a trial that was timed: there is a binary.
   void put_build(const std::string& key) {
     if (key.empty() || !builds_.insert(key).second) return;
     Build build = referred(from_.build(key), from_, "a build");
-    if (build.ok) build.log.clear();
+    build.log.clear();
     build.sweep = 0;
     build.worker.reset();
     build.began_us.reset();
-    to_.put_build(build, build.ok ? from_.binary(build.binary_hash) : std::vector<std::byte>());
+    to_.put_build(build, from_.binary(build.binary_hash));
   }
 
   std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {

@@ -94,6 +94,16 @@ TEST(Nearest, a_config_that_was_never_timed_is_expected_to_do_as_its_likes_do) {
   EXPECT_DOUBLE_EQ(NearestPredictor({}, ShapeDims{100}).loss({"impl", Config::parse(kSmall)}), std::log(2.0));
 }
 
+TEST(ConfigAxes, another_implementation_is_half_a_doubling_away) {
+  ConfigAxes axes;
+  for (const char* implementation : {"one", "other"}) axes.add(implementation, Config::parse(kSmall));
+  const std::vector<float> one = axes.place_of("one", Config::parse(kSmall));
+  const std::vector<float> other = axes.place_of("other", Config::parse(kSmall));
+  double squares = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) squares += std::pow(one[i] - other[i], 2);
+  EXPECT_NEAR(std::sqrt(squares), 0.5, 1e-6);
+}
+
 TEST(Nearest, a_shape_two_doublings_farther_tells_less_and_not_nothing) {
   const std::vector<ShapeSummary> known{{{100}, {config(kSmall, 100, WinnerRole::best)}},
                                         {{400}, {config(kLarge, 100, WinnerRole::best), config(kSmall, 110)}}};

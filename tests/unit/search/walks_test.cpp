@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strategies that leave configs out: local and model.
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "tests/unit/search/landscape.hpp"
+#include "tuner/search/prior.hpp"
+#include "tuner/search/surrogate.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -36,6 +41,49 @@ TEST(Local, draws_24_starts_where_nothing_is_known_and_goes_on_from_the_best_of_
   Search search(landscape.space, "local", 0);
   EXPECT_EQ(landscape.run(search).size(), 88U);
   EXPECT_EQ(search.winners().front().trial.config, landscape.space.candidates[33]);
+  Landscape small(60, 33);
+  Search few(small.space, "local", 0);
+  EXPECT_EQ(small.run(few).size(), 30U) << "six steps at least";
+}
+
+TEST(Local, draws_one_of_four_steps_where_nothing_is_known) {
+  Landscape landscape(600, 33);
+  Search search(landscape.space, "local", 0);
+  const std::vector<std::size_t> order = landscape.run(search);
+  std::set<std::size_t> known(order.begin(), order.begin() + 24);
+  for (std::size_t made = 24; made < order.size(); known.insert(order[made++])) {
+    if (made % 4 != 0) continue;
+    const auto drawn = by_merit(landscape.space);
+    const auto next = std::ranges::find_if(drawn, [&](std::size_t i) { return !known.contains(i); });
+    EXPECT_EQ(order[made], *next) << made;
+  }
+}
+
+TEST(Local, leaps_to_another_implementation_that_promises_more_than_the_steps_around) {
+  Landscape landscape(60, 59);
+  for (std::size_t i = 30; i < 60; ++i) landscape.space.candidates[i].implementation = "q";
+  Neighbour known = landscape.known(128, 59);
+  known.winner = landscape.space.candidates[3];
+  landscape.space.known = {known};
+  Search search(landscape.space, "local", 0);
+  const std::vector<std::size_t> order = landscape.run(search);
+  EXPECT_EQ(order.at(0), 3U);
+  EXPECT_GE(order.at(1), 30U);
+}
+
+TEST(Surrogate, expects_of_a_launch_that_leaves_as_much_idle_as_a_slow_one_that_it_is_slow) {
+  Landscape landscape(5);
+  std::vector<std::optional<Trial>> told(5);
+  told[0] = landscape.trial(0, 8);
+  landscape.times[4] = 2000;
+  told[4] = landscape.trial(4, 8);
+  const auto promise_of = [&](double idle) {
+    landscape.space.idle = [&, idle](const Config& config, const Problem&) {
+      return config == landscape.space.candidates[4] ? 1.2 : config == landscape.space.candidates[2] ? idle : 0.0;
+    };
+    return Surrogate(landscape.space).promise({2}, told).front();
+  };
+  EXPECT_LT(promise_of(0) + 0.05, promise_of(1.2));
 }
 
 TEST(Local, leaves_a_valley_whose_every_step_is_known) {

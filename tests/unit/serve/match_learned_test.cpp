@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cache/predict/model_predictor.hpp"
 #include "cache/serve/choose.hpp"
 #include "cache/serve/match.hpp"
 #include "tests/other_program.hpp"
@@ -106,6 +107,28 @@ TEST_F(MatchLearned, where_all_that_was_learned_of_is_damaged_the_shapes_around_
   learn(model_of_warps(8));
   damage(near);
   EXPECT_EQ(first_compiled(between), far.problem.key() + " " + onchip_config(4, 0).text());
+}
+
+TEST_F(MatchLearned, a_config_whose_row_is_damaged_at_one_shape_is_had_from_another) {
+  put_server(store, near, onchip_config(16, 0));
+  put_server(store, far, onchip_config(16, 0));
+  learn(model_of_warps(8));
+  EXPECT_THAT(offered(between), testing::SizeIs(1)) << "and once where both can be read";
+  damage(near);
+  EXPECT_THAT(offered(between), ElementsAre("nearest 4096x8192 onchip{num_warps=16,static_dims=0}"));
+}
+
+TEST_F(MatchLearned, nothing_is_expected_of_what_is_gone_or_illegal_here_and_the_others_are_judged) {
+  const OpInterface interface = softmax_interface();
+  const LossModel model = test::model_of(onchip_space({"impl-1", "gone"}), {.feature = 1, .cut = 0, .otherwise = 0.5});
+  const RecipeOf recipe_of = recipes_of(store);
+  const DeviceFacts device = h200();
+  const ModelPredictor predictor(model, interface, between.problem, device, recipe_of);
+  const auto losses = predictor.losses(
+      {{"gone", onchip_config(2, 0)}, {"impl-1", onchip_config(1 << 20, 0)}, {"impl-1", onchip_config(2, 0)}});
+  EXPECT_EQ(losses.at(0), std::nullopt);
+  EXPECT_EQ(losses.at(1), std::nullopt);
+  EXPECT_NEAR(losses.at(2).value(), 0.5, 0.01);
 }
 
 TEST_F(MatchLearned, its_own_winner_is_served_whatever_others_promise) {

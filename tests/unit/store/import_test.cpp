@@ -132,6 +132,20 @@ TEST_F(ImportedWinners, reuses_a_trial_that_came_from_here) {
   EXPECT_EQ(to.counts().trials, 1);
 }
 
+TEST_F(ImportedWinners, serve_by_a_trial_that_is_right_where_the_same_was_found_wrong_here) {
+  const Trial right = evidence(from, onchip_config(4));
+  put_best(from, key, right);
+  to.put_interface(softmax_interface());
+  to.put_device(h200());
+  to.put_implementation(softmax_interface().hash(), onchip());
+  Trial wrong = evidence(to, onchip_config(4));
+  wrong.status = TrialStatus::wrong_result;
+  const std::int64_t found_wrong = to.put_trial(key, "impl-1", wrong);
+  EXPECT_EQ(import_winners(from, to)[0].added, 1U);
+  EXPECT_NE(winner(to).id, found_wrong);
+  EXPECT_EQ(winner(to).status, TrialStatus::ok);
+}
+
 TEST_F(ImportedWinners, leave_the_interface_in_use_what_it_was) {
   put_best(from, key, evidence(from, onchip_config(4)));
   OpInterface newer = softmax_interface();
