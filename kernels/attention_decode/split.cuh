@@ -316,7 +316,7 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
     if (left_ahead > 0) {
       const i32 key = key_of(ahead), last = ahead.sequence.length - 1, head = ahead.pack / row_blocks;
       typename G::Stage& to = storage.stages[warp.warp][stage];
-      const auto rows = cache.step(ahead.batch, key, last, head);
+      const auto rows = cache.step(ahead.batch, key < last ? key : last, last, head);
       G::TileK::template load<16, kWarpSize>(to.k, last + 1 - key, arguments.columns, warp.lane,
                                              [&](int row) { return rows.key(row); });
       G::TileV::template load<16, kWarpSize>(to.v, last + 1 - key, arguments.columns_v, warp.lane,
