@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -51,6 +52,12 @@ class ExampleTest : public ::testing::Test {
     add_definition(cache, attention);
     add_first_legal(cache, attention, "attention[dtype=bf16,causal=yes]{b=2,hq=8,hkv=2,sq=256,sk=256,d=64,dv=64}",
                     "wgmma", device);
+    const OpDefinition paged =
+        load_definition(TILEWRIGHT_KERNELS "/attention_paged/attention_paged.toml", {TILEWRIGHT_KERNELS});
+    add_definition(cache, paged);
+    add_first_legal(cache, paged,
+                    "attention_paged[dtype=bf16]{batch=3,hq=8,hkv=2,sq=1,max_pages=8,page=16,d=64,pages=24}", "split",
+                    device);
   }
 
   /// The program's exit code, and all that it prints.
@@ -131,6 +138,22 @@ TEST_F(ExampleTest, the_attention_layer_launches_three_kernels) {
 TEST_F(ExampleTest, the_attention_layer_finds_a_wrong_result) {
   const Outcome outcome = run(TILEWRIGHT_ATTENTION_LAYER " 1 16");
   EXPECT_EQ(outcome.code, 1);
+}
+
+TEST_F(ExampleTest, the_decode_loop_runs_the_same_graph_for_every_step) {
+  const Outcome outcome = run(TILEWRIGHT_DECODE_LOOP " --no-check 5");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("3 sequences, attention by split{"));
+  EXPECT_THAT(outcome.text, HasSubstr("(exact, fresh, same device)"));
+  const std::string log = launched();
+  EXPECT_EQ(std::ranges::count(log, '\n'), 10) << log;
+  EXPECT_THAT(log, ContainsRegex("attention_paged_split .*\nattention_paged_combine .*\nattention_paged_split "));
+}
+
+TEST_F(ExampleTest, the_decode_loop_finds_a_wrong_result) {
+  const Outcome outcome = run(TILEWRIGHT_DECODE_LOOP " 2");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("WRONG"));
 }
 
 #ifdef TILEWRIGHT_PYTHON

@@ -22,6 +22,11 @@ typedef struct gpu_driver {
   int (*copy_from)(void*, uint64_t, size_t);
   int (*synchronize)(void);
   int (*error_text)(int, const char**);
+  int (*create_stream)(void**, unsigned);
+  int (*begin_capture)(void*, int);
+  int (*end_capture)(void*, void**);
+  int (*instantiate)(void**, void*, unsigned long long);
+  int (*launch_graph)(void*, void*);
 } gpu_driver;
 
 static gpu_driver gpu;
@@ -61,6 +66,11 @@ static inline void gpu_open(void) {
   *(void**)&gpu.copy_from = gpu_find(library, "cuMemcpyDtoH_v2");
   *(void**)&gpu.synchronize = gpu_find(library, "cuCtxSynchronize");
   *(void**)&gpu.error_text = gpu_find(library, "cuGetErrorString");
+  *(void**)&gpu.create_stream = gpu_find(library, "cuStreamCreate");
+  *(void**)&gpu.begin_capture = gpu_find(library, "cuStreamBeginCapture_v2");
+  *(void**)&gpu.end_capture = gpu_find(library, "cuStreamEndCapture");
+  *(void**)&gpu.instantiate = gpu_find(library, "cuGraphInstantiateWithFlags");
+  *(void**)&gpu.launch_graph = gpu_find(library, "cuGraphLaunch");
   gpu_check(gpu.init(0), "starting the CUDA driver");
   gpu_check(gpu.retain_context(&context, 0), "opening the GPU");
   gpu_check(gpu.set_context(context), "making the context current");
@@ -83,5 +93,24 @@ static inline void gpu_copy_from(void* to, const void* memory, size_t bytes) {
   gpu_check(gpu.synchronize(), "running the kernels");
   gpu_check(gpu.copy_from(to, (uintptr_t)memory, bytes), "copying from the device");
 }
+
+static inline void* gpu_create_stream(void) {
+  void* stream = NULL;
+  gpu_check(gpu.create_stream(&stream, 1), "creating a stream");
+  return stream;
+}
+
+/* What is launched on the stream from here on is written down, and not run. */
+static inline void gpu_begin_capture(void* stream) { gpu_check(gpu.begin_capture(stream, 1), "beginning to capture"); }
+
+/* A graph of what was launched since, to be run any number of times. */
+static inline void* gpu_end_capture(void* stream) {
+  void *graph = NULL, *executable = NULL;
+  gpu_check(gpu.end_capture(stream, &graph), "capturing");
+  gpu_check(gpu.instantiate(&executable, graph, 0), "making a graph");
+  return executable;
+}
+
+static inline void gpu_run(void* graph, void* stream) { gpu_check(gpu.launch_graph(graph, stream), "running a graph"); }
 
 #endif
