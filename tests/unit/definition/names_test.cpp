@@ -48,6 +48,12 @@ TEST(Identifier, may_not_be_a_word_of_C_plus_plus) {
   }
 }
 
+TEST(Identifier, of_an_argument_may_be_a_word_of_C_plus_plus_since_it_reaches_no_source) {
+  Mistakes mistakes("f.toml");
+  EXPECT_TRUE(check_identifier("do", "argument", {1, 1}, mistakes));
+  EXPECT_FALSE(check_identifier("d-o", "argument", {1, 1}, mistakes));
+}
+
 TEST(Identifier, may_not_be_a_name_that_compilers_keep) {
   for (const char* name : {"_n", "a__b", "threadIdx", "linux"}) {
     EXPECT_THAT(identifier_mistake(name), testing::HasSubstr("compilers keep for themselves")) << name;

@@ -57,7 +57,7 @@ bool check_identifier(std::string_view name, std::string_view what, Place place,
     mistakes.add(place, fmt::format("{} '{}' is not an identifier: letters, digits and _, no digit first", what, name));
     return false;
   }
-  if (is_in(kCppWords, name)) {
+  if (is_in(kCppWords, name) && what != "argument") {
     mistakes.add(place, fmt::format("{} '{}' is a word of C++; choose another name", what, name));
     return false;
   }

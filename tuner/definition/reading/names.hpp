@@ -12,7 +12,7 @@
 namespace tilewright::reading {
 
 /// True for a C identifier that is no word of C++ and none of the names that compilers keep for themselves; else a
-/// mistake. `what` is its kind: "dim".
+/// mistake. `what` is its kind: "dim". An "argument" may be a word of C++ (`do`): its name reaches no source.
 bool check_identifier(std::string_view name, std::string_view what, Place place, Mistakes& mistakes);
 
 /// True for text that a shape key can hold: 1 to 63 letters, digits, `_`, `-`, `.` and `+`; else a mistake.
