@@ -24,6 +24,7 @@
 namespace tilewright {
 namespace {
 
+constexpr const char* kReading = "make a cache of columns";
 constexpr std::string_view kMagic = "tilewright columns 1\n";
 
 enum Kind : char { kNull, kInteger, kReal, kText, kBlob };
@@ -158,7 +159,7 @@ class ColumnReader {
   std::uint64_t last_ = 0;
 };
 
-std::vector<std::string> names(SQLite::Database& database, const char* sql, const std::string& of = {}) {
+std::vector<std::string> names(SQLite::Database& database, const std::string& sql, const std::string& of = {}) {
   SQLite::Statement rows(database, sql);
   if (!of.empty()) rows.bind(1, of);
   std::vector<std::string> names;
@@ -166,8 +167,11 @@ std::vector<std::string> names(SQLite::Database& database, const char* sql, cons
   return names;
 }
 
-std::vector<std::string> tables_of(SQLite::Database& database) {
-  return names(database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1");
+/// Of the database that is attached as `in`.
+std::vector<std::string> tables_of(SQLite::Database& database, const std::string& in = "main") {
+  return names(database, fmt::format("SELECT name FROM {}.sqlite_schema WHERE type = 'table' "
+                                     "AND name NOT LIKE 'sqlite%' ORDER BY 1",
+                                     in));
 }
 
 /// But those that are generated.
@@ -202,8 +206,8 @@ std::string known(Reader& from, const std::vector<std::string>& names) {
   return name;
 }
 
-void read_table(SQLite::Database& database, Reader& from) {
-  const std::string table = known(from, tables_of(database));
+void read_table(SQLite::Database& database, const std::string& into, Reader& from) {
+  const std::string table = known(from, tables_of(database, into));
   const std::size_t rows = from.number(), count = from.number();
   const std::vector<std::string> all = columns_of(database, table);
   std::vector<std::string> names;
@@ -215,8 +219,9 @@ void read_table(SQLite::Database& database, Reader& from) {
   const std::string marks = fmt::format("({})", fmt::join(std::vector<char>(count, '?'), ", "));
   const auto insert = [&](std::size_t times, std::size_t at_once) {
     if (times == 0) return;
-    SQLite::Statement rows_in(database, fmt::format("INSERT INTO {} ({}) VALUES {}", table, fmt::join(names, ", "),
-                                                    fmt::join(std::vector(at_once, marks), ", ")));
+    SQLite::Statement rows_in(database,
+                              fmt::format("INSERT INTO {}.{} ({}) VALUES {}", into, table, fmt::join(names, ", "),
+                                          fmt::join(std::vector(at_once, marks), ", ")));
     for (; times > 0; --times) {
       for (int place = 0; std::cmp_less(place, at_once * count); ++place) {
         columns[static_cast<std::size_t>(place) % count].bind_next(rows_in, place + 1);
@@ -231,18 +236,40 @@ void read_table(SQLite::Database& database, Reader& from) {
   insert(rows % kAtOnce, 1);
 }
 
-void read_tables(Database& database, Reader from, std::uint64_t tables) {
-  SQLite::Database& handle = database.handle();
-  // Nobody else has the file, and one that is not whole is thrown away.
-  handle.exec(
-      "PRAGMA foreign_keys = OFF; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536");
-  database.begin_access();
-  Transaction transaction = database.begin_write();
-  for (std::uint64_t table = 0; table < tables; ++table) read_table(handle, from);
-  if (SQLite::Statement broken(handle, "PRAGMA foreign_key_check"); broken.executeStep()) {
+/// Into the database that is attached as `into`, inside a transaction.
+void read_tables(SQLite::Database& database, const std::string& into, Reader from) {
+  for (std::uint64_t left = from.number(); left > 0; --left) read_table(database, into, from);
+  if (SQLite::Statement broken(database, fmt::format("PRAGMA {}.foreign_key_check", into)); broken.executeStep()) {
     throw BadRow(fmt::format("the table {} refers to rows that do not exist", broken.getColumn(0).getString()));
   }
-  transaction.commit();
+}
+
+/// Of the rows; `from` is left at the number of tables.
+std::uint64_t read_schema(std::string_view content, Reader& from, std::uint64_t newest,
+                          const std::filesystem::path& cache) {
+  if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
+  from = Reader(content.substr(kMagic.size()));
+  const std::uint64_t schema = from.number();
+  if (schema == 0) throw BadRow("it names no schema");
+  if (schema <= newest) return schema;
+  throw fault(kReading, cache,
+              fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(), newest),
+              "Use the Tilewright that wrote it or a newer one", 0, CacheFault::newer);
+}
+
+/// The tables of the cache with their columns and references, and no more.
+std::string plain_tables(SQLite::Database& database, const std::string& in) {
+  std::string sql;
+  for (const std::string& table : tables_of(database)) {
+    const std::vector<std::string> columns = names(
+        database,
+        "SELECT c.name || iif(cid = 0, ' INTEGER PRIMARY KEY', '') || coalesce(' REFERENCES ' || f.\"table\", '') "
+        "FROM pragma_table_xinfo(?1) c LEFT JOIN pragma_foreign_key_list(?1) f ON f.\"from\" = c.name "
+        "WHERE hidden = 0 ORDER BY cid",
+        table);
+    sql += fmt::format("CREATE TABLE {}.{} ({});\n", in, table, fmt::join(columns, ", "));
+  }
+  return sql;
 }
 
 }  // namespace
@@ -269,19 +296,9 @@ void write_columns(const std::filesystem::path& cache, const std::filesystem::pa
 }
 
 void read_columns(std::string_view content, const std::filesystem::path& cache, const Surroundings& surroundings) {
-  constexpr const char* kDoing = "make a cache of columns";
   try {
-    Reader from(content);
-    if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
-    from.take(kMagic.size());
-    const std::uint64_t schema = from.number(), newest = surroundings.migrations.size();
-    if (schema == 0) throw BadRow("it names no schema");
-    if (schema > newest) {
-      throw fault(kDoing, cache,
-                  fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(), newest),
-                  "Use the Tilewright that wrote it or a newer one", 0, CacheFault::newer);
-    }
-    const std::uint64_t tables = from.number();
+    Reader from;
+    const std::uint64_t schema = read_schema(content, from, surroundings.migrations.size(), cache);
     const Surroundings then{surroundings.migrations.first(schema), surroundings.network};
     // To make the tables takes longer than to fill them from a small file.
     const std::filesystem::path empty = cache.parent_path() / fmt::format("empty-{}.db", schema);
@@ -289,16 +306,38 @@ void read_columns(std::string_view content, const std::filesystem::path& cache, 
     std::filesystem::copy_file(empty, cache, std::filesystem::copy_options::overwrite_existing);
     Database database(cache, {}, then);
     try {
-      read_tables(database, from, tables);
+      // Nobody else has the file, and one that is not whole is thrown away.
+      database.handle().exec(
+          "PRAGMA foreign_keys = OFF; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; "
+          "PRAGMA cache_size = -65536");
+      database.begin_access();
+      Transaction transaction = database.begin_write();
+      read_tables(database.handle(), "main", from);
+      transaction.commit();
     } catch (const SQLite::Exception& refusal) {
       if (refusal.getErrorCode() == SQLITE_CONSTRAINT) throw BadRow(refusal.what());
-      throw fault(kDoing, cache, refusal, database.busy_timeout());
+      throw fault(kReading, cache, refusal, database.busy_timeout());
     }
   } catch (const BadRow& bad) {
-    throw damage(kDoing, cache, bad.what());
+    throw damage(kReading, cache, bad.what());
   }
   // Brings it forward.
   (void)Database(cache, {}, surroundings);
+}
+
+void attach_columns(Database& database, std::string_view content, const std::filesystem::path& folder) {
+  SQLite::Database& handle = database.handle();
+  Reader from;
+  if (read_schema(content, from, migrations().size(), database.path()) < migrations().size()) {
+    read_columns(content, folder / "pack.db");
+    database.run("ATTACH ? AS pack", (folder / "pack.db").string());
+    return;
+  }
+  handle.exec("ATTACH ':memory:' AS pack");
+  Transaction transaction(handle, Transaction::Kind::read);
+  handle.exec(plain_tables(handle, "pack"));
+  read_tables(handle, "pack", from);
+  transaction.commit();
 }
 
 }  // namespace tilewright

@@ -27,4 +27,8 @@ void write_columns(const std::filesystem::path& cache, const std::filesystem::pa
 /// Throws CacheError where the columns are damaged or of a newer schema.
 void read_columns(std::string_view content, const std::filesystem::path& cache, const Surroundings& surroundings = {});
 
+/// Attaches what such a file holds as the database `pack`, in memory and without indexes, checksums and constraints but
+/// references; that of an older schema as a cache in `folder`. Throws as read_columns does, and BadRow for damage.
+void attach_columns(Database& database, std::string_view content, const std::filesystem::path& folder);
+
 }  // namespace tilewright

@@ -71,12 +71,13 @@ class Store final : public WinnerSource {
   /// Copies a part of a cache of this schema that nobody writes into this one, which is new. Sweeps, phases, and the
   /// binaries of what nobody is served stay behind; binaries lie as Packing::plain.
   void take_part(const std::filesystem::path& from, const PackPart& part);
-  /// Takes all of a pack (cache/store/pack/pack.hpp) that was made a cache: trials, winners with their past,
-  /// spares, models, builds, binaries, ceilings and rates. One transaction. The winners of a problem, device and mode
-  /// go together: those with the better evidence stay, then those of the pack with the lower hash, those that were
-  /// chosen here before all. The content does not depend on the order of packs. Throws CacheError for a pack that is
-  /// damaged. Not in a Batch.
-  std::vector<OpCounts> fold(const std::filesystem::path& pack, const std::string& hash, const std::string& name);
+  /// Takes all that the columns of a pack hold (cache/store/pack/pack.hpp): trials, winners with their past, spares,
+  /// models, builds, binaries, ceilings and rates. One transaction. The winners of a problem, device and mode go
+  /// together: those with the better evidence stay, then those of the pack with the lower hash, those that were chosen
+  /// here before all. The content does not depend on the order of packs. A pack of an older schema is brought forward in
+  /// `folder`. Throws CacheError for a pack that is damaged. Not in a Batch.
+  std::vector<OpCounts> fold(std::string_view columns, const std::string& hash, const std::string& name,
+                             const std::filesystem::path& folder);
   /// A hash of the content, rows in order and by their names: what was folded in another order has the same. What is
   /// of this file alone (ids, sweeps, misses, the service's rows) plays no part.
   [[nodiscard]] std::string digest() const;

@@ -2,9 +2,11 @@
 // Folds another cache into this one, by tables and not by rows: hundreds of thousands of trials take seconds. The
 // result is the same whatever is folded first (docs/cache.md, "Packs").
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,7 +14,10 @@
 
 #include "cache/base/error.hpp"
 #include "cache/predict/loss_model.hpp"
+#include "cache/store/columns.hpp"
+#include "cache/store/dictionary.hpp"
 #include "cache/store/import.hpp"
+#include "cache/store/page_order.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 
@@ -87,7 +92,7 @@ INSERT INTO rule_map SELECT p.id, m.id FROM pack.rules p JOIN main.rules m ON m.
 
 CREATE TEMP TABLE implementation_of (binary INTEGER PRIMARY KEY, implementation INTEGER NOT NULL);
 INSERT INTO implementation_of
-SELECT d.binary, min(i.ours) FROM (SELECT build, config FROM pack.trials UNION SELECT build, config FROM pack.spares) t
+SELECT d.binary, min(i.ours) FROM (SELECT build, config FROM pack.trials WHERE build IS NOT NULL UNION SELECT build, config FROM pack.spares) t
 JOIN pack.builds d ON d.id = t.build JOIN pack.configs c ON c.id = t.config
 JOIN implementation_map i ON i.theirs = c.implementation WHERE d.binary IS NOT NULL GROUP BY d.binary;
 )sql";
@@ -112,20 +117,24 @@ WHERE began_us IS NULL AND intact
 CREATE TEMP TABLE build_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO build_map SELECT p.id, m.id FROM pack.builds p JOIN main.builds m ON m.key = p.key;
 
-CREATE TEMP TABLE trial_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL, is_new INTEGER NOT NULL);
+CREATE TEMP TABLE trial_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO trial_map
-SELECT theirs, coalesce(ours, (SELECT coalesce(max(id), 0) FROM main.trials)
-                              + row_number() OVER (PARTITION BY ours IS NULL ORDER BY measured_at, theirs)),
-       ours IS NULL
-FROM (SELECT t.id AS theirs, t.measured_at,
-             (SELECT o.id FROM main.trials o WHERE o.problem = p.ours AND o.device = d.ours AND o.mode = t.mode
-              AND o.config = c.ours AND o.measured_at = t.measured_at AND o.status = t.status AND o.look = t.look
-              AND o.gpu = g.ours AND o.median_ns IS t.median_ns AND o.low_ns IS t.low_ns
-              AND o.high_ns IS t.high_ns AND o.reason = t.reason AND o.intact
-              AND EXISTS (SELECT 1 FROM main.rounds r WHERE r.trial = o.id)
-                = EXISTS (SELECT 1 FROM pack.rounds r WHERE r.trial = t.id) LIMIT 1) AS ours
-      FROM pack.trials t JOIN problem_map p ON p.theirs = t.problem JOIN device_map d ON d.theirs = t.device
-      JOIN config_map c ON c.theirs = t.config JOIN gpu_map g ON g.theirs = t.gpu);
+SELECT t.id, min(o.id) FROM pack.trials t CROSS JOIN problem_map p ON p.theirs = t.problem
+JOIN device_map d ON d.theirs = t.device JOIN config_map c ON c.theirs = t.config JOIN gpu_map g ON g.theirs = t.gpu
+CROSS JOIN main.trials o ON o.problem = p.ours AND o.device = d.ours AND o.mode = t.mode AND o.config = c.ours
+  AND o.measured_at = t.measured_at AND o.status = t.status AND o.look = t.look AND o.gpu = g.ours
+  AND o.median_ns IS t.median_ns AND o.low_ns IS t.low_ns AND o.high_ns IS t.high_ns AND o.reason = t.reason
+  AND EXISTS (SELECT 1 FROM main.rounds r WHERE r.trial = o.id)
+    = EXISTS (SELECT 1 FROM pack.rounds r WHERE r.trial = t.id) AND o.intact
+GROUP BY t.id;
+-- A trial may come once with its build and once without: the fuller one stays.
+UPDATE main.trials SET build = b.ours FROM trial_map x CROSS JOIN pack.trials t ON t.id = x.theirs
+JOIN build_map b ON b.theirs = t.build WHERE trials.id = x.ours AND trials.build IS NULL AND trials.intact;
+CREATE TEMP TABLE new_trial (ours INTEGER PRIMARY KEY, theirs INTEGER NOT NULL);
+INSERT INTO new_trial
+SELECT (SELECT coalesce(max(id), 0) FROM main.trials) + row_number() OVER (ORDER BY measured_at, id), id
+FROM pack.trials WHERE id NOT IN (SELECT theirs FROM trial_map);
+INSERT INTO trial_map SELECT theirs, ours FROM new_trial ORDER BY theirs;
 INSERT INTO main.trials (id, problem, device, config, mode, status, reason, versions, build, measured_at, gpu,
   median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, max_relative,
   norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look)
@@ -133,19 +142,12 @@ SELECT x.ours, p.ours, d.ours, c.ours, t.mode, t.status, t.reason, v.ours, b.our
   t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, t.compared,
   t.max_absolute, t.max_relative, t.norm_relative, t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_mw,
   t.throttle_reasons, t.look
-FROM trial_map x JOIN pack.trials t ON t.id = x.theirs JOIN problem_map p ON p.theirs = t.problem
+FROM new_trial x CROSS JOIN pack.trials t ON t.id = x.theirs JOIN problem_map p ON p.theirs = t.problem
 JOIN device_map d ON d.theirs = t.device JOIN config_map c ON c.theirs = t.config
 JOIN version_map v ON v.theirs = t.versions JOIN gpu_map g ON g.theirs = t.gpu
-LEFT JOIN build_map b ON b.theirs = t.build
-WHERE x.is_new ORDER BY x.ours;
-CREATE INDEX temp.trial_map_by_ours ON trial_map (ours);
--- A trial may come once with its build and once without: the fuller one stays.
-UPDATE main.trials SET build = (SELECT b.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
-                                JOIN build_map b ON b.theirs = t.build WHERE x.ours = trials.id)
-WHERE build IS NULL AND intact AND id IN (SELECT x.ours FROM trial_map x JOIN pack.trials t ON t.id = x.theirs
-                               WHERE NOT x.is_new AND t.build IS NOT NULL);
+LEFT JOIN build_map b ON b.theirs = t.build;
 INSERT INTO main.rounds (trial, nanoseconds)
-SELECT x.ours, r.nanoseconds FROM trial_map x JOIN pack.rounds r ON r.trial = x.theirs WHERE true
+SELECT x.ours, r.nanoseconds FROM pack.rounds r JOIN trial_map x ON x.theirs = r.trial WHERE true ORDER BY x.ours
 ON CONFLICT DO NOTHING;
 
 INSERT INTO main.spares (problem, device, mode, spec, config, build)
@@ -243,8 +245,8 @@ CREATE UNIQUE INDEX temp.taken_by ON taken (problem, device, mode);
 
 -- All that was ever served first, whoever wins; what is served now is taken out at the end.
 INSERT INTO main.past_winners (problem, device, mode, role, trial)
-SELECT w.problem, w.device, w.mode, w.role, w.trial FROM main.winners w
-JOIN taken t ON t.problem = w.problem AND t.device = w.device AND t.mode = w.mode WHERE w.position = 0
+SELECT w.problem, w.device, w.mode, w.role, w.trial FROM taken t CROSS JOIN main.winners w
+ON w.problem = t.problem AND w.device = t.device AND w.mode = t.mode WHERE w.position = 0
 ON CONFLICT DO NOTHING;
 INSERT INTO main.past_winners (problem, device, mode, role, trial)
 SELECT p.ours, d.ours, w.mode, w.role, x.ours FROM
@@ -265,8 +267,9 @@ JOIN spec_map s ON s.theirs = w.spec JOIN trial_map x ON x.theirs = w.trial LEFT
 JOIN taken t ON t.problem = p.ours AND t.device = d.ours AND t.mode = w.mode
 ORDER BY 1, 2, 3, 4, 5;
 DELETE FROM main.past_winners WHERE id IN (
-  SELECT h.id FROM main.past_winners h JOIN main.winners w ON w.problem = h.problem AND w.device = h.device
-  AND w.mode = h.mode AND w.role = h.role AND w.trial = h.trial WHERE w.position = 0);
+  SELECT h.id FROM problem_map p CROSS JOIN main.winners w ON w.problem = p.ours
+  JOIN main.past_winners h ON h.problem = w.problem AND h.device = w.device AND h.mode = w.mode AND h.role = w.role
+  AND h.trial = w.trial WHERE w.position = 0);
 )sql";
 
 /// Among interfaces of an op that only came with packs the one with the newest winner is in use.
@@ -291,31 +294,49 @@ void drop_temporary(Database& database) {
   for (const std::string& drop : drops) database.handle().exec(drop);
 }
 
-/// The dictionary of an implementation is some of its binaries, as they are: those of the first pack that brings more
-/// than one, spread evenly.
+/// The dictionary of an implementation is made of binaries of the first pack that brings more than one, spread evenly.
 void add_dictionaries(Database& database) {
   constexpr std::int64_t kMostBytes = std::int64_t{256} << 10;
-  constexpr std::int64_t kLeastShare = 16;
+  constexpr std::int64_t kLeastShare = 8;
+  constexpr std::int64_t kSamplesForAByte = 8;
   Query group = database.query(
       "SELECT i.implementation, count(*), sum(b.size) FROM temp.implementation_of i JOIN pack.binaries b "
       "ON b.id = i.binary WHERE i.implementation NOT IN (SELECT implementation FROM main.dictionaries) GROUP BY 1");
   while (group.next()) {
     const std::int64_t wanted = std::min(kMostBytes, group.integer(2) / kLeastShare);
-    const std::int64_t step = std::max<std::int64_t>(group.integer(2) / std::max<std::int64_t>(wanted, 1), 1);
-    std::vector<std::byte> words;
+    if (group.integer(1) < 2 || wanted == 0) continue;
+    std::vector<std::byte> samples;
+    std::vector<std::size_t> sizes;
     Query row = database.query(
         "SELECT b.data, b.size, b.hash FROM (SELECT binary, row_number() OVER (ORDER BY binary) AS place "
         "FROM temp.implementation_of WHERE implementation = ?) i JOIN pack.binaries b ON b.id = i.binary "
         "WHERE i.place % ? = 0",
-        group.integer(0), step);
+        group.integer(0), std::max<std::int64_t>(group.integer(2) / (wanted * kSamplesForAByte), 1));
     while (row.next()) {
       const std::vector<std::byte> bytes = decompress_binary(row.blob(0), row.integer(1), row.text(2));
-      words.insert(words.end(), bytes.begin(), bytes.end());
+      samples.insert(samples.end(), bytes.begin(), bytes.end());
+      sizes.push_back(bytes.size());
     }
-    if (words.empty()) continue;
     database.run("INSERT INTO dictionaries (implementation, data) VALUES (?, ?)", group.integer(0),
-                 std::span<const std::byte>(words));
+                 std::span<const std::byte>(dictionary_of(samples, sizes, static_cast<std::size_t>(wanted))));
   }
+}
+
+struct Packed {
+  std::string hash;
+  std::int64_t size = 0;
+  std::vector<std::byte> frame;
+};
+
+void put_binaries(Database& database, std::optional<std::int64_t> dictionary, std::vector<Packed>& binaries) {
+  // Of the other columns.
+  constexpr std::size_t kRow = 48;
+  std::vector<std::size_t> sizes;
+  for (const Packed& binary : binaries) sizes.push_back(binary.frame.size() + kRow);
+  for (const std::size_t i : page_order(sizes)) {
+    put_binary(database, binaries[i].hash, binaries[i].size, binaries[i].frame, dictionary);
+  }
+  binaries.clear();
 }
 
 /// What a pack brings plain is compressed here, with what the binaries of its implementation have in common. One that
@@ -328,10 +349,12 @@ void fold_binaries(Database& database) {
       "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation ORDER BY d.id, b.id");
   std::optional<std::int64_t> last, dictionary;
   std::optional<Compressor> compress;
+  std::vector<Packed> packed;
   while (place.next()) {
     Query row = database.query("SELECT hash, size, data FROM pack.binaries WHERE id = ?", place.integer(0));
     if (!row.next() || whole_binary(database, row.text(0))) continue;
     if (!compress || last != place.maybe_integer(1)) {
+      put_binaries(database, dictionary, packed);
       last = place.maybe_integer(1);
       Query words = database.query(
           "SELECT data FROM main.dictionaries d WHERE id = ? "
@@ -342,8 +365,9 @@ void fold_binaries(Database& database) {
       compress.emplace(Packing::shared, whole ? words.blob(0) : std::span<const std::byte>());
     }
     const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
-    put_binary(database, row.text(0), row.integer(1), (*compress)(bytes), dictionary);
+    packed.push_back({row.text(0), row.integer(1), (*compress)(bytes)});
   }
+  put_binaries(database, dictionary, packed);
 }
 
 /// Which models, by their binaries, this program understands, and which a newer one has learned. A damaged one is
@@ -355,7 +379,9 @@ void list_models(Database& database) {
   Query row = database.query(
       "SELECT hash, size, data, dictionary, id FROM main.binaries "
       "WHERE id IN (SELECT b.ours FROM pack.loss_models l JOIN temp.binary_map b ON b.theirs = l.binary "
-      "UNION SELECT binary FROM main.loss_models WHERE EXISTS (SELECT 1 FROM pack.loss_models))");
+      "UNION SELECT o.binary FROM pack.loss_models l JOIN temp.spec_map s ON s.theirs = l.spec "
+      "JOIN temp.device_map d ON d.theirs = l.device JOIN main.loss_models o "
+      "ON o.spec = s.ours AND o.device = d.ours AND o.mode = l.mode)");
   while (row.next()) {
     try {
       const std::vector<std::byte> model = read_binary(database, row);
@@ -397,42 +423,79 @@ std::vector<OpCounts> read_counts(Database& database) {
   return lines;
 }
 
-}  // namespace
-
-std::vector<OpCounts> Store::fold(const std::filesystem::path& pack, const std::string& hash, const std::string& name) {
-  constexpr const char* kDoing = "fold a pack into the cache";
-  if (impl_->in_batch) throw fault(kDoing, path(), "has a batch of writes that has not ended", "Commit it before");
-  Database& database = impl_->database;
-  impl_->reading(kDoing, [&] {
-    database.run("ATTACH ? AS pack", pack.string());
-    // 64 MiB: each page is read once.
-    database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
-  });
-  std::vector<OpCounts> counts;
+/// What is wrong with the pack's rows is no fault of the cache.
+template <class Work>
+auto judging_pack(Work work) {
+  const auto damaged = [](const char* why) {
+    return CacheError(fmt::format("its rows are damaged ({}). Get the pack again", why), SQLITE_CORRUPT,
+                      CacheFault::damaged);
+  };
   try {
-    counts = impl_->writing(kDoing, [&] {
-      drop_temporary(database);
-      database.run("INSERT INTO packs (hash, name, folded_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash,
-                   name, now_seconds());
-      database.handle().exec("CREATE TEMP TABLE this_pack (id INTEGER, hash TEXT)");
-      database.run("INSERT INTO this_pack SELECT id, hash FROM main.packs WHERE hash = ?", hash);
-      database.handle().exec(kFoldNames);
-      fold_binaries(database);
-      database.handle().exec(kMapBinaries);
-      list_models(database);
-      database.handle().exec(kFoldTrials);
-      database.handle().exec(kFoldWinners);
-      database.handle().exec(kOrderInterfaces);
-      std::vector<OpCounts> lines = read_counts(database);
-      drop_temporary(database);
-      return lines;
-    });
-  } catch (...) {
-    database.handle().tryExec("DETACH pack");
+    return work();
+  } catch (const BadRow& bad) {
+    throw damaged(bad.what());
+  } catch (const SQLite::Exception& refusal) {
+    const int code = refusal.getErrorCode();
+    if (code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH) throw damaged(refusal.what());
     throw;
   }
-  database.handle().exec("DETACH pack");
-  return counts;
+}
+
+std::vector<OpCounts> fold_attached(Database& database, const std::string& hash, const std::string& name) {
+  drop_temporary(database);
+  database.run("INSERT INTO packs (hash, name, folded_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash, name,
+               now_seconds());
+  database.handle().exec("CREATE TEMP TABLE this_pack (id INTEGER, hash TEXT)");
+  database.run("INSERT INTO this_pack SELECT id, hash FROM main.packs WHERE hash = ?", hash);
+  database.handle().exec(kFoldNames);
+  fold_binaries(database);
+  database.handle().exec(kMapBinaries);
+  list_models(database);
+  database.handle().exec(kFoldTrials);
+  database.handle().exec(kFoldWinners);
+  database.handle().exec(kOrderInterfaces);
+  std::vector<OpCounts> lines = read_counts(database);
+  drop_temporary(database);
+  return lines;
+}
+
+/// What is attached as `pack`. References are not judged row by row meanwhile: all ids come of the maps of a fold.
+class Attached {
+ public:
+  Attached(Database& database, std::string_view columns, const std::filesystem::path& folder) : database_(database) {
+    database_.handle().exec("PRAGMA foreign_keys = OFF");
+    try {
+      attach_columns(database_, columns, folder);
+    } catch (...) {
+      detach();
+      throw;
+    }
+  }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+  ~Attached() { detach(); }
+
+ private:
+  void detach() noexcept {
+    database_.handle().tryExec("DETACH pack");
+    database_.handle().tryExec("PRAGMA foreign_keys = ON");
+  }
+  Database& database_;
+};
+
+}  // namespace
+
+std::vector<OpCounts> Store::fold(std::string_view columns, const std::string& hash, const std::string& name,
+                                  const std::filesystem::path& folder) {
+  constexpr const char* kDoing = "fold a pack into the cache";
+  Database& database = impl_->database;
+  if (impl_->in_batch) throw fault(kDoing, path(), "has a batch of writes that has not ended", "Commit it before");
+  return impl_->reading(kDoing, [&] {
+    const auto pack = judging_pack([&] { return std::make_unique<const Attached>(database, columns, folder); });
+    // 64 MiB: each page is read once.
+    database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
+    return impl_->writing(kDoing, [&] { return judging_pack([&] { return fold_attached(database, hash, name); }); });
+  });
 }
 
 }  // namespace tilewright

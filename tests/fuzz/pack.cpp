@@ -25,9 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const test::TemporaryFolder kFolder;
   std::filesystem::remove(kFolder / "into.db");
   try {
-    read_columns(fuzz::damaged(kRight, data, size), kFolder / "pack.db");
     Store into(kFolder / "into.db");
-    into.fold(kFolder / "pack.db", std::string(64, '0'), "fuzzed.pack");
+    into.fold(fuzz::damaged(kRight, data, size), std::string(64, '0'), "fuzzed.pack", kFolder / "");
     fuzz::ask_all(into);
   } catch (const Error&) {  // What an error is for.
   }

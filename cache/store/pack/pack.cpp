@@ -153,10 +153,8 @@ std::vector<OpCounts> Folding::fold(const fs::path& pack) {
                                      ? "its name does not end in the SHA-256 of its content"
                                      : fmt::format("it is damaged, since the SHA-256 of its content is {}", hash)));
   }
-  const fs::path cache = work_.path() / "pack.db";
   try {
-    read_columns(unpacked(pack), cache);
-    return to_.fold(cache, hash, pack.filename().string());
+    return to_.fold(unpacked(pack), hash, pack.filename().string(), work_.path());
   } catch (const CacheError& error) {
     throw CacheError(fmt::format("cannot fold the pack {}: {}", pack.string(), error.what()), error.code(),
                      error.kind());

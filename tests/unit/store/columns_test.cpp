@@ -146,5 +146,50 @@ TEST_F(Columns, whose_rows_refer_to_none_are_refused) {
   EXPECT_THAT(refused(read_file(file_)), HasSubstr("refers to rows that do not exist"));
 }
 
+TEST_F(Columns, that_are_folded_bring_every_row) {
+  const std::string whole = columns();
+  Store to(folder_ / "to.db");
+  to.fold(whole, std::string(64, 'a'), "a.pack", folder_ / "");
+  to.check();
+  EXPECT_EQ(to.digest(), Store(cache_).digest());
+}
+
+TEST_F(Columns, that_break_a_rule_are_not_folded_and_leave_the_cache_as_it_was) {
+  const std::string whole = columns();
+  Store to(folder_ / "to.db");
+  const std::string digest = to.digest();
+  const auto fold = [&](const std::string& columns) {
+    return refusal([&] { to.fold(columns, std::string(64, 'a'), "a.pack", folder_ / ""); });
+  };
+  std::string mode = whole;
+  mode.replace(mode.find("cold"), 4, "warm");
+  EXPECT_THAT(fold(mode), HasSubstr("its rows are damaged (CHECK constraint failed"));
+  EXPECT_EQ(to.digest(), digest);
+  for (std::size_t size = 30; size < whole.size(); size += 997) {
+    EXPECT_THAT(fold(whole.substr(0, size)), HasSubstr("its rows are damaged")) << size;
+  }
+  OtherProgram(cache_).exec("DELETE FROM versions");
+  write_columns(cache_, file_);
+  EXPECT_THAT(fold(read_file(file_)), HasSubstr("refers to rows that do not exist"));
+  EXPECT_EQ(to.digest(), digest);
+  EXPECT_EQ(to.counts().devices, 0) << "not even names";
+  to.fold(whole, std::string(64, 'a'), "a.pack", folder_ / "");
+  to.check();
+  EXPECT_NE(to.digest(), digest);
+}
+
+TEST_F(Columns, of_an_older_schema_are_folded) {
+  const Surroundings sixth{migrations().first(6), {}};
+  {
+    Database database(cache_, {}, sixth);
+    database.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES (?, 90, ?)", h200().fingerprint(),
+                 encode_facts(h200()));
+  }
+  write_columns(cache_, file_, sixth);
+  Store to(folder_ / "to.db");
+  to.fold(read_file(file_), std::string(64, 'a'), "a.pack", folder_ / "");
+  EXPECT_EQ(to.devices(), std::vector{h200()});
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tilewright {
+
+/// What the binaries of an implementation have in common, for a Compressor: at most `most` bytes, chosen from samples
+/// that lie one behind the other. The first bytes of these where they are too few to choose from. A pure function.
+[[nodiscard]] std::vector<std::byte> dictionary_of(std::span<const std::byte> samples,
+                                                   std::span<const std::size_t> sizes, std::size_t most);
+
+}  // namespace tilewright
