@@ -23,17 +23,19 @@ MOVED = {
                "SELECT count(*) FROM spares"),
     "GPUs of trials": ("SELECT count(DISTINCT gpu_uuid) FROM old.trials", "SELECT count(*) FROM gpus"),
     "requests, misses": ("SELECT count(*) FROM old.requests", "SELECT count(*) FROM misses"),
-    "binaries with models": ("SELECT count(*) FROM (SELECT hash FROM old.binaries UNION SELECT hash FROM old.loss_models)",
-                             "SELECT count(*) FROM binaries"),
-    "rules": ("SELECT count(*) FROM (SELECT DISTINCT (SELECT json_group_array(key) FROM json_each(choice, '$.forbidden'))"
-              " AS text FROM old.winners) WHERE text <> '[]'", "SELECT count(*) FROM rules"),
+    "binaries with models": (
+        "SELECT count(*) FROM (SELECT hash FROM old.binaries UNION SELECT hash FROM old.loss_models)",
+        "SELECT count(*) FROM binaries"),
+    "rules": (
+        "SELECT count(*) FROM (SELECT DISTINCT (SELECT json_group_array(key) FROM json_each(choice, '$.forbidden')) "
+        "AS text FROM old.winners) WHERE text <> '[]'", "SELECT count(*) FROM rules"),
 }
 # Columns that schema 7 writes anew: hashes of tokens, choices that name their rules once.
 RESTAMPED = {"implementations": {"hash"}, "winners": {"choice"}}
 
 
 def columns(connection, schema, table):
-    rows = connection.execute(f"SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden = 0", (table, schema))
+    rows = connection.execute("SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden = 0", (table, schema))
     return [name for name, in rows]
 
 

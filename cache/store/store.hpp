@@ -74,8 +74,8 @@ class Store final : public WinnerSource {
   /// Takes all that the columns of a pack hold (cache/store/pack/pack.hpp): trials, winners with their past, spares,
   /// models, builds, binaries, ceilings and rates. One transaction. The winners of a problem, device and mode go
   /// together: those with the better evidence stay, then those of the pack with the lower hash, those that were chosen
-  /// here before all. The content does not depend on the order of packs. A pack of an older schema is brought forward in
-  /// `folder`. Throws CacheError for a pack that is damaged. Not in a Batch.
+  /// here before all. The content does not depend on the order of packs. A pack of an older schema is brought forward
+  /// in `folder`. Throws CacheError for a pack that is damaged. Not in a Batch.
   std::vector<OpCounts> fold(std::string_view columns, const std::string& hash, const std::string& name,
                              const std::filesystem::path& folder);
   /// A hash of the content, rows in order and by their names: what was folded in another order has the same. What is
