@@ -186,6 +186,28 @@ TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
   EXPECT_EQ(served["rows"][0]["match_fit"], "exact");
 }
 
+TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
+  std::size_t placed = 0;
+  std::size_t outrun = 0;
+  for (const std::string& op : Store(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read}).ops()) {
+    const Outcome outcome = run({"table", op, "--cache", TILEWRIGHT_SHIPPED_WINNERS, "--format", "json"});
+    ASSERT_EQ(outcome.code, 0) << op << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    for (const auto& row : json["rows"]) {
+      const auto& share = row["share_of_ceiling"];
+      EXPECT_LE(share.is_null() ? 0 : share.get<double>(), 1.02) << row["shape_key"];
+      EXPECT_TRUE(share.is_null() || row["launch_bound"] == false) << row["shape_key"];
+      if (row["bound"] != "memory" || row["share_of_memory_ceiling"].is_null()) continue;
+      ++placed;
+      const double of_copies = row["share_of_memory_ceiling"];
+      EXPECT_LT(of_copies, 1.06) << row["shape_key"];
+      if (of_copies > 1.02) ++outrun;
+    }
+  }
+  EXPECT_GT(placed, 4000U);
+  EXPECT_LE(outrun, placed / 500) << "copies that a kernel outran: the ceiling is a mistake";
+}
+
 TEST(ShippedWinners, have_all_servers_that_their_shapes_tell_of) {
   const Store store(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read});
   const std::string device = store.devices().front().fingerprint();

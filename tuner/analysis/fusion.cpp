@@ -22,7 +22,7 @@ namespace {
 constexpr double kSurelyComputes = 32;
 
 /// What was measured of a device, for predictions.
-struct Ceilings {
+struct Measured {
   std::vector<Ceiling> copies;
   /// In fp32.
   std::optional<ComputeRate> rate;
@@ -52,8 +52,8 @@ struct Ceilings {
   }
 };
 
-Ceilings ceilings_of(const Store& store, const std::string& fingerprint, MeasureMode mode) {
-  Ceilings ceilings{store.ceilings(fingerprint), store.compute_rate(fingerprint)};
+Measured ceilings_of(const Store& store, const std::string& fingerprint, MeasureMode mode) {
+  Measured ceilings{store.ceilings(fingerprint), store.compute_rate(fingerprint)};
   std::erase_if(ceilings.copies, [&](const Ceiling& copy) { return copy.mode != mode; });
   return ceilings;
 }
@@ -63,24 +63,24 @@ const Timing* timing_of(const FusionLine& line) {
 }
 
 /// Fills in what the cache knows of a line's problem.
-void look_up(FusionLine& line, const Store& store, const OpDefinition& definition, const std::string& fingerprint,
-             MeasureMode mode) {
+void look_up(FusionLine& line, const Store& store, Ceilings& ceilings, const OpDefinition& definition,
+             const std::string& fingerprint, MeasureMode mode) {
   const std::string hash = definition.interface.hash();
   line.reads = nearest_reads(traffic_of(definition.interface, *line.problem));
-  line.roofline = roofline_of(store, &definition, hash, *line.problem, fingerprint, mode);
+  line.roofline = roofline_of(ceilings, &definition, hash, *line.problem, fingerprint, mode);
   auto row = store.winner_of({*line.problem, hash, fingerprint}, mode, WinnerRole::best);
   if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
 }
 
 /// What computing takes at least, by the rate; what a step that is faster than fp32 was measured to take where tensor
 /// cores' rate is not known.
-std::optional<double> computing_of(const FusionLine& line, const Ceilings& ceilings) {
+std::optional<double> computing_of(const FusionLine& line, const Measured& ceilings) {
   const auto by_rate = ceilings.computing_ns(line);
   const Timing* timing = timing_of(line);
   return by_rate && timing != nullptr && beyond_fp32(line.roofline, timing) ? timing->median_ns : by_rate;
 }
 
-void predict(FusionAccount& account, const Ceilings& ceilings) {
+void predict(FusionAccount& account, const Measured& ceilings) {
   double floor = 0;
   for (const FusionLine& line : account.steps) {
     if (timing_of(line) != nullptr) floor = std::max(floor, timing_of(line)->floor_ns);
@@ -284,6 +284,8 @@ FusionAccount fusion_account(const Store* store, Catalogue& catalogue, const OpD
   account.fused.bytes = fused.bytes_of(problem);
   account.fused.flops = fused.flops_of(problem);
   const std::string fingerprint = device ? device->fingerprint() : "";
+  std::optional<Ceilings> ceilings;
+  if (store != nullptr) ceilings.emplace(*store);
   for (const UnfusedStep& step : chain) {
     FusionLine& line = account.steps.emplace_back();
     line.name = step.step->name;
@@ -291,13 +293,15 @@ FusionAccount fusion_account(const Store* store, Catalogue& catalogue, const OpD
     line.bytes = step.bytes;
     line.flops = step.flops;
     line.parallel = step.step->parallel;
-    if (store != nullptr && device && step.problem) look_up(line, *store, *step.definition, fingerprint, mode);
+    if (ceilings && device && step.problem) {
+      look_up(line, *store, *ceilings, *step.definition, fingerprint, mode);
+    }
   }
   if (fused.fusion->shared_bytes) account.shared_needed = fused.fusion->shared_bytes->integer(ProblemScope(problem));
   if (!device) return account;
   account.shared_available = device->shared_per_block_optin;
-  if (store != nullptr) {
-    look_up(account.fused, *store, fused, fingerprint, mode);
+  if (ceilings) {
+    look_up(account.fused, *store, *ceilings, fused, fingerprint, mode);
     predict(account, ceilings_of(*store, fingerprint, mode));
   }
   account.shared_used = shared_used(fused, account);

@@ -8,11 +8,13 @@ namespace {
 
 // Both rate and time are measured: what is a hair above the rate runs in fp32 all the same.
 constexpr double kMostInFp32 = 1.05;
+// Two medians of one kernel differ by so much between two sweeps.
+constexpr double kMostOfCopies = 1.02;
 double ceiling_ns(const Roofline& roofline) { return roofline.ceiling ? roofline.ceiling->best_ns() : 0; }
 
 }  // namespace
 
-Roofline roofline_of(const Store& store, const OpDefinition* definition, const std::string& interface_hash,
+Roofline roofline_of(Ceilings& ceilings, const OpDefinition* definition, const std::string& interface_hash,
                      const Problem& problem, const std::string& fingerprint, MeasureMode mode) {
   Roofline roofline;
   if (definition == nullptr || definition->interface.hash() != interface_hash) return roofline;
@@ -20,10 +22,8 @@ Roofline roofline_of(const Store& store, const OpDefinition* definition, const s
   roofline.draws = definition->draws;
   roofline.flops = definition->flops_of(problem);
   const int reads = nearest_reads(traffic_of(definition->interface, problem));
-  roofline.ceiling = store.ceiling(fingerprint, *roofline.bytes, reads, mode);
-  roofline.rate = store.compute_rate(fingerprint, definition->unit_of(problem));
-  // A cache of before units were told apart still tells memory and computing apart.
-  if (!roofline.rate) roofline.rate = store.compute_rate(fingerprint);
+  roofline.ceiling = ceilings.copy(fingerprint, *roofline.bytes, reads, mode);
+  roofline.rate = ceilings.rate(fingerprint, definition->unit_of(problem));
   return roofline;
 }
 
@@ -67,9 +67,18 @@ bool beyond_fp32(const Roofline& roofline, const Timing* timing) {
   return share && *share > kMostInFp32;
 }
 
+bool beyond_copies(const Roofline& roofline, const Timing* timing) {
+  if (timing == nullptr) return false;
+  const auto bound = bound_of(roofline, timing);
+  if (bound == Bound::launch || bound == Bound::compute) return false;
+  return share_of_memory(roofline, timing->median_ns).value_or(0) > kMostOfCopies;
+}
+
 std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing) {
-  if (timing == nullptr || beyond_fp32(roofline, timing)) return std::nullopt;
-  if (bound_of(roofline, timing) == Bound::compute) return share_of_compute(roofline, timing->median_ns);
+  if (timing == nullptr || beyond_fp32(roofline, timing) || beyond_copies(roofline, timing)) return std::nullopt;
+  const auto bound = bound_of(roofline, timing);
+  if (bound == Bound::launch) return std::nullopt;
+  if (bound == Bound::compute) return share_of_compute(roofline, timing->median_ns);
   return share_of_memory(roofline, timing->median_ns);
 }
 

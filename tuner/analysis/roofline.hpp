@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/store/store.hpp"
+#include "tuner/analysis/ceilings.hpp"
 #include "tuner/definition/definition.hpp"
 
 /// Where a time stands under what was measured of the device: how much is moved and computed, what that is bound by,
@@ -23,14 +23,14 @@ struct Roofline {
   std::optional<std::int64_t> flops{};
   /// Over so many kinds of data they are the mean, and a time is of all of them.
   std::int64_t draws = 1;
-  /// Of the same bytes, read and written in the same ratio, on the same device.
+  /// Of the same bytes, read and written in the same ratio, on the same device: from the curve of its copies.
   std::optional<Ceiling> ceiling{};
   /// Of the same device: of the unit that the problem's operations run on, or of fp32 where that one was not measured.
   std::optional<ComputeRate> rate{};
 };
 
 /// Nothing is known where `definition` is null or of another interface.
-[[nodiscard]] Roofline roofline_of(const Store& store, const OpDefinition* definition,
+[[nodiscard]] Roofline roofline_of(Ceilings& ceilings, const OpDefinition* definition,
                                    const std::string& interface_hash, const Problem& problem,
                                    const std::string& fingerprint, MeasureMode mode);
 
@@ -54,8 +54,11 @@ enum class Bound : std::uint8_t {
 [[nodiscard]] std::optional<double> share_of_memory(const Roofline& roofline, double time_ns);
 /// Operations a second over the rate. Beyond 1 for what tensor cores do where the rate is that of fp32.
 [[nodiscard]] std::optional<double> share_of_compute(const Roofline& roofline, double time_ns);
-/// Of the two the one that bounds the time. Nothing for what computes faster than in fp32: that ceiling is not its own.
+/// Of the two the one that bounds the time. Nothing where launching bounds it, and where a ceiling cannot be its own:
+/// it computes faster than in fp32, or moves its bytes faster than any copy did.
 [[nodiscard]] std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing);
+/// Not bound by compute, and more than 2 % faster than the ceiling.
+[[nodiscard]] bool beyond_copies(const Roofline& roofline, const Timing* timing);
 /// Bound by compute, and faster than the device's fp32 rate, which is the one that is known.
 [[nodiscard]] bool beyond_fp32(const Roofline& roofline, const Timing* timing);
 

@@ -33,7 +33,8 @@ StopRule exactly(std::int64_t rounds) {
 Roofline roofline_here(const OpDefinition& definition, const Problem& problem, MeasureMode mode, const Store* cache,
                        const std::string& fingerprint) {
   if (cache != nullptr) {
-    return roofline_of(*cache, &definition, definition.interface.hash(), problem, fingerprint, mode);
+    Ceilings ceilings(*cache);
+    return roofline_of(ceilings, &definition, definition.interface.hash(), problem, fingerprint, mode);
   }
   return {.bytes = definition.bytes_of(problem), .flops = definition.flops_of(problem)};
 }

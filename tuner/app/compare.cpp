@@ -80,10 +80,11 @@ std::vector<TriedProblem> of_version(const Store& store, const TriedFilter& filt
 
 std::vector<SideProblem> placed(const Store& store, const CompareRequest& request, std::vector<TriedProblem> problems) {
   std::vector<SideProblem> sides;
+  Ceilings ceilings(store);
   for (TriedProblem& problem : problems) {
     const ProblemKey& key = problem.key;
-    Roofline roofline =
-        roofline_of(store, request.definition, key.interface_hash, key.problem, key.device_fingerprint, problem.mode);
+    Roofline roofline = roofline_of(ceilings, request.definition, key.interface_hash, key.problem,
+                                    key.device_fingerprint, problem.mode);
     sides.push_back({std::move(problem), std::move(roofline)});
   }
   return sides;

@@ -145,6 +145,7 @@ std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection&
   for (const History::TrialOf& trial : history.trials) builds[trial.id] = trial.build;
   std::set<std::string> devices;
   std::vector<BenchmarkLine> lines;
+  Ceilings ceilings(store);
   for (WinnerRow& row : selected_winners(store, filter)) {
     if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), row.problem.spec.dtype) == dtypes.end()) continue;
     if (request.mode && row.mode != *request.mode) continue;
@@ -156,7 +157,8 @@ std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection&
     const auto build = history.builds.find(builds[row.winner.trial.id]);
     if (build != history.builds.end()) line.build = &build->second;
     const OpDefinition* definition = find(row.problem.spec.op);
-    line.line = winner_line(store, definition, std::move(row), {Fit::exact, Freshness::fresh, DeviceFit::same_device});
+    line.line =
+        winner_line(ceilings, definition, std::move(row), {Fit::exact, Freshness::fresh, DeviceFit::same_device});
     lines.push_back(std::move(line));
   }
   if (devices.size() > 1) {

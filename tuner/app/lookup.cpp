@@ -30,7 +30,8 @@ Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& c
 Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& place) {
   try {
     Catalogue catalogue = open_catalogue(place);
-    return tilewright::roofline_of(store, &catalogue.find(row.problem.spec.op), row.interface_hash, row.problem,
+    Ceilings ceilings(store);
+    return tilewright::roofline_of(ceilings, &catalogue.find(row.problem.spec.op), row.interface_hash, row.problem,
                                    row.device.fingerprint(), row.mode);
   } catch (const Error&) {
     return {};  // As above; and a cache may have ops that are not here.

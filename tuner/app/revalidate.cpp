@@ -118,6 +118,7 @@ class Revalidation {
 
   void judge_all() {
     std::map<std::pair<const OpDefinition*, std::string>, std::set<std::string>> stale;
+    Ceilings ceilings(store_);
     for (Line& line : lines_) {
       const auto [found, is_new] = stale.try_emplace({line.definition, line.before.fingerprint});
       if (is_new) {
@@ -127,8 +128,8 @@ class Revalidation {
       }
       const ProblemKey key{line.before.problem, line.definition->interface.hash(), line.before.fingerprint};
       if (auto row = store_.winner_of(key, request_.mode, WinnerRole::best)) line.now = std::move(row->winner);
-      line.roofline =
-          roofline_of(store_, line.definition, key.interface_hash, key.problem, key.device_fingerprint, request_.mode);
+      line.roofline = roofline_of(ceilings, line.definition, key.interface_hash, key.problem, key.device_fingerprint,
+                                  request_.mode);
       const bool fresh = line.now && found->second.count(line.before.problem.key()) == 0;
       line.verdict = verdict(line.before, fresh ? &*line.now : nullptr);
     }

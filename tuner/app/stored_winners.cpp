@@ -24,6 +24,7 @@ StoredWinners stored_winners(const Store& store, const OpInterface& interface, c
   const std::string hash = interface.hash();
   const std::vector<std::string> current = current_hashes(definition);
   StoredWinners winners;
+  Ceilings ceilings(store);
   for (Store::WinnerRow& row :
        store.list_winners({.op = interface.op, .fingerprint = {}, .mode = mode, .role = WinnerRole::best})) {
     if (std::find(fingerprints.begin(), fingerprints.end(), row.device.fingerprint()) == fingerprints.end()) continue;
@@ -32,7 +33,7 @@ StoredWinners stored_winners(const Store& store, const OpInterface& interface, c
       continue;
     }
     const Match match{Fit::exact, freshness_here(row, current), DeviceFit::same_device};
-    winners.lines.push_back(winner_line(store, definition, std::move(row), match));
+    winners.lines.push_back(winner_line(ceilings, definition, std::move(row), match));
   }
   return winners;
 }

@@ -56,6 +56,7 @@ std::string refusals_text(const std::vector<std::string>& refusals) {
 Table table_of(const Store& store, const SweepRequest& request, const std::vector<std::string>& fingerprints) {
   const std::string hash = request.definition->interface.hash();
   std::vector<WinnerLine> lines;
+  Ceilings ceilings(store);
   std::vector<std::string> shown;
   for (const Problem& problem : request.problems) {
     if (std::find(shown.begin(), shown.end(), problem.key()) != shown.end()) continue;
@@ -64,7 +65,7 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
       auto row = store.winner_of({problem, hash, fingerprint}, request.mode, WinnerRole::best);
       if (!row) continue;
       const Match match{Fit::exact, Freshness::fresh, DeviceFit::same_device};
-      lines.push_back(winner_line(store, request.definition, std::move(*row), match));
+      lines.push_back(winner_line(ceilings, request.definition, std::move(*row), match));
     }
   }
   return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);

@@ -20,9 +20,9 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 }
 
 /// What is too large to be counted is not known.
-Roofline roofline_or_none(const Store& store, const OpDefinition* definition, const TrialRecord& record) {
+Roofline roofline_or_none(Ceilings& ceilings, const OpDefinition* definition, const TrialRecord& record) {
   try {
-    return roofline_of(store, definition, record.interface_hash, record.problem, record.device->fingerprint(),
+    return roofline_of(ceilings, definition, record.interface_hash, record.problem, record.device->fingerprint(),
                        record.trial.mode);
   } catch (const DefinitionError&) {
     return {};
@@ -55,6 +55,7 @@ bool TrialRecords::takes(const History::TrialOf& trial) const {
 
 void TrialRecords::visit(const std::function<void(const TrialRecord&)>& visit) const {
   std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, Roofline> rooflines;
+  Ceilings ceilings(store_);
   for (const History::TrialOf* line : chosen_) {
     std::optional<Trial> trial = store_.trial(line->id);
     if (!trial) continue;
@@ -69,7 +70,7 @@ void TrialRecords::visit(const std::function<void(const TrialRecord&)>& visit) c
     record.build = build != history_.builds.end() ? &build->second : nullptr;
     record.newest = line->newest;
     const auto [roofline, is_new] = rooflines.try_emplace({line->problem, line->device, line->mode});
-    if (is_new) roofline->second = roofline_or_none(store_, find_definition_(spec.spec.op), record);
+    if (is_new) roofline->second = roofline_or_none(ceilings, find_definition_(spec.spec.op), record);
     record.roofline = roofline->second;
     visit(record);
   }

@@ -164,8 +164,9 @@ std::vector<ConfigLine> config_lines(const Store& store, const OpDefinition* def
                                      std::vector<TriedProblem> problems) {
   Library library(store);
   std::vector<ConfigLine> lines;
+  Ceilings ceilings(store);
   for (TriedProblem& problem : problems) {
-    const Roofline roofline = roofline_of(store, definition, problem.key.interface_hash, problem.key.problem,
+    const Roofline roofline = roofline_of(ceilings, definition, problem.key.interface_hash, problem.key.problem,
                                           problem.key.device_fingerprint, problem.mode);
     std::vector<ConfigLine> own;
     for (TriedConfig& tried : problem.configs) {

@@ -106,6 +106,12 @@ std::vector<std::string> roofline_notes(const std::vector<Placed>& all) {
         "reach: tensor cores have another.",
         beyond == 1 ? "1 time" : fmt::format("{} times", beyond)));
   }
+  const auto outrun = std::count_if(
+      all.begin(), all.end(), [](const Placed& placed) { return beyond_copies(*placed.roofline, placed.timing); });
+  if (outrun > 0) {
+    notes.push_back(fmt::format("No share is told of {}, faster than any copy of as many bytes that was measured.",
+                                outrun == 1 ? "1 time" : fmt::format("{} times", outrun)));
+  }
   return notes;
 }
 

@@ -7,11 +7,11 @@
 
 namespace tilewright {
 
-WinnerLine winner_line(const Store& store, const OpDefinition* definition, Store::WinnerRow row, const Match& match) {
+WinnerLine winner_line(Ceilings& ceilings, const OpDefinition* definition, Store::WinnerRow row, const Match& match) {
   WinnerLine line;
   line.match = match;
   static_cast<Roofline&>(line) =
-      roofline_of(store, definition, row.interface_hash, row.problem, row.device.fingerprint(), row.mode);
+      roofline_of(ceilings, definition, row.interface_hash, row.problem, row.device.fingerprint(), row.mode);
   line.row = std::move(row);
   return line;
 }

@@ -12,7 +12,7 @@ namespace tilewright {
 
 /// Adds bytes, flops, the ceiling of the same traffic and the device's compute rate, where `definition` is given (it
 /// may be null) and is of the interface that the row is of.
-[[nodiscard]] WinnerLine winner_line(const Store& store, const OpDefinition* definition, Store::WinnerRow row,
+[[nodiscard]] WinnerLine winner_line(Ceilings& ceilings, const OpDefinition* definition, Store::WinnerRow row,
                                      const Match& match);
 
 /// Hashes of the implementations as they are now; empty without a definition.

@@ -22,7 +22,8 @@ class RooflineOf : public ::testing::Test {
   }
 
   [[nodiscard]] Roofline of(DType dtype) const {
-    return roofline_of(store, &definition, definition.interface.hash(), softmax_problem(8, 100, dtype), device,
+    Ceilings ceilings(store);
+    return roofline_of(ceilings, &definition, definition.interface.hash(), softmax_problem(8, 100, dtype), device,
                        MeasureMode::cold);
   }
 
@@ -55,10 +56,25 @@ TEST_F(RooflineOf, has_the_rate_of_fp32_in_a_cache_that_has_no_other) {
   EXPECT_DOUBLE_EQ(*share_of_ceiling(of(DType::bf16), &timing), 0.8);
 }
 
+TEST_F(RooflineOf, has_no_share_where_launching_bounds_or_every_copy_is_outrun) {
+  store.put_compute_rate(device, {6e14, "", "GPU-1", 5});
+  Timing timing;
+  timing.median_ns = 395;  // the copy takes 400
+  EXPECT_DOUBLE_EQ(*share_of_ceiling(of(DType::f32), &timing), 400.0 / 395);
+  timing.median_ns = 390;
+  EXPECT_TRUE(beyond_copies(of(DType::f32), &timing));
+  EXPECT_FALSE(share_of_ceiling(of(DType::f32), &timing).has_value());
+  timing.median_ns = 500;
+  EXPECT_TRUE(share_of_ceiling(of(DType::f32), &timing).has_value());
+  timing.floor_ns = 251;
+  EXPECT_FALSE(share_of_ceiling(of(DType::f32), &timing).has_value());
+}
+
 TEST_F(RooflineOf, is_empty_without_a_definition_of_the_interface) {
   const Problem problem = softmax_problem(8, 100);
   for (const OpDefinition* each : {static_cast<const OpDefinition*>(nullptr), &std::as_const(definition)}) {
-    const Roofline roofline = roofline_of(store, each, "another", problem, device, MeasureMode::cold);
+    Ceilings ceilings(store);
+    const Roofline roofline = roofline_of(ceilings, each, "another", problem, device, MeasureMode::cold);
     EXPECT_FALSE(roofline.bytes || roofline.flops || roofline.ceiling || roofline.rate);
   }
 }

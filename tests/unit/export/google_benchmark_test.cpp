@@ -19,9 +19,10 @@ class GoogleBenchmark : public export_tests::ExportTest {
  protected:
   [[nodiscard]] std::vector<BenchmarkLine> lines() const {
     std::vector<BenchmarkLine> all;
+    Ceilings ceilings(store);
     for (WinnerRow& row : store.list_winners({})) {
       row.winner.trial = *store.trial(row.winner.trial.id);
-      all.push_back({winner_line(store, nullptr, std::move(row), Match{}), nullptr});
+      all.push_back({winner_line(ceilings, nullptr, std::move(row), Match{}), nullptr});
     }
     return all;
   }

@@ -58,7 +58,7 @@ TEST_F(PageData, has_the_columns_of_the_winners_table) {
   const PageJson& columns = page["winners"][0]["columns"];
   const auto row = PageJson::parse(render_json(winners_table("", given.ops[0].winners)))["rows"][0];
   for (const auto& [name, value] : row.items()) EXPECT_EQ(column(columns, name)["same"], value) << name;
-  EXPECT_EQ(column(columns, "share_of_ceiling")["same"], 0.8);
+  EXPECT_EQ(column(columns, "share_of_memory_ceiling")["same"], 0.8);
 }
 
 TEST_F(PageData, has_the_evidence_of_each_winner) {
