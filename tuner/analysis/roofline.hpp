@@ -21,12 +21,12 @@ struct Roofline {
   /// By the op's definition.
   std::optional<std::int64_t> bytes{};
   std::optional<std::int64_t> flops{};
-  /// Over so many kinds of data they are the mean, and a time is of all of them.
-  std::int64_t draws = 1;
   /// Of the same bytes, read and written in the same ratio, on the same device: from the curve of its copies.
   std::optional<Ceiling> ceiling{};
   /// Of the same device: of the unit that the problem's operations run on, or of fp32 where that one was not measured.
   std::optional<ComputeRate> rate{};
+  /// Bytes and operations are the mean over so many kinds of data, and a time is of all of them.
+  std::int64_t draws = 1;
 };
 
 /// Nothing is known where `definition` is null or of another interface.
