@@ -61,8 +61,8 @@ TriedFilter filter_of(const CompareRequest& request, const Store& store, const s
 }
 
 struct SideProblem {
-  TriedProblem problem;
-  Roofline roofline;
+  ProblemKey key;
+  std::optional<SideBest> best;
 };
 
 std::vector<TriedProblem> of_version(const Store& store, const TriedFilter& filter, const std::string& side) {
@@ -83,9 +83,14 @@ std::vector<SideProblem> placed(const Store& store, const CompareRequest& reques
   Ceilings ceilings(store);
   for (TriedProblem& problem : problems) {
     const ProblemKey& key = problem.key;
-    Roofline roofline = roofline_of(ceilings, request.definition, key.interface_hash, key.problem,
-                                    key.device_fingerprint, problem.mode);
-    sides.push_back({std::move(problem), std::move(roofline)});
+    std::optional<SideBest> best = best_of(problem);
+    if (best) {
+      best->roofline = roofline_of(ceilings, request.definition, key.interface_hash, key.problem,
+                                   key.device_fingerprint, problem.mode);
+      auto whole = request.rounds ? store.trial(best->trial.id) : std::nullopt;
+      if (whole && timed(*whole)) best->trial = std::move(*whole);
+    }
+    sides.push_back({key, std::move(best)});
   }
   return sides;
 }
@@ -105,7 +110,7 @@ std::vector<SideProblem> problems_of(const CompareRequest& request, const std::s
 
 std::set<std::string> devices_of(const std::vector<SideProblem>& problems) {
   std::set<std::string> devices;
-  for (const SideProblem& each : problems) devices.insert(each.problem.key.device_fingerprint);
+  for (const SideProblem& each : problems) devices.insert(each.key.device_fingerprint);
   return devices;
 }
 
@@ -123,6 +128,10 @@ bool is_file_or_version(const std::string& word) {
   return is_file(word) || looks_like_file(word) || version_named(word) != nullptr;
 }
 
+std::vector<std::string> compared_ops(const Place& place, const std::string& side) {
+  return is_file(side) || looks_like_file(side) ? open_recording(side).ops() : open_to_read(place).ops();
+}
+
 std::vector<CompareLine> compared_lines(const CompareRequest& request) {
   const std::vector<SideProblem> a = problems_of(request, request.a);
   const std::vector<SideProblem> b = problems_of(request, request.b);
@@ -137,12 +146,11 @@ std::vector<CompareLine> compared_lines(const CompareRequest& request) {
   std::vector<CompareLine> lines;
   std::map<std::string, std::size_t> known;
   const auto add = [&](const std::vector<SideProblem>& problems, std::optional<SideBest> CompareLine::*side) {
-    for (const auto& [problem, roofline] : problems) {
-      const std::string key = problem.key.problem.key() + (by_device ? problem.key.device_fingerprint : "");
-      const auto [at, is_new] = known.emplace(key, lines.size());
-      if (is_new) lines.push_back({problem.key.problem, {}, {}});
-      auto& best = lines[at->second].*side = best_of(problem);
-      if (best) best->roofline = roofline;
+    for (const auto& [key, best] : problems) {
+      const auto [at, is_new] =
+          known.emplace(key.problem.key() + (by_device ? key.device_fingerprint : ""), lines.size());
+      if (is_new) lines.push_back({key.problem, {}, {}});
+      lines[at->second].*side = best;
     }
   };
   add(a, &CompareLine::a);

@@ -23,7 +23,12 @@ struct CompareRequest {
   std::function<bool(const Problem&)> wanted;
   /// Null where it is elsewhere: then nothing is known of bytes and operations.
   const OpDefinition* definition = nullptr;
+  /// The best of each side comes with its rounds.
+  bool rounds = false;
 };
+
+/// The ops that a side has, as compared_lines() takes it.
+[[nodiscard]] std::vector<std::string> compared_ops(const Place& place, const std::string& side);
 
 /// Whether a word names a side that is no device: a file, there or not, or a version.
 [[nodiscard]] bool is_file_or_version(const std::string& word);

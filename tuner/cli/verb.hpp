@@ -69,6 +69,7 @@ struct Verb {
 [[nodiscard]] Verb query_verb();
 [[nodiscard]] Verb table_verb();
 [[nodiscard]] Verb fusion_verb();
+[[nodiscard]] Verb gate_verb();
 [[nodiscard]] Verb regret_verb();
 [[nodiscard]] Verb prepare_verb();
 [[nodiscard]] Verb list_verb();

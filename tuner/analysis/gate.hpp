@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/model/records.hpp"
+
+/// Whether the second of two times is slower by more than a change may cost: problem by problem, with an error rate of
+/// all problems together. Pure.
+namespace tilewright {
+
+/// "slower > 2 %".
+struct GateRule {
+  /// A share of the time.
+  double slower = 0.02;
+};
+/// Throws UsageError for what is no such rule.
+[[nodiscard]] GateRule parse_gate_rule(std::string_view text);
+
+enum class GateVerdict : std::uint8_t {
+  passed,     ///< not shown to be slower by more than the rule allows
+  failed,     ///< slower by more, and that it is slower is significant
+  undecided,  ///< a side has no rounds, or the two were timed on two GPUs of one model
+};
+[[nodiscard]] std::string_view name(GateVerdict verdict) noexcept;
+
+struct GatePair {
+  const Trial* a = nullptr;
+  const Trial* b = nullptr;
+  /// Of one device model; two models are meant to be compared.
+  bool same_device = true;
+};
+
+struct GateJudgement {
+  GateVerdict verdict = GateVerdict::passed;
+  /// b's time over a's, less 1.
+  double slower = 0;
+  /// That b is slower at all, by the widened intervals of speed_up(), corrected for the number of problems (Holm).
+  /// Nothing where undecided.
+  std::optional<double> p{};
+  /// Of the undecided.
+  std::string why{};
+};
+
+/// Of all A/A gates at most this share fails.
+inline constexpr double kGateErrors = 0.01;
+
+/// In the order of the pairs. Each trial has a time.
+[[nodiscard]] std::vector<GateJudgement> judge_gate(const std::vector<GatePair>& pairs, const GateRule& rule);
+
+}  // namespace tilewright

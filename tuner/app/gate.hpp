@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tuner/app/place.hpp"
+#include "tuner/report/gate_table.hpp"
+
+/// Whether a change made anything slower: two caches, devices or versions, as `table --compare` takes them.
+namespace tilewright::app {
+
+struct GateRequest {
+  Place place;
+  /// As CompareRequest has them.
+  std::string a;
+  std::string b;
+  /// Empty: all that the two have.
+  std::vector<std::string> ops;
+  std::string device;
+  MeasureMode mode = MeasureMode::cold;
+  GateRule rule;
+};
+
+/// Reads, and measures nothing. Throws as compared_lines() does.
+[[nodiscard]] GateReport gate(const GateRequest& request);
+
+}  // namespace tilewright::app

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/gate.hpp"
+
+#include <fmt/format.h>
+
+#include "cache/base/error.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/output_file.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/verb.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  std::vector<std::string> words = arguments.words();
+  if (words.size() < 2) {
+    throw UsageError(fmt::format("gate compares two sides, and was given {}\nUsage: tilewright gate {}", words.size(),
+                                 arguments.verb().usage));
+  }
+  app::GateRequest request;
+  request.place = place_of(arguments);
+  request.a = words[0];
+  request.b = words[1];
+  request.ops = {words.begin() + 2, words.end()};
+  request.device = arguments.text("device");
+  request.mode = mode_of(arguments).value_or(MeasureMode::cold);
+  if (arguments.has("fail-if")) request.rule = parse_gate_rule(arguments.text("fail-if"));
+  const GateReport report = app::gate(request);
+  if (arguments.has("junit")) {
+    OutputFile file(arguments.text("junit"), console);
+    file.write(gate_junit(report));
+    file.commit();
+  }
+  console.print(gate_table(report), format);
+  if (report.count(GateVerdict::failed) > 0) return ExitCode::failed;
+  return report.lines.empty() || report.count(GateVerdict::undecided) > 0 ? ExitCode::partly : ExitCode::done;
+}
+
+}  // namespace
+
+Verb gate_verb() {
+  Verb verb;
+  verb.name = "gate";
+  verb.summary = "Fail where one side of a comparison is slower than the other by more than a change may cost";
+  verb.usage = "A B [OP...] [OPTION...]";
+  verb.description = {
+      "A and B are two caches (files), two devices of the cache, or two versions of its trials, as those of `table "
+      "--compare`: A is what was, B what is to be judged. Nothing is measured. Without OP all ops of A are compared.",
+      "A problem fails where B is slower by more than --fail-if allows, and it is significant that B is slower: of "
+      "gates over two caches that differ by noise alone at most 1 % fail, however many problems they have. A problem "
+      "is "
+      "undecided where a side has no rounds, as winners of caches from before schema 7 may have none, or where the two "
+      "sides were timed on two GPUs of one model. Problems that one side alone has are counted, and judged by none.",
+  };
+  verb.options = {
+      {"fail-if", "RULE", "By how much B may not be slower. Default: 'slower > 2 %'."},
+      {"junit", "FILE", "Write the problems as test cases, too; - is standard output."},
+      kDevice,
+      kMode,
+      kOps,
+      kCache,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright gate before.db after.db --format markdown", "For a pull request."},
+      {"tilewright gate 'compiler=NVRTC 12.8' 'compiler=NVRTC 13.0' gemm --junit gate.xml --fail-if 'slower > 5 %'",
+       "What another compiler made slower, for a CI."},
+  };
+  verb.exit_codes =
+      "0 nothing is slower by so much, 1 a problem failed or a cache cannot be read, 2 the command line is wrong, 3 "
+      "nothing failed, but a problem is undecided, or none has a time on both sides.";
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tilewright::cli

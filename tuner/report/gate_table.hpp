@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tuner/analysis/gate.hpp"
+#include "tuner/report/compare_table.hpp"
+#include "tuner/report/table.hpp"
+
+/// What `gate` says: a table, and the same for a CI as JUnit. Pure.
+namespace tilewright {
+
+struct GateReport {
+  std::string a;
+  std::string b;
+  GateRule rule;
+  /// With both sides, in the order of the judgements.
+  std::vector<CompareLine> lines;
+  std::vector<GateJudgement> judgements;
+  /// Problems that one side alone has.
+  std::size_t only_a = 0;
+  std::size_t only_b = 0;
+
+  [[nodiscard]] std::size_t count(GateVerdict verdict) const;
+};
+
+/// What failed first, then the undecided, then the others, each the slowest first.
+[[nodiscard]] Table gate_table(const GateReport& report);
+/// A test case a problem; undecided ones are skipped.
+[[nodiscard]] std::string gate_junit(const GateReport& report);
+
+}  // namespace tilewright
