@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention's wgmma kernel on a GPU, against its reference: configs of every head size, at lengths that fill no tile,
-// with every mask, and with fewer rows than a tile has. Strides are those of the samples.
+// The tensor cores' kernels of attention's ops on a GPU, against their references: configs of every head size, at
+// lengths that fill no tile, with every mask, and with fewer rows than a tile has. Strides and lengths are those of the
+// samples.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,19 +20,25 @@ using namespace tilewright::testing;
 struct Case {
   const char* attributes;
   const char* dims;
+  const char* op = "attention";
+  const char* implementation = "wgmma";
 };
+
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.op << '[' << each.attributes << "]{" << each.dims << '}';
+}
 
 class GpuAttention : public OpOnGpu, public ::testing::WithParamInterface<Case> {
  protected:
-  GpuAttention() : OpOnGpu({}, "attention") {}
+  GpuAttention() : OpOnGpu({}, GetParam().op) {}
   void SetUp() override {
     OpOnGpu::SetUp();
     if (!IsSkipped() && device_->facts().compute_capability != 90) GTEST_SKIP() << "needs sm_90a";
   }
 
-  [[nodiscard]] std::vector<Candidate> wgmma(const Problem& problem) const {
+  [[nodiscard]] std::vector<Candidate> candidates(const Problem& problem) const {
     std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
-    std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != GetParam().implementation; });
     return legal;
   }
 
@@ -50,10 +58,10 @@ class GpuAttention : public OpOnGpu, public ::testing::WithParamInterface<Case> 
   }
 };
 
-TEST_P(GpuAttention, by_wgmma_is_right_with_configs_of_all_kinds) {
+TEST_P(GpuAttention, is_right_with_configs_of_all_kinds) {
   const Problem problem =
-      parse_problem(fmt::format("attention[{}]{{{}}}", GetParam().attributes, GetParam().dims), op_->interface);
-  const std::vector<Candidate> legal = wgmma(problem);
+      parse_problem(fmt::format("{}[{}]{{{}}}", GetParam().op, GetParam().attributes, GetParam().dims), op_->interface);
+  const std::vector<Candidate> legal = candidates(problem);
   ASSERT_FALSE(legal.empty()) << problem.key();
   Verifier verifier(*device_, *op_, problem, compile(generate_reference(*op_, problem)), {});
   constexpr std::size_t kMost = 6;
@@ -75,6 +83,33 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"dtype=bf16,causal=no,lse=yes", "b=2,hq=8,hkv=1,sq=5,sk=400,d=128,dv=128"},
                       Case{"dtype=bf16,causal=no,lse=yes", "b=1,hq=2,hkv=2,sq=1,sk=1,d=64,dv=64"},
                       Case{"dtype=bf16,causal=no,lse=yes", "b=2,hq=4,hkv=2,sq=70,sk=90,d=8,dv=72"}));
+
+constexpr const char* kDecode = "attention_decode";
+constexpr const char* kPaged = "attention_paged";
+INSTANTIATE_TEST_SUITE_P(
+    Decoding, GpuAttention,
+    ::testing::Values(
+        Case{"dtype=bf16,lse=no", "batch=7,hq=32,hkv=8,sq=1,sk=3001,d=128,dv=128", kDecode, "split"},
+        Case{"dtype=bf16,lse=yes", "batch=1,hq=8,hkv=8,sq=1,sk=20000,d=64,dv=64", kDecode, "split"},
+        Case{"dtype=f16,lse=yes", "batch=3,hq=16,hkv=2,sq=5,sk=700,d=128,dv=128", kDecode, "split"},
+        Case{"dtype=bf16,lse=yes,window=yes,softcap=yes", "batch=5,hq=8,hkv=1,sq=16,sk=301,d=256,dv=64", kDecode,
+             "split"},
+        Case{"dtype=bf16,lse=yes", "batch=200,hq=4,hkv=4,sq=1,sk=100,d=8,dv=72", kDecode, "split"},
+        Case{"dtype=bf16,lse=yes", "batch=9,hq=32,hkv=8,sq=1,max_pages=100,page=16,d=128,pages=1024", kPaged, "split"},
+        Case{"dtype=f16,lse=no", "batch=4,hq=8,hkv=2,sq=4,max_pages=33,page=10,d=64,pages=192", kPaged, "split"}));
+INSTANTIATE_TEST_SUITE_P(
+    Sequences, GpuAttention,
+    ::testing::Values(Case{"dtype=bf16,causal=yes,lse=yes",
+                           "batch=20,tokens_q=2048,tokens_k=3072,hq=4,hkv=2,d=128,dv=128", "attention_varlen", "mma"},
+                      Case{"dtype=f16,window=yes,softcap=yes",
+                           "batch=5,tokens_q=512,tokens_k=384,hq=2,hkv=2,d=64,dv=40", "attention_varlen", "mma"}));
+INSTANTIATE_TEST_SUITE_P(Gradients, GpuAttention,
+                         ::testing::Values(Case{"dtype=bf16,causal=yes", "b=2,hq=4,hkv=2,sq=333,sk=501,d=128,dv=128",
+                                                "attention_bwd", "mma"},
+                                           Case{"dtype=bf16,causal=no", "b=1,hq=6,hkv=2,sq=300,sk=200,d=64,dv=64",
+                                                "attention_bwd", "mma"},
+                                           Case{"dtype=f16,window=yes,softcap=yes",
+                                                "b=1,hq=2,hkv=2,sq=200,sk=300,d=96,dv=40", "attention_bwd", "mma"}));
 
 }  // namespace
 }  // namespace tilewright
