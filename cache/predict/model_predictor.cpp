@@ -20,7 +20,6 @@ std::vector<std::optional<double>> ModelPredictor::losses(const std::vector<Conf
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const auto& [hash, config] = configs[i];
     const ImplementationRecipe& recipe = recipe_of_(hash);
-    if (recipe.kernels.empty()) continue;
     try {
       if (!allowed(recipe, config, problem_, device_)) continue;
       const auto own = model_.space().of(interface_, hash, recipe, config, problem_, device_);

@@ -120,12 +120,16 @@ TEST_F(MatchLearned, a_config_whose_row_is_damaged_at_one_shape_is_had_from_anot
 
 TEST_F(MatchLearned, nothing_is_expected_of_what_is_gone_or_illegal_here_and_the_others_are_judged) {
   const OpInterface interface = softmax_interface();
-  const LossModel model = test::model_of(onchip_space({"impl-1", "gone"}), {.feature = 1, .cut = 0, .otherwise = 0.5});
+  StoredImplementation later = onchip("later");
+  later.recipe.requires_arch = "sm_100";
+  store.put_implementation(interface.hash(), later);
+  const LossModel model =
+      test::model_of(onchip_space({"impl-1", "gone", "later"}), {.feature = 1, .cut = 0, .otherwise = 0.5});
   const RecipeOf recipe_of = recipes_of(store);
   const DeviceFacts device = h200();
   const ModelPredictor predictor(model, interface, between.problem, device, recipe_of);
   const auto losses = predictor.losses(
-      {{"gone", onchip_config(2, 0)}, {"impl-1", onchip_config(1 << 20, 0)}, {"impl-1", onchip_config(2, 0)}});
+      {{"gone", onchip_config(2, 0)}, {"later", onchip_config(2, 0)}, {"impl-1", onchip_config(2, 0)}});
   EXPECT_EQ(losses.at(0), std::nullopt);
   EXPECT_EQ(losses.at(1), std::nullopt);
   EXPECT_NEAR(losses.at(2).value(), 0.5, 0.01);
