@@ -361,7 +361,7 @@ TEST_F(UseCases, replay_compares_strategies_on_what_was_measured_wholly) {
 TEST_F(UseCases, prepare_and_regret_say_what_too_few_shapes_teach) {
   const PrepareResult prepared = prepare({place(), tuning().work, {"shift", {}}, "", MeasureMode::cold, 4}, told_);
   EXPECT_THAT(prepared.table.rows, SizeIs(1));
-  const auto left_out = regret({place(), {"shift", {}}, "", MeasureMode::cold, {}, true, {}}, told_);
+  const auto left_out = regret({place(), {"shift", {}}, {}, "", MeasureMode::cold, {}, true, {}}, told_);
   ASSERT_TRUE(left_out);
   EXPECT_EQ(left_out->shapes, 2U);
   EXPECT_THAT(left_out->table.rows, SizeIs(2));
