@@ -157,6 +157,21 @@ void ArgumentSet::put(std::size_t arg, std::size_t shift) {
   }
 }
 
+void ArgumentSet::require_alignment(const std::vector<PlannedArg>& args) const {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const PlannedArg& arg = args[i];
+    if (arg.role == ArgRole::scalar) continue;
+    const bool is_aligned =
+        values_[i] % arg.alignment == 0 && std::ranges::all_of(arg.strides, [&](const PlannedStride& stride) {
+          return values_[stride.scalar] * size_of(arg.type) % arg.alignment == 0;
+        });
+    if (is_aligned) continue;
+    const char* what = arg.strides.empty() ? "address" : arg.is_pitched ? "address and pitch" : "address and strides";
+    throw UsageError(fmt::format("cannot check a config at this {}: {} must be a multiple of {} bytes", what, arg.name,
+                                 arg.alignment));
+  }
+}
+
 void ArgumentSet::place(const std::vector<PlannedArg>& args) {
   if (options_.misalign_elements != 0) return;
   for (std::size_t i = 0; i < args_.size(); ++i) {

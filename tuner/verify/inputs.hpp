@@ -61,6 +61,8 @@ class ArgumentSet {
   /// Moves each tensor to an address with the alignment that `args` ask of it and no more, below 256 bytes: a config
   /// that needs more than it claims does not pass. Where Options::misalign_elements is set, they stay where that says.
   void place(const std::vector<PlannedArg>& args);
+  /// Throws UsageError where an address, or a stride of the sample, is no multiple of what `args` need.
+  void require_alignment(const std::vector<PlannedArg>& args) const;
   /// Fills outputs with NaN patterns, restores inout arguments and in-place inputs, with NaN patterns in their gaps.
   void poison_outputs();
   /// Empty when all guards and all pure inputs are as they were; else what was written, in words. Inputs count from the

@@ -164,23 +164,6 @@ struct SampleCheck {
                             layout.elements(), name));
   }
 
-  void require_alignment(const DeviceExecutable& executable) const {
-    const std::vector<PlannedArg>& args = executable.plan().args;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      if (args[i].role == ArgRole::scalar) continue;
-      bool is_aligned = set.values()[i] % args[i].alignment == 0;
-      for (const PlannedStride& stride : args[i].strides) {
-        is_aligned = is_aligned && set.values()[stride.scalar] * size_of(args[i].type) % args[i].alignment == 0;
-      }
-      if (is_aligned) continue;
-      const char* what = args[i].strides.empty() ? "address"
-                         : args[i].is_pitched    ? "address and pitch"
-                                                 : "address and strides";
-      throw UsageError(fmt::format("cannot check a config at this {}: {} must be a multiple of {} bytes", what,
-                                   args[i].name, args[i].alignment));
-    }
-  }
-
   // What is wrong with one output; empty when nothing is. Adds its errors to the verdict's.
   std::string judge(std::size_t index, Verdict& verdict) {
     const PlannedArg& arg = set.args()[index];
@@ -265,7 +248,7 @@ struct SampleCheck {
   Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces) {
     if (!intact) set.repair();
     set.place(executable.plan().args);
-    require_alignment(executable);
+    set.require_alignment(executable.plan().args);
     set.poison_outputs();
     intact = false;
     executable.run({set.values(), {workspaces.begin(), workspaces.end()}});
