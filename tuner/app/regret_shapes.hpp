@@ -25,8 +25,8 @@ struct JudgedShapes {
 };
 
 /// Of each spec with winners on these devices that the words do not rule out: shapes that the words or the file name
-/// (empty: none), and those that `measure` draws where `seeded` is not 0. What is to be told is added to `notes`. Throws
-/// UsageError for words that the op does not have, and as read_shapes_csv().
+/// (empty: none), and those that `measure` draws where `seeded` is not 0. What is to be told is added to `notes`.
+/// Throws UsageError for words that the op does not have, and as read_shapes_csv().
 [[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
                                                       const std::filesystem::path& shapes_file,
                                                       const OpInterface& interface,

@@ -39,19 +39,19 @@ struct Verdict {
 };
 
 /// The greatest norm-wise error that an output of this type may have: the tolerance's own, else twice the type's unit
-/// roundoff. Where the type is no
-/// narrower than what kernels accumulate in (f32, f64), the sums' own rounding is larger than the output's, and the
-/// op's relative tolerance bounds it. Infinite for integers, which the element-wise check judges alone.
+/// roundoff. Where the type is no narrower than what kernels accumulate in (f32, f64), the sums' own rounding is larger
+/// than the output's, and the op's relative tolerance bounds it. Infinite for integers, which the element-wise check
+/// judges alone.
 [[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;
 
 /// Holds a problem's inputs and its reference output for each sample of the definition; made once a problem, used for
-/// every config. Of tensors with strides there is one of each for every alignment that configs claim of these, made when
-/// the first such config comes. Belongs to the device's thread.
+/// every config. Of tensors with strides there is one of each for every alignment that configs claim of these, made
+/// when the first such config comes. Belongs to the device's thread.
 class Verifier {
  public:
   /// Runs the op's reference kernel on each sample. `reference` is its binary, by generate_reference
-  /// (compile/source.hpp); `definition` must outlive the verifier. Throws Error when the reference itself is at fault: it leaves elements unwritten, or writes
-  /// elsewhere.
+  /// (compile/source.hpp); `definition` must outlive the verifier. Throws Error when the reference itself is at fault:
+  /// it leaves elements unwritten, or writes elsewhere.
   Verifier(Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
            ArgumentSet::Options options = {});
   ~Verifier();
