@@ -14,6 +14,7 @@
 #include "tuner/app/stored_winners.hpp"
 #include "tuner/report/configs_table.hpp"
 #include "tuner/report/effect_table.hpp"
+#include "tuner/report/summary_table.hpp"
 #include "tuner/search/recording_file.hpp"
 
 namespace tilewright::app {
@@ -35,7 +36,15 @@ Table winners(const Asked& asked, const Store& store) {
   const std::string& op = asked.op;
   StoredWinners winners = stored_winners(store, asked.interface, asked.definition, asked.devices, asked.request.mode);
   std::erase_if(winners.lines, [&](const WinnerLine& line) { return !asked.wanted(line.row.problem); });
-  Table table = winners_table(fmt::format("Winners of {}", op), winners.lines, true);
+  const std::size_t most = asked.request.most_rows;
+  const bool summarised = most > 0 && winners.lines.size() > most;
+  Table table = summarised ? summary_table(fmt::format("Winners of {}, summarised", op), winners.lines, true)
+                           : winners_table(fmt::format("Winners of {}", op), winners.lines, true);
+  if (summarised) {
+    table.advice.push_back({fmt::format("These are {} winners; to see them, name some or all:", winners.lines.size()),
+                            {fmt::format("tilewright table {} dtype=NAME DIM=VALUES", op),
+                             fmt::format("tilewright table {} --top {}", op, winners.lines.size())}});
+  }
   if (winners.retired > 0) {
     table.notes.push_back(fmt::format("{} winners of an older interface of {} are left out.", winners.retired, op));
   }

@@ -29,6 +29,8 @@ struct TableRequest {
   MeasureMode mode = MeasureMode::cold;
   /// Which rows and columns, in which order.
   TableQuery query;
+  /// More winners than this are told in a row a dtype and attributes; 0: never.
+  std::size_t most_rows = 0;
 };
 
 /// Notes say why a table is empty. Throws UsageError for names that the op, the cache or the table does not have,

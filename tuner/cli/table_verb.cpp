@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,11 @@
 
 namespace tilewright::cli {
 namespace {
+
+/// Options that ask for rows of their own: then all are printed.
+constexpr std::array<const char*, 4> kQuestions{"where", "sort", "top", "columns"};
+/// Of a table for people that nobody asked anything.
+constexpr std::size_t kMostRows = 200;
 
 TableQuery query_of(const Arguments& arguments) {
   TableQuery query;
@@ -96,6 +102,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("dtype")) request.problems.named.emplace_back("dtype", arguments.text("dtype"));
   request.mode = mode_of(arguments).value_or(MeasureMode::cold);
   request.device = arguments.text("device");
+  const auto asks = [&](const char* option) { return arguments.has(option); };
+  if (format == Format::text && !std::ranges::any_of(kQuestions, asks)) request.most_rows = kMostRows;
   const Table table = app::table(request);
   console.print(table, format);
   return table.rows.empty() ? ExitCode::failed : ExitCode::done;
@@ -118,6 +126,9 @@ Verb table_verb() {
       "spills, occupancy and what became of it. With --by what each value of a parameter costs at best and at the "
       "median, in each implementation. With --compare two caches, devices or versions side by side. docs/tables.md "
       "explains every column.",
+      "Text of more than 200 winners is a line for each dtype and attributes, unless --where, --sort, --top or "
+      "--columns "
+      "ask for rows.",
       "--where, --sort and --columns name columns as CSV and JSON do, those included that text has no room for; "
       "parameters of configs are columns, too.",
   };

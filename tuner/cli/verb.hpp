@@ -70,6 +70,7 @@ struct Verb {
 [[nodiscard]] Verb table_verb();
 [[nodiscard]] Verb fusion_verb();
 [[nodiscard]] Verb gate_verb();
+[[nodiscard]] Verb summary_verb();
 [[nodiscard]] Verb regret_verb();
 [[nodiscard]] Verb prepare_verb();
 [[nodiscard]] Verb list_verb();

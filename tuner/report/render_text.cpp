@@ -16,7 +16,7 @@ constexpr std::size_t kGap = 2;
 // A column broken over lines is never made narrower than this: a word a line reads worse than a line too long.
 constexpr std::size_t kNarrowest = 22;
 // Nor than this for the sake of a column that can be spared.
-constexpr std::size_t kComfortable = 40;
+constexpr std::size_t kComfortable = 30;
 
 /// One column as text: its cells, how wide it is, to which side it leans.
 struct TextColumn {
@@ -115,10 +115,12 @@ void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
     }
     return total > width;
   };
-  for (std::size_t i = columns.size(); i-- > 0;) {
-    const auto& cells = columns[i].cells;
-    const bool silent = std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell == "-"; });
-    if (columns[i].spare && (silent || too_wide())) columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
+  std::erase_if(columns, [](const TextColumn& column) {
+    const auto silent = [](const std::string& cell) { return cell == "-"; };
+    return column.spare && std::all_of(column.cells.begin(), column.cells.end(), silent);
+  });
+  for (std::size_t i = columns.size(); i-- > 0 && too_wide();) {
+    if (columns[i].spare) columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 

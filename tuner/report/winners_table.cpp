@@ -45,10 +45,10 @@ void add_ceiling(Sources& sources) {
     return Placed{&line, timing_of(line)};
   };
   add_placed(sources, rate_sources(), place);
-  add_placed(sources, bound_sources(), place);
   sources.push_back({data_column("base_ns"), [](const WinnerLine& line) { return cell_of(winner(line).base_ns); }});
-  sources.push_back({column("speedup_over_base", "vs base", Unit::ratio),
+  sources.push_back({spare_column("speedup_over_base", "vs base", Unit::ratio),
                      [](const WinnerLine& line) { return speedup_cell(winner(line)); }});
+  add_placed(sources, bound_sources(), place);
 }
 
 void add_evidence(Sources& sources) {
