@@ -147,6 +147,17 @@ class Store final : public WinnerSource {
   /// By role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
 
+  /// What was served first for a problem, whatever came after.
+  struct FirstServed {
+    WinnerRole role = WinnerRole::best;
+    /// False: another has taken its place.
+    bool now = false;
+    /// Without its rounds.
+    Trial trial;
+  };
+  /// By mode and role, the one that was measured last first.
+  [[nodiscard]] std::vector<FirstServed> served_first(const ProblemKey& key) const;
+
   using WinnerRow = tilewright::WinnerRow;
   struct WinnerFilter {
     std::string op{};           ///< empty: all

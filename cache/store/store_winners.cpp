@@ -193,6 +193,26 @@ std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) cons
   });
 }
 
+std::vector<Store::FirstServed> Store::served_first(const ProblemKey& key) const {
+  static const std::string kSql = fmt::format(
+      "SELECT w.role, w.now, {} FROM (SELECT problem, device, role, trial, 1 AS now, intact FROM winners "
+      "WHERE position = 0 UNION ALL SELECT problem, device, role, trial, 0, intact FROM past_winners) w "
+      "JOIN trials t ON t.id = w.trial AND t.intact {} WHERE w.problem = ? AND w.device = ? AND w.intact "
+      "ORDER BY t.measured_at DESC, w.now DESC, t.id DESC",
+      kTrialColumns, kTrialJoins);
+  return impl_->reading("read the history of winners", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    std::vector<FirstServed> served;
+    const auto problem = ids::find_problem(database, key);
+    const auto device = ids::find_device(database, key.device_fingerprint);
+    if (!problem || !device) return served;
+    Query query = database.query(kSql.c_str(), *problem, *device);
+    while (query.next()) served.push_back({decode_role(query.text(0)), query.integer(1) != 0, decode_trial(query, 2)});
+    std::ranges::stable_sort(served, {}, [](const FirstServed& one) { return std::pair(one.trial.mode, one.role); });
+    return served;
+  });
+}
+
 std::optional<WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
   static const std::string kSql = fmt::format(
       "SELECT {} FROM winners w {} WHERE w.problem = ? AND w.device = ? AND w.mode = ? AND w.role = ? "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <sstream>
 
+#include "cache/store/store.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -100,6 +102,44 @@ TEST_F(ShowVerb, has_the_evidence_for_programs_too) {
   }
   const Outcome csv = run_on_ops({"show", "shift", "rows=2", "cols=33", "--format", "csv"});
   EXPECT_TRUE(contains(csv.out, ",strategy,")) << csv.out;
+}
+
+TEST_F(ShowVerb, tells_what_was_served_first_over_time) {
+  use_swept_cache();
+  const std::vector<std::string> words{"show", "shift", "rows=2", "cols=33", "--history"};
+  const auto before = json_of(words)["rows"];
+  ASSERT_FALSE(before.empty());
+  EXPECT_EQ(before[0]["role"], "best");
+  EXPECT_EQ(before[0]["served"], true);
+  EXPECT_GT(before[0]["time_ns"].get<double>(), 0);
+  for (const char* column : {"config", "measured_at", "compiler", "tilewright", "device", "mode"}) {
+    EXPECT_NE(before[0][column].get<std::string>(), "") << column;
+  }
+  {
+    // Another takes its place.
+    Store store(cache());
+    const auto row = store.list_winners({.op = "shift"});
+    const auto same = [](const auto& winner) {
+      return winner.problem.dim("cols") == 33 && winner.problem.dim("rows") == 2;
+    };
+    const auto best = std::ranges::find_if(row, same);
+    ASSERT_NE(best, row.end());
+    const ProblemKey key{best->problem, best->interface_hash, best->device.fingerprint()};
+    std::vector<Winner> winners = store.winners(key, best->mode);
+    winners.front().trial = store.trial(winners.front().trial.id).value();
+    winners.front().trial.measured_at += 60;
+    winners.front().trial.id = store.put_trial(key, best->implementation_hash, winners.front().trial);
+    store.put_winners(key, best->mode, winners);
+  }
+  const auto after = json_of(words)["rows"];
+  ASSERT_EQ(after.size(), before.size() + 1);
+  EXPECT_EQ(after[0]["served"], true);
+  EXPECT_EQ(after[1]["served"], false);
+  EXPECT_EQ(after[1]["measured_at"], before[0]["measured_at"]);
+  EXPECT_TRUE(contains(run_on_ops(words).out, "the latest first"));
+  const Outcome none = run_on_ops({"show", "shift", "rows=2", "cols=34", "--history"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(contains(none.err, "nothing was ever served")) << none.err;
 }
 
 TEST_F(ShowVerb, says_when_the_evidence_is_of_another_shape) {

@@ -12,6 +12,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/lookup.hpp"
 #include "tuner/app/stored_devices.hpp"
@@ -191,6 +192,44 @@ Evidence show_winner(const QueryRequest& request) {
     evidence.records.notes.push_back(decisions[i]);
   }
   return evidence;
+}
+
+Table show_history(const QueryRequest& request) {
+  const Store store = open_to_read(request.place);
+  const OpInterface interface = interface_of(request.problem.op, store, request.place);
+  const Problem problem = to_problem(request.problem, interface);
+  Table table;
+  table.title = fmt::format("What was served first for {}, the latest first", problem.key());
+  table.columns = {{"role", "role"},
+                   {"served", "served", Unit::none, Shown::everywhere, false, false, false, true},
+                   {"time_ns", "time", Unit::nanoseconds},
+                   {"time_low_ns", "low", Unit::nanoseconds, Shown::programs},
+                   {"time_high_ns", "high", Unit::nanoseconds, Shown::programs},
+                   {"config", "config"},
+                   {"measured_at", "measured"},
+                   {"driver", "driver"},
+                   {"compiler", "compiler"},
+                   {"tilewright", "tilewright"},
+                   {.name = "mode", .heading = "mode", .common = true},
+                   {.name = "device", .heading = "device", .common = true},
+                   {"gpu_uuid", "GPU", Unit::none, Shown::programs}};
+  for (const DeviceFacts& device : choose_devices(store, request.device)) {
+    for (const Store::FirstServed& served : store.served_first({problem, interface.hash(), device.fingerprint()})) {
+      const Trial& trial = served.trial;
+      const Timing timing = trial.timing.value_or(Timing{});
+      const int driver = trial.versions.driver;
+      table.rows.push_back({std::string(name(served.role)), served.now, timing.median_ns, timing.low_ns, timing.high_ns,
+                            trial.config.text(), show_moment(trial.measured_at),
+                            driver == 0 ? Cell() : Cell(fmt::format("{}.{}", driver / 1000, driver % 1000 / 10)),
+                            trial.versions.compiler, trial.versions.tilewright, std::string(name(trial.mode)),
+                            device.fingerprint(), trial.gpu_uuid});
+    }
+  }
+  if (table.rows.empty()) {
+    throw Error(fmt::format("nothing was ever served for {} itself; `tilewright show \"{}\"` tells what is",
+                            problem.key(), problem.key()));
+  }
+  return table;
 }
 
 ShownOp show_op(const std::string& op, const Place& place) {

@@ -71,6 +71,12 @@ ExitCode show_op(const Arguments& arguments, Console& console) {
   return ExitCode::done;
 }
 
+ExitCode show_history(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  console.print(app::show_history({place_of(arguments), words_of(arguments), arguments.text("device")}), format);
+  return ExitCode::done;
+}
+
 void refuse_compiler_options(const Arguments& arguments) {
   for (const char* needs_config : {"arch", "source", "ptx", "resources", "log"}) {
     if (!arguments.has(needs_config)) continue;
@@ -88,6 +94,7 @@ bool names_an_op_alone(const Arguments& arguments) {
 ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("config")) return show_config(arguments, console);
   refuse_compiler_options(arguments);
+  if (arguments.has("history")) return show_history(arguments, console);
   return names_an_op_alone(arguments) ? show_op(arguments, console) : show_winner(arguments, console);
 }
 
@@ -121,6 +128,9 @@ Verb show_verb() {
       {"ptx", "", "The PTX that the binary is made from."},
       {"resources", "", "Registers, spills and shared memory of each kernel (the default)."},
       {"log", "", "All that the compiler said."},
+      {"history", "",
+       "Without --config: what was served first for the problem over time, the latest first: driver, "
+       "compiler, version, config and time."},
       {.name = "device",
        .value = "NAME",
        .help = "Without --config: the winner of this device of the cache.",
@@ -132,6 +142,7 @@ Verb show_verb() {
   verb.examples = {
       {"tilewright show softmax --config 'streaming{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
       {"tilewright show softmax rows=4096 cols=1024 dtype=bf16", "Why its winner won."},
+      {"tilewright show softmax rows=4096 cols=1024 dtype=bf16 --history", "When it got slower, and with what."},
       {"tilewright show softmax", "What to pass to a launch, and what there is to tune."},
   };
   verb.exit_codes = "0 done, 1 the config does not compile or there is no winner, 2 the command line is wrong.";

@@ -28,6 +28,26 @@ class StoreWinners : public testing::Test {
   const ProblemKey key = softmax_key(8, 100);
 };
 
+TEST_F(StoreWinners, who_was_served_first_stays_known) {
+  const std::int64_t first = put(key, 4), base = put(key, 1, 0), second = put(key, 8);
+  const auto serve = [&](std::int64_t best) {
+    store.put_winners(key, MeasureMode::cold, {winner_of(best, WinnerRole::best), winner_of(base, WinnerRole::base)});
+  };
+  const auto served = [&] {
+    std::vector<std::pair<std::int64_t, bool>> trials;
+    for (const Store::FirstServed& one : store.served_first(key)) trials.emplace_back(one.trial.id, one.now);
+    return trials;
+  };
+  EXPECT_TRUE(served().empty());
+  serve(first);
+  EXPECT_THAT(served(), ElementsAre(std::pair(first, true), std::pair(base, true)));
+  serve(second);
+  EXPECT_THAT(served(), ElementsAre(std::pair(second, true), std::pair(first, false), std::pair(base, true)));
+  serve(first);
+  EXPECT_THAT(served(), ElementsAre(std::pair(first, true), std::pair(second, false), std::pair(base, true)));
+  EXPECT_TRUE(store.served_first(softmax_key(8, 200)).empty());
+}
+
 TEST_F(StoreWinners, winners_come_back_by_role_with_their_trials) {
   const std::int64_t best = put(key, 4), base = put(key, 1, 0), dynamic = put(key, 2, 0), other = put(key, 8, 0);
   store.put_winners(key, MeasureMode::cold,
