@@ -194,9 +194,12 @@ std::vector<Winner> Store::winners(const ProblemKey& key, MeasureMode mode) cons
 }
 
 std::vector<Store::FirstServed> Store::served_first(const ProblemKey& key) const {
+  // A trial may be served again.
   static const std::string kSql = fmt::format(
       "SELECT w.role, w.now, {} FROM (SELECT problem, device, role, trial, 1 AS now, intact FROM winners "
-      "WHERE position = 0 UNION ALL SELECT problem, device, role, trial, 0, intact FROM past_winners) w "
+      "WHERE position = 0 UNION ALL SELECT problem, device, role, trial, 0, intact FROM past_winners h "
+      "WHERE NOT EXISTS (SELECT 1 FROM winners s WHERE s.problem = h.problem AND s.device = h.device "
+      "AND s.mode = h.mode AND s.role = h.role AND s.position = 0 AND s.trial = h.trial)) w "
       "JOIN trials t ON t.id = w.trial AND t.intact {} WHERE w.problem = ? AND w.device = ? AND w.intact "
       "ORDER BY t.measured_at DESC, w.now DESC, t.id DESC",
       kTrialColumns, kTrialJoins);
