@@ -10,6 +10,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
+#include "tuner/compile/request.hpp"
 
 namespace tilewright::app {
 namespace {
@@ -91,8 +92,9 @@ ConfigRunner* DeviceSession::set_up(const OpDefinition& definition, const Proble
   const auto build = builder_->wait(request(generate_reference(definition, problem), reference_hash(definition)));
   if (!build) return nullptr;
   if (!build->ok) {
-    throw Error(fmt::format("the reference of {} does not compile; mend {}\n{}", definition.interface.op,
-                            definition.reference.source.string(), build->log));
+    throw Error(fmt::format(
+        "the reference of {} does not compile, by its own file or by what that includes: {}\nMend {}\n{}",
+        definition.interface.op, first_error(build->log), definition.reference.source.string(), build->log));
   }
   TrialSetting setting;
   setting.mode = mode;

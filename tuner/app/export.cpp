@@ -188,8 +188,9 @@ std::vector<std::string> write_as_bundle(const Store& store, const std::vector<W
   const BundleCounts counts = write_bundle(store, rows, file);
   std::size_t problems = 0;
   for (const OpCounts& line : count(rows)) problems += line.added;
-  notes.push_back(fmt::format("{} has {}: {} problems served, {} configs kept for them, {} binaries.", file.string(),
-                              size_text(file), problems, counts.winners, counts.binaries));
+  notes.push_back(fmt::format("{} has {}: {} served, {} kept, {}.", file.string(), size_text(file),
+                              counted(problems, "problem"), counted(counts.winners, "config"),
+                              counts.binaries == 1 ? "1 binary" : fmt::format("{} binaries", counts.binaries)));
   if (counts.without_binary > 0) {
     notes.push_back(
         fmt::format("{} of the configs kept have no stored binary and cannot be launched.", counts.without_binary));

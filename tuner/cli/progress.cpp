@@ -142,7 +142,7 @@ void Progress::planned(std::size_t done, std::size_t of) {
   const bool is_live = console_.live_possible();
   if (now - planned_at_ < (is_live ? kPlanPeriod : kLogPeriod)) return;
   planned_at_ = now;
-  const std::string line = fmt::format("planned {} of {} problems", done, of);
+  const std::string line = fmt::format("planned {} of {}", done, counted(of, "problem"));
   is_live ? console_.show_live({line}) : console_.say(line);
 }
 

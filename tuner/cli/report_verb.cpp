@@ -40,8 +40,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   output.write(report.page);
   output.commit();
   const std::string said =
-      fmt::format("{} problems served and {} trials in {}; open it in a browser.", report.problems_served,
-                  report.trials, show_bytes(static_cast<double>(report.page.size())));
+      fmt::format("{} served and {} in {}; open it in a browser.", counted(report.problems_served, "problem"),
+                  counted(report.trials, "trial"), show_bytes(static_cast<double>(report.page.size())));
   if (to_standard_output) {
     console.say(said);
   } else {

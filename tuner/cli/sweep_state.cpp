@@ -47,7 +47,8 @@ std::string best_text(const ProblemState& problem) {
 }
 
 std::string head_of(const SweepState& state) {
-  std::string text = fmt::format("{}/{} problems, {}", state.finished, state.problems, count(state.tried, "config"));
+  std::string text =
+      fmt::format("{}/{}, {}", state.finished, count(state.problems, "problem"), count(state.tried, "config"));
   if (state.compiling > 0) text += fmt::format(", {} compiling", state.compiling);
   text += fmt::format(", {}", show_duration(state.seconds));
   if (const auto left = seconds_to_go(state)) text += fmt::format(", {} to go", show_duration(*left));

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "tuner/compile/request.hpp"
 #include "tuner/compile/source.hpp"
 #include "tuner/process/moment.hpp"
 #include "tuner/prune/verdict.hpp"
@@ -288,10 +289,10 @@ bool ProblemRun::set_up() {
   const auto build = setting_.builder->wait(reference_key_);
   if (!build) return false;
   if (!build->ok) {
-    throw Error(
-        fmt::format("the reference of {} does not compile, so no config of it can be verified; mend {} and run "
-                    "the sweep again\n{}",
-                    definition_.interface.op, definition_.reference.source.string(), build->log));
+    throw Error(fmt::format(
+        "the reference of {} does not compile, by its own file or by what that includes, so no config can be "
+        "verified: {}\nMend {} and run the sweep again\n{}",
+        definition_.interface.op, first_error(build->log), definition_.reference.source.string(), build->log));
   }
   const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
   const std::int64_t began = moment_us();
