@@ -10,7 +10,8 @@
 
 namespace tilewright {
 
-JsonObject::JsonObject(const nlohmann::json& json, std::string what) : json_(json), what_(std::move(what)) {
+JsonObject::JsonObject(const nlohmann::json& json, std::string what, JsonOf of)
+    : json_(json), what_(std::move(what)), of_(of) {
   if (!json_.is_object()) fail("it is not an object");
 }
 
@@ -77,6 +78,7 @@ void JsonObject::finish() const {
 }
 
 void JsonObject::fail(std::string_view why) const {
+  if (of_ == JsonOf::request) throw UsageError(fmt::format("{}: {}", what_, why));
   throw CacheError(fmt::format(
       "cannot read {} from the cache: {}; the cache is damaged or of another version: tune again, or import an export",
       what_, why));

@@ -12,11 +12,13 @@
 /// Short-lived, on one thread; keeps references to its arguments.
 namespace tilewright {
 
+/// Whose mistake a wrong object is: a file's (CacheError), or that of who asked with it (UsageError).
+enum class JsonOf : bool { cache, request };
+
 class JsonObject {
  public:
-  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws CacheError unless `json` is an
-  /// object.
-  JsonObject(const nlohmann::json& json, std::string what);
+  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws unless `json` is an object.
+  JsonObject(const nlohmann::json& json, std::string what, JsonOf of = JsonOf::cache);
 
   [[nodiscard]] const std::string& what() const noexcept { return what_; }
   /// True when there is such a field; it must then be read as well.
@@ -42,6 +44,7 @@ class JsonObject {
 
   const nlohmann::json& json_;
   std::string what_;
+  JsonOf of_;
   std::vector<std::string> read_;
 };
 

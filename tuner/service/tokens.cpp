@@ -39,7 +39,7 @@ std::string sha256_of(const std::string& text) {
 }
 
 Token decode_token(const nlohmann::json& json, const std::string& what) {
-  JsonObject object(json, what);
+  JsonObject object(json, what, JsonOf::request);
   Token token{object.text("name"), object.text("sha256"), {}, {}};
   if (token.sha256.size() != kDigits) object.fail("'sha256' has 64 hexadecimal digits");
   for (const std::string& name : object.texts("scopes")) {
@@ -60,7 +60,7 @@ std::vector<Token> read_tokens(const std::filesystem::path& file) try {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw UsageError("it cannot be read. Make one: tilewright serve --tokens FILE --new-token NAME");
   const Decoded decoded = decode_json(std::string(std::istreambuf_iterator<char>(stream), {}));
-  JsonObject object(*decoded, "tokens");
+  JsonObject object(*decoded, "tokens", JsonOf::request);
   std::vector<Token> tokens;
   std::size_t index = 0;
   for (const nlohmann::json& each : object.array("tokens"))

@@ -78,5 +78,11 @@ TEST(JsonObject, refuses_what_is_no_object) {
   EXPECT_THAT(complaint("[1]", [](JsonObject&) {}), HasSubstr("cannot read thing from the cache: it is not an object"));
 }
 
+TEST(JsonObject, of_a_request_blames_who_asked) {
+  const json parsed = json::parse("[1]");
+  EXPECT_EQ(error_of<UsageError>([&] { const JsonObject object(parsed, "campaign", JsonOf::request); }),
+            "campaign: it is not an object");
+}
+
 }  // namespace
 }  // namespace tilewright
