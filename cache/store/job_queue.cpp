@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/job_queue.hpp"
+
+#include <SQLiteCpp/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cache/base/holds.hpp"
+#include "cache/store/store_impl.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::array<const char*, 5> kStates{"queued", "running", "done", "cancelled", "failed"};
+constexpr std::int64_t kDay = 86'400;
+
+JobState decode_state(const std::string& text) {
+  const auto found = std::ranges::find(kStates, text);
+  return static_cast<JobState>(found == kStates.end() ? 4 : found - kStates.begin());
+}
+
+constexpr const char* kJob =
+    "SELECT id, campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, reason FROM jobs WHERE intact "
+    "AND "
+    "campaign = ? ORDER BY id";
+constexpr const char* kQueued =
+    "SELECT j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, j.epoch, j.reason FROM "
+    "jobs j "
+    "JOIN campaigns c ON c.id = j.campaign WHERE j.state = 'queued' AND c.state IN ('queued', 'running') AND j.intact "
+    "AND "
+    "c.intact ORDER BY j.campaign, j.attempts, j.id";
+
+Job decode_job(const Query& row) {
+  return {row.integer(0),
+          row.maybe_integer(1),
+          row.text(2),
+          row.text(3),
+          measure_mode_from(row.text(4)).value_or(MeasureMode::cold),
+          decode_state(row.text(5)),
+          row.integer(6),
+          row.integer(7),
+          row.text(8)};
+}
+
+constexpr const char* kCampaigns =
+    "SELECT c.id, c.name, c.definition, c.state, c.submitted_by, c.submitted_at, c.ended_at, c.reason, count(j.id), "
+    "ifnull(sum(j.state = 'done'), 0), ifnull(sum(j.state = 'failed'), 0) FROM campaigns c LEFT JOIN jobs j ON "
+    "j.campaign "
+    "= c.id AND j.intact WHERE c.intact AND (?1 = 0 OR c.id = ?1) GROUP BY c.id ORDER BY c.id DESC LIMIT 1000";
+
+StoredCampaign decode_campaign(const Query& row) {
+  return {row.integer(0),       row.text(1), row.text(2),    row.text(3),    row.text(4),    row.integer(5),
+          row.maybe_integer(6), row.text(7), row.integer(8), row.integer(9), row.integer(10)};
+}
+
+}  // namespace
+
+const char* name_of(JobState state) noexcept { return kStates[static_cast<std::size_t>(state)]; }
+
+/// The frame around every access: one CacheError of whatever goes wrong inside.
+struct JobQueue::Impl {
+  explicit Impl(const std::filesystem::path& path) : database(path, {}) {}
+
+  template <class Work>
+  auto reading(const char* doing, Work work) {
+    database.begin_access();
+    try {
+      return work();
+    } catch (const SQLite::Exception& refusal) {
+      throw fault(doing, database.path(), refusal, database.busy_timeout());
+    }
+  }
+  /// In a transaction, that of once() where there is one.
+  template <class Work>
+  auto writing(const char* doing, Work work) {
+    return reading(doing, [&] {
+      if (in_once) return work();
+      Transaction transaction = database.begin_write();
+      auto result = work();
+      transaction.commit();
+      return result;
+    });
+  }
+  [[nodiscard]] std::int64_t count(const char* sql) {
+    Query row = database.query(sql);
+    row.next();
+    return row.integer(0);
+  }
+
+  Database database;
+  bool in_once = false;
+};
+
+JobQueue::JobQueue(const std::filesystem::path& cache) : impl_(std::make_unique<Impl>(cache)) {}
+JobQueue::~JobQueue() = default;
+
+std::optional<JobQueue::Answer> JobQueue::once(const std::string& key, const std::string& request_hash,
+                                               const std::function<Answer()>& work) {
+  return impl_->writing("keep a request", [&, &database = impl_->database]() -> std::optional<Answer> {
+    const std::int64_t now = now_seconds();
+    if (!key.empty()) {
+      database.run("DELETE FROM idempotency_keys WHERE answered_at < ?", now - kDay);
+      Query known =
+          database.query("SELECT request_hash, status, answer FROM idempotency_keys WHERE key = ? AND intact", key);
+      if (known.next()) {
+        if (known.text(0) != request_hash) return std::nullopt;
+        return Answer{known.small(1), known.text(2)};
+      }
+    }
+    impl_->in_once = true;
+    std::optional<Answer> answer;
+    try {
+      answer = work();
+    } catch (...) {
+      impl_->in_once = false;
+      throw;
+    }
+    impl_->in_once = false;
+    if (!key.empty()) {
+      database.run(
+          "INSERT OR REPLACE INTO idempotency_keys (key, request_hash, status, answer, answered_at) VALUES (?, ?, ?, "
+          "?, ?)",
+          key, request_hash, answer->status, answer->text, now);
+    }
+    return answer;
+  });
+}
+
+bool JobQueue::report(const Miss& miss) {
+  return impl_->writing("store a miss", [&, &database = impl_->database] {
+    const std::int64_t now = now_seconds();
+    {
+      Query known = database.query("SELECT 1 FROM misses WHERE shape_key = ? AND device_fingerprint = ?",
+                                   miss.shape_key, miss.device_fingerprint);
+      if (!known.next() && impl_->count("SELECT count(*) FROM misses") >= kMostMisses) return false;
+    }
+    database.run(
+        "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) ON "
+        "CONFLICT "
+        "(shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at "
+        "WHERE "
+        "intact",
+        miss.shape_key, miss.device_fingerprint, miss.count, now, now);
+    return true;
+  });
+}
+
+std::optional<std::int64_t> JobQueue::submit(const StoredCampaign& campaign, std::span<const Job> jobs) {
+  return impl_->writing("submit a campaign", [&, &database = impl_->database]() -> std::optional<std::int64_t> {
+    const std::int64_t waiting = impl_->count("SELECT count(*) FROM jobs WHERE state = 'queued'");
+    if (waiting + static_cast<std::int64_t>(jobs.size()) > kMostJobs) return std::nullopt;
+    database.run(
+        "INSERT INTO campaigns (name, definition, state, submitted_by, submitted_at, reason) VALUES (?, ?, 'queued', "
+        "?, ?, '')",
+        campaign.name, campaign.definition, campaign.submitted_by, now_seconds());
+    const std::int64_t id = database.last_id();
+    for (const Job& job : jobs) {
+      database.run(
+          "INSERT INTO jobs (campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, worker, reason) "
+          "VALUES "
+          "(?, ?, ?, ?, 'queued', 0, 0, '', '')",
+          id, job.shape_key, job.device_fingerprint, name(job.mode));
+    }
+    return id;
+  });
+}
+
+bool JobQueue::cancel(std::int64_t campaign) {
+  return impl_->writing("cancel a campaign", [&, &database = impl_->database] {
+    database.run(
+        "UPDATE campaigns SET state = 'cancelled', ended_at = ?, reason = 'cancelled' WHERE id = ? AND state IN "
+        "('queued', "
+        "'running')",
+        now_seconds(), campaign);
+    if (impl_->count("SELECT changes()") == 0) return false;
+    database.run(
+        "UPDATE jobs SET state = 'cancelled', epoch = epoch + 1 WHERE campaign = ? AND state IN ('queued', 'running')",
+        campaign);
+    return true;
+  });
+}
+
+std::vector<StoredCampaign> JobQueue::campaigns() {
+  return impl_->reading("list campaigns", [&] {
+    std::vector<StoredCampaign> campaigns;
+    Query row = impl_->database.query(kCampaigns, 0);
+    while (row.next()) campaigns.push_back(decode_campaign(row));
+    return campaigns;
+  });
+}
+
+std::optional<StoredCampaign> JobQueue::campaign(std::int64_t id) {
+  if (id <= 0) return std::nullopt;
+  return impl_->reading("read a campaign", [&]() -> std::optional<StoredCampaign> {
+    Query row = impl_->database.query(kCampaigns, id);
+    if (!row.next()) return std::nullopt;
+    return decode_campaign(row);
+  });
+}
+
+std::vector<Job> JobQueue::jobs_of(std::int64_t campaign) {
+  return impl_->reading("list jobs", [&] {
+    std::vector<Job> jobs;
+    Query row = impl_->database.query(kJob, campaign);
+    while (row.next()) jobs.push_back(decode_job(row));
+    return jobs;
+  });
+}
+
+JobQueue::Depth JobQueue::depth() {
+  return impl_->reading("count jobs", [&] {
+    return Depth{impl_->count("SELECT count(*) FROM jobs WHERE state = 'queued'"),
+                 impl_->count("SELECT count(*) FROM jobs WHERE state = 'running'"),
+                 impl_->count("SELECT count(*) FROM misses")};
+  });
+}
+
+void JobQueue::recover() {
+  impl_->writing("take up jobs", [&, &database = impl_->database] {
+    // A miss that is still there makes a job anew.
+    database.run("DELETE FROM jobs WHERE state IN ('queued', 'running') AND campaign IS NULL");
+    database.run("UPDATE jobs SET state = 'queued', epoch = epoch + 1 WHERE state = 'running'");
+    return true;
+  });
+}
+
+std::optional<Job> JobQueue::take(std::span<const std::string> fingerprints) {
+  return impl_->writing("take a job", [&, &database = impl_->database]() -> std::optional<Job> {
+    std::optional<Job> found;
+    {
+      Query row = database.query(kQueued);
+      while (!found && row.next()) {
+        if (Job job = decode_job(row); holds(fingerprints, job.device_fingerprint)) found = std::move(job);
+      }
+    }
+    if (!found) return found;
+    found->state = JobState::running;
+    ++found->attempts;
+    ++found->epoch;
+    database.run("UPDATE jobs SET state = 'running', attempts = ?, epoch = ? WHERE id = ?", found->attempts,
+                 found->epoch, found->id);
+    database.run("UPDATE campaigns SET state = 'running' WHERE id = ? AND state = 'queued'", found->campaign);
+    return found;
+  });
+}
+
+std::vector<Miss> JobQueue::misses_to_tune(std::span<const std::string> fingerprints, std::size_t most) {
+  return impl_->reading("list misses", [&] {
+    std::vector<Miss> misses;
+    Query row = impl_->database.query(
+        "SELECT m.shape_key, m.device_fingerprint, m.count, m.first_at, m.last_at FROM misses m WHERE m.intact AND NOT "
+        "EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'failed' AND j.campaign IS NULL AND j.shape_key = m.shape_key "
+        "AND "
+        "j.device_fingerprint = m.device_fingerprint) ORDER BY m.count DESC, m.id");
+    while (misses.size() < most && row.next()) {
+      if (!holds(fingerprints, row.text(1))) continue;
+      misses.push_back({row.text(0), row.text(1), row.integer(2), row.integer(3), row.integer(4)});
+    }
+    return misses;
+  });
+}
+
+Job JobQueue::take(const Miss& miss) {
+  return impl_->writing("take a miss", [&, &database = impl_->database] {
+    Job job{.shape_key = miss.shape_key, .device_fingerprint = miss.device_fingerprint};
+    job.state = JobState::running;
+    job.attempts = job.epoch = 1;
+    database.run(
+        "INSERT INTO jobs (shape_key, device_fingerprint, mode, state, attempts, epoch, worker, reason) VALUES (?, ?, "
+        "?, "
+        "'running', 1, 1, '', '')",
+        job.shape_key, job.device_fingerprint, name(job.mode));
+    job.id = database.last_id();
+    return job;
+  });
+}
+
+void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
+  impl_->writing("end a job", [&, &database = impl_->database] {
+    if (!job.campaign && state != JobState::failed) {
+      // Its rows have told all that they had to.
+      database.run("DELETE FROM jobs WHERE id = ? AND epoch = ?", job.id, job.epoch);
+      if (state == JobState::done) {
+        database.run("DELETE FROM misses WHERE shape_key = ? AND device_fingerprint = ?", job.shape_key,
+                     job.device_fingerprint);
+      }
+      return true;
+    }
+    database.run("UPDATE jobs SET state = ?, reason = ? WHERE id = ? AND epoch = ?", name_of(state), reason, job.id,
+                 job.epoch);
+    if (!job.campaign) return true;
+    Query left = database.query(
+        "SELECT sum(state IN ('queued', 'running')), sum(state = 'done'), sum(state = 'failed') FROM jobs WHERE "
+        "campaign = "
+        "?",
+        job.campaign);
+    if (!left.next() || left.integer(0) > 0) return true;
+    const char* const end = left.integer(2) == 0 ? "done" : left.integer(1) == 0 ? "failed" : "partly";
+    database.run("UPDATE campaigns SET state = ?, ended_at = ?, reason = ? WHERE id = ? AND state = 'running'", end,
+                 now_seconds(), left.integer(2) == 0 ? std::string_view() : reason, job.campaign);
+    return true;
+  });
+}
+
+}  // namespace tilewright
