@@ -40,9 +40,10 @@ std::int64_t tuned_problems(const std::optional<Store>& store, const std::string
 }
 
 std::vector<Cell> op_cells(const OpDefinition& definition, Cell tuned) {
-  std::vector<std::string> implementations;
+  std::vector<std::string> implementations, hashes;
   for (const Implementation& implementation : definition.implementations) {
     implementations.push_back(implementation.recipe.name);
+    hashes.push_back(implementation.hash);
   }
   return {definition.interface.op,
           fmt::format("{}", fmt::join(definition.interface.dims, ", ")),
@@ -52,7 +53,9 @@ std::vector<Cell> op_cells(const OpDefinition& definition, Cell tuned) {
           space_size(definition),
           std::move(tuned),
           definition.summary,
-          definition.file.string()};
+          definition.file.string(),
+          definition.interface.hash(),
+          fmt::format("{}", fmt::join(hashes, ","))};
 }
 
 }  // namespace
@@ -72,7 +75,9 @@ ListedOps list_ops(const Place& place) {
                    {.name = "configs", .heading = "configs", .spare = true},
                    {"problems_tuned", "tuned"},
                    {"summary", "summary", Unit::none, Shown::everywhere, false, true},
-                   {"file", "", Unit::none, Shown::programs}};
+                   {"file", "", Unit::none, Shown::programs},
+                   {"interface_hash", "", Unit::none, Shown::programs},
+                   {"implementation_hashes", "", Unit::none, Shown::programs}};
   for (const std::string& op : catalogue.names()) {
     try {
       table.rows.push_back(op_cells(catalogue.find(op), unusable.empty() ? Cell(tuned_problems(store, op)) : Cell()));

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/tuning_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cache/base/error.hpp"
+#include "tuner/app/problem_words.hpp"
+#include "tuner/app/sweep.hpp"
+
+namespace tilewright::app {
+namespace {
+
+constexpr std::size_t kMostWeighed = 1000;
+constexpr std::int64_t kMostAttempts = 3;
+
+std::string op_of(const std::string& shape_key) { return shape_key.substr(0, shape_key.find_first_of("[{")); }
+
+/// 0 for what no op here describes any more.
+double weight_of(const Miss& miss, Catalogue& catalogue) try {
+  const OpDefinition& definition = catalogue.find(op_of(miss.shape_key));
+  const Problem problem = parse_problem(miss.shape_key, definition.interface);
+  return static_cast<double>(miss.count) * static_cast<double>(definition.bytes_of(problem));
+} catch (const UsageError&) {
+  return 0;
+}
+
+std::optional<Job> next_job(JobQueue& queue, std::span<const TuningDevice> devices, Catalogue& catalogue) {
+  std::vector<std::string> fingerprints;
+  for (const TuningDevice& device : devices) fingerprints.push_back(device.fingerprint);
+  if (std::optional<Job> job = queue.take(fingerprints)) return job;
+  std::optional<std::pair<double, Miss>> heaviest;
+  for (Miss& miss : queue.misses_to_tune(fingerprints, kMostWeighed)) {
+    const double weight = weight_of(miss, catalogue);
+    if (weight > 0 && (!heaviest || weight > heaviest->first)) heaviest = {weight, std::move(miss)};
+  }
+  if (!heaviest) return std::nullopt;
+  return queue.take(heaviest->second);
+}
+
+struct End {
+  JobState state = JobState::done;
+  std::string reason{};
+};
+
+End end_of(const std::optional<SweepResult>& result) {
+  if (!result || result->summary.interrupted) return {JobState::queued, "interrupted"};
+  const SweepSummary& summary = result->summary;
+  if (!summary.lost.empty()) return {JobState::queued, summary.lost.front()};
+  if (summary.without_winner > 0) {
+    return {JobState::failed, result->refusals.empty() ? "no config of it is right" : result->refusals};
+  }
+  if (!summary.base_failures.empty()) return {JobState::done, summary.base_failures.front()};
+  return {};
+}
+
+End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const TuningDevice> devices,
+            Catalogue& catalogue, JobListener& listener) try {
+  SweepProblems request;
+  request.place = place;
+  request.tuning.command = "serve";
+  if (job.campaign) {
+    const std::optional<StoredCampaign> campaign = queue.campaign(*job.campaign);
+    if (!campaign) return {JobState::failed, "its campaign is damaged"};
+    if (std::string why = why_other_op(campaign->definition, op_of(job.shape_key), catalogue); !why.empty()) {
+      return {JobState::failed, std::move(why)};
+    }
+    request.tuning.command = fmt::format("serve, campaign {}", *job.campaign);
+    request.tuning.budget = budget_of_job(*campaign);
+  }
+  request.tuning.mode = job.mode;
+  std::vector<std::string> names;
+  for (const TuningDevice& device : devices) {
+    if (device.fingerprint == job.device_fingerprint) names.push_back(device.name);
+  }
+  request.tuning.work.devices = {names.front()};
+  request.grids.emplace_back().words = read_problem_words({job.shape_key});
+  return end_of(sweep(request, listener));
+} catch (const DeviceError& error) {
+  return {JobState::queued, error.what()};
+} catch (const CacheError&) {
+  throw;
+} catch (const Error& error) {
+  return {JobState::failed, error.what()};
+}
+
+}  // namespace
+
+void take_up_jobs(const Place& place) { JobQueue(cache_path(place)).recover(); }
+
+bool tune_next(const Place& place, std::span<const TuningDevice> devices, JobListener& listener) {
+  JobQueue queue(cache_path(place));
+  Catalogue catalogue = open_catalogue(place);
+  const std::optional<Job> job = next_job(queue, devices, catalogue);
+  if (!job) return false;
+  listener.job_started(*job);
+  End end = run_job(place, *job, queue, devices, catalogue, listener);
+  if (end.state == JobState::queued && !listener.cancelled() && job->attempts >= kMostAttempts)
+    end.state = JobState::failed;
+  queue.finish(*job, end.state, end.reason);
+  listener.job_done(*job, end.state, end.reason);
+  return true;
+}
+
+}  // namespace tilewright::app
