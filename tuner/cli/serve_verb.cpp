@@ -70,6 +70,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   settings.read_only = arguments.has("read-only");
   settings.behind_proxy = arguments.has("behind-proxy");
   settings.requests_per_second = static_cast<double>(arguments.integer("rate", 0, 0));
+  if (arguments.has("devices")) settings.devices = app::split_list(arguments.text("devices"));
   if (arguments.has("tokens")) settings.tokens = arguments.text("tokens");
   const bool quiet = arguments.has("quiet");
   service::Service service(settings, [&](const nlohmann::ordered_json& event) {
@@ -88,11 +89,13 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb serve_verb() {
   Verb verb;
   verb.name = "serve";
-  verb.summary = "Answer queries over HTTP, with the JSON that query, table and list print";
+  verb.summary = "Answer queries over HTTP, and tune what is asked for";
   verb.usage = "[OPTION...]";
   verb.description = {
       "Serves the cache over HTTP until Ctrl-C, which lets requests under way come to their end. GET /openapi.json "
       "describes all that can be asked; docs/service.md sets it up in five minutes, with tokens, a proxy and systemd.",
+      "POST /v1/misses and /v1/campaigns queue problems of the ops on this machine, which are tuned on --devices as "
+      "`sweep` does. The queue lies in the cache: after a kill it goes on. No request brings source or a command.",
       "Without more it listens on this machine alone. Another address needs --tokens, since others can reach it, and a "
       "proxy in front that speaks TLS (--behind-proxy).",
       "A token is 256 random bits: --new-token makes one, prints it, and adds its hash to the file of --tokens. Take "
@@ -101,6 +104,11 @@ Verb serve_verb() {
   verb.options = {
       {"bind", "ADDRESS", "The address to listen on. Default: 127.0.0.1."},
       {"port", "N", "Default: 8470; 0: any that is free, which is printed."},
+      {.name = "devices",
+       .value = "LIST",
+       .help = "Tune misses and campaigns on these: all (GPUs), cuda:0,cuda:2 or cpu. Default: none, and they wait.",
+       .list = true,
+       .takes = Takes::place},
       {"read-only", "", "Answer 403 to whatever would change something, and write nothing."},
       {"tokens", "FILE", "Who may do what. Without it whoever reaches the address may do everything."},
       {"behind-proxy", "", "A proxy on this address's network speaks TLS, and tells clients by X-Forwarded-For."},
@@ -119,6 +127,7 @@ Verb serve_verb() {
   };
   verb.examples = {
       {"tilewright serve", "For programs on this machine: http://127.0.0.1:8470."},
+      {"tilewright serve --devices all", "Beside the GPUs: what applications missed is tuned."},
       {"tilewright serve --tokens tokens.json --new-token engine --scopes read,report", "A token for an engine."},
       {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --behind-proxy", "For a fleet, behind nginx."},
   };

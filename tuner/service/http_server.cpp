@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/service/http_server.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +19,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <cerrno>
 #include <deque>
 #include <optional>
 #include <set>
@@ -320,11 +323,14 @@ struct HttpServer::Impl {
   Impl(const std::string& address, std::uint16_t port, const HttpLimits& limits, Handler handler)
       : acceptor(context), ticker(context), shared(std::make_shared<Shared>(Shared{limits, std::move(handler)})) {
     const tcp::endpoint endpoint(asio::ip::make_address(address), port);
+    protocol = endpoint.protocol();
     try {
-      acceptor.open(endpoint.protocol());
+      acceptor.open(protocol);
+      ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
       acceptor.set_option(tcp::acceptor::reuse_address(true));
       acceptor.bind(endpoint);
       acceptor.listen();
+      acceptor.non_blocking(true);
       bound_port = acceptor.local_endpoint().port();
     } catch (const boost::system::system_error& error) {
       throw Error(fmt::format("cannot listen on {} port {}: {}. Name another with --port, or end what listens there",
@@ -336,12 +342,16 @@ struct HttpServer::Impl {
   void accept() {
     if (accepting || shared->stopping || shared->sessions.size() >= shared->limits.connections) return;
     accepting = true;
-    acceptor.async_accept([this](error_code error, tcp::socket socket) {
+    acceptor.async_wait(tcp::acceptor::wait_read, [this](error_code error) {
       accepting = false;
-      if (shared->stopping) return;
+      if (error || shared->stopping) return;
+      // No program that is started here may have the socket: the connection would outlive this process.
+      const int descriptor = ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
       // Without a descriptor left the next tick goes on.
-      if (error) return;
-      std::make_shared<Session>(std::move(socket), shared)->start();
+      if (descriptor < 0 && errno != EAGAIN && errno != ECONNABORTED) return;
+      if (descriptor >= 0) {
+        std::make_shared<Session>(tcp::socket(context, protocol, descriptor), shared)->start();
+      }
       accept();
     });
   }
@@ -378,6 +388,7 @@ struct HttpServer::Impl {
   asio::steady_timer ticker;
   std::optional<asio::steady_timer> deadline;
   std::shared_ptr<Shared> shared;
+  tcp protocol = tcp::v4();
   std::uint16_t bound_port = 0;
   bool accepting = false;
 };

@@ -18,12 +18,15 @@
 #include "tuner/app/place_watch.hpp"
 #include "tuner/app/service_lock.hpp"
 #include "tuner/service/answers.hpp"
+#include "tuner/service/event_hub.hpp"
 #include "tuner/service/gate.hpp"
 #include "tuner/service/notify.hpp"
 #include "tuner/service/openapi.hpp"
 #include "tuner/service/problem.hpp"
+#include "tuner/service/queue_routes.hpp"
 #include "tuner/service/read_routes.hpp"
 #include "tuner/service/router.hpp"
+#include "tuner/service/tuner.hpp"
 #include "tuner/service/worker_pool.hpp"
 
 namespace tilewright::service {
@@ -78,6 +81,13 @@ void add_etag(const Request& request, Response& response) {
   response.body.clear();
 }
 
+/// Who only reads tunes nothing.
+std::vector<app::TuningDevice> tuning_devices_of(const Settings& settings) {
+  if (settings.devices.empty()) return {};
+  if (settings.read_only) throw UsageError("--read-only tunes nothing: leave --devices or --read-only out");
+  return app::tuning_devices(settings.devices);
+}
+
 }  // namespace
 
 struct Service::Impl {
@@ -87,6 +97,11 @@ struct Service::Impl {
         gate(given),
         lock(given.read_only ? nullptr : std::make_unique<app::ServiceLock>(app::cache_path(given.place))),
         watch(given.place),
+        tuner(given.place, tuning_devices_of(given),
+              [this](const nlohmann::ordered_json& event) {
+                events.publish(event);
+                tell(event);
+              }),
         server(given.bind, given.port, given.limits,
                [this](Request request, Responder responder) { handle(std::move(request), std::move(responder)); }),
         workers(worker_count(), kMostWaiting) {
@@ -110,6 +125,8 @@ struct Service::Impl {
   std::unique_ptr<app::ServiceLock> lock;
   app::PlaceWatch watch;
   Answers answers{kAnswerBytes};
+  EventHub events;
+  Tuner tuner;
   Router router;
   Ids ids;
   HttpServer server;
@@ -135,6 +152,14 @@ void Service::Impl::add_routes() {
   };
   router.add(std::move(ready));
   add_read_routes(router, settings.place);
+  add_queue_routes(router, settings.place, tuner);
+  Route listen{.method = "GET",
+               .path = "/v1/events",
+               .summary = "What is being tuned, as server-sent events",
+               .answer_type = "text/event-stream",
+               .at_once = true};
+  listen.handler = [this](const Call& call) { return events.stream(call.request.header("last-event-id")); };
+  router.add(std::move(listen));
   Route document{
       .method = "GET", .path = "/openapi.json", .scope = Scope::none, .summary = "This document", .at_once = true};
   document.handler = [this](const Call&) {
@@ -221,8 +246,11 @@ void Service::run(const std::function<bool()>& cancelled) {
   notify_systemd("READY=1\nSTATUS=" + url());
   bool stopping = false;
   impl_->server.run([&] {
+    impl_->events.tick();
     if (stopping || !cancelled()) return;
     stopping = true;
+    impl_->tuner.stop();
+    impl_->events.end();
     notify_systemd("STOPPING=1");
     impl_->tell({{"event", "stopping"}});
     impl_->server.stop(kGrace);

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuner/app/place.hpp"
 #include "tuner/app/service_lock.hpp"
@@ -29,6 +30,8 @@ struct Settings {
   std::optional<std::filesystem::path> tokens{};
   /// Of one token or address; 0: no limit.
   double requests_per_second = 0;
+  /// Where misses and campaigns are tuned: cpu, cuda:N, all; none: they wait.
+  std::vector<std::string> devices{};
   HttpLimits limits{};
 };
 

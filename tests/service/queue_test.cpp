@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked to be tuned: kept, counted once, tuned, cancelled, gone on with.
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "cache/store/store.hpp"
+#include "tests/other_program.hpp"
+#include "tests/service/fixture.hpp"
+#include "tests/service/program_service.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+using nlohmann::json;
+
+class Queues : public ServiceTest {
+ protected:
+  Queues() { settings.place.ops = {TILEWRIGHT_TEST_OPS}; }
+
+  [[nodiscard]] static std::string misses(const std::vector<std::string>& problems, int count = 1) {
+    json list = json::array();
+    for (const std::string& each : problems) list.push_back({{"problem", each}, {"device", "cpu"}, {"count", count}});
+    return json{{"misses", list}}.dump();
+  }
+  /// Hashes of `shift` as the service tells them.
+  template <class AnyService>
+  [[nodiscard]] static json sweep_of_shift(const AnyService& service, const std::string& shapes) {
+    const json ops = service.get("/v1/ops").json();
+    for (const json& row : ops["rows"]) {
+      if (row["op"] == "shift") return {{"op", "shift"}, {"interface", row["interface_hash"]}, {"shapes", {shapes}}};
+    }
+    return {};
+  }
+  [[nodiscard]] std::vector<std::string> on_emulator() const {
+    return {"--cache", cache(), "--ops", TILEWRIGHT_TEST_OPS, "--devices", "cpu"};
+  }
+  template <class AnyService>
+  [[nodiscard]] static std::string state_of(const AnyService& service, int id) {
+    return service.get(fmt::format("/v1/campaigns/{}", id)).json()["summary"].value("state", "");
+  }
+};
+
+TEST_F(Queues, misses_sum_up_and_a_request_that_is_repeated_counts_once) {
+  const RunningService service(settings);
+  const std::string body = misses({"shift{rows=5,cols=33}", "shift[dtype=f32]{rows=6,cols=33}"}, 3);
+  const HttpAnswer first = service.post("/v1/misses", body, "Idempotency-Key: a\r\n");
+  EXPECT_EQ(first.status, 200) << first.body;
+  EXPECT_EQ(first.json()["accepted"], 2);
+  EXPECT_EQ(service.post("/v1/misses", body, "Idempotency-Key: a\r\n").body, first.body);
+  const auto asked = [&] { return service.get("/v1/misses").json()["rows"][0]["asked"]; };
+  EXPECT_EQ(asked(), 3);
+  EXPECT_EQ(service.post("/v1/misses", body, "Idempotency-Key: b\r\n").status, 200);
+  EXPECT_EQ(service.post("/v1/misses", body).status, 200);
+  EXPECT_EQ(asked(), 9);
+  const HttpAnswer other = service.post("/v1/misses", misses({}), "Idempotency-Key: a\r\n");
+  EXPECT_EQ(other.status, 422) << other.body;
+  EXPECT_EQ(service.post("/v1/misses", body, "Idempotency-Key: " + std::string(300, 'x') + "\r\n").status, 400);
+  EXPECT_EQ(service.get("/v1/misses").json()["rows"].size(), 2U);
+}
+
+TEST_F(Queues, a_miss_that_is_none_is_refused_by_itself_and_a_document_that_is_none_as_a_whole) {
+  const RunningService service(settings);
+  const HttpAnswer mixed = service.post(
+      "/v1/misses",
+      R"({"misses": [{"problem": "shift{rows=5,cols=33}", "device": "cpu"}, {"problem": "nope{rows=1}", "device": "cpu"},
+        {"problem": "shift{rows=5}", "device": "cpu"}, {"problem": "shift{rows=0,cols=1}", "device": "cpu"}, 7,
+        {"problem": "shift{rows=5,cols=33}", "device": ""}, {"problem": "shift{rows=5,cols=33}", "device": "cpu", "count": 0},
+        {"problem": "shift{rows=5,cols=33}"}, {"problem": "shift{rows=5,cols=33}", "device": "cpu", "source": "x"},
+        {"problem": "shift{rows=9223372036854775807,cols=9223372036854775807}", "device": "cpu"}]})");
+  EXPECT_EQ(mixed.status, 200) << mixed.body;
+  EXPECT_EQ(mixed.json()["accepted"], 1);
+  EXPECT_EQ(mixed.json()["refused"].size(), 9U) << mixed.body;
+  EXPECT_FALSE(contains(mixed.body, "from the cache")) << mixed.body;
+  EXPECT_EQ(service.get("/v1/misses").json()["rows"].size(), 1U);
+  std::string many = R"({"misses": [)";
+  for (int i = 0; i <= 10'000; ++i) many += i == 0 ? "1" : ",1";
+  for (const std::string& wrong :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string(R"({"misses": {}})"),
+        std::string(R"({"misses": [], "more": 1})"), std::string("\xff\xfe"), many + "]}", std::string(100'000, '[')}) {
+    const HttpAnswer answer = service.post("/v1/misses", wrong.empty() ? " " : wrong);
+    EXPECT_EQ(answer.status, 400) << wrong.substr(0, 50) << answer.body;
+  }
+  EXPECT_EQ(ask(service.port(), "POST", "/v1/misses", "Content-Type: text/plain\r\n", misses({})).status, 415);
+}
+
+TEST_F(Queues, a_service_that_only_reads_takes_nothing) {
+  settings.read_only = true;
+  const RunningService service(settings);
+  for (const char* target : {"/v1/misses", "/v1/campaigns"}) {
+    const HttpAnswer answer = service.post(target, misses({"shift{rows=5,cols=33}"}));
+    EXPECT_EQ(answer.status, 403) << answer.body;
+    EXPECT_TRUE(contains(answer.json()["next"], "--read-only")) << answer.body;
+  }
+  EXPECT_EQ(ask(service.port(), "DELETE", "/v1/campaigns/1").status, 403);
+  EXPECT_EQ(service.get("/v1/misses").json()["rows"].size(), 0U);
+  settings.devices = {"cpu"};
+  EXPECT_TRUE(contains(error_of([&] { const service::Service made(settings, [](const auto&) {}); }), "--read-only"));
+}
+
+TEST_F(Queues, a_campaign_names_the_ops_that_are_here_and_devices_of_the_service) {
+  {
+    const RunningService service(settings);
+    const json campaign{{"sweeps", {sweep_of_shift(service, "rows=2 cols=33")}}};
+    const HttpAnswer nowhere = service.post("/v1/campaigns", campaign.dump());
+    EXPECT_EQ(nowhere.status, 400);
+    EXPECT_TRUE(contains(nowhere.json()["detail"], "--devices")) << nowhere.body;
+    EXPECT_EQ(ask(service.port(), "DELETE", "/v1/campaigns/7").status, 404);
+    EXPECT_EQ(service.get("/v1/campaigns/x").status, 404);
+  }
+  const ProgramService service(folder, on_emulator());
+  const json good = sweep_of_shift(service, "rows=2 cols=33");
+  const auto refused = [&](const json& sweep, const json& more, const std::string& says) {
+    json campaign{{"sweeps", {sweep}}};
+    if (more.is_object()) campaign.update(more);
+    const HttpAnswer answer = service.post("/v1/campaigns", campaign.dump());
+    EXPECT_EQ(answer.status, 400) << campaign << answer.body;
+    EXPECT_TRUE(contains(answer.body, says)) << answer.body;
+  };
+  const auto with = [&](const char* name, const json& value) {
+    json sweep = good;
+    sweep[name] = value;
+    return sweep;
+  };
+  refused(with("interface", std::string(32, '0')), {}, "GET /v1/ops");
+  refused(with("implementations", {std::string(32, '0')}), {}, "no implementation");
+  refused(with("op", "shft"), {}, "did you mean 'shift'");
+  refused(with("op", "../shift"), {}, "no op");
+  refused(with("shapes", json::array()), {}, "1 to 1000");
+  refused(with("shapes", {"rows=1..100000+1 cols=1..100000+1"}), {}, "shapes");
+  refused(with("shapes", {"rows=1..20000+1 cols=33"}), {}, "at most 10000 problems");
+  refused(with("shapes_file", "/etc/passwd"), {}, "shapes_file");
+  refused(with("source", "int main() {}"), {}, "source");
+  refused(with("dtype", 7), {}, "dtype");
+  refused(with("attributes", {{"act", "tanh"}}), {}, "act");
+  refused(good, {{"devices", {"cuda:0"}}}, "no device 'cuda:0'");
+  refused(good, {{"budget", "long"}}, "budget");
+  EXPECT_EQ(service.get("/v1/campaigns").json()["rows"].size(), 0U);
+}
+
+TEST_F(Queues, a_campaign_is_tuned_as_by_sweep_and_is_served_and_told_of) {
+  const ProgramService service(folder, on_emulator());
+  HttpClient listener(service.port());
+  listener.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const json campaign{{"name", "two"}, {"sweeps", {sweep_of_shift(service, "rows=2,3 cols=33")}}};
+  const HttpAnswer accepted = service.post("/v1/campaigns", campaign.dump());
+  EXPECT_EQ(accepted.status, 202) << accepted.body;
+  EXPECT_EQ(accepted.json()["problems"], 2);
+  ASSERT_TRUE(comes([&] { return state_of(service, 1) == "done"; }))
+      << service.get("/v1/campaigns/1").body << service.log();
+  EXPECT_EQ(service.get("/v1/query?op=shift&rows=3&cols=33&device=cpu").json()["rows"][0]["match_fit"], "exact");
+  EXPECT_EQ(ask(service.port(), "DELETE", "/v1/campaigns/1").status, 409);
+  EXPECT_TRUE(contains(service.get("/v1/sweeps").body, "campaign 1"));
+  const std::string told = listener.read_until("\"campaign\":1,\"state\":\"done\"");
+  EXPECT_TRUE(contains(told, "event: job_started\n")) << told;
+  EXPECT_TRUE(contains(told, "event: trial\n")) << told;
+  // Nothing is left for the command line to measure.
+  const json again = json_of({"sweep", "shift", "rows=2,3", "cols=33", "--device", "cpu"});
+  EXPECT_EQ(again["summary"]["measured"], 0) << again;
+}
+
+TEST_F(Queues, what_is_missed_most_is_tuned_first_and_forgotten_then) {
+  const ProgramService service(folder, on_emulator());
+  const std::string body = json{{"misses",
+                                 {{{"problem", "shift{rows=2,cols=33}"}, {"device", "cpu"}, {"count", 1}},
+                                  {{"problem", "shift{rows=4,cols=33}"}, {"device", "cpu"}, {"count", 9}},
+                                  {{"problem", "shift{rows=3,cols=33}"}, {"device", "elsewhere"}}}}}
+                               .dump();
+  HttpClient listener(service.port());
+  listener.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_TRUE(contains(listener.read_until("retry"), "retry"));
+  EXPECT_EQ(service.post("/v1/misses", body).json()["accepted"], 3);
+  ASSERT_TRUE(comes([&] { return service.get("/v1/misses").json()["rows"].size() == 1; })) << service.log();
+  EXPECT_TRUE(contains(service.get("/v1/misses").body, "elsewhere"));
+  const std::string told = listener.read_until("rows=2,cols=33}\",\"device");
+  EXPECT_LT(told.find("rows=4,cols=33"), told.find("rows=2,cols=33")) << told;
+}
+
+TEST_F(Queues, a_campaign_that_is_cancelled_ends_and_keeps_what_was_measured) {
+  const ProgramService service(folder, on_emulator());
+  const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1..200+1 cols=33")}}};
+  EXPECT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
+  ASSERT_TRUE(comes([&] { return service.get("/v1/campaigns/1").json()["summary"].value("done", 0) >= 1; }));
+  const HttpAnswer cancelled = ask(service.port(), "DELETE", "/v1/campaigns/1");
+  EXPECT_EQ(cancelled.status, 200) << cancelled.body;
+  EXPECT_EQ(cancelled.json()["summary"]["state"], "cancelled");
+  const auto done = cancelled.json()["summary"]["done"].get<int>();
+  // What comes next is taken at once, and of the cancelled one nothing.
+  EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=300,cols=33}"})).status, 200);
+  ASSERT_TRUE(comes([&] { return service.get("/v1/misses").json()["rows"].empty(); })) << service.log();
+  EXPECT_EQ(service.get("/v1/campaigns/1").json()["summary"]["done"], done);
+  EXPECT_EQ(service.get("/v1/query?op=shift&rows=1&cols=33&device=cpu").json()["rows"][0]["match_fit"], "exact");
+}
+
+TEST_F(Queues, what_was_acknowledged_outlives_kills_and_nothing_is_measured_twice) {
+  const char* more = std::getenv("TILEWRIGHT_TEST_KILLS");
+  const int kills = more == nullptr ? 4 : std::atoi(more);
+  std::set<std::string> acknowledged;
+  auto service = std::make_unique<ProgramService>(folder, on_emulator());
+  const json campaign{{"sweeps", {sweep_of_shift(*service, "rows=1..8+1 cols=33")}}};
+  ASSERT_EQ(service->post("/v1/campaigns", campaign.dump()).status, 202);
+  for (int i = 0; i < kills; ++i) {
+    const std::string key = fmt::format("shift[dtype=f32,act=none]{{rows={},cols=40}}", 1 + i % 6);
+    if (service->post("/v1/misses", misses({key}), fmt::format("Idempotency-Key: {}\r\n", i)).status == 200) {
+      acknowledged.insert(key);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + 137 * i % 900));
+    EXPECT_EQ(service->end(SIGKILL), 128 + SIGKILL);
+    service.reset();
+    service = std::make_unique<ProgramService>(folder, on_emulator());
+  }
+  ASSERT_TRUE(comes([&] { return state_of(*service, 1) == "done"; })) << service->get("/v1/campaigns/1").body;
+  ASSERT_TRUE(comes([&] { return service->get("/v1/misses").json()["rows"].empty(); })) << service->log();
+  for (const std::string& key : acknowledged) {
+    std::string target = "/v1/query?op=";
+    for (const char letter : key)
+      target += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? std::string(1, letter)
+                                                                      : fmt::format("%{:02x}", letter);
+    EXPECT_EQ(service->get(target + "&device=cpu").json()["rows"][0]["match_fit"], "exact") << key;
+  }
+  EXPECT_EQ(service->end(SIGINT), 0);
+  OtherProgram database(cache());
+  SQLite::Statement twice(database,
+                          "SELECT count(*) FROM (SELECT 1 FROM trials WHERE look <> 'final' AND sweep IN (SELECT id "
+                          "FROM sweeps) GROUP BY problem, device, config, mode, look HAVING count(*) > 1)");
+  ASSERT_TRUE(twice.executeStep());
+  EXPECT_EQ(twice.getColumn(0).getInt(), 0);
+}
+
+TEST_F(Queues, control_c_in_a_campaign_ends_within_two_seconds_and_the_next_goes_on) {
+  {
+    ProgramService service(folder, on_emulator());
+    const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1..6+1 cols=33")}}};
+    ASSERT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
+    ASSERT_TRUE(comes([&] { return contains(service.log(), "problem_started"); }));
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(service.end(SIGINT), 0) << service.log();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, under_load(std::chrono::seconds(2)));
+  }
+  const ProgramService service(folder, on_emulator());
+  ASSERT_TRUE(comes([&] { return state_of(service, 1) == "done"; })) << service.get("/v1/campaigns/1").body;
+}
+
+}  // namespace
+}  // namespace tilewright::testing
