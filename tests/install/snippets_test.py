@@ -113,7 +113,7 @@ class Snippets(unittest.TestCase):
             compile("\n" * (snippet.line - 1) + snippet.text, str(snippet.page.relative_to(ROOT)), "exec")
 
     def test_every_fence_is_of_a_language_that_is_known(self):
-        known = {"c", "cpp", "python", "sh", "cmake", "toml", "cuda", "json", "yaml"}
+        known = {"c", "cpp", "python", "sh", "cmake", "toml", "cuda", "json", "nginx", "yaml"}
         self.assertEqual({snippet.language for snippet in snippets()} - known, set())
 
 
