@@ -197,7 +197,7 @@ TEST_F(Queues, what_was_acknowledged_outlives_kills_and_nothing_is_measured_twic
   const int kills = more == nullptr ? 4 : std::atoi(more);
   std::set<std::string> acknowledged;
   auto service = std::make_unique<ProgramService>(folder, on_emulator());
-  const json campaign{{"sweeps", {sweep_of_shift(*service, "rows=1..8+1 cols=33")}}};
+  const json campaign{{"sweeps", {sweep_of_shift(*service, fmt::format("rows=1..{}+1 cols=33", 2 * kills))}}};
   ASSERT_EQ(service->post("/v1/campaigns", campaign.dump()).status, 202);
   for (int i = 0; i < kills; ++i) {
     const std::string key = fmt::format("shift[dtype=f32,act=none]{{rows={},cols=40}}", 1 + i % 6);

@@ -30,13 +30,35 @@ std::string PlaceWatch::ops_now() const {
   return fmt::format("{}", fmt::join(files, "\n"));
 }
 
+void PlaceWatch::renew() {
+  opened_for_ = ++state_;
+  idle_.clear();
+}
+
+PlaceWatch::Lease PlaceWatch::open() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t opened_for = opened_for_;
+  std::unique_ptr<OpenPlace> place;
+  if (!idle_.empty()) {
+    place = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  lock.unlock();
+  if (place == nullptr) place = std::make_unique<OpenPlace>(place_);
+  return {place.release(), [this, opened_for](OpenPlace* given) {
+            std::unique_ptr<OpenPlace> back(given);
+            const std::lock_guard guard(mutex_);
+            if (opened_for == opened_for_) idle_.push_back(std::move(back));
+          }};
+}
+
 std::uint64_t PlaceWatch::state() {
   const std::lock_guard lock(mutex_);
   if (!store_ || store_->outdated()) {
     store_.reset();
     store_.emplace(open_to_read(place_));
     version_ = store_->data_version();
-    ++state_;
+    renew();
   } else if (const std::int64_t version = store_->data_version(); version != version_) {
     version_ = version;
     ++state_;
@@ -46,7 +68,7 @@ std::uint64_t PlaceWatch::state() {
     looked_ = now;
     if (std::string ops = ops_now(); ops != ops_) {
       ops_ = std::move(ops);
-      ++state_;
+      renew();
     }
   }
   return state_;

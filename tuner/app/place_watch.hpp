@@ -3,13 +3,17 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tuner/app/open_place.hpp"
 #include "tuner/app/place.hpp"
 
-/// Whether what was answered of a place still stands: for who keeps answers. For any thread.
+/// Whether what was answered of a place still stands, for who keeps answers, and the place kept open. For any thread.
 namespace tilewright::app {
 
 class PlaceWatch {
@@ -20,8 +24,13 @@ class PlaceWatch {
   /// change of the ops' files. Throws CacheError for a cache that cannot be read.
   [[nodiscard]] std::uint64_t state();
 
+  /// The place, for one thread until it is given back; of ops and a cache as state() saw them last, or later.
+  using Lease = std::unique_ptr<OpenPlace, std::function<void(OpenPlace*)>>;
+  [[nodiscard]] Lease open();
+
  private:
   [[nodiscard]] std::string ops_now() const;
+  void renew();
 
   const Place place_;
   std::mutex mutex_;
@@ -30,6 +39,9 @@ class PlaceWatch {
   std::string ops_;
   std::chrono::steady_clock::time_point looked_{};
   std::uint64_t state_ = 0;
+  /// What state_ was when another file was seen, or other ops: what was opened before is of no use.
+  std::uint64_t opened_for_ = 0;
+  std::vector<std::unique_ptr<OpenPlace>> idle_;
 };
 
 }  // namespace tilewright::app

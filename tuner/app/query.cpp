@@ -18,9 +18,8 @@ namespace {
 /// How the op's base failed, on a problem of the spec of `asked` and as its sources are now; empty: it did not, or
 /// nobody knows, since the op is not here.
 std::string failure_of_base(const Store& store, const ProblemKey& asked, const std::vector<std::string>& current,
-                            const Place& place) try {
-  Catalogue catalogue = open_catalogue(place);
-  const OpDefinition& definition = catalogue.find(asked.problem.spec.op);
+                            const OpDefinition* definition) {
+  if (definition == nullptr) return {};
   for (const Store::Tried& tried : store.tried(asked.problem.spec.op)) {
     const ProblemKey& key = tried.key;
     if (key.problem.spec != asked.problem.spec || key.interface_hash != asked.interface_hash ||
@@ -28,13 +27,9 @@ std::string failure_of_base(const Store& store, const ProblemKey& asked, const s
       continue;
     }
     for (const Trial& trial : store.trials(key, current, tried.mode)) {
-      if (trial.config == definition.base && is_failure(trial.status)) return base_failure(key.problem, trial);
+      if (trial.config == definition->base && is_failure(trial.status)) return base_failure(key.problem, trial);
     }
   }
-  return {};
-} catch (const CacheError&) {
-  throw;
-} catch (const Error&) {
   return {};
 }
 
@@ -45,20 +40,25 @@ bool QueryResult::is_served() const {
 }
 
 QueryResult query(const QueryRequest& request) {
-  const Store store = open_to_read(request.place);
-  const OpInterface interface = interface_of(request.problem.op, store, request.place);
-  QueryResult result{to_problem(request.problem, interface), {}, {}, {}, {}};
-  const std::vector<std::string> current = current_implementations(request.problem.op, request.place);
-  for (const DeviceFacts& device : choose_devices(store, request.device)) {
+  OpenPlace open(request.place);
+  return query(open, request.problem, request.device);
+}
+
+QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string& device_name) {
+  const Store& store = open.store();
+  const OpInterface interface = interface_of(words.op, store, open.place());
+  QueryResult result{to_problem(words, interface), {}, {}, {}, {}};
+  const std::vector<std::string>& current = open.implementations(words.op);
+  for (const DeviceFacts& device : choose_devices(store, device_name)) {
     const std::string asked = device.name.rfind("sm_", 0) == 0 ? device.name : device.fingerprint();
     Lookup found = look_up(store, interface, result.problem, device, current);
     ServedLine& line = result.lines.emplace_back(ServedLine{asked, std::move(found.served)});
     line.expected = std::move(found.expected);
     line.own_bytes = bytes_of(interface, result.problem);
-    if (line.served.row) line.roofline = roofline_of(store, *line.served.row, request.place);
+    if (line.served.row) line.roofline = open.roofline(*line.served.row);
     if (!line.served.row && found.obstacle.empty()) {
-      found.obstacle =
-          failure_of_base(store, {result.problem, interface.hash(), device.fingerprint()}, current, request.place);
+      found.obstacle = failure_of_base(store, {result.problem, interface.hash(), device.fingerprint()}, current,
+                                       open.definition(words.op));
     }
     if (!found.obstacle.empty()) result.obstacles.push_back(fmt::format("{}: {}", asked, found.obstacle));
     for (const std::string& each : found.decisions) result.decisions.push_back(fmt::format("{}: {}", asked, each));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/app/open_place.hpp"
 #include "tuner/app/place.hpp"
 #include "tuner/app/problem_words.hpp"
 #include "tuner/report/served_table.hpp"
@@ -35,6 +36,8 @@ struct QueryResult {
 
 /// Throws UsageError for a problem that the op does not have, CacheError for a cache that cannot be read.
 [[nodiscard]] QueryResult query(const QueryRequest& request);
+/// The same of a place that is open: for who asks often.
+[[nodiscard]] QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string& device);
 /// What people and programs see of it; tells how to tune what nothing is known of.
 [[nodiscard]] Table table_of(const QueryResult& result, const Place& place);
 

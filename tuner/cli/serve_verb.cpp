@@ -74,7 +74,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("tokens")) settings.tokens = arguments.text("tokens");
   const bool quiet = arguments.has("quiet");
   service::Service service(settings, [&](const nlohmann::ordered_json& event) {
-    if (quiet && event.value("status", 500) < 400) return;
+    if (quiet && event["event"] != "error" && event.value("status", 0) < 400) return;
     console.logs_json() ? console.log(event) : console.say(line_of(event));
   });
   watch_interrupts();

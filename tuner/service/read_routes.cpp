@@ -31,14 +31,14 @@ app::ProblemWords words_of(const Call& call, const Route& route) {
   return app::read_problem_words(words);
 }
 
-Route query_route(const app::Place& place) {
+Route query_route(const app::Place& place, app::PlaceWatch& watch) {
   Route route{
       .method = "GET", .path = "/v1/query", .summary = "The config that serves a problem, and how well it fits"};
   route.parameters = {kOp, kDevice};
   route.takes_problem = true;
-  route.handler = [place, route](const Call& call) {
-    const app::QueryRequest request{place, words_of(call, route), call.text("device")};
-    return json_of(app::table_of(app::query(request), place));
+  route.handler = [place, route, &watch](const Call& call) {
+    const app::PlaceWatch::Lease open = watch.open();
+    return json_of(app::table_of(app::query(*open, words_of(call, route), call.text("device")), place));
   };
   return route;
 }
@@ -71,8 +71,8 @@ Route table_route(const app::Place& place, const char* path, const char* summary
 
 }  // namespace
 
-void add_read_routes(Router& router, const app::Place& place) {
-  router.add(query_route(place));
+void add_read_routes(Router& router, const app::Place& place, app::PlaceWatch& watch) {
+  router.add(query_route(place, watch));
   router.add(table_route(place, "/v1/winners", "Winners of an op over shapes", app::View::winners));
   router.add(table_route(place, "/v1/trials", "Every config that was tried of an op's problems", app::View::configs));
   Route ops{.method = "GET", .path = "/v1/ops", .summary = "Ops that can be tuned"};

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "tuner/app/place.hpp"
+#include "tuner/app/place_watch.hpp"
 #include "tuner/service/router.hpp"
 
 namespace tilewright::service {
 
-/// What only reads: what `query`, `table` and `list` print with --format json, from the same code.
-void add_read_routes(Router& router, const app::Place& place);
+/// What only reads: what `query`, `table` and `list` print with --format json, from the same code. `watch` must outlive
+/// the router.
+void add_read_routes(Router& router, const app::Place& place, app::PlaceWatch& watch);
 
 }  // namespace tilewright::service

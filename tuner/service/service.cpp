@@ -151,7 +151,7 @@ void Service::Impl::add_routes() {
     return response;
   };
   router.add(std::move(ready));
-  add_read_routes(router, settings.place);
+  add_read_routes(router, settings.place, watch);
   add_queue_routes(router, settings.place, tuner);
   Route listen{.method = "GET",
                .path = "/v1/events",

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures `tilewright serve`: how many queries a second, how late the slowest answers are, what listeners cost.
+
+    scripts/measure_service.py --cache build/dev/winners/nvidia-h200.db
+    scripts/measure_service.py --cache FILE --exact 5000 --nearest 500 --seconds 10 --streams 1000
+
+Starts the program on the cache, read-only, and asks for all problems that have a winner, in a drawn order (exact), and
+for shapes that nobody tuned, no two the same (nearest). Requests are sent when they are due and not when an answer has
+come, so that a late answer delays no other and counts whole: the time of each is from when it was due. Prints a table.
+It needs Python alone; client and service share the machine's cores.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import selectors
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def start(program, cache):
+    command = [program, "serve", "--port", "0", "--read-only", "--quiet", "--cache", cache]
+    service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return service, int(service.stdout.readline().rsplit(":", 1)[1])
+
+
+def get(port, target):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{target}") as answer:
+        return json.load(answer)
+
+
+def tuned_problems(port):
+    """Shape keys with a winner."""
+    keys = []
+    for op in get(port, "/v1/ops")["rows"]:
+        if op["problems_tuned"]:
+            query = urllib.parse.urlencode({"op": op["op"], "columns": "shape_key"})
+            keys += [row["shape_key"] for row in get(port, f"/v1/winners?{query}")["rows"]]
+    return keys
+
+
+def target_of(key):
+    return "/v1/query?" + urllib.parse.urlencode({"op": key})
+
+
+def untuned(rng, keys):
+    """Shapes of two dims or more near tuned ones, for ever."""
+    while True:
+        head, dims = rng.choice(keys)[:-1].split("{")
+        values = [pair.split("=") for pair in dims.split(",")]
+        name, value = values[0]
+        values[0] = [name, str(max(1, int(int(value) * rng.uniform(0.6, 1.6))))]
+        yield target_of(head + "{" + ",".join("=".join(pair) for pair in values) + "}")
+
+
+class Connection:
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.due = None
+        self.text = b""
+
+    def send(self, target, due):
+        self.due = due
+        self.socket.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+    def receive(self):
+        """The status once the answer is whole."""
+        self.text += self.socket.recv(1 << 16)
+        end = self.text.find(b"\r\n\r\n")
+        if end < 0:
+            return None
+        at = self.text.find(b"Content-Length: ", 0, end) + 16
+        if len(self.text) < end + 4 + int(self.text[at:self.text.find(b"\r", at)]):
+            return None
+        status = int(self.text[9:12])
+        self.text = b""
+        return status
+
+
+def load(port, targets, rate, seconds, connections):
+    """Latencies in milliseconds from when each request was due, and the statuses that are not 200."""
+    free = [Connection(port) for _ in range(connections)]
+    selector = selectors.DefaultSelector()
+    for connection in free:
+        selector.register(connection.socket, selectors.EVENT_READ, connection)
+    times, wrong = [], {}
+    begin = time.perf_counter()
+    sent, busy = 0, 0
+    total = int(rate * seconds)
+    while sent < total or busy:
+        now = time.perf_counter()
+        while free and sent < total and begin + sent / rate <= now:
+            connection = free.pop()
+            connection.send(next(targets), begin + sent / rate)
+            sent, busy = sent + 1, busy + 1
+        wait = max(0.0, begin + sent / rate - time.perf_counter()) if free and sent < total else 1.0
+        for key, _ in selector.select(wait):
+            status = key.data.receive()
+            if status is None:
+                continue
+            times.append(1e3 * (time.perf_counter() - key.data.due))
+            if status != 200:
+                wrong[status] = wrong.get(status, 0) + 1
+            free.append(key.data)
+            busy -= 1
+    elapsed = time.perf_counter() - begin
+    for connection in free:
+        connection.socket.close()
+    return sorted(times), wrong, len(times) / elapsed
+
+
+def resident_mib(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def row(name, asked, outcome):
+    times, wrong, rate = outcome
+    share = {f"p{100 * part:g}": times[min(len(times) - 1, int(part * len(times)))] for part in (0.5, 0.99, 0.999)}
+    figures = "  ".join(f"{label} {value:8.2f} ms" for label, value in share.items())
+    print(f"{name:8}  asked {asked:6}/s  answered {rate:8.1f}/s  {figures}  max {times[-1]:8.2f} ms"
+          f"  not 200: {wrong or 0}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=str(HERE.parent / "build/dev/bin/tilewright"))
+    parser.add_argument("--cache", required=True)
+    parser.add_argument("--exact", type=int, default=5000, help="queries a second of tuned shapes")
+    parser.add_argument("--nearest", type=int, default=500, help="queries a second of untuned shapes")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--streams", type=int, default=1000, help="listeners to /v1/events")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    service, port = start(options.program, options.cache)
+    try:
+        keys = tuned_problems(port)
+        print(f"{len(keys)} problems have a winner; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        exact = iter(lambda: target_of(rng.choice(keys)), None)
+        for key in keys:  # Each once, so that what is measured is the steady state.
+            get(port, target_of(key))
+        row("exact", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
+        nearest = untuned(rng, [key for key in keys if "," in key.split("{")[1]])
+        row("nearest", options.nearest, load(port, nearest, options.nearest, options.seconds, options.connections))
+        before = resident_mib(service.pid)
+        streams = []
+        for _ in range(options.streams):
+            streams.append(socket.create_connection(("127.0.0.1", port)))
+            streams[-1].sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for stream in streams:
+            stream.recv(4096)
+        print(f"{len(streams)} listeners: {resident_mib(service.pid) - before:.1f} MiB more, {before:.1f} MiB before")
+        row("beside", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
+    finally:
+        service.terminate()
+        service.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/open_place.hpp"
+
+#include "cache/base/error.hpp"
+
+namespace tilewright::app {
+
+Catalogue* OpenPlace::catalogue() {
+  if (!looked_) {
+    try {
+      catalogue_.emplace(open_catalogue(place_));
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error&) {  // A machine that asks a cache needs no ops, and no whole ones.
+    }
+    looked_ = true;
+  }
+  return catalogue_ ? &*catalogue_ : nullptr;
+}
+
+const OpDefinition* OpenPlace::definition(const std::string& op) {
+  Catalogue* const found = catalogue();
+  try {
+    return found == nullptr ? nullptr : &found->find(op);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+const std::vector<std::string>& OpenPlace::implementations(const std::string& op) {
+  const auto [known, is_new] = implementations_.try_emplace(op);
+  if (Catalogue* const found = is_new ? catalogue() : nullptr; found != nullptr) {
+    try {
+      known->second = found->hashes(op);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error&) {  // As above.
+    }
+  }
+  return known->second;
+}
+
+Roofline OpenPlace::roofline(const WinnerRow& row) {
+  const OpDefinition* const found = definition(row.problem.spec.op);
+  if (found == nullptr) return {};
+  try {
+    Ceilings ceilings(store_);
+    return roofline_of(ceilings, found, row.interface_hash, row.problem, row.device.fingerprint(), row.mode);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace tilewright::app

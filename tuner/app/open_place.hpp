@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/analysis/roofline.hpp"
+#include "tuner/app/place.hpp"
+
+/// A place that stays open for any number of questions: the cache as it is at each, the ops as they were when first
+/// asked for. For one thread at a time.
+namespace tilewright::app {
+
+class OpenPlace {
+ public:
+  /// Throws CacheError for a cache that cannot be read.
+  explicit OpenPlace(Place place) : place_(std::move(place)), store_(open_to_read(place_)) {}
+
+  [[nodiscard]] const Place& place() const noexcept { return place_; }
+  [[nodiscard]] const Store& store() const noexcept { return store_; }
+  /// Null where the op's definition is not on this machine or cannot be read. Throws UsageError for a folder of ops
+  /// that is none.
+  [[nodiscard]] const OpDefinition* definition(const std::string& op);
+  /// Hashes of the op's implementations; empty as above.
+  [[nodiscard]] const std::vector<std::string>& implementations(const std::string& op);
+  /// As app::roofline_of().
+  [[nodiscard]] Roofline roofline(const WinnerRow& row);
+
+ private:
+  [[nodiscard]] Catalogue* catalogue();
+
+  Place place_;
+  Store store_;
+  bool looked_ = false;
+  std::optional<Catalogue> catalogue_;
+  std::map<std::string, std::vector<std::string>> implementations_;
+};
+
+}  // namespace tilewright::app
