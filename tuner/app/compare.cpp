@@ -78,10 +78,11 @@ std::vector<TriedProblem> of_version(const Store& store, const TriedFilter& filt
                                suggestion(wanted, {known.begin(), known.end()})));
 }
 
-std::vector<SideProblem> placed(const Store& store, const CompareRequest& request, std::vector<TriedProblem> problems) {
+std::vector<SideProblem> placed(const Store& store, const CompareRequest& request,
+                                const std::vector<TriedProblem>& problems) {
   std::vector<SideProblem> sides;
   Ceilings ceilings(store);
-  for (TriedProblem& problem : problems) {
+  for (const TriedProblem& problem : problems) {
     const ProblemKey& key = problem.key;
     std::optional<SideBest> best = best_of(problem);
     if (best) {

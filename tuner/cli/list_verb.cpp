@@ -37,7 +37,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
     console.print(app::list_misses(), format_of(arguments));
     return ExitCode::done;
   }
-  throw UsageError(fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices", "sweeps", "misses"})));
+  throw UsageError(
+      fmt::format("there is no list of '{}'{}", what, suggestion(what, {"ops", "devices", "sweeps", "misses"})));
 }
 
 }  // namespace
@@ -49,7 +50,8 @@ Verb list_verb() {
   verb.usage = "[ops|devices|sweeps|misses] [OPTION...]";
   verb.description = {
       "ops (default): each op with its dims, types, attributes, implementations, the size of its space and how many of "
-      "its problems have a winner in the cache. devices: those that the cache has trials of. sweeps: the latest first. misses: shapes that "
+      "its problems have a winner in the cache. devices: those that the cache has trials of. sweeps: the latest first. "
+      "misses: shapes that "
       "applications asked for and that had no exact winner, the most asked first.",
   };
   verb.options = {kOps, kCache, kFormat};

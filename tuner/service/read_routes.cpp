@@ -25,8 +25,8 @@ Response json_of(const Table& table) {
 app::ProblemWords words_of(const Call& call, const Route& route) {
   std::vector<std::string> words{call.text("op")};
   for (const auto& [name, value] : call.target.query) {
-    const bool is_own = std::ranges::any_of(route.parameters, [&](const auto& own) { return own.name == name; });
-    if (!is_own) words.push_back(name + "=" + value);
+    if (std::ranges::find(route.parameters, name, &Parameter::name) != route.parameters.end()) continue;
+    words.push_back(name + "=" + value);
   }
   return app::read_problem_words(words);
 }

@@ -34,27 +34,34 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_blank) {
   return decoded;
 }
 
+/// How many bytes a character has that begins so; 0: none does.
+std::size_t length_by(unsigned char first) noexcept {
+  if (first < 0x80) return 1;
+  if (first < 0xC2) return 0;
+  if (first < 0xE0) return 2;
+  return first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+}
+
+/// Of the bytes of one: that they are its shortest form, and that it is no control character and no surrogate.
+bool is_plain(std::string_view bytes) noexcept {
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  std::uint32_t point = bytes.size() == 1 ? first : first & (0xFFU >> (bytes.size() + 1));
+  for (const char byte : bytes.substr(1)) {
+    const auto next = static_cast<unsigned char>(byte);
+    if ((next & 0xC0) != 0x80) return false;
+    point = point << 6 | (next & 0x3FU);
+  }
+  if ((bytes.size() == 3 && point < 0x800) || (bytes.size() == 4 && point < 0x10000) || point > 0x10FFFF) return false;
+  return point >= 0x20 && (point < 0x7F || point >= 0xA0) && (point < 0xD800 || point >= 0xE000);
+}
+
 }  // namespace
 
 bool is_plain_utf8(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || i + length > text.size() || first < 0x20 || first == 0x7F) return false;
-    std::uint32_t point = length == 1 ? first : first & (0xFFU >> (length + 1));
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xC0) != 0x80) return false;
-      point = point << 6 | (next & 0x3FU);
-    }
-    const bool is_long = (length == 3 && point < 0x800) || (length == 4 && (point < 0x10000 || point > 0x10FFFF));
-    if (is_long || (point >= 0xD800 && point < 0xE000) || (point >= 0x80 && point < 0xA0)) return false;
-    i += length;
+  while (!text.empty()) {
+    const std::size_t length = length_by(static_cast<unsigned char>(text[0]));
+    if (length == 0 || length > text.size() || !is_plain(text.substr(0, length))) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

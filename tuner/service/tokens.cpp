@@ -105,7 +105,7 @@ std::string add_token(const std::filesystem::path& file, const std::string& name
   }
   std::array<unsigned char, 32> bits{};
   if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) throw Error("OpenSSL has no random bits");
-  const std::string secret = kPrefix + hexadecimal(bits);
+  std::string secret = kPrefix + hexadecimal(bits);
   tokens.push_back({name, sha256_of(secret), scopes, expires_at});
   nlohmann::ordered_json document;
   for (const Token& each : tokens) {

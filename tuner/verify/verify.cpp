@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "tuner/verify/reference_run.hpp"
@@ -358,8 +357,10 @@ Verdict Verifier::check(DeviceExecutable& executable, std::span<const Address> w
 }
 
 bool Verifier::sound() {
-  return std::ranges::all_of(impl_->samples | std::views::values | std::views::join,
-                             [](const Impl::Named& sample) { return sample.check->sums_now() == sample.check->sums; });
+  return std::ranges::all_of(impl_->samples, [](const auto& aligned) {
+    return std::ranges::all_of(
+        aligned.second, [](const Impl::Named& sample) { return sample.check->sums_now() == sample.check->sums; });
+  });
 }
 
 }  // namespace tilewright
