@@ -74,12 +74,23 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
   for (i64 i = first_index(); i < count; i += stride()) to[i] = read_element(from, static_cast<Type>(type), i);
 }
 
-// Sets all bits of what lies between rows of `row` bytes: `count` bytes, `gap` behind each row.
+// Sets all bits of what lies between rows of `row` bytes, `gap` behind each of `rows`, and the same at every combination
+// of the indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes.
 template <class Config>
-__global__ void __launch_bounds__(256) poison_gaps(unsigned char* to, long long row, long long gap, long long count) {
+__global__ void __launch_bounds__(256) poison_gaps(unsigned char* to, const long long* repeats, long long rows,
+                                                   long long row, long long gap, long long count) {
   using namespace tilewright::utility;
 #pragma unroll 1
-  for (i64 i = first_index(); i < count; i += stride()) to[i / gap * (row + gap) + row + i % gap] = 0xff;
+  for (i64 i = first_index(); i < count; i += stride()) {
+    i64 rest = i / gap, at = rest % rows * (row + gap) + row + i % gap;
+    rest /= rows;
+#pragma unroll 1
+    for (i64 n = 0; n < repeats[0]; ++n) {
+      at += rest % repeats[2 * n + 1] * repeats[2 * n + 2];
+      rest /= repeats[2 * n + 1];
+    }
+    to[at] = 0xff;
+  }
 }
 
 template <class Config>

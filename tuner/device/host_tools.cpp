@@ -69,11 +69,10 @@ class HostTools : public TensorTools {
                });
   }
 
-  void poison_gaps(Address to, std::int64_t rows, std::int64_t row, std::int64_t pitch) override {
-    if (pitch == row) return;
-    for (std::int64_t i = 0; i + 1 < rows; ++i) {
-      device_.fill(to + static_cast<Address>(i * pitch + row), 0xff, static_cast<std::size_t>(pitch - row));
-    }
+  void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) override {
+    gaps.visit([&](std::int64_t begin, std::int64_t end) {
+      device_.fill(to + static_cast<Address>(begin * size), 0xff, static_cast<std::size_t>((end - begin) * size));
+    });
   }
 
   utility::WordTally tally_words(Address words, std::int64_t count) override {

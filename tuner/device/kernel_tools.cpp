@@ -40,7 +40,8 @@ const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
        {tensor("to"), tensor("from"), tensor("words"), scalar("type", DType::i64), scalar("count", DType::i64)}},
       {"widen", {tensor("from"), tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64)}},
       {"poison_gaps",
-       {tensor("to"), scalar("row", DType::i64), scalar("gap", DType::i64), scalar("count", DType::i64)}},
+       {tensor("to"), tensor("repeats"), scalar("rows", DType::i64), scalar("row", DType::i64),
+        scalar("gap", DType::i64), scalar("count", DType::i64)}},
       {"tally_words", {tensor("words"), tensor("tallies"), scalar("count", DType::i64)}},
       {"compare",
        {tensor("result"), tensor("reference"), tensor("differences"), scalar("type", DType::i64),
@@ -105,9 +106,17 @@ class KernelTools : public TensorTools {
     run("widen", blocks_for(count), {from, to, bits(std::int64_t{utility_type(type)}), bits(count)});
   }
 
-  void poison_gaps(Address to, std::int64_t rows, std::int64_t row, std::int64_t pitch) override {
-    const std::int64_t gap = pitch - row, count = (rows - 1) * gap;
-    if (count > 0) run("poison_gaps", blocks_for(count), {to, bits(row), bits(gap), bits(count)});
+  void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) override {
+    const std::int64_t gap = (gaps.pitch - gaps.row) * size, rows = gaps.rows - 1;
+    std::int64_t count = rows * gap;
+    std::vector<utility::i64> repeats{static_cast<utility::i64>(gaps.repeats.size())};
+    for (const StrideStep& each : gaps.repeats) {
+      repeats.insert(repeats.end(), {each.extent, each.stride * size});
+      count *= each.extent;
+    }
+    if (count <= 0) return;
+    run("poison_gaps", blocks_for(count),
+        {to, on_device(repeats)->address(), bits(rows), bits(gaps.row * size), bits(gap), bits(count)});
   }
 
   utility::WordTally tally_words(Address words, std::int64_t count) override {

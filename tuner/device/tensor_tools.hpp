@@ -10,6 +10,7 @@
 #include "kernels/utility/elements.cuh"
 #include "kernels/utility/program.cuh"
 #include "tuner/device/device.hpp"
+#include "tuner/device/gaps.hpp"
 
 /// Work on whole tensors around a measurement, done where the tensors are: random inputs, sums that show whether
 /// something was written, comparison with a reference. Asked of a device (Device::tools), for its thread. All of them
@@ -49,9 +50,8 @@ class TensorTools {
                               std::int64_t elements) = 0;
   /// Writes `count` doubles with the values of the elements at `from`.
   virtual void widen(Address to, Address from, DType type, std::int64_t count) = 0;
-  /// Sets all bits of what lies between `rows` rows of `row` bytes, of which each starts `pitch` ≥ `row` bytes behind
-  /// the one before it.
-  virtual void poison_gaps(Address to, std::int64_t rows, std::int64_t row, std::int64_t pitch) = 0;
+  /// Sets all bits of the gaps between elements of `size` bytes.
+  virtual void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) = 0;
   /// Over `count` 8-byte words.
   [[nodiscard]] virtual utility::WordTally tally_words(Address words, std::int64_t count) = 0;
   /// Judges `count` elements against doubles at `reference`.

@@ -342,9 +342,7 @@ std::vector<std::int64_t> element_strides(const PlannedArg& arg, const TensorLay
 }
 
 void poison_gaps(TensorTools& tools, Address address, const TensorLayout& layout, std::int64_t size) {
-  layout.visit_gaps([&](std::int64_t offset, std::int64_t rows, std::int64_t row, std::int64_t pitch) {
-    tools.poison_gaps(address + static_cast<Address>(offset * size), rows, row * size, pitch * size);
-  });
+  for (const Gaps& gaps : layout.gaps_by_step()) tools.poison_gaps(address, gaps, size);
 }
 
 std::string element_name(const PlannedArg& arg, std::int64_t index) {

@@ -48,15 +48,14 @@ TensorLayout::Place TensorLayout::place_of(std::int64_t offset) const noexcept {
   return place;
 }
 
-void TensorLayout::visit_gaps(const GapVisitor& gap) const {
-  if (!levels_.empty()) visit_gaps(gap, levels_.size() - 1, 0);
-}
-
-void TensorLayout::visit_gaps(const GapVisitor& gap, std::size_t level, std::int64_t offset) const {
-  const auto [extent, stride, piece] = levels_[level];
-  if (stride > piece) gap(offset, extent, piece, stride);
-  if (level == 0) return;
-  for (std::int64_t i = 0; i < extent; ++i) visit_gaps(gap, level - 1, offset + i * stride);
+std::vector<Gaps> TensorLayout::gaps_by_step() const {
+  std::vector<Gaps> gaps;
+  std::vector<StrideStep> outer;
+  for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
+    if (level->stride > level->piece) gaps.push_back({level->extent, level->piece, level->stride, outer});
+    outer.push_back({level->extent, level->stride});
+  }
+  return gaps;
 }
 
 }  // namespace tilewright

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "cache/plan/strides.hpp"
+#include "tuner/device/gaps.hpp"
 
 /// How the elements of a tensor lie in memory: rows, which are the last extent, at steps that do not let them overlap.
 /// Offsets count elements from the address. A value.
@@ -26,10 +26,8 @@ class TensorLayout {
   [[nodiscard]] std::int64_t element(std::int64_t offset) const noexcept { return place_of(offset).element; }
   [[nodiscard]] const std::vector<StrideStep>& steps() const noexcept { return steps_; }
 
-  /// Calls `gap(offset, rows, row, pitch)` for sets of gaps that together are all: behind each of `rows` pieces of
-  /// `row` elements but the last, `pitch` elements apart.
-  using GapVisitor = std::function<void(std::int64_t offset, std::int64_t rows, std::int64_t row, std::int64_t pitch)>;
-  void visit_gaps(const GapVisitor& gap) const;
+  /// All gaps, those of each step in one.
+  [[nodiscard]] std::vector<Gaps> gaps_by_step() const;
 
  private:
   struct Place {
@@ -38,7 +36,6 @@ class TensorLayout {
     std::int64_t behind = 0;
   };
   [[nodiscard]] Place place_of(std::int64_t offset) const noexcept;
-  void visit_gaps(const GapVisitor& gap, std::size_t level, std::int64_t offset) const;
 
   /// A step over pieces without gaps, or over what smaller levels step over: `piece` elements of which are in use.
   struct Level {

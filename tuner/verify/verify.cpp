@@ -109,12 +109,10 @@ struct SampleCheck {
 
   [[nodiscard]] static std::vector<utility::u64> marked_gaps(const TensorLayout& layout) {
     std::vector<utility::u64> words(static_cast<std::size_t>(layout.span()), utility::kPoison);
-    layout.visit_gaps([&](std::int64_t offset, std::int64_t rows, std::int64_t row, std::int64_t pitch) {
-      for (std::int64_t r = 0; r + 1 < rows; ++r, offset += pitch) {
-        const auto begin = words.begin() + offset;
-        std::fill(begin + row, begin + pitch, kGap);
-      }
-    });
+    for (const Gaps& gaps : layout.gaps_by_step()) {
+      gaps.visit(
+          [&](std::int64_t begin, std::int64_t end) { std::fill(words.begin() + begin, words.begin() + end, kGap); });
+    }
     return words;
   }
 

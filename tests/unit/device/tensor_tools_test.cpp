@@ -81,11 +81,11 @@ TEST_F(Tools, on_the_host_compare_finds_the_one_wrong_element) {
 
 TEST_F(Tools, on_the_host_poison_gaps_and_no_row) {
   const auto buffer = make(100);
-  device_->tools().poison_gaps(buffer->address(), 4, 5, 8);
+  device_->tools().poison_gaps(buffer->address(), {4, 5, 8, {}}, 1);
   const auto content = read<std::uint8_t>(*buffer, 100);
   for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(content[i], i < 24 && i % 8 >= 5 ? 0xff : 0) << i;
-  device_->tools().poison_gaps(buffer->address() + 32, 4, 8, 8);
-  device_->tools().poison_gaps(buffer->address() + 32, 1, 4, 8);
+  device_->tools().poison_gaps(buffer->address() + 32, {4, 8, 8, {}}, 1);
+  device_->tools().poison_gaps(buffer->address() + 32, {1, 4, 8, {}}, 1);
   EXPECT_EQ(read<std::uint8_t>(*buffer, 100), content);
 }
 
@@ -119,8 +119,10 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
     const auto words = static_cast<std::int64_t>(bytes / 8);
     EXPECT_EQ(kernels->tally_words(a->address(), words).sum, host.tally_words(a->address(), words).sum);
 
-    kernels->poison_gaps(a->address(), 100, 3, 10);
-    host.poison_gaps(b->address(), 100, 3, 10);
+    const Gaps gaps{5, 3, 7, {{2, 500}, {3, 40}}};
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    kernels->poison_gaps(a->address(), gaps, size);
+    host.poison_gaps(b->address(), gaps, size);
     ASSERT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
 
     // Other data than the reference, some of it poison.
@@ -194,7 +196,7 @@ TEST_F(Tools, by_kernels_fill_and_round_by_indices_as_the_host_does) {
 
 TEST_F(Tools, by_kernels_serve_tensors_of_one_element) {
   const auto kernels = make_kernel_tools(*device_);
-  kernels->poison_gaps(0, 1, 4, 8);
+  kernels->poison_gaps(0, {1, 4, 8, {}}, 1);
   const auto value = make(8), reference = make(8);
   kernels->fill_random(value->address(), DType::f32, 1, {utility::kUniform, 1.0, 5});
   kernels->widen(reference->address(), value->address(), DType::f32, 1);

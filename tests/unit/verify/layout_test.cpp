@@ -45,11 +45,11 @@ void expect_right(std::int64_t cols, const std::vector<StrideStep>& steps) {
   const std::vector<std::int64_t> expected = places(cols, steps, layout.span());
   std::int64_t last = -1, gaps = 0;
   std::vector<int> visited(expected.size());
-  layout.visit_gaps([&](std::int64_t offset, std::int64_t rows, std::int64_t row, std::int64_t pitch) {
-    for (std::int64_t r = 0; r + 1 < rows; ++r) {
-      for (std::int64_t i = row; i < pitch; ++i) ++visited.at(static_cast<std::size_t>(offset + r * pitch + i));
-    }
-  });
+  for (const Gaps& each : layout.gaps_by_step()) {
+    each.visit([&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++visited.at(static_cast<std::size_t>(i));
+    });
+  }
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto offset = static_cast<std::int64_t>(i);
     const bool is_gap = expected[i] < 0;
