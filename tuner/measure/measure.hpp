@@ -43,8 +43,9 @@ struct StopRule {
 [[nodiscard]] StopRule sustained(StopRule rule);
 
 /// Runs one warm-up round, or as many as the rule's load takes, then rounds until the rule says stop: at least 3,
-/// whatever the budget, unless it allows fewer or gives up. `interrupted` (may be empty) ends it early, then with what
-/// there is: a Timing without rounds when there is nothing.
+/// whatever the budget, unless it allows fewer or gives up. A warm-up round that takes the whole budget, and 100 ms, is
+/// one of them. `interrupted` (may be empty) ends it early, then with what there is: a Timing without rounds when there
+/// is nothing.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});
 
 /// Rounds of several in turns (A B C A B C…): as many of each, so that whatever drifts is the same for all. One Timing

@@ -22,6 +22,8 @@ constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
 // How long a round should be is told by launches of so long, or by so many.
 constexpr std::chrono::duration<double, std::nano> kLook = std::chrono::microseconds(300);
 constexpr int kMostLooked = 32;
+// To read as much as a cache holds takes no thousandth of it.
+constexpr double kCacheDoesNotShowNs = 5e7;
 constexpr std::uint64_t kOtherSeed = 2;
 
 /// A phase of a trial in a profiler's timeline.
@@ -193,7 +195,10 @@ void LocalConfigRunner::make_rounds(Loaded& loaded) {
   if (setting_.mode != MeasureMode::events) {
     // To make a graph takes longer than to run it, so that of the right length is made at once.
     const auto set_count = static_cast<int>(args.size());
-    request.launches = launches_for(estimate_ns(*loaded.executable, request), kRoundTarget, set_count);
+    const double estimate = estimate_ns(*loaded.executable, request);
+    const int turn =
+        estimate < kCacheDoesNotShowNs ? set_count : std::min(static_cast<int>(definition_.draws), set_count);
+    request.launches = launches_for(estimate, kRoundTarget, turn);
     // What a launch changes is put back between rounds only: no set may be used twice in one.
     if (!restore.empty()) request.launches = std::min(request.launches, set_count);
   }

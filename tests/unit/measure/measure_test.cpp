@@ -41,6 +41,19 @@ TEST(Measure, leaves_the_warm_up_round_out) {
   EXPECT_DOUBLE_EQ(timing.high_ns, 1000);
 }
 
+TEST(Measure, counts_a_warm_up_round_that_takes_the_budget_and_a_tenth_of_a_second) {
+  for (const int length : {30, 110}) {
+    FakeRounds rounds([length](int) {
+      std::this_thread::sleep_for(milliseconds(length));
+      return 1000.0;
+    });
+    StopRule rule = kPatient;
+    rule.budget = milliseconds(20);
+    EXPECT_EQ(measure(rounds, rule).rounds_ns.size(), 3u);
+    EXPECT_EQ(rounds.count, length > 100 ? 3 : 4);
+  }
+}
+
 TEST(Measure, goes_on_until_the_interval_is_narrow_enough) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> noise(1000, 10);
