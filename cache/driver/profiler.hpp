@@ -5,7 +5,7 @@
 
 /// Named ranges for a profiler's timeline, by the protocol of NVTX 3: a profiler names a library in
 /// NVTX_INJECTION64_PATH, which is loaded at the first use and fills in what a range calls
-/// (docs/decisions/0125-nvtx-without-its-headers.md). Where none is named nothing is loaded and a range costs one
+/// (docs/decisions/0037-no-cuda-headers.md). Where none is named nothing is loaded and a range costs one
 /// branch. Any thread; ranges of a thread nest.
 namespace tilewright {
 

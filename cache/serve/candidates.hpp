@@ -35,7 +35,7 @@ struct MatchCandidate {
   std::optional<Timing> best_there = std::nullopt;
 };
 
-/// The order (docs/cache.md), for the query's device and then for the others of its architecture (never from the
+/// The order (docs/untuned.md), for the query's device and then for the others of its architecture (never from the
 /// emulator to a GPU or back), the most alike first:
 ///   0. what is pinned (WinnerSource::pins), from this very problem or the nearest that has a binary of it: exact or
 ///      nearest;

@@ -5,8 +5,9 @@
 
 #include "tuner/export/trial_records.hpp"
 
-/// Trials in T4, the format for results that autotuners share (schema 1.0.0 of results and of metadata, in one file;
-/// decision 169). Times are milliseconds, as its other writers have them.
+/// Trials in T4, the format for results that autotuners share (schema 1.0.0 of results and of metadata, in one file).
+/// Problem, device, mode, status and reason stand among a result's measurements, where T4 allows texts. Times are
+/// milliseconds, as its other writers have them.
 namespace tilewright {
 
 struct T4Counts {
