@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of docs/benchmarks and the README's table, out of the JSON files that scripts/benchmark has written.
+Nothing on them is typed: the same files give the same text."""
+import json
+import math
+import pathlib
+import sys
+import textwrap
+
+TITLES = {"rows": "Row and elementwise ops beside their peers", "gemm": "Matrix products beside their peers",
+          "tuner": "How long tuning takes", "launch": "What a launch costs the host",
+          "untuned": "What untuned shapes lose"}
+FACTS = ["commit", "device", "driver", "date", "cores", "brief", "seconds", "commands", "figures"]
+PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton"}
+BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
+HEAD_SHAPES = {"8192x4096", "4096x4096x4096", "16x4096x4096"}
+
+
+def load(folder):
+    """The results by part, in the order of the pages."""
+    results = {}
+    for part in TITLES:
+        path = pathlib.Path(folder) / f"{part}.json"
+        if not path.exists():
+            continue
+        result = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in FACTS if name not in result]
+        if missing or result.get("part") != part:
+            raise ValueError(f"{path} is no result of scripts/benchmark {part}: it lacks "
+                             f"{', '.join(missing) or 'its part'}; measure it again")
+        results[part] = result
+    return results
+
+
+def text_of(parts):
+    """Blocks of Markdown, those of words broken into lines."""
+    def wrapped(block):
+        if block.startswith(("#", "|", "    ", "```", "<!--")):
+            return block
+        return "\n".join(textwrap.fill(line, 120, subsequent_indent="  " if line.startswith("- ") else "",
+                                       break_long_words=False, break_on_hyphens=False) for line in block.split("\n"))
+    return "\n\n".join(map(wrapped, parts))
+
+
+def table(headings, rows):
+    lines = ["| " + " | ".join(headings) + " |", "|" + " --- |" * len(headings)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def time_text(ns):
+    return f"{ns / 1e6:.2f} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} µs" if ns < 1e5 else f"{ns / 1e3:.1f} µs"
+
+
+def percent(share):
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def judged(cells):
+    """Cells with a verdict: every peer that should be there is right."""
+    return [cell for cell in cells if cell["over_fastest"] and not cell["no_verdict"]]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def over_fastest(cell):
+    if not cell["over_fastest"]:
+        return "-"
+    median, low, high = cell["over_fastest"]
+    text = f"{median:.3f} ±{(high - low) / 2:.3f}"
+    return f"({text})" if cell["no_verdict"] else text
+
+
+def peers_of(cells):
+    return [name for name in PEERS if any(name in cell["peers_ns"] for cell in cells)]
+
+
+def cells_table(cells):
+    peers = peers_of(cells)
+    rate = "TFLOP/s" if "tflops" in cells[0] else "of ceiling"
+    rows = [[f"`{cell['op']}`", cell["shape"], cell["dtype"], time_text(cell["ns"]),
+             *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
+             over_fastest(cell), cell["fastest"] or "-",
+             f"{cell['tflops']:.0f}" if "tflops" in cell else percent(cell["share_of_ceiling"]),
+             cell["fit"], "; ".join(cell["inaccurate"]) or "good"] for cell in cells]
+    return table(["op", "shape", "dtype", "Tilewright", *(PEERS[name] for name in peers), "fastest peer / ours",
+                  "it is", rate, "served", "accuracy"], rows)
+
+
+def summary(cells):
+    ratios = [cell["over_fastest"][0] for cell in judged(cells)]
+    if not ratios:
+        return "No cell has a verdict."
+    return (f"Over the fastest peer: geometric mean {geometric_mean(ratios):.3f} of {len(ratios)} cells, least "
+            f"{min(ratios):.3f}; {sum(ratio >= 1 for ratio in ratios)} at 1.000 or above.")
+
+
+def cells_page(figures):
+    versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
+    return [summary(figures["cells"]),
+            "Times are medians of rounds in which all of a row are timed in turns, cold, on the same random tensors "
+            f"({versions}). A ratio is the median of ratios of rounds: above 1 Tilewright is faster. A ratio in "
+            "brackets has no verdict: a peer that should be there is not.", cells_table(figures["cells"])]
+
+
+def tuner_page(figures):
+    rows = []
+    for case, arms in figures["to_a_winner_s"].items():
+        theirs, ours = arms["triton"], arms["tilewright"]
+        seconds = [f"{arm['median']:.2f} ({arm['least']:.2f} to {arm['most']:.2f})" for arm in (theirs, ours)]
+        rows.append([case, *seconds, f"{theirs['median'] / ours['median']:.1f} ×"])
+    grid = figures["grid"]
+    return ["Seconds from the first call to a winner, with as many configs as Triton's autotuner has (softmax 6, gemm "
+            "12) and nothing compiled before; medians, least and most.",
+            table(["", "Triton", "Tilewright", "as fast"], rows),
+            f"A grid of 20 shapes of softmax, cold: {grid['measured']} configs verified and measured, "
+            f"{grid['compiled']} binaries compiled, in {grid['seconds']:.1f} s."]
+
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def launch_page(figures):
+    runs = list(zip(figures["bare_ns"], figures["whole_ns"], figures["whole_over_bare"]))
+    rows = [[i, f"{bare:.0f} ns", f"{whole:.0f} ns", f"{ratio:.3f}"] for i, (bare, whole, ratio) in enumerate(runs, 1)]
+    opened = [f"`{name}`: {ms:.2f} ms." for name, ms in figures["open_ms"].items()]
+    return ["A launch through the C++ layer beside the bare `cuLaunchKernelEx`, in bursts in turns; medians of the "
+            f"bursts of a run. The median of the runs is {median(figures['whole_over_bare']):.3f}.",
+            table(["run", "bare", "whole", "whole / bare"], rows), *opened]
+
+
+def untuned_page(figures):
+    rows = [[f"`{each['spec']}`", each["served"], f"{each['judged']} of {each['shapes']}", percent(each["mean"]),
+             percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
+            for each in figures["specs"]]
+    return ["Shapes are drawn between the tuned ones, and share no dim with them. Each is swept, and the config that "
+            "would serve it is timed beside its winner: the loss is how much slower it is. *exported* is served by "
+            "what an export has, *jit* by a launcher that compiles ([untuned.md](../untuned.md)).",
+            table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows)]
+
+
+PAGES = {"rows": cells_page, "gemm": cells_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page}
+
+
+def facts(result):
+    again = f"scripts/benchmark {result['part']}{' --brief' if result['brief'] else ''}"
+    return (f"One {result['device']}, driver {result['driver']}, {result['cores']} cores, commit "
+            f"`{result['commit'][:12]}`, {result['date']}. `{again}` measures it again, in {result['seconds']} s.")
+
+
+def page(part, result):
+    commands = "\n".join(f"    {command}" for command in result["commands"])
+    parts = [f"# {TITLES[part]}", f"{facts(result)} [measuring.md](../measuring.md) has the method.",
+             *PAGES[part](result["figures"]), "What was called:", commands,
+             f"`scripts/benchmark report` makes this page from [{part}.json]({part}.json)."]
+    return text_of(parts) + "\n"
+
+
+def index(results):
+    rows = [[f"[{TITLES[part]}]({part}.md)" if part in results else TITLES[part], f"`scripts/benchmark {part}`",
+             *([results[part]["date"], f"`{results[part]['commit'][:12]}`", results[part]["device"]]
+               if part in results else ["not measured yet", "", ""])] for part in TITLES]
+    return text_of([
+        "# Benchmarks", "Which figures are measured, by which command, and when.",
+        table(["page", "command", "date", "commit", "device"], rows),
+        "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
+        "```sh\nscripts/benchmark all --brief     # some cells, about five minutes; without --brief all of them\n"
+        "scripts/benchmark report\n```",
+        "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
+        "date and commands. `report` makes the pages and the README's table from these files; "
+        "`tests/scripts/benchmark_test.py` fails where a page and its JSON differ."]) + "\n"
+
+
+def readme_table(results):
+    """Head figures: a line an op at one shape, then a sentence a part."""
+    parts = []
+    cells = [cell for part in ("rows", "gemm") if part in results for cell in results[part]["figures"]["cells"]
+             if cell["shape"] in HEAD_SHAPES]
+    if cells:
+        peers = peers_of(cells)
+        parts.append(table(
+            ["bf16", "shape", "Tilewright", *(PEERS[name] for name in peers), "fastest peer / ours"],
+            [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]),
+              *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
+              over_fastest(cell)] for cell in cells]))
+    sentences = []
+    if "tuner" in results:
+        ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
+                  for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
+        sentences.append(f"- [Tuning](docs/benchmarks/tuner.md): {min(ratios):.1f} to {max(ratios):.1f} times as fast "
+                         "to a winner as Triton's autotuner with as many configs.")
+    if "launch" in results:
+        ratio = median(results["launch"]["figures"]["whole_over_bare"])
+        sentences.append(f"- [A launch](docs/benchmarks/launch.md): {ratio:.3f} times the host time of the bare "
+                         "driver call.")
+    if "untuned" in results:
+        means = [each["mean"] for each in results["untuned"]["figures"]["specs"]]
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md): {100 * min(means):.1f} to "
+                         f"{100 * max(means):.1f} % slower than their best, on average of a spec.")
+    parts += ["\n".join(sentences)] if sentences else []
+    measured = {(result["device"], result["driver"], result["commit"][:12], result["date"])
+                for result in results.values()}
+    parts += [f"One {device}, driver {driver}, commit `{commit}`, {date} ([all figures](docs/benchmarks/README.md))."
+              for device, driver, commit, date in sorted(measured)]
+    return text_of(parts or ["No part is measured yet: [benchmarks](docs/benchmarks/README.md)."])
+
+
+def with_table(readme, results):
+    """The README's text with what is between the marks made anew."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"README.md has not the lines {BEGIN} and {END}, between which the table goes")
+    return f"{before}{BEGIN}\n\n{readme_table(results)}\n\n{END}{after}"
+
+
+def pages(folder, readme):
+    """All texts that are made, by path."""
+    results = load(folder)
+    folder = pathlib.Path(folder)
+    made = {folder / f"{part}.md": page(part, result) for part, result in results.items()}
+    made[folder / "README.md"] = index(results)
+    made[readme] = with_table(readme.read_text(encoding="utf-8"), results)
+    return made
+
+
+def differing(folder, readme):
+    """Pages that are not what their JSON makes, and pages of no JSON."""
+    made = pages(folder, readme)
+    wrong = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    return wrong + [path for path in pathlib.Path(folder).glob("*.md") if path not in made]
+
+
+def write(folder, readme, check):
+    try:
+        if check:
+            wrong = differing(folder, readme)
+            for path in wrong:
+                print(f"benchmark: {path} is not what its JSON makes: type scripts/benchmark report", file=sys.stderr)
+            return 1 if wrong else 0
+        for path, text in pages(folder, readme).items():
+            path.write_text(text, encoding="utf-8")
+    except ValueError as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/benchmark: what it calls, what it keeps of it, and that pages are what their JSON makes."""
+import argparse
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+import benchmark_pages  # noqa: E402
+
+LOADER = importlib.machinery.SourceFileLoader("benchmark", str(ROOT / "scripts" / "benchmark"))
+benchmark = importlib.util.module_from_spec(importlib.util.spec_from_loader("benchmark", LOADER))
+LOADER.exec_module(benchmark)
+
+CELL = {"op": "softmax", "shape": "8192x4096", "dtype": "bf16", "ns": 33400.0, "fastest": "triton",
+        "peers_ns": {"eager": 50100.0, "triton": 40080.0}, "over_fastest": [1.2, 1.19, 1.21], "no_verdict": {},
+        "fit": "exact", "inaccurate": [], "gb_per_s": 4000.0, "share_of_ceiling": 0.993}
+FIGURES = {
+    "rows": {"versions": {"torch": "2.11"}, "cells": [CELL, CELL | {"shape": "4093x1000", "over_fastest": None}]},
+    "tuner": {"to_a_winner_s": {"softmax": {arm: {"median": s, "least": s, "most": s}
+                                            for arm, s in (("triton", 2.5), ("tilewright", 0.5))}},
+              "grid": {"seconds": 12.9, "measured": 1228, "compiled": 238}},
+    "launch": {"whole_over_bare": [1.05, 1.04, 1.06], "whole_ns": [3150.0] * 3, "bare_ns": [3000.0] * 3,
+               "open_ms": {"open_and_first_plan_of_10000": 1.8}},
+    "untuned": {"specs": [{"spec": "softmax", "served": "exported", "shapes": 10, "judged": 10, "mean": 0.007,
+                           "median": 0.0, "p95": 0.04, "worst": 0.06, "failed": 0}]},
+}
+
+
+def result(part):
+    return {"part": part, "commit": "0123456789abcdef", "device": "NVIDIA H200", "driver": "580.1", "cores": 16,
+            "brief": True, "date": "2026-01-02", "seconds": 5, "commands": ["tilewright x"], "figures": FIGURES[part]}
+
+
+@contextlib.contextmanager
+def written(*parts):
+    """A folder with these results, and a README beside them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        readme = folder / "README"
+        readme.write_text(f"before\n{benchmark_pages.BEGIN}\nold\n{benchmark_pages.END}\nafter\n", encoding="utf-8")
+        for part in parts:
+            (folder / f"{part}.json").write_text(json.dumps(result(part)), encoding="utf-8")
+        yield folder, readme
+
+
+class Tree(unittest.TestCase):
+    def test_every_page_is_what_its_json_makes(self):
+        wrong = benchmark_pages.differing(benchmark.RESULTS, ROOT / "README.md")
+        self.assertEqual(wrong, [], "`scripts/benchmark report` makes these pages")
+
+
+class Pages(unittest.TestCase):
+    def test_a_page_differs_once_its_json_has_another_figure(self):
+        with written("rows") as (folder, readme):
+            self.assertEqual(benchmark_pages.write(folder, readme, False), 0)
+            self.assertEqual(benchmark_pages.differing(folder, readme), [])
+            changed = result("rows")
+            changed["figures"] = {**changed["figures"], "cells": [CELL | {"ns": 40000.0}]}
+            (folder / "rows.json").write_text(json.dumps(changed), encoding="utf-8")
+            self.assertEqual(benchmark_pages.differing(folder, readme), [folder / "rows.md", readme])
+
+    def test_a_page_without_json_is_told(self):
+        with written() as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            (folder / "typed.md").write_text("3 % faster", encoding="utf-8")
+            self.assertEqual(benchmark_pages.differing(folder, readme), [folder / "typed.md"])
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(benchmark_pages.write(folder, readme, True), 1)
+            self.assertIn("typed.md", said.getvalue())
+
+    def test_of_each_part_name_commit_device_driver_date_and_command(self):
+        with written(*FIGURES) as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            for part in FIGURES:
+                text = (folder / f"{part}.md").read_text(encoding="utf-8")
+                for fact in ("0123456789ab", "NVIDIA H200", "580.1", "2026-01-02", f"scripts/benchmark {part} --brief"):
+                    self.assertIn(fact, text)
+                self.assertLessEqual(max(len(line) for line in text.splitlines() if line[0:1] != "|"), 120)
+
+    def test_of_cells_have_means_of_those_with_a_verdict_alone(self):
+        with written("rows") as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "rows.md").read_text(encoding="utf-8")
+        self.assertIn("geometric mean 1.200 of 1 cells", text)
+        self.assertIn("| `softmax` | 8192x4096 | bf16 | 33.4 µs | 50.1 µs | 40.1 µs | 1.200 ±0.010 | triton | 99.3 % |",
+                      text)
+
+    def test_put_the_readmes_table_between_its_marks(self):
+        with written(*FIGURES) as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = readme.read_text(encoding="utf-8")
+            self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))
+            self.assertIn("5.0 to 5.0 times as fast", text)
+            self.assertNotIn("old", text)
+            readme.write_text("no marks", encoding="utf-8")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(benchmark_pages.write(folder, readme, False), 1)
+            self.assertIn("has not the lines", said.getvalue())
+
+    def test_of_a_file_that_is_no_result_say_which(self):
+        with written("rows") as (folder, readme):
+            (folder / "rows.json").write_text('{"part": "rows"}', encoding="utf-8")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(benchmark_pages.write(folder, readme, False), 1)
+            self.assertIn("rows.json is no result", said.getvalue())
+
+
+class Measuring(unittest.TestCase):
+    def bench(self, folder, answer):
+        """One whose commands are not run but answered; the programs are there."""
+        options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=True, timeout=60)
+        with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(f"/opt/{name}", name[4:])):
+            bench = benchmark.Bench(options, folder)
+        calls = []
+
+        def run(*words):
+            calls.append([getattr(word, "shown", word) for word in words])
+            return answer(calls[-1], words)
+        bench.run = run
+        return bench, calls
+
+    def test_of_untuned_shapes_keeps_mean_median_percentile_and_worst(self):
+        rows = [{"loss": each / 100} for each in range(19)] + [{"loss": 0.5}, {"loss": None, "failure": "wrong"}]
+        with tempfile.TemporaryDirectory() as folder:
+            bench, calls = self.bench(folder, lambda words, _: json.dumps({"rows": rows}))
+            made = benchmark.untuned(bench)["specs"]
+        self.assertEqual(calls[0][:2], ["tilewright", "import"])
+        self.assertIn("--seeded", calls[1])
+        self.assertEqual((made[0]["shapes"], made[0]["judged"], made[0]["failed"]), (21, 20, 1))
+        self.assertAlmostEqual(made[0]["p95"], 0.18)
+        self.assertAlmostEqual(made[0]["worst"], 0.5)
+
+    def test_of_a_launch_fails_where_the_benchmark_did(self):
+        failed = {"benchmarks": [{"name": "whole", "run_type": "iteration", "error_occurred": True,
+                                  "error_message": "there is no GPU"}]}
+        with tempfile.TemporaryDirectory() as folder:
+            bench, _ = self.bench(folder, lambda *_: json.dumps(failed))
+            bench.commands = ["launch_gpu_benchmark"]
+            with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+                with self.assertRaisesRegex(benchmark.Failed, "there is no GPU"):
+                    benchmark.launch(bench)
+
+    def test_writes_what_succeeded_and_names_what_failed(self):
+        def good(bench):
+            bench.commands.append("tilewright x")
+            return FIGURES["launch"]
+
+        def bad(_):
+            raise benchmark.Failed("no torch")
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "PARTS", {"launch": good, "rows": bad}), \
+                mock.patch.object(benchmark, "describe_gpu", lambda: {"device": "H", "driver": "1"}), \
+                mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/x", "tilewright")), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(benchmark.main(["all", "--out", folder, "--commit", "c0ffee"]), 1)
+            made = json.loads((pathlib.Path(folder) / "launch.json").read_text(encoding="utf-8"))
+            self.assertFalse((pathlib.Path(folder) / "rows.json").exists())
+        self.assertIn("no figures of rows", said.getvalue())
+        self.assertEqual([name for name in benchmark_pages.FACTS if name not in made], [])
+        self.assertEqual(made["commands"], ["tilewright x"])
+
+    def test_shows_no_path_of_the_machine_in_a_command(self):
+        options = argparse.Namespace(program=None, cache=None, brief=True, timeout=60)
+        with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/echo", "tilewright")), \
+                contextlib.redirect_stderr(io.StringIO()):
+            bench = benchmark.Bench(options, "/somewhere")
+            self.assertEqual(bench.run(bench.program, "--out", bench.out("a.json")), "--out /somewhere/a.json\n")
+        self.assertEqual(bench.commands, ["tilewright --out a.json"])
+
+    def test_tells_of_a_command_that_fails_or_takes_too_long(self):
+        options = argparse.Namespace(program=None, cache=None, brief=True, timeout=1)
+        with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/false", "tilewright")), \
+                contextlib.redirect_stderr(io.StringIO()):
+            bench = benchmark.Bench(options, "/somewhere")
+            with self.assertRaisesRegex(benchmark.Failed, "`tilewright x` ended with 1"):
+                bench.run(bench.program, "x")
+            with self.assertRaisesRegex(benchmark.Failed, "took more than --timeout 1"):
+                bench.run("sleep", "5")
+
+
+if __name__ == "__main__":
+    unittest.main()
