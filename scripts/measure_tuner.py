@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the tuner itself: what docs/performance.md claims of it, repeated by one command each.
+"""Measures the tuner itself: its speed, its repeatability and how it uses a GPU, by one command each.
 
     scripts/measure_tuner.py repeat     two cold sweeps of 30 problems; their winners timed again, side by side
     scripts/measure_tuner.py rate       configs a second with all binaries there, and how busy the GPU is meanwhile

@@ -21,7 +21,27 @@ BOUNDED = {"cache/base/decode.cpp", "tuner/definition/reading/toml_tree.cpp"}
 FENCE = re.compile(r"[\s>]*(```|~~~)")
 # A link or an address on a line of its own, behind the marks of lists and quotes.
 ALONE = re.compile(r"[\s>]*([-*+] |\d+\. )?(!?\[[^\]]*\]\(\S*\)\S*|\S+)$")
-LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+
+
+def anchors(text):
+    """What a link may name of a document: its headings, as pages of GitHub spell them."""
+    unfenced = re.sub(r"^[\s>]*(```|~~~).*?^[\s>]*\1", "", text, flags=re.M | re.S)
+    titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in HEADING.findall(unfenced))
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+def dead_link(path, text, target, anchor):
+    """In words, what is wrong with a link of the document; empty where nothing is."""
+    if "://" in target or target.startswith("mailto:"):
+        return ""
+    file = path.parent / target if target else path
+    if not file.exists():
+        return f"the link to {target} leads nowhere"
+    if anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8") if target else text):
+        return f"the link to {target}#{anchor}: there is no such heading"
+    return ""
 
 
 def tracked_files():
@@ -72,9 +92,9 @@ def mistakes_of(path):
         if line != line.rstrip() and path.suffix != ".map":
             yield number, "blanks at the end of the line"
         if path.suffix == ".md":
-            for target, _ in LINK.findall(line):
-                if "://" not in target and not (path.parent / target).exists():
-                    yield number, f"the link to {target} leads nowhere"
+            for target, anchor in LINK.findall(line):
+                if wrong := dead_link(path, text, target, anchor):
+                    yield number, wrong
 
 
 def main():

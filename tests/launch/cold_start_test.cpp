@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of an application with a large cache. Figures are in docs/performance.md; here are bounds that hold
-// anywhere.
+// The start of an application with a large cache: bounds that hold anywhere.
 #include <malloc.h>
 
 #include <algorithm>

@@ -38,5 +38,22 @@ class Widths(unittest.TestCase):
             self.assertEqual(wide(path, f"// {LONG}\n"), [])
 
 
+class Links(unittest.TestCase):
+    def wrong(self, target, anchor, text="# A title\n\n```\n# no heading\n```\n## What `it` is: *two*, [three](x)\n"):
+        return check_texts.dead_link(ROOT / "README.md", text, target, anchor)
+
+    def test_to_files_and_headings_that_are_there_are_good(self):
+        for target, anchor in (("LICENSE", ""), ("", "a-title"), ("", "what-it-is-two-three"), ("https://x.org/a", "b"),
+                               ("docs/definitions.md", "implementation")):
+            self.assertEqual(self.wrong(target, anchor), "")
+
+    def test_to_a_heading_that_is_not_there_are_told(self):
+        self.assertIn("no such heading", self.wrong("", "no-heading"))
+        self.assertIn("docs/definitions.md#nothing", self.wrong("docs/definitions.md", "nothing"))
+
+    def test_to_no_file_are_told(self):
+        self.assertIn("leads nowhere", self.wrong("docs/nothing.md", ""))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What shapes never tuned lose, by sweeps of an H200: an exhaustive one of 12 shapes of a grid and then 40 that were
 // drawn (recorded/rows.db.zst), and a race over 120 more that were drawn to serve from (recorded/rows_drawn.db.zst;
-// gemm_drawn.db.zst has 90 of gemm). What docs/performance.md says of them must not get worse.
+// gemm_drawn.db.zst has 90 of gemm). What is lost must not get worse.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
