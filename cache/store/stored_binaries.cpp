@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/stored_binaries.hpp"
 
+#include <fmt/format.h>
+
 #include "cache/store/codecs.hpp"
 
 namespace tilewright {
 namespace {
 
-std::vector<std::byte> read_dictionary(Database& database, std::int64_t id) {
-  Query row = database.query("SELECT data FROM dictionaries WHERE id = ? AND intact", id);
-  if (!row.next()) throw BadRow("a binary's dictionary is not there");
-  const auto data = row.blob(0);
-  return {data.begin(), data.end()};
+/// Of what was read of a dictionary: `intact` would read its bytes, which fill many pages, a second time.
+bool is_whole(Database& database, std::int64_t dictionary, std::span<const std::byte> data) {
+  Query row =
+      database.query("SELECT checksum = row_hash('dictionaries', id, implementation, ?) FROM dictionaries WHERE id = ?",
+                     data, dictionary);
+  return row.next() && row.integer(0) != 0;
 }
 
 }  // namespace
@@ -47,9 +50,16 @@ std::int64_t add_binary(Database& database, const std::string& hash, std::size_t
 }
 
 std::vector<std::byte> read_binary(Database& database, const Query& row, int first) {
-  const std::vector<std::byte> dictionary =
-      row.null(first + 3) ? std::vector<std::byte>() : read_dictionary(database, row.integer(first + 3));
-  return decompress_binary(row.blob(first + 2), row.integer(first + 1), row.text(first), dictionary);
+  const auto bytes_by = [&](std::span<const std::byte> dictionary) {
+    return decompress_binary(row.blob(first + 2), row.integer(first + 1), row.text(first), dictionary);
+  };
+  if (row.null(first + 3)) return bytes_by({});
+  const std::int64_t id = row.integer(first + 3);
+  Query dictionary = database.query("SELECT data FROM dictionaries WHERE id = ?", id);
+  if (!dictionary.next()) throw BadRow("a binary's dictionary is not there");
+  const std::span<const std::byte> data = dictionary.blob(0);
+  if (!is_whole(database, id, data)) throw BadRow(fmt::format("row {} of the table dictionaries", id));
+  return bytes_by(data);
 }
 
 std::vector<std::byte> binary_of(Database& database, std::int64_t id) {

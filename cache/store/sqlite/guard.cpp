@@ -80,8 +80,8 @@ Parts make_our_parts(std::span<const Migration> steps) {
   return parts_of(model);
 }
 
-/// Made once a process: a file is opened in a fraction of the time that a model takes. Threads that come together each
-/// make one and the first is kept, so that a fork leaves no lock behind.
+/// Made once a process, of files that are not as their last step has them: older ones, and foreign ones. Threads that
+/// come together each make one and the first is kept, so that a fork leaves no lock behind.
 const Parts& our_parts(std::size_t schema) {
   static std::array<std::atomic<const Parts*>, 64> known{};
   std::atomic<const Parts*>& place = known.at(schema);
@@ -92,7 +92,30 @@ const Parts& our_parts(std::size_t schema) {
   return *first;
 }
 
+/// The statements of a step that make what stays, each as SQLite keeps it, in order.
+std::vector<std::string_view> declarations(std::string_view sql) {
+  constexpr std::string_view kBegin = "\nCREATE ";
+  std::vector<std::string_view> all;
+  for (std::size_t at = sql.find(kBegin); at != std::string_view::npos; at = sql.find(kBegin, at + 1)) {
+    const std::string_view statement = sql.substr(at + 1, sql.find(";\n", at) - at - 1);
+    if (!statement.starts_with("CREATE TEMP ")) all.push_back(statement);
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
 }  // namespace
+
+bool has_tables_as_written(SQLite::Database& database, const Migration& step) {
+  if (stored_schema(database) != step.version) return false;
+  SQLite::Statement all(database,
+                        "SELECT coalesce(sql, ''), instr(sql, ' ' || name || ' ') * instr(sql, ' ' || tbl_name || ' ') "
+                        "FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1");
+  for (const std::string_view ours : declarations(step.sql)) {
+    if (!all.executeStep() || all.getColumn(0).getString() != ours || all.getColumn(1).getInt() == 0) return false;
+  }
+  return !all.executeStep();
+}
 
 void distrust(SQLite::Database& database) {
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -105,6 +128,7 @@ void require_our_tables(SQLite::Database& database, const std::filesystem::path&
                         std::span<const Migration> steps) {
   // Another process may be bringing it forward.
   const Transaction snapshot(database, Transaction::Kind::read);
+  if (has_tables_as_written(database, steps.back())) return;
   const auto taken = static_cast<std::size_t>(std::max(0, stored_schema(database)));
   const auto known = steps.first(std::min(taken, steps.size()));
   const Parts theirs = parts_of(database);

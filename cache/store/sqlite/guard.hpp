@@ -18,6 +18,11 @@ namespace tilewright {
 /// To be called first, since it adds the functions of the schema, too: reads nothing of the file.
 void distrust(SQLite::Database& database);
 
+/// Whether the file is of the step's schema and its tables, indexes and views are word for word what the step creates:
+/// a step that makes all of them anew tells at once, in a hundredth of the time that a model takes (6 ms), that they
+/// are ours.
+[[nodiscard]] bool has_tables_as_written(SQLite::Database& database, const Migration& step);
+
 /// Throws CacheError, before any table is asked, unless the tables, indexes and views are those that `steps` up to the
 /// file's schema make. Comments and spaces do not count.
 void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,

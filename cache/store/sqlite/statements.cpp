@@ -27,8 +27,8 @@ std::optional<double> Query::maybe_real(int column) const {
 void Query::bind(int index, std::span<const std::byte> value) {
   // A null pointer would bind NULL: an empty blob is not the same.
   static constexpr std::byte kNothing{};
-  statement_.bind(index, static_cast<const void*>(value.empty() ? &kNothing : value.data()),
-                  static_cast<int>(value.size()));
+  statement_.bindNoCopy(index, static_cast<const void*>(value.empty() ? &kNothing : value.data()),
+                        static_cast<int>(value.size()));
 }
 
 SQLite::Statement& StatementCache::get(const SQLite::Database& database, const char* sql) {

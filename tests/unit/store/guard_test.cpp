@@ -11,6 +11,7 @@
 
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/sqlite/faults.hpp"
+#include "cache/store/sqlite/row_hash.hpp"
 #include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
@@ -74,6 +75,20 @@ TEST(Guard, is_not_misled_by_what_looks_like_a_comment_in_a_text_or_a_name) {
   EXPECT_NO_THROW(open_as("CREATE TABLE \"a\" (x TEXT -- what it is\n  DEFAULT 'whole',\n\n y TEXT)"));
   EXPECT_THROW(open_as("CREATE TABLE a (x TEXT DEFAULT '--', z AS (1) DEFAULT '\nwhole', y TEXT)"), CacheError);
   EXPECT_THROW(open_as("CREATE TABLE a (x TEXT DEFAULT 'whole', \"--\" AS (1),\n y TEXT)"), CacheError);
+}
+
+TEST(Guard, knows_a_cache_by_the_words_of_its_last_step) {
+  const TemporaryFolder folder;
+  const auto is_known = [](const fs::path& path) {
+    SQLite::Database file(path.string());
+    add_row_functions(file);
+    return has_tables_as_written(file, migrations().back());
+  };
+  EXPECT_TRUE(is_known(changed_by(folder, "VACUUM")));
+  EXPECT_FALSE(is_known(changed_by(folder, "DROP VIEW winner_table")));
+  EXPECT_FALSE(is_known(changed_by(folder, "CREATE INDEX mine ON trials (reason)")));
+  EXPECT_FALSE(is_known(changed_by(folder, "ALTER TABLE trials ADD COLUMN x")));
+  EXPECT_FALSE(is_known(changed_by(folder, "PRAGMA user_version = 6")));
 }
 
 TEST(Guard, takes_a_cache_that_SQLite_keeps_statistics_of) {
