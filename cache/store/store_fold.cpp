@@ -103,7 +103,8 @@ INSERT INTO binary_map SELECT p.id, m.id FROM pack.binaries p JOIN main.binaries
 )sql";
 
 /// Builds, trials and what rests on them. Of builds of one key the same stays, whichever came first: a compiler need
-/// not make the same binary twice. A trial that is here already is the same in all that was measured.
+/// not make the same binary twice. One whose binary is damaged here, or gone, takes that of the pack: no hash is
+/// greater than 'none'. A trial that is here already is the same in all that was measured.
 constexpr const char* kFoldTrials = R"sql(
 INSERT INTO main.builds (key, ok, binary, kernels, log, compiler, arch, milliseconds)
 SELECT p.key, p.ok, b.ours, p.kernels, p.log, p.compiler, p.arch, p.milliseconds
@@ -113,7 +114,9 @@ WHERE true ON CONFLICT (key) DO UPDATE SET ok = excluded.ok, binary = excluded.b
 WHERE began_us IS NULL AND intact
   AND (1 - excluded.ok, coalesce((SELECT hash FROM main.binaries WHERE id = excluded.binary), ''), excluded.kernels,
        excluded.log, excluded.milliseconds)
-    < (1 - ok, coalesce((SELECT hash FROM main.binaries WHERE id = builds.binary), ''), kernels, log, milliseconds);
+    < (1 - ok, iif(binary IS NULL, '', coalesce((SELECT hash FROM main.binaries m WHERE m.id = builds.binary
+         AND m.checksum = row_hash('binaries', m.id, m.hash, m.size, m.dictionary)), 'none')), kernels, log,
+       milliseconds);
 CREATE TEMP TABLE build_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
 INSERT INTO build_map SELECT p.id, m.id FROM pack.builds p JOIN main.builds m ON m.key = p.key;
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -198,14 +199,30 @@ TEST_F(Packs, leave_models_behind_that_another_version_has_learned) {
 
 TEST_F(Packs, mend_a_binary_that_is_damaged_here) {
   const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
-  Store to(folder_ / "to.db");
-  fold_pack(to, packs.front());
   const std::string hash = content_hash(std::span(kBinary));
-  OtherProgram(to.path()).exec("UPDATE binaries SET data = zeroblob(20)");
-  EXPECT_THAT(refusal([&] { (void)to.binary(hash); }), HasSubstr("is damaged"));
-  fold_pack(to, packs.front());
-  EXPECT_EQ(to.binary(hash), kBinary);
-  to.check();
+  for (const std::string damage :
+       {"UPDATE binaries SET data = zeroblob(20)", "UPDATE binaries SET size = size + 1",
+        "UPDATE binaries SET hash = replace(hash, substr(hash, 1, 8), '00000000')",
+        "UPDATE binaries SET hash = replace(hash, substr(hash, 1, 8), 'ffffffff')",
+        "UPDATE dictionaries SET data = zeroblob(length(data))", "DELETE FROM dictionaries"}) {
+    SCOPED_TRACE(damage);
+    Store to(folder_ / (content_hash(damage) + ".db"));
+    fold_pack(to, packs.front());
+    {
+      // With a checksum that is not of the row.
+      OtherProgram other(to.path());
+      for (const char* const function : {"row_hash", "is_intact"}) {
+        const auto one = [](sqlite3_context* context, int, sqlite3_value**) { sqlite3_result_int(context, 1); };
+        other.createFunction(function, -1, true, nullptr, one, nullptr, nullptr, nullptr);
+      }
+      other.exec(damage);
+    }
+    EXPECT_THAT(refusal([&] { to.check(); }), HasSubstr("damaged"));
+    fold_pack(to, packs.front());
+    EXPECT_EQ(to.binary(hash), kBinary);
+    const std::string key = to.winner_of(key_, MeasureMode::cold, WinnerRole::best)->winner.trial.build_key;
+    EXPECT_EQ(to.binary(to.build(key).value().binary_hash), kBinary);
+  }
 }
 
 TEST_F(Packs, that_fail_half_way_leave_the_cache_as_it_was) {
