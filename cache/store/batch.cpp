@@ -40,4 +40,8 @@ void Store::seal() {
   impl_->reading("make one file of the cache", [&] { impl_->database.seal(); });
 }
 
+void Store::write_compact(const std::filesystem::path& file) {
+  impl_->reading("write the cache into one file", [&] { impl_->database.write_compact(file); });
+}
+
 }  // namespace tilewright

@@ -62,6 +62,8 @@ class Store final : public WinnerSource {
   /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that
   /// was just made. Nothing may be put afterwards.
   void seal();
+  /// The same into a file that is not there yet, or is empty; this one stays as it is.
+  void write_compact(const std::filesystem::path& file);
 
   /// A copy of this moment, of this schema.
   void copy_to(const std::filesystem::path& file) const;

@@ -27,7 +27,7 @@ namespace tilewright {
 
 struct Store::Impl {
   Impl(const std::filesystem::path& path, const StoreOptions& options)
-      : database(path, options), writable(options.access == StoreAccess::write) {}
+      : database(path, options), writable(may_write(options.access)) {}
 
   /// Runs `work`; `doing` completes "cannot …". What was read from a file that was opened as unchanging, and has
   /// changed, is thrown away whether it looks right or not, and read again from the file as it is now.

@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 void fold(const fs::path& cache, std::span<char*> packs) {
   // Not in its place: a cache is never written on a network file system, where a build tree may lie.
   const TemporaryFolder folder("fold packs");
-  const fs::path work = folder.path() / "cache.db";
+  const fs::path work = folder.path() / "work.db", whole = folder.path() / "cache.db";
   {
-    Store store(work);
+    Store store(work, {.access = StoreAccess::draft});
     Folding folding(store);
     for (std::size_t i = 0; i < packs.size(); ++i) {
       (void)folding.fold(packs[i]);
@@ -36,11 +36,11 @@ void fold(const fs::path& cache, std::span<char*> packs) {
       fmt::print("{}: {} of {} packs are folded\n", cache.filename().string(), i + 1, packs.size());
       std::fflush(stdout);
     }
-    store.seal();
+    store.write_compact(whole);
   }
   Draft draft(cache);
   std::error_code error;
-  fs::copy_file(work, draft.path(), fs::copy_options::overwrite_existing, error);
+  fs::copy_file(whole, draft.path(), fs::copy_options::overwrite_existing, error);
   if (!error) error = draft.put_in_place();
   if (error) throw Error(fmt::format("cannot write {}: {}", cache.string(), why_not_written(cache, error)));
 }

@@ -149,8 +149,8 @@ Database::Database(fs::path path, const StoreOptions& options, const Surrounding
       older_too_(options.access == StoreAccess::copy || options.access == StoreAccess::read_older),
       work_(std::make_unique<WorkLimit>([path = path_] { return bytes_at(path); })) {
   try {
-    if (options.access == StoreAccess::write) {
-      open_for_writing();
+    if (may_write(options.access)) {
+      open_for_writing(options.access);
       identity_ = identity_of(path_);
     } else if (options.access == StoreAccess::copy) {
       open_copy();
@@ -238,7 +238,7 @@ void Database::open_copy() {
               "Wait until it is written, then run the same again");
 }
 
-void Database::open_for_writing() {
+void Database::open_for_writing(StoreAccess access) {
   const bool there = file_is_there(path_);
   if (const auto network = surroundings_.network.value_or(network_filesystem_of(path_))) {
     refuse_network(path_, *network);
@@ -257,10 +257,15 @@ void Database::open_for_writing() {
   } else {
     require_our_tables(*handle_, path_, surroundings_.migrations);
   }
-  switch_to_wal();
+  if (access == StoreAccess::draft) {
+    handle_->exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
+  } else {
+    switch_to_wal();
+  }
   migrate(*handle_, path_, surroundings_.migrations);
   // In WAL mode NORMAL survives the death of any program; a power cut can cost the last commits, never the file.
-  handle_->exec("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+  if (access == StoreAccess::write) handle_->exec("PRAGMA synchronous = NORMAL");
+  handle_->exec("PRAGMA foreign_keys = ON");
 }
 
 void Database::switch_to_wal() {
@@ -290,6 +295,13 @@ void Database::seal() {
   statements_.clear();
   // The order counts: what VACUUM writes goes to the file itself, and is on the disk when it returns.
   handle_->exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; VACUUM");
+}
+
+void Database::write_compact(const fs::path& file) {
+  statements_.clear();
+  SQLite::Statement vacuum(*handle_, "VACUUM INTO ?");
+  vacuum.bind(1, file.string());
+  vacuum.exec();
 }
 
 bool Database::outdated() const {

@@ -70,6 +70,8 @@ class Database {
   [[nodiscard]] std::unique_ptr<Transaction> begin_read();
   /// Makes of a file in WAL mode one file without companions; nothing is written through this object afterwards.
   void seal();
+  /// The same as a new file: what is read of this one is written once.
+  void write_compact(const std::filesystem::path& file);
 
   /// True when what is open is no longer what the path names, so that only opening again shows it.
   [[nodiscard]] bool outdated() const;
@@ -88,7 +90,7 @@ class Database {
   void open_copy();
   /// For reading; a copy where the file is of an older schema, which only those get this far with who may read such.
   void open_current();
-  void open_for_writing();
+  void open_for_writing(StoreAccess access);
   void switch_to_wal();
 
   std::filesystem::path path_;
