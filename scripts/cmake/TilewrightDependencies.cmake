@@ -8,6 +8,7 @@
 # and for the tuner:
 #   tilewright::tomlplusplus (header only)  tilewright::boost_context
 #   tilewright::boost_program_options
+#   tilewright::zlib
 #   tilewright::benchmark (of which Debian has the shared library alone)
 
 # Adds the imported target tilewright::NAME for the archive (or else the shared library) LIBRARY,
@@ -54,6 +55,8 @@ if(TILEWRIGHT_BUILD_TUNER)
   target_include_directories(tilewright::tomlplusplus INTERFACE
     "${TILEWRIGHT_tomlplusplus_INCLUDE_DIR}")
   target_compile_definitions(tilewright::tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
+  # Blocks of the report's page.
+  tilewright_import_library(zlib z zlib.h)
   tilewright_import_library(boost_context boost_context boost/context/detail/fcontext.hpp)
   tilewright_import_library(boost_program_options boost_program_options boost/program_options.hpp)
   find_path(TILEWRIGHT_beast_INCLUDE_DIR NAMES boost/beast/version.hpp REQUIRED)

@@ -12,10 +12,10 @@ class ReportVerb : public CliTest {
   ReportVerb() { fill_demo_cache(cache(), 3); }
 
   [[nodiscard]] std::string file() const { return (folder / "report.html").string(); }
-  /// The data of the page.
-  [[nodiscard]] nlohmann::json data() const {
+  /// The index of the page.
+  [[nodiscard]] nlohmann::json index() const {
     const std::string page = read_file(file());
-    const std::string begin = R"(<script type="application/json" id="data">)";
+    const std::string begin = R"(<script type="application/json" id="index">)";
     const std::size_t from = page.find(begin) + begin.size();
     return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
   }
@@ -25,18 +25,17 @@ TEST_F(ReportVerb, writes_one_page_and_says_what_it_holds) {
   const Outcome outcome = run_on_ops({"report", "-o", file()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "3 problems served and 3 trials")) << outcome.out;
-  const auto page = data();
-  EXPECT_EQ(page["winners"][0]["op"], "demo");
-  EXPECT_EQ(page["winners"][0]["count"], 3);
+  const auto page = index();
+  EXPECT_EQ(page["ops"][0], "demo");
+  EXPECT_EQ(page["kinds"][0]["problems"], 3);
   EXPECT_TRUE(contains(page["notes"][0], "--ops DIR")) << page["notes"];
 }
 
 TEST_F(ReportVerb, of_one_op_or_device_has_no_other) {
   use_swept_cache();
   EXPECT_EQ(run_on_ops({"report", "shift", "--device", "cpu", "-o", file()}).code, 0);
-  const auto page = data();
-  ASSERT_EQ(page["winners"].size(), 1U);
-  EXPECT_EQ(page["winners"][0]["op"], "shift");
+  const auto page = index();
+  EXPECT_EQ(page["ops"], nlohmann::json({"shift"}));
   EXPECT_EQ(page["devices"].size(), 1U);
   EXPECT_GE(page["sweeps"].size(), 1U);
   EXPECT_TRUE(contains(page["notes"].dump(), "they say nothing about a GPU"));

@@ -42,6 +42,11 @@ class BrowserTest(unittest.TestCase):
         text = "(holder) => [...holder.querySelectorAll(':scope > div')].pop()?.innerText.trim()"
         return page.wait_for_function(text, arg=holder.element_handle()).json_value()
 
+    def shown(self, page, words=""):
+        """Waits until the view of the address is drawn, which has these words."""
+        page.wait_for_function("""(words) => location.hash.includes(words)
+            && document.querySelector('main').dataset.address === location.hash""", arg=words)
+
     def open(self, file, address="", width=1280, height=900, dark=False):
         """The report at an address of it, drawn."""
         context = self.browser.new_context(viewport={"width": width, "height": height}, offline=True,

@@ -86,7 +86,7 @@ Report report(const ReportRequest& request) {
   for (const PageOp& op : input.ops) {
     for (const WinnerLine& line : op.winners) served.emplace(line.row.problem.key(), line.row.device.fingerprint());
   }
-  return {report_page(page_data(input)), served.size(), input.history.trials.size()};
+  return {report_page(make_page(input)), served.size(), input.history.trials.size()};
 }
 
 }  // namespace tilewright::app

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/report/page.hpp"
 
-#include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "tuner/report/page_sources.hpp"
 
 namespace tilewright {
 namespace {
+
+constexpr std::string_view kFilePolicy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+constexpr std::string_view kServicePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'";
 
 /// JSON that may stand inside a script element: no text of it can end the element or begin a comment.
 std::string script_json(const PageJson& data) {
@@ -27,14 +31,7 @@ std::string script_json(const PageJson& data) {
   return safe;
 }
 
-}  // namespace
-
-std::string report_page(const PageJson& data) {
-  const std::string json = script_json(data);
-  const std::array<std::pair<std::string_view, std::string_view>, 4> parts{{{"{{style}}", page_sources::kStyle},
-                                                                            {"{{library}}", page_sources::kLibrary},
-                                                                            {"{{data}}", json},
-                                                                            {"{{script}}", page_sources::kScript}}};
+std::string page_with(std::initializer_list<std::pair<std::string_view, std::string_view>> parts) {
   std::string page;
   std::string_view rest = page_sources::kPage;
   for (const auto& [mark, text] : parts) {
@@ -44,6 +41,35 @@ std::string report_page(const PageJson& data) {
     rest.remove_prefix(at + mark.size());
   }
   return page.append(rest);
+}
+
+std::string element(std::string_view tag, std::string_view text, std::string_view attributes = "") {
+  return std::string("<").append(tag).append(attributes).append(">\n").append(text).append("\n</").append(tag) + ">\n";
+}
+
+std::string script() { return "\"use strict\";\n" + std::string(page_sources::kScript); }
+
+}  // namespace
+
+std::string report_page(const Page& page) {
+  std::string scripts = element("script", page_sources::kLibrary);
+  scripts += element("script", script_json(page.index), R"( type="application/json" id="index")");
+  for (const auto& [name, bytes] : page.blocks) {
+    scripts += element("script", base64(bytes), " type=\"application/octet-stream\" id=\"" + name + '"');
+  }
+  scripts += element("script", script());
+  return page_with(
+      {{"{{policy}}", kFilePolicy}, {"{{style}}", element("style", page_sources::kStyle)}, {"{{scripts}}", scripts}});
+}
+
+std::vector<PageFile> service_page() {
+  return {{"", "text/html; charset=utf-8",
+           page_with({{"{{policy}}", kServicePolicy},
+                      {"{{style}}", "<link rel=\"stylesheet\" href=\"page.css\">\n"},
+                      {"{{scripts}}", "<script src=\"echarts.js\"></script>\n<script src=\"page.js\"></script>\n"}})},
+          {"page.css", "text/css; charset=utf-8", std::string(page_sources::kStyle)},
+          {"echarts.js", "text/javascript; charset=utf-8", std::string(page_sources::kLibrary)},
+          {"page.js", "text/javascript; charset=utf-8", script()}};
 }
 
 }  // namespace tilewright

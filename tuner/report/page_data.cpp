@@ -2,7 +2,8 @@
 #include "tuner/report/page_data.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
+#include <cmath>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -11,7 +12,7 @@
 #include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/report/evidence_table.hpp"
-#include "tuner/report/timeline_data.hpp"
+#include "tuner/report/moments.hpp"
 
 namespace tilewright {
 namespace {
@@ -34,35 +35,60 @@ class Places {
   std::unordered_map<Id, std::uint32_t> places_;
 };
 
-/// The page's arrays are made together, since they name each other by place.
+/// What a page has of one op.
+struct OfOp {
+  const PageOp* op = nullptr;
+  Places problems, builds;
+  std::vector<const History::TrialOf*> trials;
+  /// Of each trial: it is the newest of its config's text on its problem.
+  std::vector<bool> newest;
+};
+
+/// A trial's time to five digits: those behind them are noise, which does not compress.
+float five_digits(double nanoseconds) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(nanoseconds));
+  return std::bit_cast<float>((bits + 0x80U) & ~0xFFU);
+}
+
+/// How far an end of a median's interval is from it: in hundred-thousandths of the median.
+std::uint32_t distance(double median, double end) {
+  return median > 0 && end > 0 ? bounded(std::llround(std::abs(median - end) / median * 1e5)) : 0;
+}
+
+/// The parts of a page are made together, since they name each other by place.
 class PageMaker {
  public:
-  explicit PageMaker(const PageInput& input) : input_(input) {
-    for (const PageOp& op : input.ops) ops_.emplace(op.interface.op, &op);
+  explicit PageMaker(const PageInput& input) : input_(input), moments_(input.history) {
+    for (const PageOp& op : input.ops) ops_[op.interface.op].op = &op;
   }
 
-  PageJson make() {
-    PageJson page;
-    page["title"] = input_.title;
-    page["source"] = input_.source;
-    page["made"] = show_moment(input_.made_at);
-    page["version"] = version();
-    page["notes"] = input_.notes;
-    page["devices"] = devices();
-    page["specs"] = specs();
-    page["problems"] = problems();
-    page["configs"] = configs();
-    page["builds"] = builds();
-    page["sweeps"] = sweeps();
-    page["reasons"] = input_.history.reasons;
-    page["modes"] = names<MeasureMode>({MeasureMode::cold, MeasureMode::hot, MeasureMode::events});
-    page["statuses"] = names<TrialStatus>({TrialStatus::ok, TrialStatus::compile_failed, TrialStatus::exceeds_limits,
-                                           TrialStatus::wrong_result, TrialStatus::timed_out, TrialStatus::crashed,
-                                           TrialStatus::pruned});
-    page["looks"] = names<LookLength>({LookLength::brief, LookLength::whole, LookLength::final});
-    page["trials"] = trials();
-    page["timeline"] = timeline_data(input_.history, shown_);
-    page["winners"] = winners();
+  Page make() {
+    Page page;
+    PageJson& index = page.index;
+    index["title"] = input_.title;
+    index["source"] = input_.source;
+    index["made"] = show_moment(input_.made_at);
+    index["version"] = version();
+    index["notes"] = input_.notes;
+    index["devices"] = devices();
+    index["specs"] = specs();
+    index["sweeps"] = sweeps();
+    index["gpus"] = input_.history.gpus;
+    index["modes"] = names<MeasureMode>({MeasureMode::cold, MeasureMode::hot, MeasureMode::events});
+    index["statuses"] = names<TrialStatus>({TrialStatus::ok, TrialStatus::compile_failed, TrialStatus::exceeds_limits,
+                                            TrialStatus::wrong_result, TrialStatus::timed_out, TrialStatus::crashed,
+                                            TrialStatus::pruned});
+    index["looks"] = names<LookLength>({LookLength::brief, LookLength::whole, LookLength::final});
+    share_out();
+    index["first_at"] = first_at_;
+    index["kinds"] = kinds();
+    index["ops"] = PageJson::array();
+    for (auto& [name, of] : ops_) {
+      index["ops"].push_back(name);
+      page.blocks[name + ".winners"] = winners_block(of);
+      page.blocks[name + ".evidence"] = evidence_block(of);
+      page.blocks[name + ".trials"] = trials_block(of);
+    }
     return page;
   }
 
@@ -84,17 +110,17 @@ class PageMaker {
         for (const ComputeRate& rate : found->second) rates[rate.unit] = rate.flops_per_second;
       }
       device["flops_per_second"] = std::move(rates);
-      PageJson ceilings = PageJson::array();
+      // The fastest is the roof of a plot over all sizes.
+      PageJson copies = PageJson::object();
       if (const auto found = input_.ceilings.find(facts.fingerprint()); found != input_.ceilings.end()) {
         for (const Ceiling& ceiling : found->second) {
           if (ceiling.best_ns() <= 0) continue;
-          ceilings.push_back({{"mode", name(ceiling.mode)},
-                              {"bytes", ceiling.bytes},
-                              {"reads", ceiling.reads},
-                              {"bytes_per_second", static_cast<double>(ceiling.bytes) / ceiling.best_ns() * 1e9}});
+          const double rate = static_cast<double>(ceiling.bytes) / ceiling.best_ns() * 1e9;
+          const std::string mode(name(ceiling.mode));
+          copies[mode] = std::max(copies.value(mode, 0.0), rate);
         }
       }
-      device["ceilings"] = std::move(ceilings);
+      device["bytes_per_second"] = std::move(copies);
       list.push_back(std::move(device));
     }
     return list;
@@ -105,55 +131,16 @@ class PageMaker {
     PageJson list = PageJson::array();
     for (const auto& [id, spec] : input_.history.specs) {
       const auto op = ops_.find(spec.spec.op);
-      if (op == ops_.end() || op->second->interface.hash() != spec.interface_hash) continue;
+      if (op == ops_.end() || op->second.op->interface.hash() != spec.interface_hash) continue;
       spec_places_.add(id);
       PageJson attributes = PageJson::object();
       for (const auto& [attribute, value] : spec.spec.attributes) attributes[attribute] = value;
       list.push_back({{"op", spec.spec.op},
                       {"dtype", name(spec.spec.dtype)},
                       {"attributes", std::move(attributes)},
-                      {"dims", op->second->interface.dims}});
+                      {"dims", op->second.op->interface.dims}});
     }
     return list;
-  }
-
-  PageJson problems() {
-    std::vector<std::uint32_t> specs;
-    PageJson dims = PageJson::array();
-    for (const auto& [id, problem] : input_.history.problems) {
-      if (!spec_places_.has(problem.spec)) continue;
-      const std::uint32_t place = problem_places_.add(id);
-      problem_of_key_.emplace(Problem{input_.history.specs.at(problem.spec).spec, problem.dims}.key(), place);
-      specs.push_back(spec_places_.at(problem.spec));
-      PageJson sizes = PageJson::array();
-      for (const auto& dim : problem.dims) sizes.push_back(dim.second);
-      dims.push_back(std::move(sizes));
-    }
-    return {{"spec", packed(specs)}, {"dims", std::move(dims)}};
-  }
-
-  /// By text: the same config of older and newer code is one.
-  PageJson configs() {
-    PageJson list = PageJson::array();
-    std::unordered_map<std::string, std::uint32_t> places;
-    for (const auto& [id, config] : input_.history.configs) {
-      const auto [place, is_new] = places.try_emplace(config.text, static_cast<std::uint32_t>(places.size()));
-      if (is_new) list.push_back(config.text);
-      config_of_.emplace(id, place->second);
-    }
-    return list;
-  }
-
-  PageJson builds() {
-    std::vector<std::uint32_t> registers, spills;
-    std::vector<float> milliseconds;
-    for (const auto& [id, build] : input_.history.builds) {
-      build_places_.add(id);
-      registers.push_back(static_cast<std::uint32_t>(build.registers));
-      spills.push_back(static_cast<std::uint32_t>(build.spill_bytes));
-      milliseconds.push_back(static_cast<float>(build.milliseconds));
-    }
-    return {{"registers", packed(registers)}, {"spill_bytes", packed(spills)}, {"milliseconds", packed(milliseconds)}};
   }
 
   PageJson sweeps() {
@@ -164,7 +151,8 @@ class PageMaker {
                       {"device", device_places_.after(sweep.device)},
                       {"started", sweep.started_at},
                       {"ended", sweep.ended_at ? PageJson(*sweep.ended_at) : PageJson()},
-                      {"outcome", sweep.outcome}});
+                      {"outcome", sweep.outcome},
+                      {"first", static_cast<double>(moments_.first_of(id)) / 1e6}});
     }
     return list;
   }
@@ -180,8 +168,8 @@ class PageMaker {
     std::map<std::tuple<Id, Id, MeasureMode, std::uint32_t>, std::size_t> known;
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (!trials[i].newest) continue;
-      const auto [at, is_new] =
-          known.try_emplace({trials[i].problem, trials[i].device, trials[i].mode, config_of_.at(trials[i].config)}, i);
+      const auto [at, is_new] = known.try_emplace(
+          {trials[i].problem, trials[i].device, trials[i].mode, text_places_.at(trials[i].config)}, i);
       if (!is_new && age(i) > age(at->second)) at->second = i;
     }
     std::vector<bool> newest(trials.size());
@@ -189,87 +177,199 @@ class PageMaker {
     return newest;
   }
 
-  PageJson trials() {
-    struct {
-      std::vector<std::uint32_t> problem, config, device, mode, status, look, counts, reason, build, sweep, measured,
-          rounds, launches;
-      std::vector<float> median, low, high;
-    } columns;
-    Id first = 0;
-    for (const History::TrialOf& trial : input_.history.trials) {
-      if (problem_places_.has(trial.problem) && (first == 0 || trial.measured_at < first)) first = trial.measured_at;
+  /// Problems, trials and builds go to their ops.
+  void share_out() {
+    const History& history = input_.history;
+    std::unordered_map<std::string, std::uint32_t> texts;
+    for (const auto& [id, config] : history.configs) {
+      text_places_.emplace(id, texts.try_emplace(config.text, static_cast<std::uint32_t>(texts.size())).first->second);
     }
-    const auto small = [](auto number) { return static_cast<std::uint32_t>(number); };
+    for (const auto& [id, problem] : history.problems) {
+      if (!spec_places_.has(problem.spec)) continue;
+      OfOp& of = ops_.at(history.specs.at(problem.spec).spec.op);
+      of.problems.add(id);
+      op_of_problem_.emplace(id, &of);
+    }
+    std::unordered_map<Id, OfOp*> op_of_build, op_of_sweep;
     const std::vector<bool> newest = newest_of_texts();
     for (std::size_t i = 0; i < newest.size(); ++i) {
-      const History::TrialOf& trial = input_.history.trials[i];
-      if (!problem_places_.has(trial.problem)) continue;
-      columns.problem.push_back(problem_places_.at(trial.problem));
-      columns.config.push_back(config_of_.at(trial.config));
-      columns.device.push_back(device_places_.at(trial.device));
-      columns.mode.push_back(small(trial.mode));
-      columns.status.push_back(small(trial.status));
-      columns.look.push_back(small(trial.look));
-      columns.counts.push_back(newest[i] ? 1 : 0);
-      columns.reason.push_back(small(trial.reason));
-      columns.build.push_back(build_places_.after(trial.build));
-      columns.sweep.push_back(sweep_places_.after(trial.sweep));
-      columns.measured.push_back(small(trial.measured_at - first));
-      columns.rounds.push_back(small(trial.rounds));
-      columns.launches.push_back(small(trial.launches_per_round));
-      columns.median.push_back(static_cast<float>(trial.median_ns));
-      columns.low.push_back(static_cast<float>(trial.low_ns));
-      columns.high.push_back(static_cast<float>(trial.high_ns));
-      trial_of_id_.emplace(trial.id, &trial);
-      shown_.push_back(&trial);
+      const History::TrialOf& trial = history.trials[i];
+      const auto found = op_of_problem_.find(trial.problem);
+      if (found == op_of_problem_.end()) continue;
+      OfOp* of = found->second;
+      of->trials.push_back(&trial);
+      of->newest.push_back(newest[i]);
+      op_of_build.try_emplace(trial.build, of);
+      op_of_sweep.try_emplace(trial.sweep, of);
+      if (first_at_ == 0 || trial.measured_at < first_at_) first_at_ = trial.measured_at;
     }
-    return {{"count", columns.problem.size()},      {"first_at", first},
-            {"problem", packed(columns.problem)},   {"config", packed(columns.config)},
-            {"device", packed(columns.device)},     {"mode", packed(columns.mode)},
-            {"status", packed(columns.status)},     {"look", packed(columns.look)},
-            {"counts", packed(columns.counts)},     {"reason", packed(columns.reason)},
-            {"build", packed(columns.build)},       {"sweep", packed(columns.sweep)},
-            {"measured", packed(columns.measured)}, {"rounds", packed(columns.rounds)},
-            {"launches", packed(columns.launches)}, {"median_ns", packed(columns.median)},
-            {"low_ns", packed(columns.low)},        {"high_ns", packed(columns.high)}};
+    for (const auto& [id, build] : history.builds) {
+      const auto by_trial = op_of_build.find(id), by_sweep = op_of_sweep.find(build.sweep);
+      if (by_trial != op_of_build.end()) {
+        by_trial->second->builds.add(id);
+      } else if (by_sweep != op_of_sweep.end()) {
+        by_sweep->second->builds.add(id);
+      }
+    }
   }
 
-  PageJson winners() {
-    PageJson list = PageJson::array();
-    for (const PageOp& op : input_.ops) {
-      std::vector<EvidenceLine> evidence;
-      std::vector<std::uint32_t> problems;
-      for (const WinnerLine& line : op.winners) {
-        EvidenceLine proof{&line.row.winner, nullptr, nullptr};
-        if (const auto trial = trial_of_id_.find(line.row.winner.trial.id); trial != trial_of_id_.end()) {
-          proof.trial = trial->second;
-          const auto build = input_.history.builds.find(proof.trial->build);
-          if (build != input_.history.builds.end()) proof.build = &build->second;
-        }
-        evidence.push_back(proof);
-        problems.push_back(problem_of_key_.at(line.row.problem.key()));
+  /// How much was tried, for each spec, device and mode; of each config its newest trial counts.
+  PageJson kinds() {
+    struct Kind {
+      std::int64_t trials = 0, tried = 0, failed = 0, pruned = 0;
+      std::set<Id> problems;
+    };
+    std::map<std::tuple<std::uint32_t, std::uint32_t, MeasureMode>, Kind> kinds;
+    for (const auto& [name, of] : ops_) {
+      for (std::size_t i = 0; i < of.trials.size(); ++i) {
+        const History::TrialOf& trial = *of.trials[i];
+        Kind& kind = kinds[{spec_places_.at(input_.history.problems.at(trial.problem).spec),
+                            device_places_.at(trial.device), trial.mode}];
+        ++kind.trials;
+        if (!of.newest[i]) continue;
+        kind.problems.insert(trial.problem);
+        const bool pruned = trial.status == TrialStatus::pruned;
+        ++(pruned ? kind.pruned : kind.tried);
+        if (!pruned && trial.status != TrialStatus::ok) ++kind.failed;
       }
-      list.push_back({{"op", op.interface.op},
-                      {"count", op.winners.size()},
-                      {"problem", packed(problems)},
-                      {"columns", columns_of(winners_table(op.interface.op, op.winners))},
-                      {"evidence", columns_of(evidence_table(evidence))}});
+    }
+    PageJson list = PageJson::array();
+    for (const auto& [key, kind] : kinds) {
+      const auto& [spec, device, mode] = key;
+      list.push_back({{"spec", spec},
+                      {"device", device},
+                      {"mode", static_cast<int>(mode)},
+                      {"problems", kind.problems.size()},
+                      {"trials", kind.trials},
+                      {"tried", kind.tried},
+                      {"failed", kind.failed},
+                      {"pruned", kind.pruned}});
     }
     return list;
   }
 
+  std::string winners_block(OfOp& of) {
+    Block block;
+    std::vector<std::uint32_t> specs, served;
+    PageJson dims = PageJson::array();
+    std::unordered_map<std::string, std::uint32_t> places;
+    for (const auto& [id, problem] : input_.history.problems) {
+      if (!of.problems.has(id)) continue;
+      places.emplace(Problem{input_.history.specs.at(problem.spec).spec, problem.dims}.key(), of.problems.at(id));
+      specs.push_back(spec_places_.at(problem.spec));
+      PageJson sizes = PageJson::array();
+      for (const auto& dim : problem.dims) sizes.push_back(dim.second);
+      dims.push_back(std::move(sizes));
+    }
+    for (const WinnerLine& line : of.op->winners) served.push_back(places.at(line.row.problem.key()));
+    return block.compressed({{"problems", {{"spec", block.put(specs)}, {"dims", std::move(dims)}}},
+                             {"count", served.size()},
+                             {"problem", block.put(served)},
+                             {"columns", block.put(winners_table(of.op->interface.op, of.op->winners))}});
+  }
+
+  std::string evidence_block(const OfOp& of) {
+    std::unordered_map<Id, const History::TrialOf*> trials;
+    for (const History::TrialOf* trial : of.trials) trials.emplace(trial->id, trial);
+    std::vector<EvidenceLine> lines;
+    for (const WinnerLine& line : of.op->winners) {
+      EvidenceLine proof{&line.row.winner, nullptr, nullptr};
+      if (const auto trial = trials.find(line.row.winner.trial.id); trial != trials.end()) {
+        proof.trial = trial->second;
+        const auto build = input_.history.builds.find(proof.trial->build);
+        if (build != input_.history.builds.end()) proof.build = &build->second;
+      }
+      lines.push_back(proof);
+    }
+    Block block;
+    return block.compressed({{"columns", block.put(evidence_table(lines))}});
+  }
+
+  std::string trials_block(const OfOp& of) {
+    Block block;
+    PageJson json;
+    json["builds"] = builds(of, block);
+    json["trials"] = trials(of, block, json);
+    return block.compressed(json);
+  }
+
+  PageJson builds(const OfOp& of, Block& block) const {
+    std::vector<std::uint32_t> registers, spills, began, worker, sweep;
+    std::vector<float> milliseconds;
+    for (const auto& [id, build] : input_.history.builds) {
+      if (!of.builds.has(id)) continue;
+      registers.push_back(static_cast<std::uint32_t>(build.registers));
+      spills.push_back(static_cast<std::uint32_t>(build.spill_bytes));
+      milliseconds.push_back(static_cast<float>(build.milliseconds));
+      sweep.push_back(sweep_places_.after(build.sweep));
+      began.push_back(moments_.ticks(build.sweep, build.began_us));
+      worker.push_back(bounded(build.worker));
+    }
+    return {{"registers", block.put(registers)},
+            {"spill_bytes", block.put(spills)},
+            {"milliseconds", block.put(milliseconds)},
+            {"sweep", block.put(sweep)},
+            {"began", block.put(began)},
+            {"worker", block.put(worker)}};
+  }
+
+  /// Configs by text (the same one of older and newer code is one) and reasons stand beside them, once each.
+  PageJson trials(const OfOp& of, Block& block, PageJson& json) const {
+    Places configs, reasons;
+    json["configs"] = PageJson::array();
+    json["reasons"] = PageJson::array();
+    std::vector<std::uint32_t> newest(of.newest.begin(), of.newest.end());
+    std::vector<float> median;
+    for (const History::TrialOf* trial : of.trials) {
+      const std::uint32_t text = text_places_.at(trial->config);
+      if (!configs.has(text)) json["configs"].push_back(input_.history.configs.at(trial->config).text);
+      if (!reasons.has(trial->reason)) json["reasons"].push_back(input_.history.reasons[std::size_t(trial->reason)]);
+      configs.add(text);
+      reasons.add(trial->reason);
+      median.push_back(five_digits(trial->median_ns));
+    }
+    const auto column = [&](auto value) {
+      std::vector<std::uint32_t> numbers;
+      numbers.reserve(of.trials.size());
+      for (const History::TrialOf* trial : of.trials) numbers.push_back(static_cast<std::uint32_t>(value(*trial)));
+      return block.put(numbers);
+    };
+    using Trial = History::TrialOf;
+    return {{"problem", column([&](const Trial& trial) { return of.problems.at(trial.problem); })},
+            {"config", column([&](const Trial& trial) { return configs.at(text_places_.at(trial.config)); })},
+            {"device", column([&](const Trial& trial) { return device_places_.at(trial.device); })},
+            {"mode", column([](const Trial& trial) { return trial.mode; })},
+            {"status", column([](const Trial& trial) { return trial.status; })},
+            {"look", column([](const Trial& trial) { return trial.look; })},
+            {"counts", block.put(newest)},
+            {"reason", column([&](const Trial& trial) { return reasons.at(trial.reason); })},
+            {"build", column([&](const Trial& trial) { return of.builds.after(trial.build); })},
+            {"sweep", column([&](const Trial& trial) { return sweep_places_.after(trial.sweep); })},
+            {"measured", column([&](const Trial& trial) { return bounded(trial.measured_at - first_at_); })},
+            {"rounds", column([](const Trial& trial) { return trial.rounds; })},
+            {"launches", column([](const Trial& trial) { return trial.launches_per_round; })},
+            {"median_ns", block.put(median)},
+            {"below", column([](const Trial& trial) { return distance(trial.median_ns, trial.low_ns); })},
+            {"above", column([](const Trial& trial) { return distance(trial.median_ns, trial.high_ns); })},
+            {"began", column([&](const Trial& trial) { return moments_.ticks(trial.sweep, trial.phases.began_us); })},
+            {"set_up_us", column([](const Trial& trial) { return bounded(trial.phases.set_up_us); })},
+            {"verify_us", column([](const Trial& trial) { return bounded(trial.phases.verify_us); })},
+            {"measure_us", column([](const Trial& trial) { return bounded(trial.phases.measure_us); })},
+            {"gpu", column([](const Trial& trial) { return trial.gpu; })}};
+  }
+
   const PageInput& input_;
-  std::map<std::string, const PageOp*> ops_;
-  Places device_places_, spec_places_, problem_places_, build_places_, sweep_places_;
-  std::unordered_map<Id, std::uint32_t> config_of_;
-  std::unordered_map<std::string, std::uint32_t> problem_of_key_;
-  std::unordered_map<Id, const History::TrialOf*> trial_of_id_;
-  /// In the order of the page.
-  std::vector<const History::TrialOf*> shown_;
+  const Moments moments_;
+  std::map<std::string, OfOp> ops_;
+  Places device_places_, spec_places_, sweep_places_;
+  /// By id of the config: the place of its text.
+  std::unordered_map<Id, std::uint32_t> text_places_;
+  std::unordered_map<Id, OfOp*> op_of_problem_;
+  std::int64_t first_at_ = 0;
 };
 
 }  // namespace
 
-PageJson page_data(const PageInput& input) { return PageMaker(input).make(); }
+Page make_page(const PageInput& input) { return PageMaker(input).make(); }
 
 }  // namespace tilewright

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "cache/store/history.hpp"
-#include "tuner/report/packed.hpp"
+#include "tuner/report/block.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// All that the page of a report shows, as one JSON value. What is computed of a winner (bandwidth, share of ceiling,
-/// bound) is the winners' table, column for column, so that page and tables cannot differ.
+/// All that the page of a report shows. What is computed of a winner (bandwidth, share of ceiling, bound) is the
+/// winners' table, column for column, so that page and tables cannot differ.
 namespace tilewright {
 
 /// One op of the cache under the interface in use.
@@ -38,6 +38,13 @@ struct PageInput {
   std::vector<std::string> notes;
 };
 
-[[nodiscard]] PageJson page_data(const PageInput& input);
+struct Page {
+  /// Small: what the filters offer, and how much was tried.
+  PageJson index;
+  /// What there is of each op, by name, compressed: OP.winners (its problems too), OP.evidence, OP.trials.
+  std::map<std::string, std::string> blocks;
+};
+
+[[nodiscard]] Page make_page(const PageInput& input);
 
 }  // namespace tilewright

@@ -6,7 +6,7 @@
 /// The files of tuner/report/page/ as they are in the program.
 namespace tilewright::page_sources {
 
-/// page.html, with a line of its own for each of the others: {{style}}, {{library}}, {{data}}, {{script}}.
+/// page.html, with places for {{policy}}, {{style}} and {{scripts}}.
 extern const std::string_view kPage;
 extern const std::string_view kStyle;
 /// The modules, one behind the other.

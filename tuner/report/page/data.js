@@ -1,58 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report's data, as tuner/report/page_data.cpp wrote it: columns, read when a view first asks for them.
-
-const report = JSON.parse(document.getElementById("data").textContent);
+// The data of the page, as tuner/report/page_data.cpp wrote it: an index, and blocks that are opened when a view first needs
+// them. A report holds both; a service is asked for them.
 
 const kArrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f32: Float32Array};
+const kBlocks = ["winners", "evidence", "trials"];
 
-/** A typed array from `{type, data}`, where data is base64. */
-function unpack(packed) {
-  const text = atob(packed.data);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-  return new kArrays[packed.type](bytes.buffer);
-}
+/** What the cache has: ops, devices, specs, sweeps, and how much was tried. */
+let report = null;
+/** One behind the other, as the blocks of ops are opened. A trial, a problem, a build, a config is a place in these. */
+let trials, builds, problems, configs, reasons, winnerTables;
+/** Names of the blocks that are open. */
+let opened;
+const memories = [];
 
-/** `object` with its packed members unpacked at their first use. */
-function lazily(object) {
-  const result = {};
-  for (const [name, value] of Object.entries(object)) {
-    if (value === null || typeof value !== "object" || !("data" in value)) {
-      result[name] = value;
-      continue;
-    }
-    Object.defineProperty(result, name, {
-      enumerable: true,
-      configurable: true,
-      get() {
-        const array = unpack(value);
-        Object.defineProperty(result, name, {value: array, enumerable: true});
-        return array;
-      },
-    });
-  }
-  return result;
-}
-
-const trials = lazily(report.trials);
-const builds = lazily(report.builds);
-const problems = lazily(report.problems);
-const kOk = report.statuses.indexOf("ok");
-const kPruned = report.statuses.indexOf("pruned");
-/** It was tried, and is not ok. */
-const isFailure = (trial) => trials.status[trial] !== kOk && trials.status[trial] !== kPruned;
-
-/** Calls `make` once for each key. */
+/** Calls `make` once for each key, until more is opened. */
 function remembering(make) {
   const known = new Map();
+  memories.push(known);
   return (key) => {
     if (!known.has(key)) known.set(key, make(key));
     return known.get(key);
   };
 }
 
+function begin(index) {
+  report = index;
+  trials = {count: 0};
+  builds = {count: 0};
+  problems = {spec: [], dims: []};
+  configs = [];
+  reasons = [];
+  winnerTables = new Map();
+  opened = new Set();
+  for (const known of memories) known.clear();
+}
+
+const textOf = (id) => document.getElementById(id)?.textContent;
+
+function bytesOfBase64(text) {
+  const binary = atob(text.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** {json, column(packed) → typed array} of a block's bytes. */
+async function readBlock(compressed) {
+  const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const length = new DataView(bytes.buffer).getUint32(0, true);
+  const json = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const column = ({type, same, at, count}) => {
+    const array = new kArrays[type](count);
+    if (same !== undefined) return array.fill(same);
+    const size = array.BYTES_PER_ELEMENT, own = new Uint8Array(array.buffer), from = 4 + length + at;
+    for (let plane = 0; plane < size; ++plane) {
+      const source = bytes.subarray(from + plane * count, from + (plane + 1) * count);
+      for (let i = 0, to = plane; i < count; ++i, to += size) own[to] = source[i];
+    }
+    return array;
+  };
+  return {json, column};
+}
+
+/** A report, which holds all in its own elements. */
+const kFile = {
+  isLive: false,
+  index: async () => JSON.parse(textOf("index")),
+  block: async (name) => bytesOfBase64(textOf(name)),
+};
+
+/** Where index and blocks come from. */
+const source = kFile;
+
+/** Opens those of `kinds` of the ops that are not yet open; winners always, since they name the problems. */
+async function openBlocks(ops, kinds) {
+  const wanted = ops.flatMap((op) => kBlocks.filter((kind) => kind === "winners" || kinds.includes(kind)).map((kind) => [op, kind]))
+    .filter(([op, kind]) => !opened.has(`${op}.${kind}`));
+  if (wanted.length === 0) return;
+  const index = report;
+  const read = await Promise.all(wanted.map(async ([op, kind]) => ({op, kind, block: await readBlock(await source.block(`${op}.${kind}`))})));
+  if (index !== report) return;
+  const fresh = read.filter(({op, kind}) => !opened.has(`${op}.${kind}`));
+  for (const {op, block} of fresh.filter(({kind}) => kind === "winners")) addWinners(op, block);
+  for (const {op, block} of fresh.filter(({kind}) => kind === "evidence")) winnerTables.get(op).addEvidence(block);
+  addTrials(fresh.filter(({kind}) => kind === "trials"));
+  for (const {op, kind} of fresh) opened.add(`${op}.${kind}`);
+  for (const known of memories) known.clear();
+}
+
+function addWinners(op, block) {
+  const first = problems.dims.length;
+  for (const spec of block.column(block.json.problems.spec)) problems.spec.push(spec);
+  for (const dims of block.json.problems.dims) problems.dims.push(dims);
+  winnerTables.set(op, new WinnerTable(op, first, block));
+}
+
+/** Columns whose numbers are places in the op's own arrays; 0 stands for none where they begin with 1. */
+function addTrials(read) {
+  const trialParts = [], buildParts = [];
+  let buildCount = builds.count;
+  for (const {op, block} of read) {
+    const part = Object.fromEntries(Object.entries(block.json.trials).map(([name, packed]) => [name, block.column(packed)]));
+    part.problem = Uint32Array.from(part.problem, (place) => place + winnerTables.get(op).firstProblem);
+    part.config = Uint32Array.from(part.config, (place) => place + configs.length);
+    part.reason = Uint32Array.from(part.reason, (place) => place + reasons.length);
+    part.build = Uint32Array.from(part.build, (place) => (place === 0 ? 0 : place + buildCount));
+    part.low_ns = part.median_ns.map((median, i) => median * (1 - part.below[i] * 1e-5));
+    part.high_ns = part.median_ns.map((median, i) => median * (1 + part.above[i] * 1e-5));
+    configs.push(...block.json.configs);
+    reasons.push(...block.json.reasons);
+    trialParts.push(part);
+    buildParts.push(Object.fromEntries(Object.entries(block.json.builds).map(([name, packed]) => [name, block.column(packed)])));
+    buildCount += buildParts.at(-1).registers.length;
+  }
+  if (trialParts.length === 0) return;
+  append(trials, trialParts, "problem");
+  append(builds, buildParts, "registers");
+}
+
+/** The columns of `parts` behind those of `whole`, in the widest of their types. */
+function append(whole, parts, counted) {
+  for (const name of Object.keys(parts[0])) {
+    const pieces = [...(name in whole ? [whole[name]] : []), ...parts.map((part) => part[name])];
+    const widest = pieces.reduce((a, b) => (b.BYTES_PER_ELEMENT > a.BYTES_PER_ELEMENT ? b : a));
+    const joined = new widest.constructor(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      joined.set(piece, at);
+      at += piece.length;
+    }
+    whole[name] = joined;
+  }
+  whole.count = whole[counted].length;
+}
+
+/** Whether a status is that of a config that was tried, and is not ok. */
+const isOk = (trial) => report.statuses[trials.status[trial]] === "ok";
+const isPruned = (trial) => report.statuses[trials.status[trial]] === "pruned";
+const isFailure = (trial) => !isOk(trial) && !isPruned(trial);
+
 /** {implementation, parameters: Map} of the config at a place. */
-const configAt = remembering((place) => parseConfig(report.configs[place]));
+const configAt = remembering((place) => parseConfig(configs[place]));
 
 /** Of "onchip{num_warps=4,vec=8}". */
 function parseConfig(text) {

@@ -28,8 +28,9 @@ const chooser = (label, name, options, value) => choice(label, name, options, va
 const kRowsAtOnce = 100;
 
 /** A table that shows its first rows and, when asked, more: the rows may be thousands.
- *  `columns` are {heading, cell(row) → text or node, number}; `caption` names it. */
-function dataTable(caption, columns, rows) {
+ *  `columns` are {heading, cell(row) → text or node, number}; `caption` names it. On a small screen a table that is `stacked`
+ *  has a line for each cell: for rows of long texts. */
+function dataTable(caption, columns, rows, stacked = false) {
   const body = element("tbody");
   const status = element("span", {class: "count"});
   const more = element("button", {type: "button", click: () => grow(kRowsAtOnce * 10)}, "Show more rows");
@@ -46,12 +47,12 @@ function dataTable(caption, columns, rows) {
     element("th", {scope: "col", class: column.number ? "number" : null}, column.heading))));
   const table = element("table", {}, element("caption", {}, caption), head, body);
   const scroll = element("div", {class: "scroll", role: "region", "aria-label": caption, tabindex: "0"}, table);
-  return element("div", {class: "table"}, scroll, rows.length > kRowsAtOnce ? element("p", {}, status, " ", more) : null);
+  return element("div", {class: stacked ? "table stacked" : "table"}, scroll, rows.length > kRowsAtOnce ? element("p", {}, status, " ", more) : null);
 }
 
 function tableRow(columns, row) {
   return element("tr", {}, columns.map((column, i) =>
-    element(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: column.number ? "number" : null},
+    element(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: column.number ? "number" : null, "data-heading": column.heading},
       column.cell(row))));
 }
 
@@ -59,4 +60,4 @@ function tableRow(columns, row) {
 const fact = (term, value) => [element("dt", {}, term), element("dd", {}, value)];
 
 const problemLink = (problem, view, text) =>
-  element("a", {href: addressOf({view, problem, op: specOf(problem).op, dtype: specOf(problem).dtype})}, text);
+  element("a", {href: addressOf({view, problem: shapeKey(problem), op: specOf(problem).op, dtype: specOf(problem).dtype})}, text);

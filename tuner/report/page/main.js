@@ -2,6 +2,7 @@
 // The page: filters, links to the views, and the view that the address names.
 
 const kViews = [summaryView, heatView, rooflineView, stripView, effectsView, timelineView, failuresView, evidenceView];
+const kName = source.isLive ? "Tilewright" : "Tilewright report";
 const kFilterLabels = {op: "Op", dtype: "Type", device: "Device", mode: "Mode"};
 
 const viewOf = (name) => kViews.find((view) => view.name === name) || kViews[0];
@@ -28,19 +29,26 @@ function focusedName() {
   return active && active.name ? active.name : null;
 }
 
-function show() {
-  const view = viewOf(readAddress().view);
-  const state = stateFor(view);
+let showing = 0;
+
+/** Shows what the address names, once its blocks are open. */
+async function show() {
+  const view = viewOf(readAddress().view), state = stateFor(view), mine = ++showing;
+  const main = document.getElementById("main");
+  main.setAttribute("aria-busy", "true");
+  await openBlocks(state.op && !view.everyOp ? [state.op] : report.ops, view.blocks);
+  if (mine !== showing) return;
   const focused = focusedName();
   forgetCharts();
   showFilters(view, state);
   showLinks(view);
-  document.title = `${view.title} - Tilewright report`;
-  const main = document.getElementById("main");
+  document.title = `${view.title} - ${kName}`;
   main.replaceChildren(element("h2", {}, view.title), ...view.show(state).filter(Boolean));
   drawCharts();
   if (focused) document.querySelector(`[name="${focused}"]`)?.focus();
+  main.removeAttribute("aria-busy");
   main.dataset.ready = view.name;
+  main.dataset.address = location.hash;
 }
 
 function chosenTheme() {
@@ -81,7 +89,14 @@ function preparePrint() {
   redrawCharts();
 }
 
-function start() {
+function showAbout() {
+  document.getElementById("name").textContent = kName;
+  document.getElementById("about").textContent = `${report.title} of ${report.source}, ${report.made}`;
+  document.getElementById("footer").textContent =
+    `Made by Tilewright ${report.version}. Charts by Apache ECharts ${echarts.version}, Apache-2.0.`;
+}
+
+async function start() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const theme = () => chosenTheme() || (dark.matches ? "dark" : "light");
   setTheme(theme());
@@ -94,9 +109,6 @@ function start() {
     event.preventDefault();  // the address is the view's
     document.getElementById("main").focus();
   });
-  document.getElementById("about").textContent = `${report.title} of ${report.source}, ${report.made}`;
-  document.getElementById("footer").textContent =
-    `Made by Tilewright ${report.version}. Charts by Apache ECharts ${echarts.version}, Apache-2.0.`;
   window.addEventListener("hashchange", show);
   window.addEventListener("resize", resizeCharts);
   window.addEventListener("beforeprint", preparePrint);
@@ -105,7 +117,9 @@ function start() {
     setTheme(theme());
     redrawCharts();
   });
-  show();
+  begin(await source.index());
+  showAbout();
+  await show();
 }
 
 start();

@@ -36,20 +36,13 @@ function filterValues(state) {
   };
 }
 
-/** Each kind of problem that has trials: {op, dtype, device, mode, count}, the most tried first. */
+/** Each kind of problem that has trials, and how many: {op, dtype, device, mode, problems, trials, tried, failed, pruned}, the
+ *  most tried first. */
 const triedKinds = remembering(() => {
-  const counts = new Map();
-  for (let i = 0; i < trials.count; ++i) {
-    const key = (problems.spec[trials.problem[i]] * 256 + trials.device[i]) * 4 + trials.mode[i];
-    counts.set(key, (counts.get(key) || 0) + 1);
-  }
-  return [...counts]
-    .sort((a, b) => b[1] - a[1])
-    .map(([key, count]) => {
-      const spec = report.specs[Math.floor(key / 1024)];
-      const device = report.devices[Math.floor(key / 4) % 256].fingerprint;
-      return {op: spec.op, dtype: spec.dtype, device, mode: report.modes[key % 4], count};
-    });
+  return report.kinds.map((kind) => {
+    const {op, dtype} = report.specs[kind.spec];
+    return {...kind, op, dtype, device: report.devices[kind.device].fingerprint, mode: report.modes[kind.mode]};
+  }).sort((a, b) => b.trials - a.trials);
 });
 
 /** The address's choices, made whole: a device and a mode always (times of different ones are never compared), an op and a

@@ -2,15 +2,19 @@
 // The winners' tables, column by column, and rows of them that fit the filters.
 
 class Column {
-  constructor(json) {
+  constructor(json, block) {
     this.name = json.name;
     this.heading = json.heading;
     this.unit = json.unit;
-    this.json = json;
-  }
-  at(row) {
-    if ("same" in this.json) return this.json.same;
-    return "texts" in this.json ? this.json.texts[this.json.index[row]] : this.json.values[row];
+    if ("same" in json) this.at = () => json.same;
+    else if ("values" in json) this.at = (row) => json.values[row];
+    else if ("texts" in json) {
+      const index = block.column(json.index);
+      this.at = (row) => json.texts[index[row]];
+    } else {
+      const numbers = block.column(json.numbers);
+      this.at = (row) => (Number.isNaN(numbers[row]) ? null : numbers[row]);
+    }
   }
   show(row) {
     return showCell(this.at(row), this.unit);
@@ -18,20 +22,28 @@ class Column {
 }
 
 class WinnerTable {
-  constructor(json) {
-    this.op = json.op;
-    this.count = json.count;
-    this.problems = json.count > 0 ? unpack(json.problem) : [];
-    this.columns = json.columns.map((column) => new Column(column));
-    this.evidence = json.evidence.map((column) => new Column(column));
-    this.byName = new Map([...this.columns, ...this.evidence].map((column) => [column.name, column]));
+  /** `firstProblem`: the place of the op's first problem. */
+  constructor(op, firstProblem, block) {
+    this.op = op;
+    this.firstProblem = firstProblem;
+    this.count = block.json.count;
+    this.problems = Array.from(block.column(block.json.problem), (place) => firstProblem + place);
+    this.byName = new Map();
+    this.columns = this.add(block);
+    this.evidence = [];
+  }
+  addEvidence(block) {
+    this.evidence = this.add(block);
+  }
+  add(block) {
+    const columns = block.json.columns.map((column) => new Column(column, block));
+    for (const column of columns) this.byName.set(column.name, column);
+    return columns;
   }
   column(name) {
     return this.byName.get(name);
   }
 }
-
-const winnerTables = report.winners.map((json) => new WinnerTable(json));
 
 /** One winner: a row of its op's table. */
 class WinnerRow {
@@ -61,7 +73,7 @@ class WinnerRow {
 /** The winners that fit the filters of `state`; an empty filter fits all. */
 function winnersOf(state) {
   const rows = [];
-  for (const table of winnerTables) {
+  for (const table of winnerTables.values()) {
     if (state.op && table.op !== state.op) continue;
     const device = table.column("device"), mode = table.column("mode"), dtype = table.column("dtype");
     for (let row = 0; row < table.count; ++row) {

@@ -5,6 +5,7 @@ const effectsView = {
   name: "effects",
   title: "Effects",
   needs: ["op"],
+  blocks: ["trials"],
   show(state) {
     const {best, byImplementation} = timesByImplementation(state);
     if (byImplementation.size === 0) return [element("p", {}, "No timed config fits these filters.")];

@@ -5,6 +5,7 @@ const evidenceView = {
   name: "evidence",
   title: "Evidence",
   needs: ["op", "dtype"],
+  blocks: ["evidence"],
   show(state) {
     const rows = winnersOf(state);
     const choices = problemChoices(state, rows.map((row) => row.problem));
@@ -16,9 +17,9 @@ const evidenceView = {
         element("span", {class: "config"}, row.get("winner")), "."),
       rivalsFigure(row),
       element("h3", {}, "The winner"),
-      factsOf(row, row.table.columns.filter((column) => column.heading !== "" && column.name !== "winner")),
+      ...factsOf(row, row.table.columns.filter((column) => column.heading !== "" && column.name !== "winner")),
       element("h3", {}, "How it was chosen, measured and built"),
-      factsOf(row, row.table.evidence),
+      ...factsOf(row, row.table.evidence),
       element("p", {}, problemLink(row.problem, "strip", "All configs of this problem")),
       element("h3", {}, "All winners"),
       evidenceTable(rows),
@@ -29,9 +30,29 @@ const evidenceView = {
 /** Columns of people's tables that tell one of two other columns. */
 const kTwice = ["memory_gb_per_s", "compute_tflop_per_s"];
 
-/** What is not known is left out. */
-const factsOf = (row, columns) => element("dl", {class: "facts"},
-  columns.filter((column) => column.at(row.row) !== null && !kTwice.includes(column.name)).map((column) => fact(column.heading, column.show(row.row))));
+/** What is not known is left out; of counts by reason there may be dozens, which unfold. */
+function factsOf(row, columns) {
+  const known = columns.filter((column) => column.at(row.row) !== null && !kTwice.includes(column.name));
+  const isLong = (column) => kByReason.includes(column.name) || column.show(row.row).length > 200;
+  return [
+    element("dl", {class: "facts"}, known.filter((column) => !isLong(column)).map((column) => fact(column.heading, column.show(row.row)))),
+    known.filter(isLong).map((column) => reasonsOf(column.heading, column.show(row.row).split("\n"))),
+  ].flat();
+}
+
+/** Lines such as "12 too slow", behind a line that tells how many they are. */
+const kByReason = ["pruned", "forbidden"];
+
+function reasonsOf(heading, lines) {
+  const rows = lines.map((line) => /^(?:(\d+) )?([^]*)$/.exec(line)).map(([, count, reason]) => ({count: Number(count || 0), reason}))
+    .sort((a, b) => b.count - a.count);
+  const sum = rows.reduce((total, {count}) => total + count, 0);
+  return element("details", {}, element("summary", {}, `${heading}: ${sum > 0 ? `${showNumber(sum)}, ` : ""}${plural(rows.length, rows.some(({count}) => count > 0) ? "reason" : "line")}`),
+    dataTable(heading, [
+      {heading: "reason", cell: ({reason}) => element("span", {class: "reason"}, reason)},
+      {heading: "configs", number: true, cell: ({count}) => (count > 0 ? showNumber(count) : "-")},
+    ], rows, true));
+}
 
 /** The winner with its interval, the runner-up and the base. */
 function rivalsOf(row) {

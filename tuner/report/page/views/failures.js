@@ -5,11 +5,12 @@ const failuresView = {
   name: "failures",
   title: "Failures",
   needs: [],
+  blocks: ["trials"],
   show(state) {
     const failed = [], pruned = [];
     let tried = 0;
     eachTrial(state, (trial) => {
-      if (trials.status[trial] === kPruned) return pruned.push(trial);
+      if (isPruned(trial)) return pruned.push(trial);
       ++tried;
       if (isFailure(trial)) failed.push(trial);
     });
@@ -24,7 +25,7 @@ const failuresView = {
 
 /** Reasons have figures: those that differ in nothing else are one. */
 function prunedParts(pruned) {
-  const wording = (trial) => report.reasons[trials.reason[trial]].replace(/\d[\d.]*/g, "…");
+  const wording = (trial) => reasons[trials.reason[trial]].replace(/\d[\d.]*/g, "…");
   const groups = [...grouped(pruned, (trial) => `${implementationOf(trial)} ${wording(trial)}`).values()].sort((a, b) => b.length - a.length);
   return [
     element("h3", {}, "Not tried"),
@@ -32,10 +33,10 @@ function prunedParts(pruned) {
     dataTable("Configs that were not tried, the most frequent reason first", [
       {heading: "implementation", cell: (group) => implementationOf(group[0])},
       {heading: "configs", number: true, cell: (group) => String(group.length)},
-      {heading: "such as", cell: (group) => report.reasons[trials.reason[group[0]]]},
+      {heading: "such as", cell: (group) => reasons[trials.reason[group[0]]]},
       {heading: "config", cell: (group) => element("span", {class: "config"}, configText(group[0]))},
       {heading: "on", cell: (group) => problemLink(trials.problem[group[0]], "strip", shapeKey(trials.problem[group[0]]))},
-    ], groups),
+    ], groups, true),
   ];
 }
 
@@ -73,8 +74,8 @@ function reasonsTable(failed) {
   return dataTable("Reasons, the most frequent first", [
     {heading: "kind", cell: (group) => report.statuses[trials.status[group[0]]]},
     {heading: "configs", number: true, cell: (group) => String(group.length)},
-    {heading: "reason", cell: (group) => report.reasons[trials.reason[group[0]]]},
+    {heading: "reason", cell: (group) => reasons[trials.reason[group[0]]]},
     {heading: "such as", cell: (group) => element("span", {class: "config"}, configText(group[0]))},
     {heading: "on", cell: (group) => problemLink(trials.problem[group[0]], "strip", shapeKey(trials.problem[group[0]]))},
-  ], groups);
+  ], groups, true);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winners over the grid of shapes: a figure or a parameter of each, as colour. Two axes; what is left is a slice, chosen.
+// Winners over their shapes: a figure or a parameter of each, as colour. Shapes of a grid are its cells: two axes, and what is
+// left is a slice, chosen. Shapes that fill no grid are points over logarithmic axes.
 
 const kHeatFigures = [
-  ["time_ns", "time"], ["share_of_ceiling", "share of ceiling"], ["gb_per_s", "GB/s"], ["gflop_per_s", "FLOP/s"],
+  ["share_of_ceiling", "share of ceiling"], ["time_ns", "time"], ["gb_per_s", "GB/s"], ["gflop_per_s", "FLOP/s"],
   ["speedup_over_base", "speed-up over base"], ["bound", "bound"], ["implementation", "implementation"],
 ];
 const kOthers = "(others)";
@@ -11,12 +12,14 @@ const heatView = {
   name: "heat",
   title: "Heat map",
   needs: ["op", "dtype"],
+  blocks: [],
   show(state) {
     const all = winnersOf(state);
     if (all.length === 0) return [element("p", {}, "No winner fits these filters.")];
     const spec = specOf(all[0].problem);
-    const axes = heatAxes(spec, state);
-    const {rows, choices} = heatSlice(all, spec, axes, state);
+    const grid = heatAxes(spec, state), isGrid = fillGrid(all, spec, grid, state);
+    const axes = isGrid ? grid : pointAxes(spec, state);
+    const {rows, choices} = heatSlice(all, axes, state);
     const figure = heatFigureOf(all, state);
     return [
       element("div", {class: "choices"}, [
@@ -25,10 +28,29 @@ const heatView = {
         axes.yOptions.length > 1 ? chooser("Up", "y", axes.yOptions.map((y) => [y, y === kOthers ? "all others" : y]), axes.y) : null,
         ...choices,
       ]),
-      heatFigure(rows, axes, figure),
+      isGrid ? heatFigure(rows, axes, figure) : pointsFigure(rows, axes, figure),
     ];
   },
 };
+
+/** Whether the shapes are a grid's: a good part of its cells are there, and they are wide enough to be seen. */
+function fillGrid(all, spec, axes, state) {
+  const {rows} = heatSlice(all, axes, state);
+  const xs = new Set(rows.map((row) => sizeOf(row.problem, axes.x)));
+  const ys = new Set(rows.map((row) => axes.onY.map((dim) => sizeOf(row.problem, dim)).join(" ")));
+  // A slice that leaves most winners out shows a corner of what there is.
+  return rows.length >= 0.4 * xs.size * ys.size && xs.size <= kMostColumns && rows.length >= 0.1 * all.length;
+}
+
+const kMostColumns = 128;
+
+/** Any dim against any other; dims that are no axis are not told apart. */
+function pointAxes(spec, state) {
+  const x = spec.dims.includes(state.x) ? state.x : spec.dims[0];
+  const yOptions = spec.dims.filter((dim) => dim !== x);
+  const y = yOptions.includes(state.y) ? state.y : yOptions[0] || "";
+  return {x, y, yOptions, sliced: Object.keys(spec.attributes)};
+}
 
 /** Which dims are the axes; `y` may be all dims but `x` together. */
 function heatAxes(spec, state) {
@@ -48,7 +70,7 @@ function kindOf(row, name) {
 }
 
 /** The winners with the values chosen of what is no axis, and the choices; by default those that most winners have. */
-function heatSlice(all, spec, axes, state) {
+function heatSlice(all, axes, state) {
   let rows = all;
   const choices = [];
   for (const name of axes.sliced) {
@@ -151,8 +173,50 @@ function heatFigure(rows, axes, figure) {
           })}],
       };
     },
-    onClick: ({data}) => go({view: "strip", problem: cells[data.cell].row.problem}),
+    onClick: ({data}) => go({view: "strip", problem: shapeKey(cells[data.cell].row.problem)}),
     table: () => winnersDataTable(title, cells.map((cell) => cell.row), figure),
+  });
+}
+
+/** A logarithmic axis over sizes, which are mostly near powers of two. */
+function sizeAxis(name, sizes, most) {
+  const low = Math.floor(Math.log2(Math.min(...sizes))), high = Math.ceil(Math.log2(Math.max(...sizes)));
+  const step = Math.max(1, Math.ceil((high - low) / most)), steps = [];
+  for (let power = Math.ceil(low / step) * step; power <= high; power += step) steps.push(2 ** power);
+  return {type: "log", logBase: 2, name, min: 2 ** (low - 0.3), max: 2 ** (high + 0.3), minorSplitLine: {show: false},
+    axisTick: {customValues: steps}, axisLabel: {customValues: steps, formatter: showSize}};
+}
+
+/** 65536 as "64Ki": the sizes of an axis are powers of two. */
+const showSize = (size) => (size < 16384 ? String(size) : withoutZeros(showBytes(size)).replace(/ (\w*)B$/, "$1"));
+
+/** Of an op with one dim, the figure itself is up. */
+function pointsFigure(rows, axes, figure) {
+  const points = rows.map((row) => ({row, x: sizeOf(row.problem, axes.x), y: axes.y ? sizeOf(row.problem, axes.y) : row.get("share_of_ceiling"),
+    value: figure.of(row)})).filter((point) => point.value !== null && point.y !== null);
+  if (points.length === 0) return element("p", {}, "No winner that fits these filters has this figure.");
+  const up = axes.y || "share of ceiling";
+  const title = `${figure.title[0].toUpperCase()}${figure.title.slice(1)} of winners`;
+  return chartFigure({
+    title,
+    words: `${plural(points.length, "problem")} over ${axes.x} (across) and ${up} (up). A point leads to all configs of its problem.`,
+    height: isNarrow() ? 440 : 540,
+    options: () => {
+      const {visualMap, numberOf} = heatColors(figure, points);
+      return {
+        grid: {left: 8, right: 16, top: 30, bottom: 85, containLabel: true},
+        xAxis: styledAxis(sizeAxis(axes.x, points.map((point) => point.x), isNarrow() ? 6 : 14), 24),
+        yAxis: styledAxis(axes.y ? {...sizeAxis(axes.y, points.map((point) => point.y), 10), nameLocation: "end"}
+          : {type: "value", scale: true, name: up, nameLocation: "end", axisLabel: {formatter: (value) => withoutZeros(showShare(value))}}, 10),
+        visualMap,
+        tooltip: tooltipStyle(({data}) => winnerLines(points[data.cell].row)),
+        series: [{type: "scatter", symbolSize: points.length > 2000 ? 6 : points.length > 400 ? 8 : 11,
+          itemStyle: {opacity: 0.9, borderColor: styleColor("--line"), borderWidth: 0.5},
+          data: points.map((point, i) => ({value: [point.x, point.y, numberOf(point.value)], cell: i}))}],
+      };
+    },
+    onClick: ({data}) => go({view: "strip", problem: shapeKey(points[data.cell].row.problem)}),
+    table: () => winnersDataTable(title, points.map((point) => point.row), figure),
   });
 }
 

@@ -3,13 +3,11 @@
 // to be told apart, a lane is cut into equal stretches, each filled as far as its time was spent, by kind of work.
 
 const kWork = ["compile", "set up", "verify", "measure", "final"];
-/** As of timeline_data.hpp, in seconds. */
+/** As of moments.hpp, in seconds. */
 const kTickSeconds = 1e-4;
 
-const timeline = report.timeline && {builds: lazily(report.timeline.builds), trials: lazily(report.timeline.trials)};
-
 /** Whether it is known when the work of a sweep was done. */
-const hasLanes = (sweep) => timeline !== null && report.timeline.sweeps[sweep] > 0;
+const hasLanes = (sweep) => report.sweeps[sweep].first > 0;
 
 /** The lanes of a sweep: {name, bars}, devices first; bars are {kind, from, to, trial or build}, by their beginning, in seconds
  *  since the first of all. */
@@ -21,23 +19,23 @@ const lanesOf = remembering((sweep) => {
   };
   const finals = new Set();
   for (let i = 0; i < trials.count; ++i) {
-    if (trials.sweep[i] - 1 !== sweep || timeline.trials.began[i] === 0) continue;
-    const gpu = timeline.trials.gpu[i], name = deviceLane(trials.device[i] * 65536 + gpu);
-    let at = (timeline.trials.began[i] - 1) * kTickSeconds;
+    if (trials.sweep[i] - 1 !== sweep || trials.began[i] === 0) continue;
+    const gpu = trials.gpu[i], name = deviceLane(trials.device[i] * 65536 + gpu);
+    let at = (trials.began[i] - 1) * kTickSeconds;
     const isFinal = report.looks[trials.look[i]] === "final";
     // All that met in a final tell of the same one.
     const key = `${name} ${at} ${trials.problem[i]}`;
     if (isFinal && finals.has(key)) continue;
     if (isFinal) finals.add(key);
-    for (const [kind, length] of [["set up", timeline.trials.set_up_us[i]], ["verify", timeline.trials.verify_us[i]],
-      [isFinal ? "final" : "measure", timeline.trials.measure_us[i]]]) {
+    for (const [kind, length] of [["set up", trials.set_up_us[i]], ["verify", trials.verify_us[i]],
+      [isFinal ? "final" : "measure", trials.measure_us[i]]]) {
       if (length > 0) put(name, gpu, {kind, from: at, to: at + length / 1e6, trial: i});
       at += length / 1e6;
     }
   }
-  for (let i = 0; i < timeline.builds.sweep.length; ++i) {
-    if (timeline.builds.sweep[i] - 1 !== sweep || timeline.builds.began[i] === 0) continue;
-    const from = (timeline.builds.began[i] - 1) * kTickSeconds, worker = timeline.builds.worker[i];
+  for (let i = 0; i < builds.sweep.length; ++i) {
+    if (builds.sweep[i] - 1 !== sweep || builds.began[i] === 0) continue;
+    const from = (builds.began[i] - 1) * kTickSeconds, worker = builds.worker[i];
     put(`compiler ${worker + 1}`, 1000 + worker, {kind: "compile", from, to: from + builds.milliseconds[i] / 1e3, build: i});
   }
   for (const lane of lanes.values()) lane.bars.sort((a, b) => a.from - b.from);
@@ -47,7 +45,7 @@ const lanesOf = remembering((sweep) => {
 /** By 65536 times the device and its GPU. Several GPUs of one model are told by the beginning of their UUIDs. */
 const deviceLane = remembering((key) => {
   const {name, emulator} = report.devices[Math.floor(key / 65536)];
-  const uuid = report.timeline.gpus[key % 65536];
+  const uuid = report.gpus[key % 65536];
   return emulator || uuid === "" ? "emulator" : `${name} ${uuid.replace(/^GPU-/, "").slice(0, 8)}`;
 });
 
@@ -202,10 +200,10 @@ function stretchChoice(state, lanes, whole) {
       else stretches.set(problem, [Math.min(known[0], bar.from), Math.max(known[1], bar.to)]);
     }
   }
-  const asked = state.stretch === undefined || state.stretch === "" ? undefined : stretches.get(Number(state.stretch));
+  const chosen = [...stretches.keys()].find((problem) => shapeKey(problem) === state.stretch), asked = stretches.get(chosen);
   const offered = [...stretches].sort((a, b) => a[1][0] - b[1][0]).map(([problem]) => problem).slice(0, kMostProblems);
-  if (asked !== undefined && !offered.includes(Number(state.stretch))) offered.unshift(Number(state.stretch));
-  const options = [["", "the whole sweep"], ...offered.map((problem) => [problem, `${specOf(problem).op} ${problemText(problem)}`])];
+  if (asked !== undefined && !offered.includes(chosen)) offered.unshift(chosen);
+  const options = [["", "the whole sweep"], ...offered.map((problem) => [shapeKey(problem), `${specOf(problem).op} ${problemText(problem)}`])];
   const room = asked === undefined ? 0 : (asked[1] - asked[0]) * 0.02;
   return {
     node: chooser("Stretch", "stretch", options, asked === undefined ? "" : state.stretch),

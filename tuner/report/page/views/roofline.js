@@ -14,6 +14,7 @@ const rooflineView = {
   name: "roofline",
   title: "Roofline",
   needs: [],
+  blocks: [],
   show(state) {
     const rows = winnersOf(state).filter((row) => row.get("flop_per_byte") > 0 && row.get("gflop_per_s") > 0);
     const left = winnersOf(state).length - rows.length;
@@ -32,10 +33,9 @@ const rooflineView = {
  */
 function roofsOf(state, rows) {
   const device = report.devices.find((one) => one.fingerprint === state.device);
-  const speeds = device.ceilings.filter((ceiling) => ceiling.mode === state.mode).map((ceiling) => ceiling.bytes_per_second / 1e9);
   const units = new Set(rows.map((row) => row.get("ceiling_unit") || kFp32));
   return {
-    memory: speeds.length > 0 ? Math.max(...speeds) : null,
+    memory: device.bytes_per_second[state.mode] / 1e9 || null,
     compute: [...units].filter((unit) => device.flops_per_second[unit])
       .map((unit) => ({unit, rate: device.flops_per_second[unit] / 1e9})).sort((a, b) => a.rate - b.rate),
   };
@@ -106,7 +106,7 @@ function rooflineFigure(rows, roofs) {
     }),
     onClick: ({data}) => {
       const row = rows[data.at];
-      if (row) go({view: "strip", op: row.op, dtype: row.get("dtype"), problem: row.problem});
+      if (row) go({view: "strip", op: row.op, dtype: row.get("dtype"), problem: shapeKey(row.problem)});
     },
     table: () => winnersDataTable(title, rows, {name: "gflop_per_s", title: "GFLOP/s", unit: "rate", of: (row) => row.get("gflop_per_s")}),
   });

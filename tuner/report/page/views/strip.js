@@ -5,14 +5,14 @@ const stripView = {
   name: "strip",
   title: "Configs",
   needs: ["op", "dtype"],
+  blocks: ["trials"],
   show(state) {
     const choices = problemChoices(state, problemsTried(state));
     if (choices.problem === null) return [element("p", {}, "No problem fits these filters.")];
-    const configs = configsOf(choices.problem, state);
     return [
       choices.node,
       element("p", {class: "key"}, shapeKey(choices.problem)),
-      stripFigure(choices.problem, configs, winnerOf(choices.problem, state)),
+      stripFigure(choices.problem, configsOf(choices.problem, state), winnerOf(choices.problem, state)),
       element("p", {}, problemLink(choices.problem, "evidence", "Evidence of its winner")),
     ];
   },
@@ -34,15 +34,15 @@ const kMostProblems = 1000;
 function problemChoices(state, candidates) {
   const words = (state.find || "").toLowerCase().split(/\s+/).filter(Boolean);
   const found = candidates.filter((problem) => words.every((word) => problemText(problem).toLowerCase().includes(word)));
-  const asked = Number(state.problem);
-  const problem = state.problem !== undefined && found.includes(asked) ? asked : found[0] ?? null;
+  const problem = found.find((one) => shapeKey(one) === state.problem) ?? found[0] ?? null;
   const offered = found.slice(0, kMostProblems);
   if (problem !== null && !offered.includes(problem)) offered.unshift(problem);
   const rest = found.length > kMostProblems ? `, the first ${kMostProblems} offered` : "";
   const search = element("input", {type: "search", name: "find", value: state.find || "", placeholder: candidates.length > 0 ? problemText(candidates[0]).split(" ")[0] : "",
     change: (event) => go({find: event.target.value})});
   const node = element("div", {class: "choices"}, [
-    chooser(`Problem (${found.length} found${rest})`, "problem", offered.map((one) => [one, problemText(one)]), problem),
+    chooser(`Problem (${found.length} found${rest})`, "problem", offered.map((one) => [shapeKey(one), problemText(one)]),
+      problem === null ? "" : shapeKey(problem)),
     element("label", {}, element("span", {}, "Find problems with"), search),
   ]);
   if (problem === null && candidates.length > 0) return {node, problem: candidates[0]};
@@ -54,17 +54,17 @@ function configsOf(problem, state) {
   const device = report.devices.findIndex((one) => one.fingerprint === state.device);
   const mode = report.modes.indexOf(state.mode);
   const found = [...trialsOf(problem)].filter((trial) => trials.counts[trial] && trials.device[trial] === device && trials.mode[trial] === mode);
-  const time = (trial) => (trials.median_ns[trial] > 0 && trials.status[trial] === kOk ? trials.median_ns[trial] : Infinity);
+  const time = (trial) => (trials.median_ns[trial] > 0 && isOk(trial) ? trials.median_ns[trial] : Infinity);
   return found.sort((a, b) => (time(a) === time(b) ? 0 : time(a) - time(b)));
 }
 
-const isTimed = (trial) => trials.status[trial] === kOk && trials.median_ns[trial] > 0;
-const configText = (trial) => report.configs[trials.config[trial]];
+const isTimed = (trial) => isOk(trial) && trials.median_ns[trial] > 0;
+const configText = (trial) => configs[trials.config[trial]];
 
-function stripFigure(problem, configs, winner) {
-  const timed = configs.filter(isTimed);
-  const pruned = configs.filter((trial) => trials.status[trial] === kPruned).length;
-  const failed = configs.length - timed.length - pruned;
+function stripFigure(problem, list, winner) {
+  const timed = list.filter(isTimed);
+  const pruned = list.filter(isPruned).length;
+  const failed = list.length - timed.length - pruned;
   const best = winner ? winner.get("winner") : null;
   const kinds = distinctValues(timed, (trial) => configAt(trials.config[trial]).implementation).reverse();
   const title = "Configs by time";
@@ -81,7 +81,7 @@ function stripFigure(problem, configs, winner) {
       series: [stripSeries("configs", timed.filter((trial) => configText(trial) !== best), kinds, 7, "circle", "--series-0"),
         stripSeries("winner", timed.filter((trial) => configText(trial) === best), kinds, 16, "diamond", "--mark")],
     }),
-    table: () => dataTable(title, configColumns(winner), configs),
+    table: () => dataTable(title, configColumns(winner), list),
   });
 }
 
@@ -128,6 +128,6 @@ function configColumns(winner) {
     {heading: "spilled", number: true, cell: built("spill_bytes", "bytes")},
     {heading: "look", cell: (trial) => report.looks[trials.look[trial]]},
     {heading: "status", cell: (trial) => report.statuses[trials.status[trial]]},
-    {heading: "reason", cell: (trial) => report.reasons[trials.reason[trial]]},
+    {heading: "reason", cell: (trial) => reasons[trials.reason[trial]]},
   ];
 }

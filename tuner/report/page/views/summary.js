@@ -5,6 +5,7 @@ const summaryView = {
   name: "summary",
   title: "Summary",
   needs: [],
+  blocks: [],
   show(state) {
     const rows = winnersOf(state);
     const lines = summaryLines(rows);
@@ -19,18 +20,13 @@ const summaryView = {
 };
 
 function summaryCards(state, rows) {
-  let tried = 0, failed = 0, pruned = 0;
-  const problemsTried = new Set();
-  eachTrial(state, (trial) => {
-    if (trials.status[trial] === kPruned) ++pruned;
-    else ++tried;
-    if (isFailure(trial)) ++failed;
-    problemsTried.add(trials.problem[trial]);
-  });
+  const all = triedKinds("all"), shown = all.filter((kind) => kFilters.every((name) => !state[name] || kind[name] === state[name]));
+  const sum = (kinds, name) => kinds.reduce((total, kind) => total + kind[name], 0);
+  const pruned = sum(shown, "pruned");
   const card = (number, text) => element("div", {}, element("dt", {}, text), element("dd", {}, showNumber(number)));
   return element("dl", {class: "cards"}, [
-    card(problemsTried.size, "problems"), card(rows.length, "winners"), card(tried, "configs tried"),
-    card(failed, "of them failed"), ...(pruned > 0 ? [card(pruned, "not tried: cannot win")] : []), card(trials.count, "trials in all"),
+    card(sum(shown, "problems"), "problems"), card(rows.length, "winners"), card(sum(shown, "tried"), "configs tried"),
+    card(sum(shown, "failed"), "of them failed"), ...(pruned > 0 ? [card(pruned, "not tried: cannot win")] : []), card(sum(all, "trials"), "trials in all"),
   ]);
 }
 

@@ -6,6 +6,8 @@ const timelineView = {
   name: "timeline",
   title: "Timeline",
   needs: [],
+  blocks: ["trials"],
+  everyOp: true,
   show(state) {
     const sweeps = sweepsOf(state);
     if (sweeps.size === 0) {
@@ -54,7 +56,7 @@ function sweepsOf(state) {
   return new Map([...found].sort((a, b) => a[0] - b[0]));
 }
 
-const endedAt = (trial) => trials.first_at + trials.measured[trial];
+const endedAt = (trial) => report.first_at + trials.measured[trial];
 /** Rounds, launches and median: what its timing took, in nanoseconds. */
 const timingNs = (trial) => trials.rounds[trial] * trials.launches[trial] * trials.median_ns[trial];
 
@@ -140,7 +142,7 @@ function problemBarsFigure(place, list) {
         {type: "bar", stack: "all", name: "trials", barMinWidth: 3, barMinHeight: 3, data: shown.map((bar) => Math.max(bar.to - bar.from, 0.2))},
       ],
     }),
-    onClick: (item) => go({view: "strip", problem: shown[item.dataIndex].problem, op: specOf(shown[item.dataIndex].problem).op,
+    onClick: (item) => go({view: "strip", problem: shapeKey(shown[item.dataIndex].problem), op: specOf(shown[item.dataIndex].problem).op,
       dtype: specOf(shown[item.dataIndex].problem).dtype}),
     table: () => dataTable(title, [
       {heading: "problem", cell: (bar) => problemLink(bar.problem, "strip", name(bar))},
