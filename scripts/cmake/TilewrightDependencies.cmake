@@ -4,10 +4,10 @@
 #
 #   tilewright::fmt  nlohmann_json::nlohmann_json  Threads::Threads
 #   tilewright::sqlite (SQLiteCpp and SQLite)  tilewright::zstd  tilewright::xxhash
-# #   tilewright::crypto (of OpenSSL, for packs)
+#   tilewright::crypto (of OpenSSL, for packs)
 # and for the tuner:
 #   tilewright::tomlplusplus (header only)  tilewright::boost_context
-#   tilewright::boost_program_options
+#   tilewright::boost_program_options  tilewright::ssl (of OpenSSL)
 #   tilewright::zlib
 #   tilewright::benchmark (of which Debian has the shared library alone)
 
@@ -61,6 +61,8 @@ if(TILEWRIGHT_BUILD_TUNER)
   tilewright_import_library(boost_program_options boost_program_options boost/program_options.hpp)
   find_path(TILEWRIGHT_beast_INCLUDE_DIR NAMES boost/beast/version.hpp REQUIRED)
   mark_as_advanced(TILEWRIGHT_beast_INCLUDE_DIR)
+  tilewright_import_library(ssl ssl openssl/ssl.h)
+  target_link_libraries(tilewright::ssl INTERFACE tilewright::crypto)
   tilewright_import_library(benchmark benchmark benchmark/benchmark.h)
   target_link_libraries(tilewright::benchmark INTERFACE Threads::Threads)
 endif()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "tuner/remote/http_client.hpp"
+#include "tuner/snapshot/place.hpp"
+
+namespace tilewright {
+
+/// Snapshots and channels of a service. What is interrupted goes on where it was: a fetch by Range, an upload piece by
+/// piece.
+class RemoteShelf final : public SnapshotPlace {
+ public:
+  explicit RemoteShelf(HttpClient& client) : client_(client) {}
+
+  [[nodiscard]] std::string title() const override { return client_.url().text(); }
+  [[nodiscard]] std::optional<SignedManifest> manifest(const std::string& channel) override;
+  void put_manifest(const SignedManifest& given) override;
+  void put_snapshot(const std::filesystem::path& file, const std::string& hash) override;
+  void fetch(const std::string& hash, std::uintmax_t most, const std::filesystem::path& part) override;
+
+ private:
+  HttpClient& client_;
+  /// Of each channel that was asked for, the last answer: asked again, it costs a header.
+  std::map<std::string, std::pair<std::string, SignedManifest>> known_;
+};
+
+/// Where the word is an address, a service; else a folder.
+struct NamedPlace {
+  std::unique_ptr<HttpClient> client;
+  std::unique_ptr<SnapshotPlace> place;
+};
+[[nodiscard]] NamedPlace open_snapshot_place(const std::string& word, const ClientSettings& settings);
+
+}  // namespace tilewright

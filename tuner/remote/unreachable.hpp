@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cache/base/error.hpp"
+
+namespace tilewright {
+
+/// A service did not answer, or not to its end: the network, a proxy or the service is away. Asked later it may.
+class Unreachable : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/snapshot/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "cache/base/draft.hpp"
+#include "cache/base/error.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error not_written(const fs::path& file, int code) {
+  return Error(
+      fmt::format("{} cannot be written: {}", file.string(), why_not_written(file, {code, std::system_category()})));
+}
+
+}  // namespace
+
+void FolderLock::Close::operator()(const int* descriptor) const noexcept {
+  ::close(*descriptor);
+  delete descriptor;  // NOLINT(cppcoreguidelines-owning-memory): the owner's
+}
+
+FolderLock::FolderLock(const fs::path& folder, Wait wait) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const fs::path file = folder / "lock";
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) throw not_written(file, errno);
+  held_.reset(new const int(descriptor));  // NOLINT(cppcoreguidelines-owning-memory): own first, check second
+  while (::flock(descriptor, LOCK_EX | (wait == Wait::yes ? 0 : LOCK_NB)) != 0) {
+    if (errno == EINTR) continue;
+    throw Error(fmt::format("another process works in {}. Wait for its end, or name another folder", folder.string()));
+  }
+}
+
+void write_durably(const fs::path& file, std::string_view text) {
+  Draft draft(file);
+  const int descriptor = ::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (descriptor < 0) throw not_written(file, errno);
+  const ssize_t count = ::write(descriptor, text.data(), text.size());
+  const int code = count >= 0 && static_cast<std::size_t>(count) < text.size() ? ENOSPC : errno;
+  const bool whole = count == static_cast<ssize_t>(text.size()) && ::fsync(descriptor) == 0;
+  ::close(descriptor);
+  if (!whole) throw not_written(file, code);
+  if (const std::error_code error = draft.put_in_place()) throw not_written(file, error.value());
+}
+
+void sync_file(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = descriptor >= 0 && ::fdatasync(descriptor) == 0;
+  const int code = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!done) throw not_written(file, code);
+}
+
+std::string read_at_most(const fs::path& file, std::size_t most) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream && !fs::exists(file)) return {};
+  std::string text(most, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad() || !stream.is_open()) throw Error(fmt::format("{} cannot be read", file.string()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return text;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// Files that outlive a power cut, and folders that one process at a time changes.
+namespace tilewright {
+
+/// A folder is this process's to change while it lives: others wait, or are refused.
+class FolderLock {
+ public:
+  enum class Wait : bool { no, yes };
+  /// Makes the folder where there is none. Throws Error that names the folder; with Wait::no also while another process
+  /// has it.
+  FolderLock(const std::filesystem::path& folder, Wait wait);
+
+ private:
+  struct Close {
+    void operator()(const int* descriptor) const noexcept;
+  };
+  std::unique_ptr<const int, Close> held_;
+};
+
+/// The text is on the disk, whole, before it takes its place. Throws Error.
+void write_durably(const std::filesystem::path& file, std::string_view text);
+/// What was written is on the disk. Throws Error.
+void sync_file(const std::filesystem::path& file);
+/// Nothing but the first `most` bytes. Empty where there is no file. Throws Error where it cannot be read.
+[[nodiscard]] std::string read_at_most(const std::filesystem::path& file, std::size_t most);
+
+}  // namespace tilewright
