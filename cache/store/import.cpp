@@ -67,6 +67,7 @@ class Import {
       : from_(from), to_(to), conflicts_(conflicts) {}
 
   std::vector<OpCounts> run(const WinnerSelection& filter) {
+    thin_ = filter.thin;
     const std::vector<Group> all_groups = groups(filter);
     for (const Group& group : all_groups) move(group);
     put_models();
@@ -211,6 +212,7 @@ class Import {
     if (spares_of(key, mode).empty()) return;
     const std::unordered_map<ConfigId, bool> settled = settled_configs(key, mode);
     const ConfigIds& failed = failed_there(key, mode);
+    const bool served_alone = thin_ && from_.learned(key, mode) != nullptr;
     TimedAt timed(from_, key, mode);
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
@@ -218,6 +220,7 @@ class Import {
         const auto there = settled.find(known.id);
         const bool is_there = there != settled.end();
         if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
+        if (served_alone && !is_kept) continue;
         const Trial* const time = is_there ? nullptr : timed.find(known.id);
         if (time == nullptr && !is_kept) continue;
         if (implementations_.insert(known.id.implementation_hash).second) {
@@ -311,6 +314,7 @@ class Import {
   const Store& from_;
   Store& to_;
   std::vector<Conflict>* conflicts_;
+  bool thin_ = false;
   std::map<std::pair<std::string, std::string>, OpCounts> counts_;
   std::set<std::string> devices_;
   std::set<std::string> interfaces_;

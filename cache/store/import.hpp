@@ -36,6 +36,8 @@ struct WinnerSelection {
   std::vector<std::string> ops{};
   std::vector<std::string> devices{};  ///< fingerprints
   std::function<bool(const Problem&)> wanted{};
+  /// Times of configs that nobody is served stay behind where a model was learned of them.
+  bool thin = false;
 
   [[nodiscard]] bool takes(const Problem& problem, const std::string& device) const;
 };

@@ -72,6 +72,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   settings.requests_per_second = static_cast<double>(arguments.integer("rate", 0, 0));
   if (arguments.has("devices")) settings.devices = app::split_list(arguments.text("devices"));
   if (arguments.has("tokens")) settings.tokens = arguments.text("tokens");
+  if (arguments.has("channels")) settings.channels = arguments.text("channels");
+  if (arguments.has("publishers")) settings.publishers = arguments.text("publishers");
   const bool quiet = arguments.has("quiet");
   service::Service service(settings, [&](const nlohmann::ordered_json& event) {
     if (quiet && event["event"] != "error" && event.value("status", 0) < 400) return;
@@ -113,6 +115,9 @@ Verb serve_verb() {
       {"tokens", "FILE", "Who may do what. Without it whoever reaches the address may do everything."},
       {"behind-proxy", "", "A proxy on this address's network speaks TLS, and tells clients by X-Forwarded-For."},
       {"rate", "N", "Requests a second of one token or address, above which 429 is answered. Default: no limit."},
+      {"publishers", "FILE",
+       "Public keys in PEM, one or several, of those who may publish snapshots. Default: nobody may."},
+      {"channels", "FOLDER", "Where snapshots and channels are kept. Default: CACHE-channels."},
       {"new-token", "NAME", "Serve nothing: make a token of this name and add it to the file of --tokens."},
       {.name = "scopes",
        .value = "LIST",

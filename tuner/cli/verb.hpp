@@ -84,6 +84,9 @@ struct Verb {
 [[nodiscard]] Verb import_verb();
 [[nodiscard]] Verb pin_verb();
 [[nodiscard]] Verb cache_verb();
+[[nodiscard]] Verb key_verb();
+[[nodiscard]] Verb publish_verb();
+[[nodiscard]] Verb promote_verb();
 [[nodiscard]] Verb serve_verb();
 [[nodiscard]] Verb doctor_verb();
 [[nodiscard]] Verb completion_verb();

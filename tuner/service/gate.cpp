@@ -99,8 +99,9 @@ std::optional<Response> Gate::refuse(Call& call, const Route* route) {
   if (read_only_) {
     return problem(403, "this service is read-only", "Start it without --read-only, or ask one that is not.");
   }
-  if (!route->body_schema.empty() && !call.request.header("content-type").starts_with("application/json")) {
-    return problem(415, "the body is to be JSON", "Send Content-Type: application/json.");
+  if (!route->body_schema.empty() && !call.request.header("content-type").starts_with(route->body_type)) {
+    return problem(415, fmt::format("the body is to be {}", route->body_type),
+                   fmt::format("Send Content-Type: {}.", route->body_type));
   }
   return {};
 }

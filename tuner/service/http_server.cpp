@@ -135,6 +135,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
  private:
   enum class State : std::uint8_t { idle, reading, answering, streaming, closing };
   static constexpr std::size_t kBlock = std::size_t{4} << 10;
+  static constexpr std::size_t kFileBlock = std::size_t{256} << 10;
 
   void read_header() {
     state_ = State::reading;
@@ -199,19 +200,33 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     head_.set("X-Content-Type-Options", "nosniff");
     for (const auto& [name, value] : response.headers) head_.set(name, value);
     head_.keep_alive(keep_alive_);
-    if (!streams && response.status != 304) head_.content_length(response.body.size());
+    if (!streams && response.status != 304) head_.content_length(response.size());
     body_ = is_head_ ? "" : std::move(response.body);
+    file_ = is_head_ ? FileBody{} : std::move(response.file);
     stream_ = std::move(response.stream);
     serializer_.emplace(head_);
     expire_in(shared_->limits.write_time);
     http::async_write_header(socket_, *serializer_, [self = shared_from_this()](error_code error, std::size_t) {
       if (error) return self->close();
       if (self->stream_ && !self->is_head_) return self->start_stream();
-      asio::async_write(self->socket_, asio::buffer(self->body_), [self](error_code failure, std::size_t) {
-        if (failure) return self->close();
-        if (self->keep_alive_ && !self->shared_->stopping) return self->start();
-        self->linger();
-      });
+      self->write_body();
+    });
+  }
+
+  /// A file goes block by block, each in its own time.
+  void write_body() {
+    if (file_.file && file_.bytes > 0) {
+      body_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kFileBlock, file_.bytes)));
+      if (!file_.file->read(body_.data(), static_cast<std::streamsize>(body_.size()))) return close();
+      file_.bytes -= body_.size();
+      expire_in(shared_->limits.write_time);
+    }
+    asio::async_write(socket_, asio::buffer(body_), [self = shared_from_this()](error_code failure, std::size_t) {
+      if (failure) return self->close();
+      if (self->file_.file && self->file_.bytes > 0) return self->write_body();
+      self->file_ = {};
+      if (self->keep_alive_ && !self->shared_->stopping) return self->start();
+      self->linger();
     });
   }
 
@@ -299,6 +314,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
   http::response<http::empty_body> head_;
   std::optional<http::response_serializer<http::empty_body>> serializer_;
   std::string body_;
+  FileBody file_;
   std::function<void(std::shared_ptr<Stream>)> stream_;
   std::deque<std::shared_ptr<const std::string>> queue_;
   std::size_t queued_bytes_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,6 +40,12 @@ class Stream {
   virtual void end() = 0;
 };
 
+/// So much of a file, from where it stands.
+struct FileBody {
+  std::shared_ptr<std::ifstream> file;
+  std::uint64_t bytes = 0;
+};
+
 struct Response {
   int status = 200;
   std::string type = "application/json";
@@ -45,6 +53,10 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers{};
   /// Where it is set, it is called once the header is on its way, and there is no body.
   std::function<void(std::shared_ptr<Stream>)> stream{};
+  /// Where it is set, it is the body.
+  FileBody file{};
+
+  [[nodiscard]] std::uint64_t size() const { return file.file ? file.bytes : body.size(); }
 };
 
 /// To be called once, by any thread.

@@ -67,13 +67,14 @@ Json responses_json(const Route& route) {
 }
 
 Json operation_json(const Route& route) {
-  std::string id = route.method == "GET" ? "get" : route.method == "POST" ? "post" : "delete";
+  std::string id = route.method;
+  std::ranges::transform(id, id.begin(), [](char letter) { return static_cast<char>(letter - 'A' + 'a'); });
   for (const char letter : route.path)
     id += std::string_view("/{}.").find(letter) == std::string_view::npos ? letter : '_';
   Json operation{{"operationId", id}, {"summary", route.summary}, {"parameters", parameters_json(route)}};
   if (!route.body_schema.empty()) {
     operation["requestBody"] = {{"required", true},
-                                {"content", {{"application/json", {{"schema", Json::parse(route.body_schema)}}}}}};
+                                {"content", {{route.body_type, {{"schema", Json::parse(route.body_schema)}}}}}};
   }
   operation["responses"] = responses_json(route);
   operation["security"] = Json::array();

@@ -28,6 +28,8 @@ const char* title_of(int status) noexcept {
       return "Conflict";
     case 413:
       return "Content Too Large";
+    case 416:
+      return "Range Not Satisfiable";
     case 415:
       return "Unsupported Media Type";
     case 421:

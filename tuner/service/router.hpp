@@ -56,11 +56,14 @@ struct Route {
   bool takes_problem = false;
   /// Of the request's body, a JSON Schema as text; empty: there is none.
   std::string body_schema{};
+  std::string body_type = "application/json";
   std::string answer_type = "application/json";
   /// Statuses besides those that any request may have.
   std::vector<int> statuses{200};
   /// Answered by the thread of the connections: it neither waits nor reads a file.
   bool at_once = false;
+  /// The answer is the same while the cache is.
+  bool of_cache = true;
   std::function<Response(const Call&)> handler{};
 
   [[nodiscard]] bool writes() const { return method != "GET"; }

@@ -18,6 +18,7 @@
 #include "tuner/app/place_watch.hpp"
 #include "tuner/app/service_lock.hpp"
 #include "tuner/service/answers.hpp"
+#include "tuner/service/channel_routes.hpp"
 #include "tuner/service/event_hub.hpp"
 #include "tuner/service/gate.hpp"
 #include "tuner/service/notify.hpp"
@@ -71,14 +72,18 @@ void add_id(Response& response, const std::string& id) {
 /// Nothing new for who has the same already.
 void add_etag(const Request& request, Response& response) {
   if (response.status != 200 || response.stream) return;
-  const std::string etag = '"' + content_hash(response.body) + '"';
-  response.headers.emplace_back("ETag", etag);
-  response.headers.emplace_back("Cache-Control", "no-cache");
+  const auto own = std::ranges::find(response.headers, "ETag", &std::pair<std::string, std::string>::first);
+  const std::string etag = own != response.headers.end() ? own->second : '"' + content_hash(response.body) + '"';
+  if (own == response.headers.end()) {
+    response.headers.emplace_back("ETag", etag);
+    response.headers.emplace_back("Cache-Control", "no-cache");
+  }
   const std::string known = request.header("if-none-match");
   if (known != "*" && known.find(etag) == std::string::npos) return;
   response.status = 304;
   response.type.clear();
   response.body.clear();
+  response.file = {};
 }
 
 /// Who only reads tunes nothing.
@@ -86,6 +91,11 @@ std::vector<app::TuningDevice> tuning_devices_of(const Settings& settings) {
   if (settings.devices.empty()) return {};
   if (settings.read_only) throw UsageError("--read-only tunes nothing: leave --devices or --read-only out");
   return app::tuning_devices(settings.devices);
+}
+
+std::filesystem::path channels_folder(const Settings& settings) {
+  if (settings.channels) return *settings.channels;
+  return app::cache_path(settings.place).string() + "-channels";
 }
 
 }  // namespace
@@ -153,6 +163,7 @@ void Service::Impl::add_routes() {
   router.add(std::move(ready));
   add_read_routes(router, settings.place, watch);
   add_queue_routes(router, settings.place, tuner);
+  add_channel_routes(router, channels_folder(settings), settings.publishers);
   Route listen{.method = "GET",
                .path = "/v1/events",
                .summary = "What is being tuned, as server-sent events",
@@ -171,7 +182,7 @@ void Service::Impl::add_routes() {
 }
 
 Response Service::Impl::answer(const Route& route, const Call& call) try {
-  const bool is_kept = route.method == "GET" && route.scope == Scope::read && !route.at_once;
+  const bool is_kept = route.method == "GET" && route.scope == Scope::read && !route.at_once && route.of_cache;
   if (!is_kept) return route.handler(call);
   const std::uint64_t state = watch.state();
   if (std::optional<Response> kept = answers.find(call.request.target, state)) return std::move(*kept);
@@ -221,7 +232,7 @@ void Service::Impl::tell(const Call& call, const Response& response, Clock::time
   // Without the query, which may be long.
   event["path"] = call.request.target.substr(0, std::min(call.request.target.find('?'), std::size_t{200}));
   event["status"] = response.status;
-  event["bytes"] = response.body.size();
+  event["bytes"] = response.size();
   event["ms"] =
       static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count()) / 1e3;
   tell(event);

@@ -32,6 +32,10 @@ struct Settings {
   double requests_per_second = 0;
   /// Where misses and campaigns are tuned: cpu, cuda:N, all; none: they wait.
   std::vector<std::string> devices{};
+  /// Where snapshots and channels are kept; nothing: CACHE-channels.
+  std::optional<std::filesystem::path> channels{};
+  /// Public keys of those who may publish; nothing: nobody may.
+  std::optional<std::filesystem::path> publishers{};
   HttpLimits limits{};
 };
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/remote_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "cache/base/error.hpp"
+#include "cache/base/file_facts.hpp"
+#include "cache/store/pack/pack.hpp"
+#include "tuner/snapshot/files.hpp"
+
+namespace tilewright::app {
+namespace {
+
+std::string token_of(const RemotePlace& remote) {
+  if (!remote.token) {
+    const char* const value = std::getenv("TILEWRIGHT_TOKEN");
+    return value == nullptr ? "" : value;
+  }
+  std::string token = read_at_most(*remote.token, 4096);
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.empty() || token.find_first_of(" \t\r\n") != std::string::npos) {
+    throw UsageError(
+        fmt::format("{} has no token: one line, as `tilewright serve --new-token` prints it", remote.token->string()));
+  }
+  return token;
+}
+
+}  // namespace
+
+NamedPlace open(const RemotePlace& remote) {
+  ClientSettings settings;
+  settings.authorities = remote.authorities;
+  settings.cancelled = remote.cancelled;
+  if (looks_like_url(remote.name)) settings.token = token_of(remote);
+  return open_snapshot_place(remote.name, settings);
+}
+
+void fetch_verified(SnapshotPlace& from, const std::string& hash, std::uintmax_t most,
+                    const std::filesystem::path& part) {
+  from.fetch(hash, most, part);
+  if (sha256_of(part) == hash) return;
+  std::filesystem::remove(part);
+  throw Error(
+      fmt::format("what {} gives as sha256:{} has another hash, and was thrown away. Try again; if it happens "
+                  "twice, what is kept there is damaged",
+                  from.title(), hash));
+}
+
+void require_channel(const std::string& name) {
+  if (is_channel_name(name)) return;
+  throw UsageError(fmt::format("'{}' names no channel: write such as stable or candidate", name));
+}
+
+std::int64_t now_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string age_text(std::int64_t moment) {
+  const std::int64_t seconds = std::max<std::int64_t>(0, now_seconds() - moment);
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{} hours", seconds / 3600);
+  return fmt::format("{} days", seconds / 86'400);
+}
+
+}  // namespace tilewright::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tuner/app/remote_place.hpp"
+#include "tuner/cli/arguments.hpp"
+#include "tuner/cli/interrupt.hpp"
+
+/// Options of verbs that ask a service.
+namespace tilewright::cli {
+
+inline const Option kToken{"token-file", "FILE", "Has the token that the service asks for. Default: TILEWRIGHT_TOKEN."};
+inline const Option kAuthorities{"ca", "FILE", "Certificates in PEM that are trusted instead of the system's."};
+inline const Option kPublishers{"publishers", "FILE",
+                                "Public keys in PEM, one or several, of those whose signature counts."};
+
+/// --token-file and --ca; Ctrl-C ends what waits for the network.
+[[nodiscard]] inline app::RemotePlace remote_place(const Arguments& arguments, const std::string& name) {
+  app::RemotePlace remote{name, {}, {}, interrupted};
+  if (arguments.has("token-file")) remote.token = arguments.text("token-file");
+  if (arguments.has("ca")) remote.authorities = arguments.text("ca");
+  return remote;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "tuner/service/router.hpp"
+
+namespace tilewright::service {
+
+/// Snapshots and the channels that point at them, as they lie in a folder. `publishers`: public keys of those whose
+/// manifests are taken, none where it is not given. Throws UsageError for a file of keys that is none.
+void add_channel_routes(Router& router, const std::filesystem::path& folder,
+                        const std::optional<std::filesystem::path>& publishers);
+
+}  // namespace tilewright::service
