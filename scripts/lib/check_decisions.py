@@ -63,6 +63,10 @@ def mistakes(texts):
             yield str(FOLDER / name), 1, mistake
         if name not in referred | replaced:
             yield str(FOLDER / name), 1, "no page or source refers to it: link it where its subject is, or take it out"
+    numbers = [name[:4] for name in records]
+    for name in sorted(records):
+        if numbers.count(name[:4]) > 1:
+            yield str(FOLDER / name), 1, f"another record has the number {int(name[:4])}: take the next one"
     if len(records) > MOST:
         yield str(FOLDER), 1, f"{len(records)} records, and {MOST} are the most: merge those of one subject"
 

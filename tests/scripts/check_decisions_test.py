@@ -63,6 +63,10 @@ class CheckDecisions(unittest.TestCase):
         long = record(7).replace("A need.", "word " * check_decisions.MOST_WORDS)
         self.assertIn("words at most", found(("docs/decisions/0007-a-subject.md", long))[0])
 
+    def test_two_records_of_one_number_are_refused(self):
+        mistakes = found(("docs/decisions/0007-other.md", record(7)), page="0007 (decisions/0007-other.md), decision 7")
+        self.assertEqual(sum("another record has the number 7" in mistake for mistake in mistakes), 2)
+
     def test_more_records_than_are_allowed_are_refused(self):
         more = [(f"docs/decisions/{n:04}-x.md", record(n)) for n in range(8, 8 + check_decisions.MOST)]
         page = " ".join(f"decision {n}" for n in range(7, 8 + check_decisions.MOST))
