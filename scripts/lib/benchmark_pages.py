@@ -153,7 +153,7 @@ def facts(result):
 
 
 def page(part, result):
-    commands = "\n".join(f"    {command}" for command in result["commands"])
+    commands = "\n".join(["```sh", *result["commands"], "```"])
     parts = [f"# {TITLES[part]}", f"{facts(result)} [measuring.md](../measuring.md) has the method.",
              *PAGES[part](result["figures"]), "What was called:", commands,
              f"`scripts/benchmark report` makes this page from [{part}.json]({part}.json)."]
@@ -175,6 +175,12 @@ def index(results):
         "`tests/scripts/benchmark_test.py` fails where a page and its JSON differ."]) + "\n"
 
 
+def between(values):
+    """The least and the greatest, or both at once where they read alike."""
+    texts = sorted({f"{min(values):.1f}", f"{max(values):.1f}"}, key=float)
+    return " to ".join(texts)
+
+
 def readme_table(results):
     """Head figures: a line an op at one shape, then a sentence a part."""
     parts = []
@@ -191,16 +197,16 @@ def readme_table(results):
     if "tuner" in results:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
-        sentences.append(f"- [Tuning](docs/benchmarks/tuner.md): {min(ratios):.1f} to {max(ratios):.1f} times as fast "
-                         "to a winner as Triton's autotuner with as many configs.")
+        sentences.append(f"- [Tuning](docs/benchmarks/tuner.md): {between(ratios)} times as fast to a winner as "
+                         "Triton's autotuner with as many configs.")
     if "launch" in results:
         ratio = median(results["launch"]["figures"]["whole_over_bare"])
         sentences.append(f"- [A launch](docs/benchmarks/launch.md): {ratio:.3f} times the host time of the bare "
                          "driver call.")
     if "untuned" in results:
-        means = [each["mean"] for each in results["untuned"]["figures"]["specs"]]
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md): {100 * min(means):.1f} to "
-                         f"{100 * max(means):.1f} % slower than their best, on average of a spec.")
+        means = [100 * each["mean"] for each in results["untuned"]["figures"]["specs"]]
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md): {between(means)} % slower than their best, "
+                         "on average of a spec.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {(result["device"], result["driver"], result["commit"][:12], result["date"])
                 for result in results.values()}
