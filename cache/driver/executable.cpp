@@ -198,12 +198,13 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
       std::memcpy(&address, args[map.index], sizeof address);
     }
     // Their product with the element's size is what the driver is given, whatever a caller passed: it refuses the rest.
-    TensorMaps::Strides strides{};
+    TensorMaps::Shape shape{};
     for (std::size_t s = 0; s < map.stride_scalars.size(); ++s) {
-      std::memcpy(&strides[s], args[map.stride_scalars[s]], sizeof strides[s]);
-      strides[s] *= size_of(map.type);
+      std::memcpy(&shape[s], args[map.stride_scalars[s]], sizeof shape[s]);
+      shape[s] *= size_of(map.type);
     }
-    if (const Result status = (*maps_)[i]->get(address, strides, made_maps[i]); status != kSuccess) return status;
+    if (map.call_extent) std::memcpy(&shape.back(), numbers[map.call_extent->of_call], sizeof shape.back());
+    if (const Result status = (*maps_)[i]->get(address, shape, made_maps[i]); status != kSuccess) return status;
     maps[i] = &made_maps[i];
   }
   std::array<void*, kMostWorkspaces> spaces;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -28,35 +29,43 @@ std::size_t set_of(Address address) noexcept {
 }  // namespace
 
 TensorMaps::TensorMaps(const Driver& driver, const PlannedMap& map)
-    : table_(&driver.table()), map_(map), has_strides_(!map.stride_scalars.empty()) {
-  driver.check(encode(kAnyAddress, map.strides.data(), encoded_), table_->tensor_map_encode_tiled.name(),
+    : table_(&driver.table()), map_(map), has_shape_(!map.stride_scalars.empty() || map.call_extent) {
+  Shape planned{};
+  std::ranges::copy(map.strides, planned.begin());
+  if (map.call_extent) planned.back() = map.dims[map.call_extent->of_map];
+  driver.check(encode(kAnyAddress, planned, encoded_), table_->tensor_map_encode_tiled.name(),
                fmt::format("encoding the tensor map '{}'", map.name));
 }
 
-Result TensorMaps::encode(Address address, const std::uint64_t* strides, TensorMap& out) const noexcept {
+Result TensorMaps::encode(Address address, const Shape& shape, TensorMap& out) const noexcept {
   constexpr int kInterleaveNone = 0;
   constexpr int kPromoteTo128Bytes = 2;
   constexpr int kFillZeros = 0;
   static constexpr std::array<std::uint32_t, kMostMapRank> kDense{1, 1, 1, 1, 1};
+  std::array<std::uint64_t, kMostMapRank> dims{};
+  std::ranges::copy(map_.dims, dims.begin());
+  if (map_.call_extent) dims[map_.call_extent->of_map] = shape.back();
+  const std::uint64_t* const strides =
+      map_.stride_scalars.empty() && !map_.strides.empty() ? map_.strides.data() : shape.data();
   return table_->tensor_map_encode_tiled(&out, tensor_map_type(map_), static_cast<std::uint32_t>(map_.dims.size()),
-                                         reinterpret_cast<void*>(address), map_.dims.data(), strides, map_.box.data(),
+                                         reinterpret_cast<void*>(address), dims.data(), strides, map_.box.data(),
                                          kDense.data(), kInterleaveNone, tensor_map_swizzle(map_.swizzle),
                                          kPromoteTo128Bytes, kFillZeros);
 }
 
 // Words are read with acquire, so that the second look at the version comes after them; what is read while another
 // thread writes is thrown away, so it may be torn.
-bool TensorMaps::Entry::read(Address wanted, const Strides* with, TensorMap& out) const noexcept {
+bool TensorMaps::Entry::read(Address wanted, const Shape* with, TensorMap& out) const noexcept {
   const std::uint64_t before = version.load(std::memory_order_acquire);
   if (before == 0 || before % 2 != 0 || address.load(std::memory_order_acquire) != wanted) return false;
-  for (std::size_t i = 0; with != nullptr && i < kMostStrides; ++i) {
-    if (strides[i].load(std::memory_order_acquire) != (*with)[i]) return false;
+  for (std::size_t i = 0; with != nullptr && i < with->size(); ++i) {
+    if (shape[i].load(std::memory_order_acquire) != (*with)[i]) return false;
   }
   for (std::size_t i = 0; i < kWords; ++i) out.words[i] = words[i].load(std::memory_order_acquire);
   return version.load(std::memory_order_relaxed) == before;
 }
 
-void TensorMaps::Entry::write(Address of, const Strides& with, const TensorMap& map) noexcept {
+void TensorMaps::Entry::write(Address of, const Shape& with, const TensorMap& map) noexcept {
   std::uint64_t before = version.load(std::memory_order_relaxed);
   if (before % 2 != 0) return;
   // Of several writers one goes on; the others have their copies.
@@ -64,30 +73,30 @@ void TensorMaps::Entry::write(Address of, const Strides& with, const TensorMap& 
     return;
   }
   address.store(of, std::memory_order_release);
-  for (std::size_t i = 0; i < kMostStrides; ++i) strides[i].store(with[i], std::memory_order_release);
+  for (std::size_t i = 0; i < with.size(); ++i) shape[i].store(with[i], std::memory_order_release);
   for (std::size_t i = 0; i < kWords; ++i) words[i].store(map.words[i], std::memory_order_release);
   version.store(before + 2, std::memory_order_release);
 }
 
-Result TensorMaps::get(Address address, const Strides& strides, TensorMap& out) noexcept {
+Result TensorMaps::get(Address address, const Shape& shape, TensorMap& out) noexcept {
   Address mixed = address;
-  if (has_strides_) {
+  if (has_shape_) {
     // Strides are multiples of 16: each has a shift of its own, so that none undoes another.
-    for (std::size_t i = 0; i < kMostStrides; ++i) mixed += std::rotl(strides[i], static_cast<int>(7 * i + 3));
+    for (std::size_t i = 0; i < shape.size(); ++i) mixed += std::rotl(shape[i], static_cast<int>(7 * i + 3));
   }
   Set& set = sets_[set_of(mixed)];
   for (const Entry& entry : set.entries) {
-    if (entry.read(address, has_strides_ ? &strides : nullptr, out)) return kSuccess;
+    if (entry.read(address, has_shape_ ? &shape : nullptr, out)) return kSuccess;
   }
   Result status = kSuccess;
-  if (has_strides_) {
-    status = encode(address, strides.data(), out);
+  if (has_shape_) {
+    status = encode(address, shape, out);
   } else {
     out = encoded_;
     status = table_->tensor_map_replace_address(&out, reinterpret_cast<void*>(address));
   }
   if (status != kSuccess) return status;
-  set.entries[set.next.fetch_add(1, std::memory_order_relaxed) % kWays].write(address, strides, out);
+  set.entries[set.next.fetch_add(1, std::memory_order_relaxed) % kWays].write(address, shape, out);
   return kSuccess;
 }
 

@@ -10,8 +10,8 @@
 
 /// The tensor map of one argument or workspace of a plan, for whatever address and strides a launch brings. It is
 /// encoded once, when the plan is made ready; a new address is put into a copy of that, and the copy is kept for the
-/// next launch with the address. A map whose strides come with the call is encoded for each new pair of address and
-/// strides, and kept by both. At most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits:
+/// next launch with the address. A map whose strides or whose extent come with the call is encoded for each new set of
+/// address, strides and extent, and kept by all. At most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits:
 /// a launch that finds a place being written by another takes no notice of it and makes its own copy. Any number of
 /// threads at once.
 namespace tilewright::cuda {
@@ -28,28 +28,28 @@ class TensorMaps {
 
   /// Strides of one map.
   static constexpr std::size_t kMostStrides = 4;
-  /// In bytes; of a map with fewer, or whose strides do not come with the call, the others are 0.
-  using Strides = std::array<std::uint64_t, kMostStrides>;
+  /// What comes with the call: strides in bytes, and last the extent. What does not, or is not there, is 0.
+  using Shape = std::array<std::uint64_t, kMostStrides + 1>;
 
   /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need
   /// it, and strides that they cannot have, are the driver's to refuse.
   [[nodiscard, gnu::hot]] Result get(Address address, TensorMap& out) noexcept { return get(address, {}, out); }
-  /// The same, with these strides, for a map whose strides come with the call.
-  [[nodiscard, gnu::hot]] Result get(Address address, const Strides& strides, TensorMap& out) noexcept;
+  /// The same, for a map of which this comes with the call.
+  [[nodiscard, gnu::hot]] Result get(Address address, const Shape& shape, TensorMap& out) noexcept;
 
  private:
   static constexpr std::size_t kWords = sizeof(TensorMap) / sizeof(std::uint64_t);
 
-  /// One map with its address and strides. A reader believes what it read when `version` was even and the same before
+  /// One map with its address and shape. A reader believes what it read when `version` was even and the same before
   /// and after.
   struct Entry {
     std::atomic<std::uint64_t> version = 0;
     std::atomic<Address> address = 0;
-    std::array<std::atomic<std::uint64_t>, kMostStrides> strides{};
+    std::array<std::atomic<std::uint64_t>, kMostStrides + 1> shape{};
     std::array<std::atomic<std::uint64_t>, kWords> words{};
 
-    [[nodiscard, gnu::hot]] bool read(Address wanted, const Strides* with, TensorMap& out) const noexcept;
-    void write(Address of, const Strides& with, const TensorMap& map) noexcept;
+    [[nodiscard, gnu::hot]] bool read(Address wanted, const Shape* with, TensorMap& out) const noexcept;
+    void write(Address of, const Shape& with, const TensorMap& map) noexcept;
   };
   /// The maps of addresses that have one hash. Cache lines of its own, so that launches of other maps do not disturb
   /// it.
@@ -58,12 +58,12 @@ class TensorMaps {
     std::atomic<std::uint32_t> next = 0;
   };
 
-  [[nodiscard]] Result encode(Address address, const std::uint64_t* strides, TensorMap& out) const noexcept;
+  [[nodiscard]] Result encode(Address address, const Shape& shape, TensorMap& out) const noexcept;
 
   const DriverTable* table_;
   TensorMap encoded_{};
   PlannedMap map_;
-  bool has_strides_;
+  bool has_shape_;  // comes with the call, in part
   std::array<Set, kSets> sets_;
 };
 

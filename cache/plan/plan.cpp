@@ -218,6 +218,11 @@ class Planner {
       return std::nullopt;
     }
     plan_.maps.push_back(std::get<PlannedMap>(std::move(planned)));
+    for (std::size_t i = 0; !over_workspace && i < recipe.dims.size(); ++i) {
+      const auto dim = std::ranges::find(interface_.dims, recipe.dims[i].text());
+      if (dim == interface_.dims.end() || !interface_.is_bucketed(*dim)) continue;
+      plan_.maps.back().call_extent = {.of_map = i, .of_call = static_cast<std::size_t>(dim - interface_.dims.begin())};
+    }
     return plan_.maps.size() - 1;
   }
 

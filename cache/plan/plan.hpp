@@ -77,6 +77,11 @@ struct PlannedMap {
   /// Into LaunchPlan::args: the scalars that are the strides, in elements, in each call; `strides` are then those of a
   /// dense tensor. Empty: `strides` are those of every call.
   std::vector<std::size_t> stride_scalars{};
+  /// Of a bucketed dim, which of the map's extents is that of each call, and which dim of the problem it is.
+  struct CallExtent {
+    std::size_t of_map = 0, of_call = 0;
+  };
+  std::optional<CallExtent> call_extent{};
 };
 
 /// Memory to be brought for a launch, at a multiple of 256 bytes; with 0 bytes a null pointer will do.

@@ -79,8 +79,6 @@ const Spoiled kSpoiled[] = {
      "'bucketed' in [op]: the op has no dim 'row'; did you mean 'rows'?"},
     {"bucketed_of_another_type", "dtypes = ", "bucketed = \"rows\"\ndtypes = ", "\"rows\"",
      "'bucketed' in [op] must be a list, and is a text"},
-    {"bucketed_in_a_tensor_map", "dtypes = ", "bucketed = [\"rows\"]\ndtypes = ", "rows\"], box",
-     "'dims' in tensor map 'x': 'rows' is bucketed, and a map of its bucket reads beyond 'x'"},
     {"tensor_cores_by_a_dim", "flops = ", "tensor_cores = \"rows > 1\"\nflops = ", "rows > 1",
      "unknown name 'rows' in `rows > 1`; only attributes and dtype can be used here"},
 };
@@ -97,8 +95,8 @@ TEST(Bucketed, dims_are_refused_where_a_plan_cannot_serve_a_whole_bucket) {
                                 "bucketed: leave it out, or take 'cols' out of 'bucketed'"));
   EXPECT_THAT(of_cols, Contains("28:15: 'specialize' in implementation 'simple': 'cols' is bucketed: calls of one plan "
                                 "have many values of it"));
-  EXPECT_THAT(of_cols, Contains("52:31: 'dims' in tensor map 'x': 'cols' is bucketed, and a map of its bucket reads "
-                                "beyond 'x'"));
+  EXPECT_THAT(of_cols, Contains("52:31: 'dims' in tensor map 'x': 'cols' is bucketed, and a map of `cols` reads beyond "
+                                "'x': write it alone, once, with strides of the call or as the last one"));
   EXPECT_THAT(
       mistakes("dtypes = [\"f32\", \"bf16\"]\nattributes = { act = [\"none\", \"gelu\"] }\nargs = [",
                "bucketed = [\"rows\"]\ndtypes = [\"f32\"]\nattributes = { act = [\"none\", \"gelu\"] }\nargs = [\n"

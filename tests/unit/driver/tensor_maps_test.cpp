@@ -93,7 +93,7 @@ PlannedMap strided() {
 TEST_F(TensorMapsTest, are_kept_by_address_and_strides_where_these_come_with_the_call) {
   TensorMaps maps(driver_, strided());
   EXPECT_EQ(encoded(), 1U);
-  const auto expect_right = [&](Address address, const TensorMaps::Strides& strides) {
+  const auto expect_right = [&](Address address, const TensorMaps::Shape& strides) {
     TensorMap map{};
     ASSERT_EQ(maps.get(address, strides, map), kSuccess);
     EXPECT_EQ(map.words[0], address);

@@ -218,15 +218,6 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
   };
   constexpr std::size_t kMostDims = 5;  // cuTensorMapEncodeTiled's
   map.dims = list(section.need("dims"), "dims", 1, kMostDims);
-  for (const Formula& extent : map.dims) {
-    for (const std::string& dim : map.arg.empty() ? std::vector<std::string>() : extent.names()) {
-      if (!op_.definition.interface.is_bucketed(dim)) continue;
-      const SourcePlace& place = extent.place();
-      mistakes_.add(DefinitionError({{place.file, place.line, place.column,
-                                      fmt::format("{}: '{}' is bucketed, and a map of its bucket reads beyond '{}'",
-                                                  section.what("dims"), dim, map.arg)}}));
-    }
-  }
   const std::size_t rank = map.dims.size();
   const bool is_known = rank > 0;
   map.box = list(section.need("box"), "box", is_known ? rank : 1, is_known ? rank : kMostDims);
@@ -236,6 +227,21 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
     read_stride_scalars(*strides, section, map);
   } else {
     map.strides = list(strides, "strides", is_known ? rank - 1 : 0, is_known ? rank - 1 : kMostDims);
+  }
+  // An extent that comes with the call leaves the strides as they are: they come, too, or it is the last one.
+  std::size_t of_call = 0;
+  for (std::size_t i = 0; !map.arg.empty() && i < rank; ++i) {
+    const Formula& extent = map.dims[i];
+    for (const std::string& dim : extent.names()) {
+      if (!op_.definition.interface.is_bucketed(dim)) continue;
+      const bool is_free = !map.stride_scalars.empty() || i + 1 == rank;
+      if (extent.text() == dim && is_free && ++of_call == 1) continue;
+      const SourcePlace& place = extent.place();
+      mistakes_.add(DefinitionError({{place.file, place.line, place.column,
+                                      fmt::format("{}: '{}' is bucketed, and a map of `{}` reads beyond '{}': write it "
+                                                  "alone, once, with strides of the call or as the last one",
+                                                  section.what("dims"), dim, extent.text(), map.arg)}}));
+    }
   }
   if (const Node* node = section.find("swizzle")) {
     auto swizzle = read_formula(*node, section.what("swizzle"), Stage::config, vocabulary_, mistakes_);
