@@ -97,12 +97,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,lse=yes", "batch=200,hq=4,hkv=4,sq=1,sk=100,d=8,dv=72", kDecode, "split"},
         Case{"dtype=bf16,lse=yes", "batch=9,hq=32,hkv=8,sq=1,max_pages=100,page=16,d=128,pages=1024", kPaged, "split"},
         Case{"dtype=f16,lse=no", "batch=4,hq=8,hkv=2,sq=4,max_pages=33,page=10,d=64,pages=192", kPaged, "split"}));
+constexpr const char* kVarlen = "attention_varlen";
 INSTANTIATE_TEST_SUITE_P(
     Sequences, GpuAttention,
-    ::testing::Values(Case{"dtype=bf16,causal=yes,lse=yes",
-                           "batch=20,tokens_q=2048,tokens_k=3072,hq=4,hkv=2,d=128,dv=128", "attention_varlen", "mma"},
-                      Case{"dtype=f16,window=yes,softcap=yes",
-                           "batch=5,tokens_q=512,tokens_k=384,hq=2,hkv=2,d=64,dv=40", "attention_varlen", "mma"}));
+    ::testing::Values(
+        Case{"dtype=bf16,causal=yes,lse=yes", "batch=20,tokens_q=2048,tokens_k=3072,hq=4,hkv=2,d=128,dv=128", kVarlen,
+             "mma"},
+        Case{"dtype=f16,window=yes,softcap=yes", "batch=5,tokens_q=512,tokens_k=384,hq=2,hkv=2,d=64,dv=40", kVarlen,
+             "mma"},
+        Case{"dtype=bf16,causal=no,lse=no", "batch=5,tokens_q=2048,tokens_k=2048,hq=4,hkv=2,d=128,dv=128", kVarlen},
+        Case{"dtype=bf16,causal=yes,lse=yes", "batch=20,tokens_q=6144,tokens_k=8192,hq=4,hkv=2,d=128,dv=128", kVarlen},
+        Case{"dtype=f16,causal=yes,lse=yes", "batch=7,tokens_q=4096,tokens_k=3072,hq=8,hkv=8,d=64,dv=64", kVarlen},
+        Case{"dtype=bf16,causal=no,lse=yes", "batch=1500,tokens_q=6144,tokens_k=8192,hq=2,hkv=1,d=96,dv=96", kVarlen},
+        Case{"dtype=f16,window=yes,softcap=yes", "batch=5,tokens_q=512,tokens_k=384,hq=2,hkv=2,d=64,dv=40", kVarlen},
+        Case{"dtype=bf16,causal=yes,lse=yes,window=yes", "batch=3,tokens_q=768,tokens_k=768,hq=4,hkv=2,d=256,dv=256",
+             kVarlen},
+        Case{"dtype=bf16,causal=yes,lse=no", "batch=9,tokens_q=3072,tokens_k=3072,hq=4,hkv=4,d=192,dv=128", kVarlen}));
 INSTANTIATE_TEST_SUITE_P(Gradients, GpuAttention,
                          ::testing::Values(Case{"dtype=bf16,causal=yes", "b=2,hq=4,hkv=2,sq=333,sk=501,d=128,dv=128",
                                                 "attention_bwd", "mma"},

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A consumer of attention_varlen: the loop of attention/wgmma.cu, which explains it, with a problem of its own for each
+// piece. The loop there takes one problem for all; it is to take this one's place when attention is swept again, since its
+// implementation's hash retires what was measured.
+
+#include "attention/wgmma.cu"
+#include "wgmma_load.cuh"
+
+namespace tilewright::attention {
+
+// o and lse of all sequences. lse is [heads, tokens].
+template <class T>
+struct PackedOutput {
+  T* o;
+  float* lse;
+  i64 token_stride, head_stride;  // of o
+  i64 tokens;
+  i32 columns;
+
+  // Of one sequence, in which rows are counted from 0: lse then steps by the sequence's queries from head to head.
+  __device__ __forceinline__ Output<T> of(const OfPiece& piece, i32 head) const {
+    return {o + piece.first_query * token_stride,
+            lse + piece.first_query + head * (tokens - piece.problem.queries),
+            0,
+            token_stride,
+            head_stride,
+            columns};
+  }
+};
+
+// A warpgroup: piece after piece.
+template <class Config>
+__device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storage& storage,
+                                               const PackedOutput<typename Config::dtype>& out, const Scale& scale,
+                                               int warpgroup, int thread) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  const auto& beside = Beside<Config>::of(storage);
+  constexpr u32 kPair = 2 * G::kWarpgroup;
+  // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
+  const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
+  const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
+  const auto own_row = [&] { return warp_row() + lane() / 4; };
+  const u32 own_turn = kTurn + static_cast<u32>(warpgroup);
+  const u32 next_turn = warpgroup + 1 == G::kConsumers ? u32{kTurn} : own_turn + 1;
+
+  Multiplier<Config> multiplier{storage, warpgroup, thread, 0, {}, {}};
+  float scores[G::kScores], results[G::kResults];
+  u32 weights[G::kStepsV][4];
+  Rows rows = fresh_rows();
+  float rescale[2] = {1.0f, 1.0f};
+  Walk<Config> walk;
+  // From raw scores to those that count.
+  const auto finish_scores = [&] {
+    change_scores<G::kSoftcap>(scores, scale);
+    if (!walk.is_whole()) {
+      mask_block<Config>(scores, beside.at(multiplier.piece).problem, multiplier.work().row + own_row(), walk.block,
+                         lane());
+    }
+  };
+  // The ends of the piece before.
+  const auto end_piece = [&](Rows& ended) {
+    const OfPiece& of = beside.at(multiplier.piece - 1);
+    end_rows<Config>(out.of(of, multiplier.work_before().head), of.problem, multiplier.work_before(), ended, own_row(),
+                     lane(), scale.factor);
+  };
+  const auto store_piece = [&](const Rows& ended) {
+    const OfPiece& of = beside.at(multiplier.piece - 1);
+    store_results<Config>(out.of(of, multiplier.work_before().head), of.problem, multiplier.work_before(), ended,
+                          results, own_row(), lane());
+  };
+  const auto scale_results = [&] {
+#pragma unroll
+    for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
+  };
+  float rounded[2];  // sums of the block's weights after that
+  u32 large;         // bits of those whose bits were not gathered before
+  const auto round_weights = [&] {
+    rounded[0] = rounded[1] = 0.0f;
+    large = 0;
+#pragma unroll
+    for (int step = 0; step < G::kStepsV; ++step) {
+      round_step<T>(weights[step], scores, step);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (G::kLse || step * 8 >= G::kLead) large |= weights[step][i];
+        if constexpr (!G::kOnes) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
+      }
+    }
+  };
+  const auto add_rounded = [&] {
+    rows.rounded_sum[0] += rounded[0];
+    rows.rounded_sum[1] += rounded[1];
+  };
+
+  // Blocks that are for other warpgroups alone: a turn each.
+  const auto skip_keys = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_keys();
+        if constexpr (G::kPingPong) {
+          ptx::barrier_sync(own_turn, kPair);
+          ptx::barrier_arrive(next_turn, kPair);
+        }
+        multiplier.release_keys(false);
+      }
+    }
+  };
+  const auto skip_values = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_values();
+        multiplier.release_values();
+      }
+    }
+  };
+
+  // The first block of the first piece.
+  multiplier.wait_queries();
+  if (multiplier.work().is_end) return;
+  i32 skipped = walk.begin(beside.at(multiplier.piece).problem, multiplier.work(), warp_row());
+  if constexpr (G::kPingPong) {
+    if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
+  }
+  skip_keys(skipped);
+  skip_values(skipped);
+  multiplier.wait_keys();
+  ptx::wgmma_fence();
+  multiplier.start_scores(scores);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(scores);
+  multiplier.release_keys(walk.is_last());
+  finish_scores();
+  raise_bases(rows, scores, rescale, scale.factor);
+  bool is_unset = has_unset(rows);
+  weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
+  round_weights();
+  add_rounded();
+
+  // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
+  bool accumulate = false;
+  while (true) {
+    const bool ends_piece = walk.is_last();
+    if (ends_piece) {
+      ++multiplier.piece;
+      multiplier.wait_queries();
+      const Work& next = multiplier.work();
+      if (next.is_end) break;
+      skipped = walk.begin(beside.at(multiplier.piece).problem, next, warp_row());
+      skip_keys(skipped);
+    } else {
+      --walk.block;
+    }
+
+    // Products.
+    multiplier.wait_keys();
+    if constexpr (G::kPingPong) ptx::barrier_sync(own_turn, kPair);
+    ptx::wgmma_fence();
+    multiplier.start_scores(scores);
+    multiplier.wait_values();
+    ptx::wgmma_fence();
+    multiplier.start_results(results, weights, accumulate);
+    if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
+
+    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have
+    // to be done again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is
+    // clear that it need not.
+    ptx::wgmma_wait<1>();
+    ptx::wgmma_settle(scores);
+    const bool is_last = walk.is_last();
+    const bool is_seen = !G::kKeepBase || ends_piece || is_unset || (G::kQueryStages == 1 && is_last);
+    if (is_seen) multiplier.release_keys(is_last);
+    Rows ended = rows;
+    if (ends_piece) rows = fresh_rows();
+    finish_scores();
+    bool moved = false;
+    if (is_seen) {
+      moved = raise_bases(rows, scores, rescale, scale.factor);
+      if constexpr (G::kKeepBase) is_unset = has_unset(rows);
+    }
+    // In case that the block is done again; nothing has to be rescaled then so far.
+    if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
+    weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
+    // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
+    const bool is_never = is_negative<G::kLse>(rows);
+    if constexpr (G::kLse || !G::kOnes) {
+      if (ends_piece || is_never) {
+        end_piece(ended);
+      }
+    } else if (is_never) {
+      __trap();
+    }
+
+    // The results so far.
+    ptx::wgmma_settle(scores);
+    ptx::wgmma_wait<0>();
+    ptx::wgmma_settle(results);
+    multiplier.release_values();
+    if (ends_piece) {
+      skip_values(skipped);
+      store_piece(ended);
+    } else if (moved) {
+      scale_results();
+    }
+    weigh<G::kLse, false, G::kLead, G::kScores>(rows, scores, scale.factor);
+    round_weights();
+    if (!is_seen) {
+      if (has_large(rows, large)) {
+        const float before[2] = {rescale[0], rescale[1]};
+        if (!lower_weights(rows, scores, rescale, scale.factor)) {
+          rows.sum[0] = before[0], rows.sum[1] = before[1];
+          rescale[0] = rescale[1] = 1.0f;
+          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
+          finish_scores();
+          raise_bases(rows, scores, rescale, scale.factor);
+          weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
+        }
+        scale_results();
+        round_weights();
+      }
+      multiplier.release_keys(is_last);
+    }
+    add_rounded();
+    accumulate = !ends_piece;
+  }
+
+  // The last block of the last piece.
+  multiplier.wait_values();
+  ptx::wgmma_fence();
+  multiplier.start_results(results, weights, accumulate);
+  end_piece(rows);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(results);
+  store_piece(rows);
+}
+
+}  // namespace tilewright::attention
