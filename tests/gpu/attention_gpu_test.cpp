@@ -113,13 +113,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes,lse=yes,window=yes", "batch=3,tokens_q=768,tokens_k=768,hq=4,hkv=2,d=256,dv=256",
              kVarlen},
         Case{"dtype=bf16,causal=yes,lse=no", "batch=9,tokens_q=3072,tokens_k=3072,hq=4,hkv=4,d=192,dv=128", kVarlen}));
-INSTANTIATE_TEST_SUITE_P(Gradients, GpuAttention,
-                         ::testing::Values(Case{"dtype=bf16,causal=yes", "b=2,hq=4,hkv=2,sq=333,sk=501,d=128,dv=128",
-                                                "attention_bwd", "mma"},
-                                           Case{"dtype=bf16,causal=no", "b=1,hq=6,hkv=2,sq=300,sk=200,d=64,dv=64",
-                                                "attention_bwd", "mma"},
-                                           Case{"dtype=f16,window=yes,softcap=yes",
-                                                "b=1,hq=2,hkv=2,sq=200,sk=300,d=96,dv=40", "attention_bwd", "mma"}));
+constexpr const char* kBackward = "attention_bwd";
+INSTANTIATE_TEST_SUITE_P(
+    Gradients, GpuAttention,
+    ::testing::Values(Case{"dtype=bf16,causal=yes", "b=2,hq=4,hkv=2,sq=333,sk=501,d=128,dv=128", kBackward, "mma"},
+                      Case{"dtype=bf16,causal=no", "b=1,hq=6,hkv=2,sq=300,sk=200,d=64,dv=64", kBackward, "mma"},
+                      Case{"dtype=f16,window=yes,softcap=yes", "b=1,hq=2,hkv=2,sq=200,sk=300,d=96,dv=40", kBackward,
+                           "mma"},
+                      Case{"dtype=bf16,causal=no", "b=1,hq=1,hkv=1,sq=64,sk=128,d=128,dv=128", kBackward},
+                      Case{"dtype=bf16,causal=no", "b=2,hq=4,hkv=4,sq=512,sk=384,d=128,dv=128", kBackward},
+                      Case{"dtype=bf16,causal=yes", "b=2,hq=4,hkv=2,sq=333,sk=501,d=128,dv=128", kBackward},
+                      Case{"dtype=f16,causal=no", "b=1,hq=6,hkv=2,sq=300,sk=200,d=64,dv=64", kBackward},
+                      Case{"dtype=bf16,causal=yes", "b=1,hq=4,hkv=4,sq=700,sk=400,d=64,dv=64", kBackward},
+                      Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward}));
 
 }  // namespace
 }  // namespace tilewright

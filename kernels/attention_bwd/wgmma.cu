@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// attention_bwd on Hopper's tensor cores (wgmma_geometry.cuh has the plan). Three kernels: of each query delta = do·o and
+// lse to base 2, while dq's sums become zero; the products; dq from its sums.
+//
+//   map_q [d, hq, sq, b], map_do [dv, hq, sq, b]: boxes of 128 bytes × 1 × block_m × 1
+//   map_k [d, hkv, sk, b], map_v [dv, hkv, sk, b]: boxes of 128 bytes × 1 × 128 × 1; all swizzled by 128 bytes
+//   lse2, delta  f32 [b, hq, whole blocks of queries]; lse2 is infinite where a query sees no key, or is none
+//   sums         f32 [b, hq, blocks][block_m × block_d], in the order of registers
+
+#include "device/convert.cuh"
+#include "device/ptx/grid_dependency.cuh"
+#include "device/ptx/register_count.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/reduce.cuh"
+#include "device/shared.cuh"
+#include "wgmma_keys.cuh"
+#include "wgmma_load.cuh"
+
+// 16 lanes a row of queries; blocks of block_m have whole rows of 16.
+template <class Config>
+__global__ void __launch_bounds__(256)
+    attention_bwd_rows(const typename Config::dtype* o, const typename Config::dtype* d_o, const float* lse,
+                       float* lse2, float* delta, float* sums, long long o_batch, long long o_token, long long o_head,
+                       long long do_batch, long long do_token, long long do_head, long long hq, long long sq,
+                       long long d_v) {
+  using namespace tilewright;
+  using namespace tilewright::attention;
+  using G = BackwardTiles<Config>;
+  using T = typename G::T;
+  constexpr int kLanes = 16;
+  ptx::grid_launch_dependents();
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const i64 row = static_cast<i64>(blockIdx.x) * (256 / kLanes) + threadIdx.x / kLanes;
+  const i64 rows_of_head = round_up(sq, i64{G::kQueries});
+  const i64 query = row % rows_of_head, head = row / rows_of_head % hq, batch = row / rows_of_head / hq;
+  const int column = lane * 8;
+  float sum = 0.0f;
+  if (query < sq && column < d_v) {
+    float of_o[8], of_do[8];
+    to_float(*reinterpret_cast<const Packed<T, 8>*>(o + batch * o_batch + query * o_token + head * o_head + column),
+             of_o);
+    to_float(
+        *reinterpret_cast<const Packed<T, 8>*>(d_o + batch * do_batch + query * do_token + head * do_head + column),
+        of_do);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sum += of_o[i] * of_do[i];
+  }
+  sum = reduce_lanes<kLanes>(sum, Sum());
+  if (lane == 0) {
+    const float own = query < sq ? lse[(batch * hq + head) * sq + query] : -kInfinity;
+    lse2[row] = own == -kInfinity ? kInfinity : own * kLog2E;
+    delta[row] = sum;
+  }
+  Bits128* const zeros = reinterpret_cast<Bits128*>(sums + row * G::kHead);
+#pragma unroll
+  for (int i = lane; i < G::kHead / 4; i += kLanes) zeros[i] = {};
+}
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::kThreads, 1)
+    attention_bwd_wgmma(const __grid_constant__ tilewright::TensorMap map_q,
+                        const __grid_constant__ tilewright::TensorMap map_k,
+                        const __grid_constant__ tilewright::TensorMap map_v,
+                        const __grid_constant__ tilewright::TensorMap map_do, float* lse2, float* delta, float* sums,
+                        typename Config::dtype* dk, typename Config::dtype* dv, float scale, int left, int right,
+                        long long b, long long hq, long long hkv, long long sq, long long sk, long long d,
+                        long long d_v, long long dk_batch, long long dk_token, long long dk_head, long long dv_batch,
+                        long long dv_token, long long dv_head) {
+  using namespace tilewright;
+  using namespace tilewright::attention;
+  using G = BackwardTiles<Config>;
+  using T = typename G::T;
+  auto& storage = *shared_storage<typename G::Storage>();
+  const int thread = static_cast<int>(threadIdx.x);
+  // The same in all lanes, and known to be.
+  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
+  const BackwardProblem problem = make_backward_problem<Config>(b, hq, hkv, sq, sk, left, right);
+  const BackwardWork work = make_backward_work<Config>(problem, blockIdx.x);
+
+  constexpr u32 kConsumerWarps = G::kConsumers * G::kWarpgroup / kWarpSize;
+  if (thread == 0) {
+    ptx::prefetch_map(map_q);
+    ptx::prefetch_map(map_k);
+    ptx::prefetch_map(map_v);
+    ptx::prefetch_map(map_do);
+    ptx::mbarrier_init(&storage.full_k, 1);
+    ptx::mbarrier_init(&storage.full_v, 1);
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_q[stage], 1);
+      ptx::mbarrier_init(&storage.empty_q[stage], kConsumerWarps);
+      ptx::mbarrier_init(&storage.full_do[stage], 1);
+      ptx::mbarrier_init(&storage.empty_do[stage], kConsumerWarps);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  if (warpgroup == 0) {
+    ptx::release_registers<G::kProducerRegisters>();
+    if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, problem, work);
+  } else {
+    ptx::acquire_registers<G::kConsumerRegisters>();
+    ptx::grid_dependency_wait();
+    const KeyGradient<T> to_dk{dk, dk_batch, dk_token, dk_head, static_cast<i32>(d)};
+    const KeyGradient<T> to_dv{dv, dv_batch, dv_token, dv_head, static_cast<i32>(d_v)};
+    gradients_of_block<Config>(storage, problem, work, sums, to_dk, to_dv, scale, warpgroup - 1,
+                               thread % G::kWarpgroup);
+  }
+}
+
+// A block a tile of dq: from the order of registers to rows, by shared memory.
+template <class Config>
+__global__ void __launch_bounds__(256)
+    attention_bwd_dq(const float* sums, typename Config::dtype* dq, float scale, long long hq, long long sq,
+                     long long d, long long dq_batch, long long dq_token, long long dq_head) {
+  using namespace tilewright;
+  using namespace tilewright::attention;
+  using G = BackwardTiles<Config>;
+  using T = typename G::T;
+  struct Rows {
+    alignas(16) float at[G::kQueries][G::kHead + 4];  // 4 more: a warp's columns lie in different banks
+  };
+  auto& rows = *shared_storage<Rows>();
+  ptx::grid_dependency_wait();
+  const int thread = static_cast<int>(threadIdx.x) % G::kWarpgroup, warpgroup = threadIdx.x / G::kWarpgroup;
+  const int lane = thread % kWarpSize;
+  const i64 blocks = ceil_div(sq, i64{G::kQueries}), tile = blockIdx.x;
+  const float* const own =
+      sums + tile * (G::kQueries * G::kHead) + (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
+  // As the products left them: rows are columns of d, columns are queries.
+  const int first_column = thread / kWarpSize * 16 + lane / 4 + (G::kParts == 2 ? warpgroup * 64 : 0);
+  const int first_query = lane % 4 * 2 + (G::kParts == 2 ? 0 : warpgroup * G::kQueriesDq);
+#pragma unroll
+  for (int j = 0; j < G::kSumsDq / 4; ++j) {
+    const float4 four = *reinterpret_cast<const float4*>(own + j * G::kWarpgroup * 4);
+    rows.at[first_query + j * 8][first_column] = four.x;
+    rows.at[first_query + j * 8 + 1][first_column] = four.y;
+    rows.at[first_query + j * 8][first_column + 8] = four.z;
+    rows.at[first_query + j * 8 + 1][first_column + 8] = four.w;
+  }
+  __syncthreads();
+  constexpr int kLanesOfRow = G::kHead / 8;
+  const i64 head = tile / blocks % hq, batch = tile / blocks / hq;
+  const int column = static_cast<int>(threadIdx.x) % kLanesOfRow * 8;
+  for (int row = threadIdx.x / kLanesOfRow; row < G::kQueries; row += 256 / kLanesOfRow) {
+    const i64 query = tile % blocks * G::kQueries + row;
+    if (query >= sq || column >= d) continue;
+    const float* const from = &rows.at[row][column];
+    Bits128 eight;
+    u32 words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) words[i] = round_pair<T>(from[2 * i] * scale, from[2 * i + 1] * scale);
+    eight = {words[0], words[1], words[2], words[3]};
+    *reinterpret_cast<Bits128*>(dq + batch * dq_batch + query * dq_token + head * dq_head + column) = eight;
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The wgmma kernel of attention_bwd: who computes what, and where it lies. docs/kernels/attention.md.
+//
+// A block has 128 keys of a key head. Its first warpgroup copies; each of the two others owns 64 keys, and dk and dv of
+// them in registers. Queries come by, block_m at a time, of all heads of the group:
+//
+//   x ᵀ = k qᵀ   dpᵀ = v doᵀ     keys × queries, of both operands from shared memory
+//   dv += pᵀ do  dk += dxᵀ q     the first operand from registers
+//   dqᵀ = kᵀ dxᵀ                 over all 128 keys: dx passes through shared memory
+//
+// dq is summed in fp32 in global memory. It lies there as the products leave it, four floats a thread; a last kernel puts
+// it in order.
+
+#include "device/config.cuh"
+
+namespace tilewright::attention {
+
+template <class Config>
+struct BackwardTiles {
+  using T = typename Config::dtype;
+  enum : bool { kMasked = Config::causal == "yes" || Config::window == "yes" };
+  enum : int {
+    kQueries = Config::block_m,
+    kHead = Config::block_d,
+    kHeadV = Config::block_dv,
+    kStages = Config::stages,
+    kWarpgroup = 128,
+    kConsumers = 2,
+    kThreads = kWarpgroup * (1 + kConsumers),
+    kOwn = 64,  // keys of a warpgroup
+    kKeys = kOwn * kConsumers,
+    kProducerRegisters = 24,
+    kConsumerRegisters = 240,
+
+    // A tile lies in parts of 128 bytes of columns, each of all of its rows.
+    kRowBytes = 128,
+    kRowElements = 64,
+    kEightRows = 8 * kRowBytes,
+    kStep = 16,
+    kStepsOfPart = kRowElements / kStep,
+    kStepBytes = kStep * 2,         // along a row
+    kStepRows = kStep * kRowBytes,  // along the rows of a part
+    kParts = kHead / kRowElements,
+    kPartsV = kHeadV / kRowElements,
+    kPartsX = ceil_div(static_cast<int>(kQueries), static_cast<int>(kRowElements)),
+    kBytesK = kKeys * kParts * kRowBytes,
+    kBytesV = kKeys * kPartsV * kRowBytes,
+    kBytesQ = kQueries * kParts * kRowBytes,
+    kBytesDo = kQueries * kPartsV * kRowBytes,
+    kBytesDx = kKeys * kPartsX * kRowBytes,
+
+    // What a thread holds of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has two
+    // parts, else all of d of half of the queries.
+    kScores = kQueries / 2,
+    kQueriesDq = kParts == 2 ? static_cast<int>(kQueries) : kQueries / 2,
+    kSumsDq = kQueriesDq / 2,
+  };
+  static_assert(sizeof(T) == 2, "elements have 16 bits");
+  static_assert((kHead == 64 || kHead == 128) && (kHeadV == 64 || kHeadV == 128), "heads have one part or two");
+  static_assert(kQueries % kStep == 0 && kQueriesDq % 32 == 0, "queries are whole steps of the products");
+  static_assert(kParts == 2 || kQueriesDq == kRowElements, "half of the queries are a part of dx");
+  static_assert(kHead / 2 + kHeadV / 2 + 2 * kScores + kScores / 2 <= 224,
+                "what is summed and weighed stays in registers");
+
+  struct Storage {
+    alignas(1024) unsigned char k[kBytesK];
+    alignas(1024) unsigned char v[kBytesV];
+    alignas(1024) unsigned char q[kStages][kBytesQ];
+    alignas(1024) unsigned char d_o[kStages][kBytesDo];
+    alignas(1024) unsigned char dx[2][kBytesDx];  // keys × queries
+    alignas(16) float lse[kStages][kQueries];     // to base 2
+    alignas(16) float delta[kStages][kQueries];
+    u64 full_k, full_v;
+    u64 full_q[kStages], empty_q[kStages];
+    u64 full_do[kStages], empty_do[kStages];
+  };
+};
+
+// What every thread knows of the call. Tokens are at most 2^28, limits of what a query sees at most 2^29 from its diagonal.
+struct BackwardProblem {
+  i32 batches, heads, key_heads, queries, keys;
+  i32 first, last;   // keys seen, as seen from the query's diagonal
+  i32 query_blocks;  // of a head
+};
+
+template <class Config>
+__device__ __forceinline__ BackwardProblem make_backward_problem(i64 b, i64 hq, i64 hkv, i64 sq, i64 sk, i32 left,
+                                                                 i32 right) {
+  constexpr i32 kFarthest = 1 << 29;
+  BackwardProblem problem{static_cast<i32>(b),
+                          static_cast<i32>(hq),
+                          static_cast<i32>(hkv),
+                          static_cast<i32>(sq),
+                          static_cast<i32>(sk),
+                          -kFarthest,
+                          kFarthest,
+                          0};
+  if (Config::window == "yes" && left >= 0 && left < kFarthest) problem.first = -left;
+  if (Config::window == "yes" && right >= 0 && right < kFarthest) problem.last = right;
+  if (Config::causal == "yes") problem.last = 0;
+  problem.query_blocks = ceil_div(problem.queries, i32{Config::block_m});
+  return problem;
+}
+
+// The work of a block: 128 keys, and the blocks of queries that see any of them, of each head of the group.
+struct BackwardWork {
+  i32 batch, key_head, first_key;
+  i32 first_block, blocks, group;
+
+  __device__ __forceinline__ i32 steps() const { return blocks * group; }
+  __device__ __forceinline__ i32 head(i32 step) const { return key_head * group + step / blocks; }
+  __device__ __forceinline__ i32 block(i32 step) const { return first_block + step % blocks; }
+};
+
+template <class Config>
+__device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index) {
+  using G = BackwardTiles<Config>;
+  const u32 key_blocks = static_cast<u32>(ceil_div(problem.keys, i32{G::kKeys}));
+  const u32 heads = index / key_blocks;
+  BackwardWork work{};
+  work.first_key = static_cast<i32>(index % key_blocks) * G::kKeys;
+  work.key_head = static_cast<i32>(heads % static_cast<u32>(problem.key_heads));
+  work.batch = static_cast<i32>(heads / static_cast<u32>(problem.key_heads));
+  work.group = problem.heads / problem.key_heads;
+  const i32 own = work.first_key - (problem.keys - problem.queries);  // the query whose diagonal the first key is
+  const i32 first = own > problem.last ? own - problem.last : 0;
+  i32 end = own + G::kKeys - problem.first;
+  if (end > problem.queries) end = problem.queries;
+  work.first_block = first / G::kQueries;
+  work.blocks = end > first ? ceil_div(end, i32{G::kQueries}) - work.first_block : 0;
+  return work;
+}
+
+}  // namespace tilewright::attention

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The thread that copies: keys and values once, then queries with lse, and do with delta, step after step.
+
+#include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/grid_dependency.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/tensor_copy4.cuh"
+#include "device/ring.cuh"
+#include "wgmma_geometry.cuh"
+
+namespace tilewright::attention {
+
+// All parts of kRows rows of a head.
+template <int kParts, int kRows>
+__device__ __forceinline__ void load_rows(unsigned char* to, const TensorMap& map, i32 head, i32 token, i32 batch,
+                                          u64* barrier) {
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    ptx::tensor_load(to + part * kRows * 128, map, ptx::BoxCorner{part * 64, head, token, batch}, barrier);
+  }
+}
+
+// `lse` and `delta` have whole blocks of each head.
+template <class Config>
+__device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage& storage, const TensorMap& map_q,
+                                         const TensorMap& map_k, const TensorMap& map_v, const TensorMap& map_do,
+                                         const float* lse, const float* delta, const BackwardProblem& problem,
+                                         const BackwardWork& work) {
+  using G = BackwardTiles<Config>;
+  const i32 steps = work.steps();
+  if (steps == 0) return;
+  ptx::mbarrier_arrive_expect_tx(&storage.full_k, G::kBytesK);
+  load_rows<G::kParts, G::kKeys>(storage.k, map_k, work.key_head, work.first_key, work.batch, &storage.full_k);
+  ptx::mbarrier_arrive_expect_tx(&storage.full_v, G::kBytesV);
+  load_rows<G::kPartsV, G::kKeys>(storage.v, map_v, work.key_head, work.first_key, work.batch, &storage.full_v);
+
+  constexpr u32 kRowsBytes = G::kQueries * sizeof(float);
+  ptx::grid_dependency_wait();
+  Ring<G::kStages> ring;
+  for (i32 step = 0; step < steps; ++step, ring.advance()) {
+    const i32 head = work.head(step), query = work.block(step) * G::kQueries;
+    const i64 row = (i64{work.batch} * problem.heads + head) * problem.query_blocks * G::kQueries + query;
+    const u32 stage = ring.stage;
+    ptx::mbarrier_wait(&storage.empty_q[stage], ring.parity ^ 1);
+    ptx::mbarrier_arrive_expect_tx(&storage.full_q[stage], G::kBytesQ + kRowsBytes);
+    load_rows<G::kParts, G::kQueries>(storage.q[stage], map_q, head, query, work.batch, &storage.full_q[stage]);
+    ptx::bulk_load(storage.lse[stage], lse + row, kRowsBytes, &storage.full_q[stage]);
+    ptx::mbarrier_wait(&storage.empty_do[stage], ring.parity ^ 1);
+    ptx::mbarrier_arrive_expect_tx(&storage.full_do[stage], G::kBytesDo + kRowsBytes);
+    load_rows<G::kPartsV, G::kQueries>(storage.d_o[stage], map_do, head, query, work.batch, &storage.full_do[stage]);
+    ptx::bulk_load(storage.delta[stage], delta + row, kRowsBytes, &storage.full_do[stage]);
+  }
+}
+
+}  // namespace tilewright::attention
