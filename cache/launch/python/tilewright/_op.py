@@ -105,13 +105,12 @@ class Op:
                     device = prepared.device
                     if torch.has_one_device or torch.current_device() == device:
                         handle = torch.raw_stream(device) if stream is None else _streams.handle_of(stream)
-                        return self._submit(handle, prepared, map(torch.address, tensors), args)
+                        return self._submit(handle, prepared, map(torch.address, tensors), self._pick_scalars(args))
             except (AttributeError, TypeError):
                 pass  # some are not torch's tensors
         return self._call_slowly(args, stream, dims)
 
-    def _submit(self, stream: int, prepared: Prepared, addresses: Any, args: Sequence[Any]) -> None:
-        scalars = self._pick_scalars(args)
+    def _submit(self, stream: int, prepared: Prepared, addresses: Any, scalars: Sequence[Any]) -> None:
         if not self._has_plain_scalars:
             self._plan.refuse_scalars(scalars)
             scalars = self._plan.convert_scalars(scalars)
@@ -179,11 +178,11 @@ class Op:
                                      f"current one is {handle:#x}; pass stream=")
             else:
                 handle = made_on
-        addresses = [tensor.address for tensor in tensors]
+        addresses, scalars = [tensor.address for tensor in tensors], self._pick_scalars(args)
         if torch is not None and device is not None and torch.current_device() != device:
             with torch.torch.cuda.device(device):
-                return self._submit(handle, prepared, addresses, args)
-        return self._submit(handle, prepared, addresses, args)
+                return self._submit(handle, prepared, addresses, scalars)
+        return self._submit(handle, prepared, addresses, scalars)
 
     def _read(self, given: Sequence[Any], stream: int | None, torch: _streams.Torch | None) -> list[_tensors.Tensor]:
         tensors = []

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in ops as ops of torch. An op has a form for each set of outputs that its attributes allow: rms norm of a
+sum keeps the sum in the form `store`. Forms are torch's overloads, each functional and, with `out` in its name, into
+given tensors. What a form needs to know is in the op's definition."""
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from . import _definitions, _streams, _tensors, default_launcher
+from ._library import InterfaceError, UsageError
+from ._op import Op
+
+NAMESPACE = "tilewright"
+LIBRARY = torch.library.Library(NAMESPACE, "DEF")
+TYPES = {short: getattr(torch, long) for long, short in _tensors.TORCH_TYPES.items() if long != "bool"}
+# Layouts that never come again must not fill the memory.
+_MOST_REMEMBERED = 4096
+_BELOW_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
+
+
+class Parameter(NamedTuple):
+    """An argument of a form: of its op, or a dim that no tensor tells, or an attribute."""
+
+    name: str
+    kind: str  # tensor, scalar, dim, attribute
+    type: str  # of the definition; of an attribute bool or str
+    default: Any = ...
+
+    @property
+    def schema(self) -> str:
+        if self.kind == "tensor":
+            word = "Tensor"
+        elif self.kind == "attribute":
+            word = self.type
+        else:
+            word = "float" if self.type in ("f32", "f64") else "SymInt"
+        if self.default is ...:
+            return f"{word} {self.name}"
+        if self.default is None:
+            return f"{word}? {self.name}=None"
+        return f'{word} {self.name}="{self.default}"' if word == "str" else f"{word} {self.name}={self.default}"
+
+
+class Call(NamedTuple):
+    """What the arguments of a call say."""
+
+    attributes: dict[str, str]
+    names: dict[str, Any]  # dims, attributes and dtype
+    tensors: list[tuple[dict[str, Any], Any]]  # arguments of the definition that are given
+    outputs: list[tuple[list[Any], torch.dtype]]
+
+
+def is_present(arg: dict[str, Any], attributes: dict[str, str]) -> bool:
+    return bool(_definitions.evaluate(arg.get("when", "True"), attributes))
+
+
+def yes_no(value: Any) -> Any:
+    return {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+
+
+class Form:
+    """An op with a set of outputs, as torch calls it."""
+
+    def __init__(self, definition: dict[str, Any], fixed: dict[str, str], overload: str):
+        self.definition, self.fixed, self.overload = definition, fixed, overload
+        self.name = f"{NAMESPACE}::{definition['name']}{'.' if overload else ''}{overload}"
+        attributes = definition.get("attributes", {})
+        places = {place for arg in definition["args"] for place in [arg.get("pitch"), *arg.get("strides", ())] if place}
+        args = [arg for arg in definition["args"] if arg["name"] not in places]
+        self.inputs = [arg for arg in args if arg["role"] == "in"]
+        given = [arg for arg in args if arg["role"] != "out"]
+        # The attributes that decide which arguments there are, with what they decide.
+        deciding = sorted({name for arg in given for name in _definitions.names_in(arg.get("when", "1"))} - {"dtype"},
+                          key=list(attributes).index)
+        self.choices: list[tuple[dict[str, str], frozenset[str]]] = []
+        for values in itertools.product(*(attributes[name] for name in deciding)):
+            choice = {**dict(zip(deciding, values)), **fixed}
+            present = frozenset(arg["name"] for arg in given if is_present(arg, choice))
+            if (choice, present) not in self.choices:
+                self.choices.append((choice, present))
+        given = [arg for arg in given if any(arg["name"] in present for _, present in self.choices)]
+        self.optional = {arg["name"] for arg in given
+                         if not all(arg["name"] in present for _, present in self.choices)}
+        self.outputs = [arg for arg in args if arg["role"] == "out" and is_present(arg, self.choices[0][0])]
+
+        told = {name for arg in given if "shape" in arg for extent in arg["shape"]
+                for name in _definitions.names_in(extent)}
+        parameters = [Parameter(arg["name"], "scalar" if arg["role"] == "scalar" else "tensor", arg.get("type", "dtype"),
+                                None if arg["name"] in self.optional else ...) for arg in given]
+        parameters += [Parameter(dim, "dim", "i64") for dim in definition["dims"] if dim not in told]
+        ambiguous = {name for (one, with_one), (two, with_two) in itertools.combinations(self.choices, 2)
+                     if with_one == with_two for name in one if one[name] != two[name]}
+        for name, values in attributes.items():
+            if name in ambiguous:
+                parameters.append(Parameter(name, "attribute", "str", None))
+            elif name not in deciding and name not in fixed and name != "pitch":
+                is_flag = set(values) == {"yes", "no"}
+                parameters.append(Parameter(name, "attribute", "bool" if is_flag else "str",
+                                            values[0] == "yes" if is_flag else values[0]))
+        self.parameters = sorted(parameters, key=lambda parameter: parameter.default is not ...)
+        self.defaults = tuple(None if parameter.default is ... else parameter.default for parameter in self.parameters)
+        self.places = {parameter.name: i for i, parameter in enumerate(self.parameters)}
+        self._of_tensors = [self.places[arg["name"]] for arg in self.inputs if arg["name"] in self.places]
+        self._of_words = [i for i, parameter in enumerate(self.parameters) if parameter.kind in ("dim", "attribute")]
+        # What is given is known by scalars, too, where they are optional.
+        self._of_optional_scalars = [i for i, parameter in enumerate(self.parameters)
+                                     if parameter.kind == "scalar" and parameter.default is None]
+        self._plans: dict[Any, Plan] = {}
+        self._attributes: dict[Any, dict[str, str]] = {}
+        self._has_tensor_cores = "tensor_cores" in definition or "f32" not in definition["dtypes"]
+        self._register()
+
+    def _register(self) -> None:
+        given = ", ".join(parameter.schema for parameter in self.parameters)
+        name = self.definition["name"]
+        results = ["Tensor"] * len(self.outputs)
+        LIBRARY.define(f"{name}{'.' if self.overload else ''}{self.overload}({given}) -> "
+                       + (f"({', '.join(results)})" if len(results) > 1 else results[0]))
+        into = f"{name}.{self.overload}{'_' if self.overload else ''}out"
+        written = ", ".join(f"Tensor({chr(97 + i)}!) {arg['name']}" for i, arg in enumerate(self.outputs))
+        LIBRARY.define(f"{into}({given}, *, {written}) -> ()")
+        self.torch_op = torch._library.utils.lookup_op(self.name)
+        self.torch_op_into = torch._library.utils.lookup_op(f"{NAMESPACE}::{into}")
+        LIBRARY.impl(self.name, self.run, "CompositeExplicitAutograd")
+        LIBRARY.impl(f"{NAMESPACE}::{into}", self.run_into, "CompositeExplicitAutograd")
+        LIBRARY.impl(self.name, self.run_cast, "AutocastCUDA")
+        torch.library.register_fake(self.name, self.fake, lib=LIBRARY)
+        torch.library.register_fake(f"{NAMESPACE}::{into}", self.fake_into, lib=LIBRARY)
+
+    def filled(self, args: Sequence[Any]) -> Sequence[Any]:
+        """With the defaults that torch leaves out."""
+        return args if len(args) == len(self.defaults) else (*args, *self.defaults[len(args):])
+
+    def attributes_of(self, args: Sequence[Any]) -> dict[str, str]:
+        """As the call says them, and as its arguments tell them."""
+        given = frozenset(parameter.name for parameter, arg in zip(self.parameters, args)
+                          if arg is not None and parameter.kind in ("tensor", "scalar"))
+        words = tuple((parameter.name, yes_no(arg)) for parameter, arg in zip(self.parameters, args)
+                      if parameter.kind == "attribute" and arg is not None)
+        known = self._attributes.get((given, words))
+        if known is None:
+            known = self._attributes[given, words] = self._find_attributes(given, dict(words))
+        return known
+
+    def _find_attributes(self, given: frozenset[str], words: dict[str, str]) -> dict[str, str]:
+        op = self.definition["name"]
+        for name, value in words.items():
+            allowed = self.definition["attributes"][name]
+            if value not in allowed:
+                raise UsageError(f"{op} has no {name}={value}; {name} is one of {', '.join(allowed)}")
+        for choice, present in self.choices:
+            if present == given and all(words.get(name, value) == value for name, value in choice.items()):
+                return {**choice, **words}
+        sets = "; or ".join(dict.fromkeys(", ".join(name for name in self.places if name in present)
+                                          for _, present in self.choices))
+        raise UsageError(f"{op} takes {sets}; the call passes {', '.join(sorted(given, key=self.places.__getitem__))}")
+
+    def understand(self, args: Sequence[Any]) -> Call:
+        """Dims, attributes and outputs of a call; raises a UsageError where arguments do not go together."""
+        op, attributes = self.definition["name"], self.attributes_of(args)
+        given = [arg["name"] for arg in self.inputs if arg["name"] in self.places and
+                 args[self.places[arg["name"]]] is not None]
+        tensors = [(arg, args[self.places[arg["name"]]]) for arg in self.inputs if arg["name"] in given]
+        dtype = next((tensor.dtype for arg, tensor in tensors if arg.get("type", "dtype") == "dtype"), torch.float32)
+        names: dict[str, Any] = {**attributes, "dtype": _tensors.dtype_name(dtype)}
+        if names["dtype"] not in self.definition["dtypes"]:
+            raise UsageError(f"{op} has no kernels of {names['dtype']}; it is of "
+                             f"{', '.join(self.definition['dtypes'])}")
+        names.update((parameter.name, args[i]) for i, parameter in enumerate(self.parameters)
+                     if parameter.kind == "dim")
+        batches: dict[str, Any] = {}  # what leading extents are made of
+        for arg, tensor in tensors:
+            self._check(arg, tensor, names, batches, dtype)
+        outputs = []
+        for arg in self.outputs:
+            first, *rest = [_definitions.resolved(extent, names) for extent in arg["shape"]]
+            lead = batches.get(ast.unparse(first)) or [_definitions.value(first, names)]
+            outputs.append(([*lead, *(_definitions.value(extent, names) for extent in rest)],
+                            TYPES.get(arg.get("type", "dtype"), dtype)))
+        return Call(attributes, names, tensors, outputs)
+
+    def _check(self, arg: dict[str, Any], tensor: Any, names: dict[str, Any], batches: dict[str, Any],
+               dtype: torch.dtype) -> None:
+        where = f"{self.definition['name']}: '{arg['name']}'"
+        wanted = TYPES.get(arg.get("type", "dtype"), dtype)
+        if tensor.dtype != wanted:
+            raise UsageError(f"{where} has elements of {tensor.dtype}; with the other arguments it takes {wanted}")
+        formulas = [_definitions.resolved(extent, names) for extent in arg["shape"]]
+        extra = tensor.dim() - len(formulas)
+        if extra < 0:
+            raise UsageError(f"{where} has the shape {tuple(tensor.shape)}; it takes {len(formulas)} extents")
+        lead = list(tensor.shape[: extra + 1])
+        for i, (formula, extent) in enumerate(zip(formulas, [math.prod(lead), *tensor.shape[extra + 1:]])):
+            _definitions.solve(formula, extent, names, f"{where}, of shape {tuple(tensor.shape)}: extent {i + extra}")
+        batches.setdefault(ast.unparse(formulas[0]), lead)
+
+    def fake(self, *args: Any) -> Any:
+        args = self.filled(args)
+        call = self.understand(args)
+        first = call.tensors[0][1]
+        made = tuple(first.new_empty(shape, dtype=dtype) for shape, dtype in call.outputs)
+        return made if len(made) > 1 else made[0]
+
+    def fake_into(self, *args: Any, **outs: Any) -> None:
+        self._check_outs(self.understand(self.filled(args)), outs)
+
+    def _check_outs(self, call: Call, outs: dict[str, Any]) -> None:
+        for arg, (shape, dtype) in zip(self.outputs, call.outputs):
+            out = outs[arg["name"]]
+            if list(out.shape) != shape or out.dtype != dtype:
+                raise UsageError(f"{self.definition['name']}: '{arg['name']}' has the shape {tuple(out.shape)} of "
+                                 f"{out.dtype}; this call gives {tuple(shape)} of {dtype}")
+
+    def run_cast(self, *args: Any) -> Any:
+        """Under autocast: products of matrices in its dtype, all else in that of the first tensor, whose weights may be
+        kept wider. Sums are in fp32 either way."""
+        args = list(self.filled(args))
+        of_dtype = [self.places[arg["name"]] for arg in self.inputs
+                    if arg.get("type", "dtype") == "dtype" and args[self.places[arg["name"]]] is not None]
+        if of_dtype:
+            target = torch.get_autocast_dtype("cuda") if self._has_tensor_cores else args[of_dtype[0]].dtype
+            for i in of_dtype:
+                if args[i].is_floating_point() and args[i].dtype != torch.float64:
+                    args[i] = args[i].to(target)
+        with torch._C._ExcludeDispatchKeyGuard(_BELOW_AUTOCAST):
+            return self.torch_op(*args)
+
+    def run(self, *args: Any) -> Any:
+        args = self.filled(args)
+        plan = self._plan(args)
+        made = [torch.empty(shape, dtype=dtype, device=plan.device) for shape, dtype in plan.outputs]
+        plan.launch(args, made)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def run_into(self, *args: Any, **outs: Any) -> None:
+        args = self.filled(args)
+        if torch.is_grad_enabled() and any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
+            raise UsageError(f"{self.definition['name']}: what is written to out= has no gradient, and an argument "
+                             "requires one; call it without out=, or within torch.no_grad()")
+        given = [outs[arg["name"]] for arg in self.outputs]
+        self._plan(args, given).launch(args, given)
+
+    def _plan(self, args: Sequence[Any], outs: Sequence[Any] = ()) -> Plan:
+        key = [args[i] for i in self._of_words]
+        for i in self._of_optional_scalars:
+            key.append(args[i] is None)
+        for i in self._of_tensors:
+            tensor = args[i]
+            key += (None,) if tensor is None else (tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device())
+        for tensor in outs:
+            key += (tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device())
+        found = self._plans.get(known := tuple(key))
+        if found is None:
+            if len(self._plans) >= _MOST_REMEMBERED:
+                self._plans.clear()
+            found = self._plans[known] = Plan(self, args, outs)
+        return found
+
+
+class Plan:
+    """How a form is launched with arguments of one layout."""
+
+    def __init__(self, form: Form, args: Sequence[Any], outs: Sequence[Any]):
+        call = form.understand(args)
+        self.outputs, self.device = call.outputs, call.tensors[0][1].device
+        if outs:
+            form._check_outs(call, {arg["name"]: out for arg, out in zip(form.outputs, outs)})
+        for arg, tensor in call.tensors:
+            if tensor.device.type != "cuda":
+                raise UsageError(f"{form.definition['name']}: '{arg['name']}' is on {tensor.device}, not on a GPU")
+        self._is_empty = any(0 in tensor.shape for _, tensor in call.tensors)
+        if self._is_empty:
+            return
+        self._sources = [form.places[arg["name"]] for arg, _ in call.tensors]
+        # A dense copy of what the op cannot read where it lies.
+        pitches = {"pitch": "dense"} if "pitch" in form.definition.get("attributes", {}) else {}
+        layouts, self._copied = self._layouts(call, outs, strided=bool(pitches))
+        if pitches and any(layout.strides is not None for layout in layouts):
+            strided = self._op(form, call, {"pitch": "strided"})
+            if outs or strided.match(*(call.names[dim] for dim in form.definition["dims"])):
+                pitches = {"pitch": "strided"}
+            else:
+                layouts, self._copied = self._layouts(call, outs, strided=False)
+        op = self._op(form, call, pitches)
+        made = [_tensors.Layout(_tensors.dtype_name(dtype), tuple(shape), None, self.device.index, False)
+                for shape, dtype in call.outputs]
+        by_name = dict(zip([*(arg["name"] for arg, _ in call.tensors), *(arg["name"] for arg in form.outputs)],
+                           itertools.count()))
+        wanted = [arg.name for arg in op._plan.tensors]
+        if set(wanted) != set(by_name):
+            raise InterfaceError(f"{op.spec} of the cache takes {', '.join(wanted)}; the definition that tilewright.torch "
+                                 f"has read names {', '.join(by_name)}: they are of two versions")
+        self._order = [by_name[name] for name in wanted]
+        self._order = None if self._order == sorted(self._order) else self._order
+        all_layouts = layouts if outs else layouts + made
+        dims = [call.names[dim] for dim in form.definition["dims"]]
+        self._prepared = op._plan.prepare([all_layouts[by_name[name]] for name in wanted], op._dims_of, dims)
+        self._scalars = [form.places[arg.name] for arg in op._plan.scalars]
+        self._torch = torch_ = _streams.torch_if_imported()
+        assert torch_ is not None
+        op._torch = op._torch or torch_
+        self._served = op
+        self._index = self.device.index
+
+    def _op(self, form: Form, call: Call, pitches: dict[str, str]) -> Op:
+        return default_launcher().op(form.definition["name"], dtype=call.names["dtype"], **call.attributes, **pitches)
+
+    def _layouts(self, call: Call, outs: Sequence[Any], strided: bool) -> tuple[list[Any], list[tuple[int, Any]]]:
+        """Of the tensors as they are launched, and which of them are copied for that."""
+        layouts, copied = [], []
+        for i, (arg, tensor) in enumerate(call.tensors):
+            extra = tensor.dim() - len(arg["shape"])
+            if arg.get("strides"):
+                if extra or not _is_apart(tensor):
+                    copied.append((i, lambda tensor, extra=extra: tensor.contiguous().flatten(0, extra)))
+            elif not tensor.is_contiguous() and not (strided and arg.get("pitch") and _has_pitch(tensor)):
+                copied.append((i, torch.Tensor.contiguous))
+            shown = copied[-1][1](tensor) if copied and copied[-1][0] == i else tensor
+            layouts.append(_tensors.from_torch(shown).layout)
+        return [*layouts, *(_tensors.from_torch(out).layout for out in outs)], copied
+
+    def launch(self, args: Sequence[Any], outputs: list[Any]) -> None:
+        if self._is_empty:
+            for output in outputs:
+                output.zero_()
+            return
+        tensors = [args[i] for i in self._sources]
+        for i, copy in self._copied:
+            tensors[i] = copy(tensors[i])
+        tensors += outputs
+        if self._order is not None:
+            tensors = [tensors[i] for i in self._order]
+        torch_, index = self._torch, self._index
+        scalars = [args[i] for i in self._scalars]
+        if torch_.has_one_device or torch_.current_device() == index:
+            self._served._submit(torch_.raw_stream(index), self._prepared, map(torch_.address, tensors), scalars)
+        else:
+            with torch.cuda.device(index):
+                self._served._submit(torch_.raw_stream(index), self._prepared, map(torch_.address, tensors), scalars)
+
+
+def _has_pitch(tensor: Any) -> bool:
+    pitch = _tensors.row_pitch(tuple(tensor.shape), tuple(tensor.stride()))
+    return pitch is not None and pitch >= tensor.shape[-1]
+
+
+def _is_apart(tensor: Any) -> bool:
+    """Whether rows are dense and no two elements are one."""
+    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    if shape[-1] != 1 and strides[-1] != 1:
+        return False
+    reach = shape[-1]
+    for stride, extent in sorted((stride, extent) for stride, extent in zip(strides[:-1], shape[:-1]) if extent != 1):
+        if stride < reach:
+            return False
+        reach = stride * extent
+    return True
+
+
+def forms_of(definition: dict[str, Any]) -> dict[tuple[str, ...], Form]:
+    """By the values of the attributes that decide which outputs there are."""
+    attributes = definition.get("attributes", {})
+    outs = [arg for arg in definition["args"] if arg["role"] == "out"]
+    deciding = [name for name in attributes
+                if any(name in _definitions.names_in(arg.get("when", "1")) for arg in outs)]
+    forms = {}
+    for values in itertools.product(*(attributes[name] for name in deciding)):
+        overload = "_".join(name if value == "yes" else value for name, value in zip(deciding, values)
+                            if value != attributes[name][0])
+        forms[values] = Form(definition, dict(zip(deciding, values)), overload)
+    return forms

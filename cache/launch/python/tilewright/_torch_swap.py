@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers of a model that use the ops of tilewright.torch. A layer keeps its parameters, name and hooks: its class
+becomes one of ours that is derived from its own, whose forward serves what ours does not."""
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional
+
+from . import default_launcher
+from ._library import Error
+from ._tensors import dtype_name
+
+OPS = torch.ops.tilewright
+
+
+class Swapped(NamedTuple):
+    """What became of a layer: `op` serves it, or there is a reason why not."""
+
+    name: str
+    layer: str
+    op: str | None
+    why: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.layer}): {self.op or 'as it was: ' + str(self.why)}"
+
+
+class _Layer:
+    """What the layers have in common: where `serves` is not so, the layer's own forward is called."""
+
+    own: Any  # the forward that was there
+
+    def serves(self, x: Any) -> bool:
+        weight = getattr(self, "weight", x)
+        return x.is_cuda and (x.dtype == weight.dtype or torch.is_autocast_enabled("cuda"))
+
+
+def _eps(layer: Any, x: Any) -> float:
+    eps = getattr(layer, "eps", getattr(layer, "variance_epsilon", None))
+    return torch.finfo(x.dtype).eps if eps is None else eps
+
+
+class RMSNorm(_Layer):
+    def forward(self, x: Any) -> Any:
+        return OPS.rmsnorm.default(x, self.weight, _eps(self, x)) if self.serves(x) else self.own(x)
+
+
+class LayerNorm(_Layer):
+    def forward(self, x: Any) -> Any:
+        return OPS.layernorm.default(x, self.weight, self.bias, self.eps) if self.serves(x) else self.own(x)
+
+
+class Softmax(_Layer):
+    def forward(self, x: Any) -> Any:
+        return OPS.softmax.default(x) if self.serves(x) else self.own(x)
+
+
+class Linear(_Layer):
+    def forward(self, x: Any) -> Any:
+        if not self.serves(x):
+            return self.own(x)
+        math = "tf32" if torch.backends.cuda.matmul.allow_tf32 and x.dtype == torch.float32 else "ieee"
+        return OPS.gemm.default(x, self.weight, self.bias, None, "nt", math)
+
+
+class SwiGLU(_Layer):
+    def forward(self, x: Any) -> Any:
+        gate, up = self.gate_proj(x), self.up_proj(x)
+        return self.down_proj(OPS.swiglu.default(gate, up) if self.serves(gate)
+                              else functional.silu(gate) * up)
+
+
+def _same(layer: Any, formula: Callable[[Any, Any], Any], cols: int) -> str | None:
+    """Why not, where a copy with drawn parameters computes another thing than the formula."""
+    try:
+        with torch.no_grad():
+            trial = copy.deepcopy(layer).to("cpu", torch.float32)
+            generator = torch.Generator().manual_seed(1)
+            for parameter in trial.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * parameter.shape[-1] ** -0.5)
+            x = torch.randn(2, 3, cols, generator=generator)
+            if torch.allclose(trial(x), formula(trial, x), rtol=1e-4, atol=1e-4):
+                return None
+        return "it computes something else than its name says"
+    except Exception as error:  # a layer of anybody's
+        return f"a trial of it failed: {error}"
+
+
+def _why_not_norm(layer: Any, formula: Callable[[Any, Any], Any]) -> str | None:
+    weight = getattr(layer, "weight", None)
+    if weight is None:
+        return "it has no weight"
+    if weight.dim() != 1:
+        return f"it norms over {weight.dim()} extents; the op does over the last"
+    return _same(layer, formula, weight.shape[0])
+
+
+def _rmsnorm(layer: Any) -> str | None:
+    return _why_not_norm(layer, lambda trial, x: functional.rms_norm(x, x.shape[-1:], trial.weight, _eps(trial, x)))
+
+
+def _layernorm(layer: Any) -> str | None:
+    if getattr(layer, "bias", None) is None:
+        return "it has no bias"
+    return _why_not_norm(layer, lambda trial, x: functional.layer_norm(x, x.shape[-1:], trial.weight, trial.bias,
+                                                                       trial.eps))
+
+
+def _softmax(layer: Any) -> str | None:
+    return None if layer.dim == -1 else f"its dim is {layer.dim}; name the last extent as -1"
+
+
+def _swiglu(layer: Any) -> str | None:
+    def formula(trial: Any, x: Any) -> Any:
+        return trial.down_proj(functional.silu(trial.gate_proj(x)) * trial.up_proj(x))
+
+    return _same(layer, formula, layer.gate_proj.weight.shape[1])
+
+
+def _linear(layer: Any) -> str | None:
+    return None if type(layer) is torch.nn.Linear else f"{type(layer).__name__} is no plain torch.nn.Linear"
+
+
+class _Kind(NamedTuple):
+    op: str
+    ours: type
+    is_one: Callable[[Any], bool]
+    why_not: Callable[[Any], str | None]
+
+
+# In this order: what is swapped first is not asked again.
+_KINDS = (
+    _Kind("rmsnorm", RMSNorm, lambda layer: type(layer).__name__.endswith("RMSNorm"), _rmsnorm),
+    _Kind("layernorm", LayerNorm, lambda layer: isinstance(layer, torch.nn.LayerNorm), _layernorm),
+    _Kind("softmax", Softmax, lambda layer: isinstance(layer, torch.nn.Softmax), _softmax),
+    _Kind("swiglu", SwiGLU, lambda layer: all(isinstance(getattr(layer, name, None), torch.nn.Module)
+                                              for name in ("gate_proj", "up_proj", "down_proj")), _swiglu),
+    _Kind("gemm", Linear, lambda layer: isinstance(layer, torch.nn.Linear), _linear),
+)
+
+
+@functools.cache
+def _class_of(ours: type, theirs: type) -> type:
+    return type(f"Tilewright{theirs.__name__}", (ours, theirs), {"own": theirs.forward, "__module__": __name__})
+
+
+def swap(model: torch.nn.Module, ops: Iterable[str] = ("rmsnorm", "layernorm", "softmax", "swiglu", "gemm"), *,
+         dry_run: bool = False) -> list[Swapped]:
+    """Makes the norms, softmaxes, linear layers and SwiGLUs of a model, its own and those of its parts, use `ops`, and
+    says of each what became of it. By the names of torch.nn and of Llama's layers and its kin (…RMSNorm; gate_proj,
+    up_proj and down_proj); a layer that computes something else, as a trial on drawn numbers tells, stays as it was,
+    as does what the cache has no kernels for. Tensors that are on no GPU, or of another dtype than the weight, go the
+    layer's own way."""
+    wanted, found = set(ops), []
+    for name, layer in list(model.named_modules()):
+        kind = next((kind for kind in _KINDS if kind.op in wanted and kind.is_one(layer)), None)
+        if kind is None or isinstance(layer, _Layer):
+            continue
+        why = _why_not(layer, kind)
+        if why is None and not dry_run:
+            layer.__class__ = _class_of(kind.ours, type(layer))
+        found.append(Swapped(name or "the model", type(layer).__name__.removeprefix("Tilewright"),
+                             None if why else kind.op, why))
+    return found
+
+
+def _why_not(layer: Any, kind: _Kind) -> str | None:
+    weight = next(layer.parameters(), None)
+    try:
+        if weight is not None:
+            default_launcher().op(kind.op, dtype=dtype_name(weight.dtype))
+    except Error as error:
+        return str(error)
+    if layer.__dict__.get("forward") is not None:
+        return "its forward is already replaced"
+    return kind.why_not(layer)
