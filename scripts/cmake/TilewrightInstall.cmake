@@ -34,7 +34,7 @@ endif()
 # Finds the library of the bundle; what others install is the wheel (scripts/wheel).
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/cache/launch/python/tilewright" DESTINATION python
   COMPONENT bundle EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
-install(FILES "${PROJECT_SOURCE_DIR}/tests/gpu/python_gpu_test.py"
+install(FILES "${PROJECT_SOURCE_DIR}/tests/gpu/python_gpu_test.py" "${PROJECT_SOURCE_DIR}/tests/gpu/torch_gpu_test.py"
   DESTINATION python COMPONENT bundle EXCLUDE_FROM_ALL)
 install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/python/main.py"
   DESTINATION python RENAME example.py COMPONENT bundle EXCLUDE_FROM_ALL)

@@ -7,6 +7,7 @@ library asks for, which its tag says."""
 import base64
 import ctypes
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -44,10 +45,18 @@ def platform_of(library):
     return f"manylinux_{newest[0]}_{newest[1]}_{os.uname().machine}"
 
 
+def definitions():
+    """What the package needs to know of the built-in ops."""
+    sys.path.insert(0, str(PACKAGE))
+    from tilewright import _definitions
+    return _definitions.read(ROOT / "kernels")
+
+
 def files_of(library, winners, version, tag):
     """Every file of the wheel, by its name in it."""
     files = {f"tilewright/{source.name}": source.read_bytes()
              for source in sorted((PACKAGE / "tilewright").iterdir()) if source.suffix in (".py", ".typed")}
+    files["tilewright/ops.json"] = json.dumps(definitions()).encode()
     files["tilewright/libtilewright.so"] = library.read_bytes()
     files[f"tilewright/winners/{winners.name}"] = winners.read_bytes()
     info = f"tilewright-{version}.dist-info"

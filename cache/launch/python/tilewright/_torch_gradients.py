@@ -137,7 +137,8 @@ def _by_rule(form: Form, rule: Rule | None, forms: Forms, attributes: dict[str, 
             value = torch.zeros_like(values[source[1:]])  # what the caller did not use
         args.append(-value if source.startswith("-") else value)
     found = backward.torch_op(*args)
-    by_name = dict(zip((arg["name"] for arg in backward.outputs), found if isinstance(found, (tuple, list)) else [found]))
+    found = found if isinstance(found, (tuple, list)) else [found]
+    by_name = {arg["name"]: gradient for arg, gradient in zip(backward.outputs, found)}
     return {input_: by_name[output] for input_, output in rule.gives.items() if output in by_name}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -91,8 +91,9 @@ class Form:
 
         told = {name for arg in given if "shape" in arg for extent in arg["shape"]
                 for name in _definitions.names_in(extent)}
-        parameters = [Parameter(arg["name"], "scalar" if arg["role"] == "scalar" else "tensor", arg.get("type", "dtype"),
-                                None if arg["name"] in self.optional else ...) for arg in given]
+        parameters = [Parameter(arg["name"], "scalar" if arg["role"] == "scalar" else "tensor",
+                                arg.get("type", "dtype"), None if arg["name"] in self.optional else ...)
+                      for arg in given]
         parameters += [Parameter(dim, "dim", "i64") for dim in definition["dims"] if dim not in told]
         ambiguous = {name for (one, with_one), (two, with_two) in itertools.combinations(self.choices, 2)
                      if with_one == with_two for name in one if one[name] != two[name]}
@@ -136,6 +137,17 @@ class Form:
     def filled(self, args: Sequence[Any]) -> Sequence[Any]:
         """With the defaults that torch leaves out."""
         return args if len(args) == len(self.defaults) else (*args, *self.defaults[len(args):])
+
+    def placed(self, args: Sequence[Any], options: dict[str, Any]) -> Sequence[Any]:
+        """The arguments in the schema's order."""
+        if not options:
+            return args
+        values = list(self.filled(args))
+        for name, value in options.items():
+            if name not in self.places:
+                raise UsageError(f"{self.definition['name']} has no argument '{name}'; it has {', '.join(self.places)}")
+            values[self.places[name]] = value
+        return values
 
     def attributes_of(self, args: Sequence[Any]) -> dict[str, str]:
         """As the call says them, and as its arguments tell them."""
@@ -271,22 +283,19 @@ class Plan:
         self.outputs, self.device = call.outputs, call.tensors[0][1].device
         if outs:
             form._check_outs(call, {arg["name"]: out for arg, out in zip(form.outputs, outs)})
-        for arg, tensor in call.tensors:
-            if tensor.device.type != "cuda":
-                raise UsageError(f"{form.definition['name']}: '{arg['name']}' is on {tensor.device}, not on a GPU")
         self._is_empty = any(0 in tensor.shape for _, tensor in call.tensors)
         if self._is_empty:
             return
         self._sources = [form.places[arg["name"]] for arg, _ in call.tensors]
         # A dense copy of what the op cannot read where it lies.
         pitches = {"pitch": "dense"} if "pitch" in form.definition.get("attributes", {}) else {}
-        layouts, self._copied = self._layouts(call, outs, strided=bool(pitches))
+        layouts, self._copied = self._layouts(form, call, outs, strided=bool(pitches))
         if pitches and any(layout.strides is not None for layout in layouts):
             strided = self._op(form, call, {"pitch": "strided"})
             if outs or strided.match(*(call.names[dim] for dim in form.definition["dims"])):
                 pitches = {"pitch": "strided"}
             else:
-                layouts, self._copied = self._layouts(call, outs, strided=False)
+                layouts, self._copied = self._layouts(form, call, outs, strided=False)
         op = self._op(form, call, pitches)
         made = [_tensors.Layout(_tensors.dtype_name(dtype), tuple(shape), None, self.device.index, False)
                 for shape, dtype in call.outputs]
@@ -294,24 +303,24 @@ class Plan:
                            itertools.count()))
         wanted = [arg.name for arg in op._plan.tensors]
         if set(wanted) != set(by_name):
-            raise InterfaceError(f"{op.spec} of the cache takes {', '.join(wanted)}; the definition that tilewright.torch "
-                                 f"has read names {', '.join(by_name)}: they are of two versions")
-        self._order = [by_name[name] for name in wanted]
-        self._order = None if self._order == sorted(self._order) else self._order
-        all_layouts = layouts if outs else layouts + made
+            raise InterfaceError(f"{op.spec} of the cache takes {', '.join(wanted)}; the definition that "
+                                 f"tilewright.torch has read names {', '.join(by_name)}: they are of two versions")
+        order = [by_name[name] for name in wanted]
+        self._order = None if order == sorted(order) else order
+        everything = layouts if outs else layouts + made
         dims = [call.names[dim] for dim in form.definition["dims"]]
-        self._prepared = op._plan.prepare([all_layouts[by_name[name]] for name in wanted], op._dims_of, dims)
+        self._prepared = op._plan.prepare([everything[i] for i in order], op._dims_of, dims)
         self._scalars = [form.places[arg.name] for arg in op._plan.scalars]
-        self._torch = torch_ = _streams.torch_if_imported()
+        torch_ = _streams.torch_if_imported()
         assert torch_ is not None
-        op._torch = op._torch or torch_
-        self._served = op
-        self._index = self.device.index
+        self._torch = op._torch = torch_
+        self._served, self._index = op, self.device.index
 
     def _op(self, form: Form, call: Call, pitches: dict[str, str]) -> Op:
         return default_launcher().op(form.definition["name"], dtype=call.names["dtype"], **call.attributes, **pitches)
 
-    def _layouts(self, call: Call, outs: Sequence[Any], strided: bool) -> tuple[list[Any], list[tuple[int, Any]]]:
+    def _layouts(self, form: Form, call: Call, outs: Sequence[Any],
+                 strided: bool) -> tuple[list[_tensors.Layout], list[tuple[int, Any]]]:
         """Of the tensors as they are launched, and which of them are copied for that."""
         layouts, copied = [], []
         for i, (arg, tensor) in enumerate(call.tensors):
@@ -322,8 +331,8 @@ class Plan:
             elif not tensor.is_contiguous() and not (strided and arg.get("pitch") and _has_pitch(tensor)):
                 copied.append((i, torch.Tensor.contiguous))
             shown = copied[-1][1](tensor) if copied and copied[-1][0] == i else tensor
-            layouts.append(_tensors.from_torch(shown).layout)
-        return [*layouts, *(_tensors.from_torch(out).layout for out in outs)], copied
+            layouts.append(_layout(form, arg, shown))
+        return [*layouts, *(_layout(form, arg, out) for arg, out in zip(form.outputs, outs))], copied
 
     def launch(self, args: Sequence[Any], outputs: list[Any]) -> None:
         if self._is_empty:
@@ -343,6 +352,13 @@ class Plan:
         else:
             with torch.cuda.device(index):
                 self._served._submit(torch_.raw_stream(index), self._prepared, map(torch_.address, tensors), scalars)
+
+
+def _layout(form: Form, arg: dict[str, Any], tensor: Any) -> _tensors.Layout:
+    try:
+        return _tensors.from_torch(tensor).layout
+    except UsageError as error:
+        raise UsageError(f"{form.definition['name']}: '{arg['name']}': {error}") from None
 
 
 def _has_pitch(tensor: Any) -> bool:

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tilewright.torch without a GPU: what torch is told of the ops, on tensors without elements, and what is launched, by
+the recording driver with tensors of the CPU that are taken for a GPU's."""
+import copy
+import pathlib
+import sys
+import unittest
+from unittest import mock
+
+try:
+    import torch
+except ImportError:
+    sys.exit("there is no torch: scripts/setup --torch brings it")
+
+import torch_gpu_test
+
+import tilewright
+import tilewright.torch as tw
+from recording import DRIVER
+from tilewright import _definitions, _streams, _tensors, _torch_op
+from tilewright._op import Op
+
+BF16, F32, I64, I32 = torch.bfloat16, torch.float32, torch.int64, torch.int32
+OPS = torch.ops.tilewright
+
+
+def meta(*shape, dtype=BF16, gradient=False):
+    return torch.empty(shape, dtype=dtype, device="meta", requires_grad=gradient)
+
+
+class Schemas(unittest.TestCase):
+    def test_every_definition_is_an_op(self):
+        kernels = pathlib.Path(tilewright.__file__).parents[4] / "kernels"
+        files = [file for file in kernels.glob("*/*.toml") if file.stem == file.parent.name]
+        self.assertEqual(tw.ops(), sorted(file.stem for file in files))
+        for name in tw.ops():
+            self.assertTrue(callable(getattr(tw, name)) and getattr(OPS, name))
+
+    def test_a_definition_is_all_that_an_op_needs(self):
+        definition = {
+            "name": "made_up", "summary": "", "dims": ["rows", "cols", "steps"], "dtypes": ["bf16"],
+            "attributes": {"act": ["none", "relu"], "twice": ["no", "yes"], "keep": ["no", "yes"]},
+            "args": [{"name": "x", "role": "in", "shape": ["rows", "2 * cols"]},
+                     {"name": "y", "role": "in", "shape": ["cols / 4"], "when": "twice == 'yes'"},
+                     {"name": "z", "role": "out", "shape": ["rows", "cols"]},
+                     {"name": "kept", "role": "out", "type": "f32", "shape": ["rows + 1"], "when": "keep == 'yes'"},
+                     {"name": "eps", "role": "scalar", "type": "f32"}]}
+        plain, keeping = _torch_op.forms_of(definition).values()
+        self.assertEqual(str(keeping.torch_op._schema), "tilewright::made_up.keep(Tensor x, float eps, SymInt steps, "
+                         'Tensor? y=None, str act="none") -> (Tensor, Tensor)')
+        self.assertEqual(str(plain.torch_op_into._schema), "tilewright::made_up.out(Tensor x, float eps, SymInt steps, "
+                         'Tensor? y=None, str act="none", *, Tensor(a!) z) -> ()')
+        z, kept = keeping.torch_op(meta(2, 3, 64), 1e-6, 4, meta(8))
+        self.assertEqual((z.shape, kept.shape, kept.dtype), ((2, 3, 32), (7,), F32))
+
+    def test_what_the_wheel_has_is_what_the_definitions_say(self):
+        kernels = pathlib.Path(tilewright.__file__).parents[4] / "kernels"
+        self.assertEqual([one["name"] for one in _definitions.read(kernels)], tw.ops())
+
+
+class Shapes(unittest.TestCase):
+    def shape(self, result):
+        return [tuple(each.shape) for each in result] if isinstance(result, tuple) else tuple(result.shape)
+
+    def test_of_outputs_follow_from_the_inputs(self):
+        x, w, index = meta(2, 3, 64), meta(64), meta(2, 3, dtype=I64)
+        self.assertEqual(self.shape(tw.rmsnorm(x, w, 1e-6)), (2, 3, 64))
+        self.assertEqual(self.shape(tw.add_rmsnorm(x, x, w, 1e-6, store=True)), [(2, 3, 64)] * 2)
+        self.assertEqual(self.shape(tw.swiglu(gate_up=x)), (2, 3, 32))
+        self.assertEqual(self.shape(tw.swiglu_bwd(gate_up=x, dy=meta(6, 32), layout="packed")), (2, 3, 64))
+        self.assertEqual(self.shape(tw.gemm(x, meta(5, 64), meta(5))), (2, 3, 5))
+        self.assertEqual(self.shape(tw.gemm(meta(64, 7), meta(64, 5), layout="tn")), (7, 5))
+        self.assertEqual(self.shape(tw.embedding(meta(99, 64), index)), (2, 3, 64))
+        self.assertEqual(self.shape(tw.embedding_bwd(x, index, 99)), (99, 64))
+        self.assertEqual(self.shape(tw.cross_entropy(x, index, 0.0, -100)), [(2, 3)] * 2)
+        q, kv = meta(2, 7, 8, 64), meta(2, 9, 2, 64)
+        self.assertEqual(self.shape(tw.attention(q, kv, kv, 0.1, causal=True, lse=True)), [(2, 7, 8, 64), (2, 8, 7)])
+        self.assertEqual(self.shape(tw.attention_bwd(q, kv, kv, q, q, meta(2, 8, 7, dtype=F32), 0.1)),
+                         [(2, 7, 8, 64), (2, 9, 2, 64), (2, 9, 2, 64)])
+
+    def test_out_is_given_back(self):
+        x, y = meta(2, 64), meta(2, 64)
+        self.assertIs(tw.softmax(x, out=y), y)
+
+    def test_unknown_extents_stay_symbols(self):
+        seen = []
+
+        def backend(graph, inputs):
+            seen.extend(node.meta["example_value"].shape for node in graph.graph.nodes
+                        if "tilewright" in str(node.target))
+            return graph.forward
+
+        torch._dynamo.reset()
+        call = torch.compile(lambda x: tw.swiglu(gate_up=x), backend=backend, fullgraph=True, dynamic=True)
+        for rows in (3, 5, 9):
+            self.assertEqual(call(meta(rows, 4 * rows)).shape, (rows, 2 * rows))
+        self.assertEqual(len(seen), 1)
+        self.assertIsInstance(seen[0][0], torch.SymInt)
+
+
+class Errors(unittest.TestCase):
+    def refused(self, text, call, *args, **named):
+        with self.assertRaises(tilewright.UsageError) as caught:
+            call(*args, **named)
+        self.assertIn(text, str(caught.exception))
+
+    def test_say_what_is_wrong_and_what_is_right(self):
+        x, w = meta(2, 3, 64), meta(64)
+        self.refused("'weight', of shape (5,): extent 0 is 5; it must be cols = 64", tw.rmsnorm, x, w[:5], 1e-6)
+        self.refused("'weight' has elements of torch.float32; with the other arguments it takes torch.bfloat16",
+                     tw.rmsnorm, x, w.float(), 1e-6)
+        self.refused("swiglu takes gate, up; or gate_up; the call passes gate", tw.swiglu, x)
+        self.refused("it must be a multiple of 2", tw.swiglu, gate_up=x[..., :63])
+        self.refused("no act=relu6; act is one of none, relu", tw.gemm, x, x[0], act="relu6")
+        self.refused("softmax has no kernels of f64; it is of f32, f16, bf16", tw.softmax, x.double())
+        self.refused("softmax: 'x': it is on cpu, not on a GPU", tw.softmax, torch.ones(2, 2))
+        self.refused("add_rmsnorm has no store=all", tw.add_rmsnorm, x, x, w, 1e-6, store="all")
+        self.refused("'y' has the shape (1, 3, 64)", tw.rmsnorm, x, w, 1e-6, out=meta(1, 3, 64))
+
+    def test_of_gradients_that_are_none_come_when_they_are_asked_for(self):
+        x, w = meta(2, 64, gradient=True), meta(64)
+        self.refused("tilewright::add has no gradient: there is no op add_bwd", tw.add(x, x).sum().backward)
+        self.refused("with act=none alone, not with gelu", tw.gemm(x, meta(8, 64), act="gelu").sum().backward)
+        self.refused("does not keep sum", OPS.add_rmsnorm(x, x, w, 1e-6).sum().backward)
+        q = meta(4, 2, 64, gradient=True)
+        angles, position = meta(9, 32, dtype=F32), meta(4, dtype=I32)
+        self.refused("has a gradient with norm=no alone",
+                     tw.rope(q, q, angles, angles, position, w, w, 1e-6)[0].sum().backward)
+
+
+class Gradients(unittest.TestCase):
+    def test_have_the_shape_and_dtype_of_what_they_are_of(self):
+        index, angles, position = meta(2, 3, dtype=I64), meta(9, 32, dtype=F32), meta(4, dtype=I32)
+        x, w, q = (2, 3, 64), (64,), (4, 2, 64)
+        for call, *shapes in (
+                (tw.softmax, x), (lambda x, w: tw.rmsnorm(x, w, 1e-6), x, w),
+                (lambda x, w, b: tw.layernorm(x, w, b, 1e-6), x, w, w),
+                (lambda x, r, w: tw.add_rmsnorm(x, r, w, 1e-6), x, x, w),
+                (lambda x, r, w: tw.add_rmsnorm(x, r, w, 1e-6, store=True)[0], x, x, w),
+                (lambda x, r, w, b: tw.add_layernorm(x, r, w, b, 1e-6, store=True)[1], x, x, w, w),
+                (tw.swiglu, x, x), (lambda x: tw.swiglu(gate_up=x), x), (lambda x: tw.activation(x, act="silu"), x),
+                (tw.bias_act, x, w), (lambda x, b: tw.bias_act_dropout(x, b, 1.0, 0.5, 1, 2, act="gelu"), x, w),
+                (lambda x: tw.cross_entropy(x, index, 0.0, -100)[0], x), (lambda x: tw.dropout(x, 0.5, 1, 2), x),
+                (lambda table: tw.embedding(table, index), (9, 64)),
+                (lambda q, k, v: tw.attention(q, k, v, 0.1, causal=True), (2, *q), (2, *q), (2, *q)),
+                (lambda q, k: tw.rope(q, k, angles, angles, position)[1], q, q),
+                (tw.gemm, x, (5, 64), (5,)), (lambda a, b: tw.gemm(a, b, layout="nn"), (6, 64), (64, 5)),
+                (lambda a, b: tw.gemm(a, b, layout="tn"), (64, 6), (64, 5))):
+            inputs = [meta(*shape, gradient=True) for shape in shapes]
+            call(*inputs).sum().backward()
+            for each in inputs:
+                self.assertEqual((each.grad.shape, each.grad.dtype), (each.shape, BF16))
+
+    def test_none_is_of_the_logarithm_of_a_sum(self):
+        loss, lse = tw.cross_entropy(meta(2, 64, gradient=True), meta(2, dtype=I64), 0.0, -100)
+        self.assertEqual((loss.requires_grad, lse.requires_grad), (True, False))
+
+
+class Autocast(unittest.TestCase):
+    def test_products_are_in_its_dtype_and_the_rest_in_the_first_tensors(self):
+        with mock.patch("torch.get_autocast_dtype", return_value=BF16):
+            self.assertEqual(tw._forms["gemm"][()].run_cast(meta(2, 64, dtype=F32), meta(8, 64, dtype=F32)).dtype, BF16)
+            norm = tw._forms["rmsnorm"][()].run_cast
+            self.assertEqual(norm(meta(2, 64), meta(64, dtype=F32), 1e-6).dtype, BF16)
+            self.assertEqual(norm(meta(2, 64, dtype=F32), meta(64), 1e-6).dtype, F32)
+
+    def test_weights_that_are_cast_get_gradients_of_their_own_dtype(self):
+        weight = meta(64, dtype=F32, gradient=True)
+        tw._forms["rmsnorm"][()].run_cast(meta(2, 64), weight, 1e-6).sum().backward()
+        self.assertEqual(weight.grad.dtype, F32)
+
+
+class Compiled(unittest.TestCase):
+    def setUp(self):
+        torch._dynamo.reset()
+
+    def test_a_whole_graph_keeps_the_ops(self):
+        kept = []
+
+        def backend(graph, inputs):
+            kept.extend(str(node.target) for node in graph.graph.nodes if "tilewright" in str(node.target))
+            return graph.forward
+
+        def layer(x, w, up):
+            total, y = tw.add_rmsnorm(x, x, w, 1e-6, store=True)
+            return tw.gemm(tw.swiglu(gate_up=tw.gemm(y, up)), up[:64], layout="nn") + total
+
+        torch.compile(layer, backend=backend, fullgraph=True)(meta(4, 64), meta(64), meta(128, 64))
+        self.assertEqual(kept, ["tilewright.add_rmsnorm.store", "tilewright.gemm.default", "tilewright.swiglu.default",
+                                "tilewright.gemm.default"])
+
+    def test_its_gradient_is_compiled_too(self):
+        def layer(x, w):
+            return tw.softmax(tw.add_rmsnorm(x, x, w, 1e-6)).sum()
+
+        x, w = meta(4, 64, gradient=True), meta(64, gradient=True)
+        torch.compile(layer, backend="aot_eager", fullgraph=True)(x, w).backward()
+        self.assertEqual((x.grad.shape, w.grad.shape), (x.shape, w.shape))
+
+    def test_out_is_written_in_it(self):
+        def layer(x, y):
+            tw.softmax(x, out=y)
+            return y + 1
+
+        compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+        self.assertEqual(compiled(meta(4, 64), meta(4, 64)).shape, (4, 64))
+
+
+def of_gpu(tensor):
+    layout = _tensors._layout(_tensors.dtype_name(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), 0, False)
+    return _tensors.Tensor(tensor.data_ptr(), layout, None, tensor)
+
+
+class Launches(unittest.TestCase):
+    def setUp(self):
+        DRIVER.use(0)
+        known, self.stream = _streams.Torch(torch), DRIVER.new_stream()
+        known.raw_stream, known.current_device, known.has_one_device = lambda device: self.stream, lambda: 0, True
+        for patch in (mock.patch.object(_tensors, "from_torch", of_gpu), mock.patch.object(_streams, "_found", known)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def launched(self, call, *args, **named):
+        """What was handed to the launch library, which launches it, and the result."""
+        DRIVER.functions.recording_reset()
+        handed, submit = [], Op._submit
+
+        def listen(op, stream, prepared, addresses, scalars):
+            handed.append((op.spec, stream, tuple(prepared.dims), list(addresses), list(scalars)))
+            submit(op, stream, prepared, handed[-1][3], scalars)
+
+        with mock.patch.object(Op, "_submit", listen):
+            result = call(*args, **named)
+        self.assertEqual(len(DRIVER.launches()), len(handed))
+        return handed, result
+
+    def test_the_library_gets_dims_addresses_scalars_and_the_stream(self):
+        x, w = torch.ones(2, 3, 1024, dtype=BF16), torch.ones(1024, dtype=BF16)
+        handed, y = self.launched(tw.rmsnorm, x, w, 1e-6)
+        self.assertEqual(handed, [("rmsnorm[dtype=bf16,pitch=dense]", self.stream, (6, 1024),
+                                   [x.data_ptr(), w.data_ptr(), y.data_ptr()], [1e-6])])
+        self.assertEqual((y.shape, y.dtype), (x.shape, BF16))
+
+    def test_attributes_are_told_from_the_arguments_and_dims_that_no_shape_has_are_given(self):
+        a, b = torch.ones(4, 64, dtype=BF16), torch.ones(32, 64, dtype=BF16)
+        handed, c = self.launched(tw.gemm, a, b, bias=b[:, 0].contiguous(), act="gelu")
+        self.assertEqual(handed[0][0], "gemm[dtype=bf16,layout=nt,math=ieee,bias=yes,act=gelu,residual=no]")
+        self.assertEqual((handed[0][2], c.shape), ((4, 32, 64), (4, 32)))
+        handed, _ = self.launched(tw.embedding_bwd, a, torch.zeros(4, dtype=I64), 9)
+        self.assertEqual(handed[0][2], (4, 9, 64))
+
+    def test_again_it_is_launched_by_what_was_found(self):
+        x = torch.ones(4, 1024, dtype=BF16)
+        form = tw._forms["softmax"][()]
+        tw.softmax(x)
+        with mock.patch.object(form, "understand", side_effect=AssertionError):
+            (handed,), y = self.launched(tw.softmax, torch.ones(4, 1024, dtype=BF16))
+        self.assertEqual(handed[3][1], y.data_ptr())
+
+    def test_what_an_op_cannot_read_where_it_lies_is_copied(self):
+        x = torch.ones(1024, 4, dtype=BF16).t()
+        (handed,), y = self.launched(tw.softmax, x)
+        self.assertNotIn(x.data_ptr(), handed[3])
+        self.assertEqual((handed[2], y.shape, y.is_contiguous()), ((4, 1024), (4, 1024), True))
+
+    def test_without_elements_nothing_is_launched(self):
+        launches, y = self.launched(tw.softmax, torch.ones(0, 64, dtype=BF16))
+        self.assertEqual((launches, y.shape), ([], (0, 64)))
+        launches, table = self.launched(tw.embedding_bwd, torch.ones(0, 64, dtype=BF16), torch.ones(0, dtype=I64), 9)
+        self.assertEqual((launches, table.abs().sum().item()), ([], 0))
+
+    def test_out_is_what_is_written(self):
+        x, total, y = (torch.ones(4, 1024, dtype=BF16) for _ in range(3))
+        (handed,), given = self.launched(tw.add_rmsnorm, x, x, x[0], 1e-6, store=True, out=(total, y))
+        self.assertEqual(handed[3][3:], [total.data_ptr(), y.data_ptr()])
+        self.assertTrue(given[0] is total and given[1] is y)
+
+    def test_out_has_no_gradient(self):
+        x = torch.ones(4, 1024, dtype=BF16, requires_grad=True)
+        with self.assertRaisesRegex(tilewright.UsageError, "call it without out="):
+            tw.softmax(x, out=torch.ones(4, 1024, dtype=BF16))
+
+
+    def test_torch_finds_schemas_and_fake_kernels_true(self):
+        """opcheck but for what computes. The GPU's test does all of it, and of every form."""
+        parts, checked = ("test_schema", "test_faketensor", "test_autograd_registration"), set()
+        for form, choice, present in torch_gpu_test.wanted():
+            name, spec = form.definition["name"], torch_gpu_test.spec_of(form, choice)
+            try:
+                op = tilewright.op(name, **spec)
+            except tilewright.UsageError:
+                continue  # of which none are shipped
+            if op.match(**torch_gpu_test.dims_of(form)):
+                with mock.patch.object(torch_gpu_test, "DEVICE", "cpu"), self.subTest(form=form.name, choice=choice):
+                    args = torch_gpu_test.arguments(form, choice, present, gradient=False)
+                    outs = form.torch_op(*args)
+                    outs = dict(zip((arg["name"] for arg in form.outputs), outs if isinstance(outs, tuple) else [outs]))
+                    torch.library.opcheck(form.torch_op, args, test_utils=parts)
+                    torch.library.opcheck(form.torch_op_into, args, outs, test_utils=parts)
+                    checked.add(name)
+        self.assertGreater(len(checked), 20)
+
+
+class LlamaRMSNorm(torch.nn.Module):
+    def __init__(self, cols, more=0):
+        super().__init__()
+        self.weight, self.variance_epsilon, self.more = torch.nn.Parameter(torch.ones(cols)), 1e-6, more
+
+    def forward(self, x):
+        wide = x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+        return (self.weight + self.more) * wide.to(x.dtype)
+
+
+class GemmaRMSNorm(LlamaRMSNorm):
+    def __init__(self, cols):
+        super().__init__(cols, 1)
+
+
+class LlamaMLP(torch.nn.Module):
+    def __init__(self, act):
+        super().__init__()
+        self.gate_proj, self.up_proj, self.down_proj = (torch.nn.Linear(64, 64, bias=False) for _ in range(3))
+        self.act = act
+
+    def forward(self, x):
+        return self.down_proj(self.act(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Other(torch.nn.Linear):
+    pass
+
+
+class Swap(unittest.TestCase):
+    def model(self):
+        nn = torch.nn
+        return nn.ModuleDict({
+            "llama": LlamaRMSNorm(64), "gemma": GemmaRMSNorm(64), "rms": nn.RMSNorm(64), "layer": nn.LayerNorm(64),
+            "image": nn.LayerNorm((8, 8)), "bare": nn.LayerNorm(64, bias=False), "softmax": nn.Softmax(-1),
+            "columns": nn.Softmax(0), "linear": nn.Linear(64, 8), "other": Other(64, 8),
+            "mlp": LlamaMLP(nn.functional.silu), "gelu": LlamaMLP(nn.functional.gelu)}).bfloat16()
+
+    def test_tells_what_it_swapped_and_what_not_and_why(self):
+        model = self.model()
+        report = {each.name: each for each in tw.swap(model)}
+        swapped = {name: each.op for name, each in report.items() if each.op}
+        self.assertEqual(swapped, {
+            "llama": "rmsnorm", "rms": "rmsnorm", "layer": "layernorm", "softmax": "softmax", "linear": "gemm",
+            "mlp": "swiglu",
+            **{f"{mlp}.{name}_proj": "gemm" for mlp in ("mlp", "gelu") for name in ("gate", "up", "down")}})
+        self.assertEqual({name: each.why for name, each in report.items() if each.why}, {
+            "gemma": "it computes something else than its name says",
+            "image": "it norms over 2 extents; the op does over the last",
+            "bare": "it has no bias", "columns": "its dim is 0; name the last extent as -1",
+            "other": "Other is no plain torch.nn.Linear", "gelu": "it computes something else than its name says"})
+        self.assertEqual(str(report["linear"]), "linear (Linear): gemm")
+
+    def test_keeps_parameters_and_what_the_model_computes_on_the_cpu(self):
+        model = self.model()
+        before, x = copy.deepcopy(model), torch.randn(2, 64).bfloat16()
+        tw.swap(model)
+        self.assertEqual(list(model.state_dict()), list(before.state_dict()))
+        for name in ("llama", "gemma", "rms", "layer", "softmax", "linear", "mlp"):
+            self.assertTrue(torch.equal(model[name](x), before[name](x)))
+        self.assertIsInstance(model["linear"], torch.nn.Linear)
+        self.assertTrue(torch.equal(copy.deepcopy(model)["mlp"](x), before["mlp"](x)))
+
+    def test_changes_nothing_in_a_dry_run_nor_twice(self):
+        model = self.model()
+        dry = tw.swap(model, dry_run=True)
+        self.assertIs(type(model["linear"]), torch.nn.Linear)
+        self.assertEqual(tw.swap(model), dry)
+        self.assertEqual([each.op for each in tw.swap(model)], [None] * 6)
+
+    def test_swaps_the_ops_that_are_named_alone(self):
+        self.assertEqual({each.op for each in tw.swap(self.model(), ["softmax"]) if each.op}, {"softmax"})
+
+    def test_leaves_what_the_cache_has_no_kernels_for(self):
+        (found,) = tw.swap(torch.nn.LayerNorm(64).double())
+        self.assertEqual((found.op, found.name), (None, "the model"))
+        self.assertIn("f64", found.why)
+
+
+if __name__ == "__main__":
+    unittest.main()
