@@ -76,6 +76,10 @@ class Wheel(unittest.TestCase):
                 "print(sum(1 for cache in tilewright.shipped_winners() if tilewright.Launcher(cache)))")
         served, winners = self.run_python(site, code, os.environ["TILEWRIGHT_TEST_CACHE"]).strip().split("\n")
         version, file, match = served.split("|")
+        names = self.run_python(site, "from tilewright import _definitions; "
+                                      "print(*(op['name'] for op in _definitions.load()))").split()
+        kernels = (ROOT / "kernels").glob("*/*.toml")
+        self.assertEqual(names, sorted(path.stem for path in kernels if path.stem == path.parent.name))
         self.assertIn(version, self.path.name)
         self.assertTrue(file.startswith(str(site)), file)
         self.assertTrue(match.startswith("exact"), match)

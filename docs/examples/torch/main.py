@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of torch with Tilewright's kernels: its norms, linear layers and SwiGLUs are swapped, and it is trained a step,
-compiled.
+"""A model of torch with Tilewright's kernels: its norms and linear layers are swapped, and it is trained, compiled.
     python3 main.py        the cache is $TILEWRIGHT_CACHE, else the user's and the shipped winners"""
 import sys
 
