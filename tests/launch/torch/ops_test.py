@@ -197,6 +197,19 @@ class Compiled(unittest.TestCase):
         torch.compile(layer, backend="aot_eager", fullgraph=True)(x, w).backward()
         self.assertEqual((x.grad.shape, w.grad.shape), (x.shape, w.shape))
 
+    def test_every_form_is_compiled_with_extents_that_are_symbols(self):
+        part = "test_aot_dispatch_dynamic"
+        with mock.patch.object(torch_gpu_test, "DEVICE", "meta"):
+            for form, choice, present in torch_gpu_test.wanted():
+                with self.subTest(form=form.name, choice=choice):
+                    if torch_gpu_test.has_gradient(form, choice):
+                        args = torch_gpu_test.arguments(form, choice, present)
+                        torch.library.opcheck(form.torch_op, args, test_utils=part)
+                    args = torch_gpu_test.arguments(form, choice, present, gradient=False)
+                    outs = torch_gpu_test.outs_of(form, form.torch_op(*args))
+                    torch.library.opcheck(form.torch_op, args, test_utils=part)
+                    torch.library.opcheck(form.torch_op_into, args, outs, test_utils=part)
+
     def test_out_is_written_in_it(self):
         def layer(x, y):
             tw.softmax(x, out=y)
@@ -293,8 +306,7 @@ class Launches(unittest.TestCase):
             if op.match(**torch_gpu_test.dims_of(form)):
                 with mock.patch.object(torch_gpu_test, "DEVICE", "cpu"), self.subTest(form=form.name, choice=choice):
                     args = torch_gpu_test.arguments(form, choice, present, gradient=False)
-                    outs = form.torch_op(*args)
-                    outs = dict(zip((arg["name"] for arg in form.outputs), outs if isinstance(outs, tuple) else [outs]))
+                    outs = torch_gpu_test.outs_of(form, form.torch_op(*args))
                     torch.library.opcheck(form.torch_op, args, test_utils=parts)
                     torch.library.opcheck(form.torch_op_into, args, outs, test_utils=parts)
                     checked.add(name)
