@@ -13,4 +13,10 @@ namespace tilewright {
   return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
+/// True when the variable has a value that is not empty.
+[[nodiscard]] inline bool is_named(const char* variable) noexcept {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
 }  // namespace tilewright

@@ -17,6 +17,7 @@
 #include "cache/launch/errors.hpp"
 #include "cache/launch/include/tilewright/tilewright.h"
 #include "cache/launch/launcher.hpp"
+#include "cache/launch/shipped_winners.hpp"
 #include "cache/store/store.hpp"
 
 #define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
@@ -125,7 +126,11 @@ tw_options known_options(const tw_options* given) {
 launch::LauncherOptions read_options(const tw_options& options) {
   launch::LauncherOptions result;
   result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
-  if (options.fallback != nullptr) result.fallback = options.fallback;
+  if (options.fallback != nullptr) {
+    result.fallback = options.fallback;
+  } else if (options.cache == nullptr && !is_named("TILEWRIGHT_CACHE")) {
+    result.fallback = launch::shipped_winners();
+  }
   result.device = options.device != nullptr ? options.device : "";
   result.misses = options.misses == nullptr                   ? default_misses_path()
                   : std::string_view(options.misses) == "off" ? std::nullopt
@@ -210,6 +215,13 @@ TILEWRIGHT_EXPORT int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims) 
 
 TILEWRIGHT_EXPORT int tw_refresh(tw_launcher* launcher) {
   return guarded([&] { launcher_of(launcher).refresh(); });
+}
+
+TILEWRIGHT_EXPORT int tw_counts(tw_launcher* launcher, char** json) {
+  return guarded([&] {
+    *require(json, "json") = nullptr;
+    *json = copy(launcher_of(launcher).counts());
+  });
 }
 
 TILEWRIGHT_EXPORT int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/launch/jit.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -12,6 +11,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
+#include "cache/launch/own_file.hpp"
 #include "cache/launch/own_thread.hpp"
 #include "cache/store/codecs.hpp"
 
@@ -24,13 +24,9 @@ constexpr std::size_t kMostWaiting = 1024;
 std::string library_file() {
   const char* chosen = std::getenv("TILEWRIGHT_LIBJIT");
   if (chosen != nullptr && *chosen != '\0') return chosen;
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&library_file), &info) != 0 && info.dli_fname != nullptr) {
-    const std::filesystem::path beside = std::filesystem::path(info.dli_fname).parent_path() / kFile;
-    std::error_code missing;
-    if (std::filesystem::exists(beside, missing)) return beside.string();
-  }
-  return kFile;
+  const std::filesystem::path beside = own_file().parent_path() / kFile;
+  std::error_code missing;
+  return std::filesystem::exists(beside, missing) ? beside.string() : kFile;
 }
 
 }  // namespace

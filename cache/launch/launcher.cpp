@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "cache/base/json_text.hpp"
 #include "cache/base/version.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
@@ -60,6 +61,11 @@ Launcher::Launcher(LauncherOptions options)
     jit_ = std::make_unique<Jit>(options_.ops);
     resolver_.allow_compiles();
   }
+  if (log_.is_on()) {
+    const std::string& why = resolver_.sources().cache_error();
+    log_.write(why.empty() ? fmt::format("opened {}", resolver_.sources().title())
+                           : fmt::format("opened {} as the fallback: {}", resolver_.sources().title(), why));
+  }
   watch_ = std::make_unique<PeriodicTask>(options_.watch, [this] { refresh_quietly(); });
 }
 
@@ -96,6 +102,7 @@ void Launcher::refresh() {
     if (is_ending_) return;
     if (!plan_again(place)) place.op->table().forget(place.key);
   }
+  if (log_.is_on()) log_.write(fmt::format("looked up {} shapes again, since the cache has changed", launched.size()));
 }
 
 std::unique_lock<std::mutex> Launcher::lock_after_others() {
@@ -115,8 +122,9 @@ std::vector<Launcher::Place> Launcher::places() const {
 void Launcher::refresh_quietly() noexcept {
   try {
     refresh();
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     // The old state stays in use, and refresh() tells why to those who ask.
+    log_.write(error.what());
   }
 }
 
@@ -158,8 +166,10 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   // The first launch of a shape may be one that is being captured.
   const cuda::CaptureRelaxed relaxed(driver);
   const Versions versions = versions_here(&driver);
+  const Clock::time_point asked = Clock::now();
   const auto [chosen, plan] =
       resolver_.resolve(driver, {op.identity(), problem, device, versions, alignments}, op.table().last(key));
+  note(problem, chosen, asked);
   if (chosen.wanted) compile(*chosen.wanted, problem, {&op, key});
   const bool is_exact =
       chosen.choice && chosen.choice->match.fit == Fit::exact && chosen.choice->match.device == DeviceFit::same_device;
@@ -192,6 +202,7 @@ void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std
       const std::lock_guard lock(mutex_);
       waiting = std::move(asked_.extract(key).mapped());
       if (binary == nullptr) {
+        log_.write(why);
         for (const Place& place : waiting) compile_errors_[place.op->problem_of(place.key).key()] = why;
         // Another is not asked for at once: what keeps one from compiling may keep all.
         return resolver_.keep(key, {}, {});
@@ -221,15 +232,45 @@ bool Launcher::plan_again(const Place& place) noexcept try {
   const Problem problem = place.op->problem_of(place.key);
   const Versions versions = versions_here(&driver);
   PlanTable& table = place.op->table();
+  const Clock::time_point asked = Clock::now();
   auto [chosen, plan] = resolver_.resolve(
       driver, {place.op->identity(), problem, context.device, versions, place.op->alignments_of(place.key.alignment)},
       table.last(place.key));
+  note(problem, chosen, asked);
   if (chosen.wanted) compile(*chosen.wanted, problem, place);
   if (!chosen.choice) return false;
   table.put(place.key, std::move(plan));
   return true;
 } catch (const std::exception&) {
   return false;
+}
+
+void Launcher::note(const Problem& problem, const Chosen& chosen, Clock::time_point asked) {
+  const Match match = chosen.choice ? chosen.choice->match : Match{};
+  ++answers_.at(static_cast<std::size_t>(match.fit));
+  if (chosen.choice && match.freshness == Freshness::stale) ++stale_;
+  if (chosen.choice && match.device != DeviceFit::same_device) ++of_other_devices_;
+  if (!log_.is_on()) return;
+  const std::chrono::duration<double, std::milli> took = Clock::now() - asked;
+  std::string line = fmt::format("{}: {} in {:.1f} ms: ", problem.key(), match.text(), took.count());
+  if (chosen.choice) {
+    const WinnerRow& row = chosen.choice->row;
+    line += fmt::format("{}, tuned for {}", row.winner.trial.config.text(), row.problem.key());
+  } else {
+    line += chosen.why;
+  }
+  if (!chosen.unread.empty()) line += fmt::format("; not read: {}", chosen.unread);
+  log_.write(line);
+}
+
+std::string Launcher::counts() {
+  process_.require_own_process();
+  const std::lock_guard lock(mutex_);
+  JsonText json;
+  for (const Fit fit : {Fit::exact, Fit::nearest, Fit::base_default, Fit::none}) {
+    json.add(name(fit), answers_.at(static_cast<std::size_t>(fit)));
+  }
+  return json.add("stale", stale_).add("same_architecture", of_other_devices_).text();
 }
 
 std::string Launcher::stored_devices_text() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +14,7 @@
 
 #include "cache/launch/fork_guard.hpp"
 #include "cache/launch/jit.hpp"
+#include "cache/launch/log.hpp"
 #include "cache/launch/miss_recorder.hpp"
 #include "cache/launch/op.hpp"
 #include "cache/launch/periodic_task.hpp"
@@ -52,6 +55,8 @@ class Launcher {
   /// they have.
   void refresh();
   void set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes);
+  /// As tw_counts.
+  [[nodiscard]] std::string counts();
 
   [[nodiscard]] const LauncherOptions& options() const noexcept { return options_; }
   /// Every other method throws DeviceError in a child by fork of the process that opened the launcher.
@@ -100,6 +105,9 @@ class Launcher {
   /// On any thread: looks up again who serves. False, and the plan as it was, where nobody does, or where the context
   /// has ended.
   bool plan_again(const Place& place) noexcept;
+  using Clock = std::chrono::steady_clock;
+  /// Counts an answer, and tells it to the log. `mutex_` is held.
+  void note(const Problem& problem, const Chosen& chosen, Clock::time_point asked);
   [[nodiscard]] std::optional<DeviceFacts> stored_device(const std::string& text);
   [[nodiscard]] std::string stored_devices_text();
 
@@ -112,8 +120,12 @@ class Launcher {
   std::atomic<int> waiting_ = 0;
   /// What is under way on threads of this object ends early.
   std::atomic<bool> is_ending_ = false;
+  Log log_;
   Resolver resolver_;
   MissRecorder misses_;
+  /// By Fit.
+  std::array<std::uint64_t, 4> answers_{};
+  std::uint64_t stale_ = 0, of_other_devices_ = 0;
   std::map<int, DeviceFacts> facts_;
   /// By id: those in which something was launched.
   std::map<std::uint64_t, Context> contexts_;

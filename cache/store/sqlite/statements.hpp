@@ -19,8 +19,8 @@
 namespace tilewright {
 
 /// One run of a prepared statement: values bound in order at construction, rows read one by one; the statement is reset
-/// at the end of the scope, since a statement left half-read holds its snapshot open and old rows in sight. Blobs are
-/// not copied: they outlive the run.
+/// at the end of the scope, since a statement left half-read holds its snapshot open and old rows in sight. Blobs that
+/// are bound are not copied: they outlive the run.
 class Query {
  public:
   template <class... Values>

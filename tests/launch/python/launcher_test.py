@@ -103,24 +103,34 @@ class Launcher(LaunchTest):
 
     def test_what_the_user_has_not_tuned_is_served_by_the_shipped_winners(self):
         home = self.cache_copy().parent
-        before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "TILEWRIGHT_CACHE")}
+        names = ("XDG_CACHE_HOME", "TILEWRIGHT_CACHE", "TILEWRIGHT_WINNERS")
+        before = {name: os.environ.get(name) for name in names}
         self.addCleanup(lambda: [os.environ.pop(name, None) if value is None else os.environ.update({name: value})
                                  for name, value in before.items()])
         os.environ.pop("TILEWRIGHT_CACHE", None)
         os.environ["XDG_CACHE_HOME"] = str(home)
-        for shipped, expected in ((["a.db"], "a.db"), (["a.db", "b.db"], None), ([], None)):
-            with unittest.mock.patch("tilewright.shipped_winners", return_value=shipped):
-                self.assertEqual(tilewright._default_fallback(), expected)
-        with unittest.mock.patch("tilewright.shipped_winners", return_value=[SAMPLE_CACHE]):
-            with contextlib.closing(tilewright.default_launcher()):
-                self.assertEqual(tilewright.op("scale", dtype="f16").match(8, 64).cache, SAMPLE_CACHE)
-            own = home / "tilewright" / "cache.db"
-            own.parent.mkdir()
-            shutil.copy(SAMPLE_CACHE, own)
-            with contextlib.closing(tilewright.default_launcher()):
-                self.assertEqual(tilewright.op("scale", dtype="f16").match(8, 64).cache, str(own))
-            os.environ["TILEWRIGHT_CACHE"] = "one.db"
-            self.assertIsNone(tilewright._default_fallback(), "a cache that is named must do alone")
+        os.environ["TILEWRIGHT_WINNERS"] = SAMPLE_CACHE
+        with contextlib.closing(tilewright.default_launcher()):
+            self.assertEqual(tilewright.op("scale", dtype="f16").match(8, 64).cache, SAMPLE_CACHE)
+        own = home / "tilewright" / "cache.db"
+        own.parent.mkdir()
+        shutil.copy(SAMPLE_CACHE, own)
+        with contextlib.closing(tilewright.default_launcher()):
+            self.assertEqual(tilewright.op("scale", dtype="f16").match(8, 64).cache, str(own))
+        os.environ["TILEWRIGHT_CACHE"] = "one.db"
+        with self.assertRaises(tilewright.CacheError, msg="a cache that is named must do alone"):
+            tilewright.default_launcher()
+
+    def test_answers_are_counted(self):
+        with tilewright.Launcher(SAMPLE_CACHE, misses="off") as launcher:
+            scale = launcher.op("scale", dtype="f16")
+            for _ in range(2):
+                scale(Array((8, 64)), Array((8, 64)), 1)
+            scale(Array((3, 64)), Array((3, 64)), 1)
+            counts = launcher.counts()
+        self.assertEqual(counts["exact"], 1)
+        self.assertEqual(counts["nearest"] + counts["default"], 1)
+        self.assertEqual(counts["none"], 0)
 
     def test_an_unknown_op_gets_the_nearest_name(self):
         self.refused("scale", self.launcher.op, "scalle")

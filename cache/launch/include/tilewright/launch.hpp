@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ struct LaunchOptions {
   int watch_ms = 0;
   /// The file of shapes that were asked for and not tuned, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
   std::string misses = {};
-  /// What serves what the cache cannot; empty: nothing. See tw_options.
+  /// What serves what the cache cannot; empty: the shipped winners where no cache is named. See tw_options.
   std::string fallback = {};
   /// Compile configs for shapes that were never tuned, on a thread of the launcher's. See tw_options.
   bool jit = false;
@@ -64,6 +65,12 @@ struct ServedConfig {
   std::string json;          ///< all that tw_query says
 
   [[nodiscard]] bool is_served() const noexcept { return !config.empty(); }
+};
+
+/// How often the cache was asked who serves, by how well the answer fits: tw_counts.
+struct AnswerCounts {
+  std::uint64_t exact = 0, nearest = 0, base_default = 0, none = 0;
+  std::uint64_t stale = 0, same_architecture = 0;  ///< of those that were served
 };
 
 namespace detail {
@@ -187,6 +194,20 @@ class Launcher {
   /// Memory of the caller's for launches on `stream`; null: the launcher's own. See tw_set_workspace.
   void set_workspace(void* stream, void* memory, std::size_t bytes) const {
     detail::check(tw_set_workspace(launcher_.get(), stream, memory, bytes));
+  }
+
+  [[nodiscard]] AnswerCounts counts() const {
+    char* json = nullptr;
+    detail::check(tw_counts(launcher_.get(), &json));
+    const detail::Text owned(json);
+    const detail::FlatJson fields(json);
+    const auto count = [&](const char* name) { return static_cast<std::uint64_t>(fields.number(name)); };
+    return {.exact = count("exact"),
+            .nearest = count("nearest"),
+            .base_default = count("default"),
+            .none = count("none"),
+            .stale = count("stale"),
+            .same_architecture = count("same_architecture")};
   }
 
   /// For the C functions.

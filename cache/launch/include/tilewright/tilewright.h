@@ -73,7 +73,10 @@ typedef struct tw_options {
    * not to be trusted, else the ops, and the shapes on this GPU, for which the cache has nothing that can be launched; and
    * shapes that the cache was not tuned for, where the fallback fits better: it was tuned for them, or is of this GPU, or it
    * alone has learned what serves such shapes. Opened when it is first needed. tw_query says which of the two serves, and why.
-   * A file that could not be used is tried again by tw_refresh. NULL: none, and what the cache cannot serve is an error. */
+   * A file that could not be used is tried again by tw_refresh. NULL: where `cache` is NULL and $TILEWRIGHT_CACHE is not set, the
+   * shipped winners, which are $TILEWRIGHT_WINNERS ("off": none), else the one cache in `winners` beside this library, or in
+   * share/tilewright/kernels/winners of its prefix, of /usr/local or of /usr; else none, and what the cache cannot serve is an
+   * error. */
   const char* fallback;
   /* Not 0: where a shape that was never tuned would be served better by a config that must be compiled for it, compile it on a
    * thread of the launcher's, with NVRTC, and serve it from then on; launches never wait for that. Needs
@@ -166,6 +169,13 @@ int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
  * tw_close. What nothing can serve any more is an error at its next launch. From any thread, with any context current or none;
  * one refresh at a time. When the new file cannot be used (TW_ERROR_CACHE), all is served as before and the error says why. */
 int tw_refresh(tw_launcher* launcher);
+
+/* How often the cache was asked who serves, since the launcher was opened, by how well the answer fits: a flat JSON object with
+ * "exact", "nearest", "default" and "none", and of the first three "stale" and "same_architecture" (of another GPU of this
+ * one's). A shape counts at its first launch or tw_preload in a context and at an alignment, and again when a refresh looks it up;
+ * never at later launches. $TILEWRIGHT_LOG tells each (a file, or "stderr"). The text belongs to the caller: tw_free. From any
+ * thread; takes a lock. */
+int tw_counts(tw_launcher* launcher, char** json);
 
 /* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for the
  * device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any thread. */

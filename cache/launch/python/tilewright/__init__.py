@@ -13,8 +13,6 @@ Tuning runs the program beside the library:
 Tensors are torch's, or anything with `__cuda_array_interface__` or `__dlpack__`."""
 from __future__ import annotations
 
-import os
-import pathlib
 import threading
 from typing import Any
 
@@ -25,17 +23,10 @@ from ._tuning import Definition, Table, query, sweep, table
 
 __all__ = ["CacheError", "Definition", "DeviceError", "Error", "InterfaceError", "Launcher", "Match", "NoMatchError",
            "Op", "Table", "UsageError",
-           "default_launcher", "op", "query", "refresh", "shipped_winners", "sweep", "table"]
+           "counts", "default_launcher", "op", "query", "refresh", "shipped_winners", "sweep", "table"]
 
 _default: Launcher | None = None
 _lock = threading.Lock()
-
-
-def _default_fallback() -> pathlib.Path | None:
-    """What the user has not tuned is served by the winners that come with the package, if those are of one kind of GPU.
-    A cache that is named must do alone."""
-    shipped = shipped_winners()
-    return shipped[0] if len(shipped) == 1 and not os.environ.get("TILEWRIGHT_CACHE") else None
 
 
 def default_launcher() -> Launcher:
@@ -45,13 +36,18 @@ def default_launcher() -> Launcher:
     if _default is None or not _default.is_open:
         with _lock:
             if _default is None or not _default.is_open:
-                _default = Launcher(fallback=_default_fallback())
+                _default = Launcher()
     return _default
 
 
 def op(name: str, *, interface: str | None = None, **attributes: Any) -> Op:
     """An op of the default launcher; see Launcher.op."""
     return default_launcher().op(name, interface=interface, **attributes)
+
+
+def counts() -> dict[str, int]:
+    """How often the default launcher was served exactly, nearly, by the base, and not at all; see Launcher.counts."""
+    return default_launcher().counts()
 
 
 def refresh() -> None:

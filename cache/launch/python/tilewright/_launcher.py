@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _streams
-from ._library import Options, Pointer, UsageError, check, load
+from ._library import Options, Pointer, UsageError, check, json_of, load
 from ._op import Op
 from ._tensors import dtype_name
 
@@ -38,12 +38,12 @@ class Launcher:
     """An open cache, for any number of threads. `close` it, or use it in a `with`, when all that it launched is done;
     one that is never closed lives as long as the process.
 
-    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves what that cannot;
-    `Op.match` says so. device: what `Op.match` answers for, "NVIDIA H200" say, where there is no GPU.
-    allow_shared_cache: use the cache even where others can write it. misses: the file of shapes that were asked for and
-    not tuned, or "off"; None: as $TILEWRIGHT_MISSES says. watch_ms: how often to look for a newer cache, which is then
-    used as after `refresh`. jit: compile configs for shapes that were never tuned, on a thread of its own, by
-    libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""
+    cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves what that cannot, as
+    `Op.match` says; None: the shipped winners, where no cache is named. device: what `Op.match` answers for, "NVIDIA
+    H200" say, where there is no GPU. allow_shared_cache: use the cache even where others can write it. misses: the file
+    of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES says. watch_ms: how often to look
+    for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that were never tuned, on
+    a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""
 
     def __init__(self, cache: str | os.PathLike[str] | None = None, *, fallback: str | os.PathLike[str] | None = None,
                  device: str | None = None, allow_shared_cache: bool = False,
@@ -75,6 +75,11 @@ class Launcher:
     def refresh(self) -> None:
         """Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use."""
         check(self._library, self._library.tw_refresh(self._require()))
+
+    def counts(self) -> dict[str, int]:
+        """How often the cache was asked who serves, by how well the answer fits: exact, nearest, default, none, and of
+        those that were served stale and same_architecture. A shape counts at its first launch, not at later ones."""
+        return json_of(self._library, "tw_counts", self._require())
 
     def set_workspace(self, stream: Any, memory: Any, nbytes: int | None = None) -> None:
         """Memory of the caller's for launches on `stream`: an address and its bytes, a torch tensor of bytes, or None
@@ -114,8 +119,9 @@ class Launcher:
 
 
 def shipped_winners() -> list[pathlib.Path]:
-    """The caches that come with the package or the bundle that it lies in, one for each kind of GPU: each can be opened
-    by a Launcher, and taken into a cache of your own by `tilewright import`."""
+    """The caches that come with the package, with the bundle that it lies in or with the system, one for each kind of
+    GPU: each can be opened by a Launcher, and taken into a cache of your own by `tilewright import`."""
     package = pathlib.Path(__file__).resolve().parent
-    folders = (package / "winners", package.parents[1] / "share" / "tilewright" / "kernels" / "winners")
-    return next((sorted(folder.iterdir()) for folder in folders if folder.is_dir()), [])
+    prefixes = (package.parents[1], pathlib.Path("/usr/local"), pathlib.Path("/usr"))
+    folders = [package / "winners", *(prefix / "share" / "tilewright" / "kernels" / "winners" for prefix in prefixes)]
+    return next((caches for caches in (sorted(folder.glob("*.db")) for folder in folders) if caches), [])

@@ -73,6 +73,7 @@ _FUNCTIONS: dict[str, list[Any] | None] = {
     "tw_query": [Pointer, _Dims, _Size, _Out],
     "tw_preload": [Pointer, _Dims, _Size],
     "tw_refresh": [Pointer],
+    "tw_counts": [Pointer, _Out],
     "tw_workspace_bytes": [Pointer, _Dims, _Size, ctypes.POINTER(_Size)],
     "tw_set_workspace": [Pointer, Pointer, Pointer, _Size],
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/launch/log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <string>
+
+namespace tilewright::launch {
+
+Log::Log() noexcept {
+  const char* const place = std::getenv("TILEWRIGHT_LOG");
+  if (place == nullptr || *place == '\0') return;
+  constexpr int kForAll = 0644;
+  descriptor_ = place == std::string_view("stderr")
+                    ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+                    : ::open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, kForAll);
+}
+
+Log::~Log() {
+  if (is_on()) ::close(descriptor_);
+}
+
+void Log::write(std::string_view text) const noexcept try {
+  if (!is_on()) return;
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char moment[32];
+  std::strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  std::string line = fmt::format("{} tilewright[{}] {}\n", moment, ::getpid(), text);
+  // One event is one line, whatever an error's text holds.
+  for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+    if (line[i] == '\n') line[i] = ' ';
+  }
+  static_cast<void>(!::write(descriptor_, line.data(), line.size()));
+} catch (const std::exception&) {
+  // No memory for a line.
+}
+
+}  // namespace tilewright::launch
