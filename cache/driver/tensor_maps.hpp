@@ -11,9 +11,9 @@
 /// The tensor map of one argument or workspace of a plan, for whatever address and strides a launch brings. It is
 /// encoded once, when the plan is made ready; a new address is put into a copy of that, and the copy is kept for the
 /// next launch with the address. A map whose strides or whose extent come with the call is encoded for each new set of
-/// address, strides and extent, and kept by all. At most kMost of them: of more, the oldest goes. Nothing is allocated, and nobody waits:
-/// a launch that finds a place being written by another takes no notice of it and makes its own copy. Any number of
-/// threads at once.
+/// address, strides and extent, and kept by all. At most kMost of them: of more, the oldest goes. Nothing is allocated,
+/// and nobody waits: a launch that finds a place being written by another takes no notice of it and makes its own copy.
+/// Any number of threads at once.
 namespace tilewright::cuda {
 
 class TensorMaps {
