@@ -4,8 +4,11 @@
 // A warpgroup of the wgmma kernel: dk and dv of its 64 keys, and its share of dq. Of a step's products those that need
 // nothing of the softmax are under way while the others' weights are worked out:
 //
-//   tensor cores   x₁ dp₁     dv₁        dq₁ dk₁ x₂     dp₂ …
-//   thread            p₁    dx₁   barrier        adds dq₁   p₂
+//   tensor cores   x dp       dv         dq dk
+//   thread            p    dx   barrier     adds dq
+//
+// The other warpgroup fills the gaps. Products begin and end within a step: the compiler serializes those of which a
+// thread holds registers from one step to the next.
 //
 // Groups of products end in order: a wait says how many of the youngest may be under way.
 
@@ -79,29 +82,39 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
   for (float& each : dk) each = 0.0f;
 #pragma unroll
   for (float& each : dv) each = 0.0f;
+  ptx::wgmma_settle(dk);  // zeros are there before the first product begins
+  ptx::wgmma_settle(dv);
   float x[G::kScores], dp[G::kScores], dq[G::kSumsDq];
   u32 p[kStepsQ][4], dx[kStepsQ][4];
+
+  const auto add_dq = [&](i32 step, i32 block) {
+    const i64 tile = (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + block;
+    float* const own_dq =
+        sums_dq + tile * (G::kQueries * G::kHead) + (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
+#pragma unroll
+    for (int j = 0; j < G::kSumsDq / 4; ++j) {
+      ptx::reduce_add(own_dq + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
+    }
+  };
 
   Ring<G::kStages> ring;
   const i32 steps = work.steps();
   if (steps > 0) {
     ptx::mbarrier_wait(&storage.full_k, 0);
-    ptx::mbarrier_wait(&storage.full_q[0], 0);
-    ptx::wgmma_fence();
-    Products::template start_scores<G::kParts>(x, own_k, storage.q[0]);
     ptx::mbarrier_wait(&storage.full_v, 0);
   }
 #pragma unroll 1
   for (i32 step = 0; step < steps; ++step) {
     const u32 stage = ring.stage;
     const i32 block = work.block(step);
-    // The products of dk of the step before and of x are under way.
+    ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
+    ptx::wgmma_fence();
+    Products::template start_scores<G::kParts>(x, own_k, storage.q[stage]);
     ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
     ptx::wgmma_fence();
     Products::template start_scores<G::kPartsV>(dp, own_v, storage.d_o[stage]);
     ptx::wgmma_wait<1>();
     ptx::wgmma_settle(x);
-    if (step > 0 && lane == 0) ptx::mbarrier_arrive(&storage.empty_q[stage == 0 ? G::kStages - 1 : stage - 1]);
 
     // p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
     const float* const lse = storage.lse[stage] + lane % 4 * 2;
@@ -166,21 +179,11 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
     ptx::wgmma_wait<1>();
     ptx::wgmma_settle(dq);
     if (lane == 0) ptx::mbarrier_arrive(&storage.empty_do[stage]);
+    add_dq(step, block);
+    ptx::wgmma_wait<0>();
+    if (lane == 0) ptx::mbarrier_arrive(&storage.empty_q[stage]);
     ring.advance();
-    if (step + 1 < steps) {
-      ptx::mbarrier_wait(&storage.full_q[ring.stage], ring.parity);
-      ptx::wgmma_fence();
-      Products::template start_scores<G::kParts>(x, own_k, storage.q[ring.stage]);
-    }
-    const i64 tile = (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + block;
-    float* const own_dq =
-        sums_dq + tile * (G::kQueries * G::kHead) + (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
-#pragma unroll
-    for (int j = 0; j < G::kSumsDq / 4; ++j) {
-      ptx::reduce_add(own_dq + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
-    }
   }
-  ptx::wgmma_wait<0>();
   ptx::wgmma_settle(dk);
   ptx::wgmma_settle(dv);
 

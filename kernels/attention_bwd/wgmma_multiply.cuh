@@ -6,6 +6,7 @@
 
 #include "device/ptx/stmatrix.cuh"
 #include "device/ptx/wgmma.cuh"
+#include "device/ptx/wgmma_fresh.cuh"
 #include "device/ptx/wgmma_steps.cuh"
 #include "wgmma_geometry.cuh"
 
@@ -26,8 +27,13 @@ struct BackwardProducts {
     for (int step = 0; step < kParts * G::kStepsOfPart; ++step) {
       const u32 part = static_cast<u32>(step / G::kStepsOfPart) * G::kRowBytes;
       const u32 inside = static_cast<u32>(step % G::kStepsOfPart) * G::kStepBytes;
-      ptx::wgmma_shared<T, G::kQueries>(scores, ptx::advance(a, part * G::kKeys + inside),
-                                        ptx::advance(b, part * G::kQueries + inside), step > 0);
+      const u64 of_step = ptx::advance(a, part * G::kKeys + inside),
+                other = ptx::advance(b, part * G::kQueries + inside);
+      if (step == 0) {
+        ptx::wgmma_fresh<T, G::kQueries, false>(scores, of_step, other);
+      } else {
+        ptx::wgmma_shared<T, G::kQueries>(scores, of_step, other, true);
+      }
     }
     ptx::wgmma_commit();
   }
@@ -53,8 +59,12 @@ struct BackwardProducts {
     const u64 b = ptx::matrix_descriptor(dx + (G::kParts == 2 ? 0 : own), G::kKeys * G::kRowBytes, G::kEightRows);
 #pragma unroll
     for (int step = 0; step < G::kKeys / G::kStep; ++step) {
-      ptx::wgmma<T, G::kQueriesDq, true, true>(sums, ptx::advance(a, step * G::kStepRows),
-                                               ptx::advance(b, step * G::kStepRows), step > 0);
+      const u64 of_step = ptx::advance(a, step * G::kStepRows), other = ptx::advance(b, step * G::kStepRows);
+      if (step == 0) {
+        ptx::wgmma_fresh<T, G::kQueriesDq, true>(sums, of_step, other);
+      } else {
+        ptx::wgmma_transposed<T, G::kQueriesDq>(sums, of_step, other);
+      }
     }
     ptx::wgmma_commit();
   }
