@@ -17,6 +17,7 @@ const std::vector<Variable> kVariables{
     {"TILEWRIGHT_CACHE", "The cache file, where --cache is not given."},
     {"TILEWRIGHT_ALLOW_SHARED_CACHE", "1: run binaries of a cache that other users can write."},
     {"TILEWRIGHT_MISSES", "The file of misses, or off. Default: tilewright/misses in the XDG cache folder."},
+    {"TILEWRIGHT_PULLED", "The folder of `tilewright pull`, where --to is not given."},
     {"TILEWRIGHT_TOKEN", "The token for a service, where --token-file is not given."},
     {"TILEWRIGHT_KERNELS_DIR", "The folder of the built-in ops, in place of the one beside the program."},
     {"TILEWRIGHT_NVRTC", "NVRTC's library, or the folder that holds it. No other is tried then."},

@@ -87,6 +87,7 @@ struct Verb {
 [[nodiscard]] Verb key_verb();
 [[nodiscard]] Verb publish_verb();
 [[nodiscard]] Verb promote_verb();
+[[nodiscard]] Verb pull_verb();
 [[nodiscard]] Verb serve_verb();
 [[nodiscard]] Verb doctor_verb();
 [[nodiscard]] Verb completion_verb();

@@ -11,10 +11,10 @@ namespace tilewright::cli {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> kVerbs{
-      sweep_verb(),   query_verb(),  table_verb(),  summary_verb(),    fusion_verb(), gate_verb(),   regret_verb(),
-      prepare_verb(), list_verb(),   show_verb(),   new_verb(),        check_verb(),  verify_verb(), bench_verb(),
-      report_verb(),  export_verb(), import_verb(), pin_verb(),        cache_verb(),  key_verb(),    publish_verb(),
-      promote_verb(), serve_verb(),  doctor_verb(), completion_verb(), help_verb()};
+      sweep_verb(),   query_verb(),  table_verb(),  summary_verb(), fusion_verb(),     gate_verb(),   regret_verb(),
+      prepare_verb(), list_verb(),   show_verb(),   new_verb(),     check_verb(),      verify_verb(), bench_verb(),
+      report_verb(),  export_verb(), import_verb(), pin_verb(),     cache_verb(),      key_verb(),    publish_verb(),
+      promote_verb(), pull_verb(),   serve_verb(),  doctor_verb(),  completion_verb(), help_verb()};
   return kVerbs;
 }
 

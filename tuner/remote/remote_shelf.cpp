@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/remote/remote_shelf.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
 #include <fstream>
-#include <system_error>
 #include <utility>
 
-#include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "tuner/remote/unreachable.hpp"
+#include "tuner/snapshot/files.hpp"
 #include "tuner/snapshot/shelf.hpp"
 
 namespace tilewright {
@@ -36,46 +31,6 @@ std::uintmax_t number_of(std::string_view text) {
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
-
-/// The end of a file, to which bytes are added.
-class End {
- public:
-  explicit End(const fs::path& file)
-      : file_(file), descriptor_(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
-    if (descriptor_ < 0) fail(errno);
-    at_ = ::lseek(descriptor_, 0, SEEK_END);
-  }
-  End(const End&) = delete;
-  End& operator=(const End&) = delete;
-  ~End() { ::close(descriptor_); }
-
-  [[nodiscard]] std::uintmax_t at() const { return static_cast<std::uintmax_t>(at_); }
-  void begin_anew() {
-    if (::ftruncate(descriptor_, 0) != 0) fail(errno);
-    at_ = 0;
-  }
-  void add(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), at_);
-      if (count < 0 && errno != EINTR) fail(errno);
-      if (count <= 0) continue;
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-      at_ += count;
-    }
-  }
-
- private:
-  [[noreturn]] void fail(int code) const {
-    // What is there of it would keep the disk full.
-    if (code == ENOSPC || code == EDQUOT) ::unlink(file_.c_str());
-    throw Error(fmt::format("the snapshot cannot be kept as {}: {}", file_.string(),
-                            why_not_written(file_, {code, std::system_category()})));
-  }
-
-  const fs::path file_;
-  int descriptor_;
-  off_t at_ = 0;
-};
 
 }  // namespace
 
@@ -129,16 +84,16 @@ void RemoteShelf::put_snapshot(const fs::path& file, const std::string& hash) {
 }
 
 void RemoteShelf::fetch(const std::string& hash, std::uintmax_t most, const fs::path& part) {
-  End end(part);
-  if (end.at() >= most) end.begin_anew();
+  GrowingFile end(part);
+  if (end.size() >= most) end.begin_anew();
   const std::string path = "/v1/blobs/" + hash;
   HttpClient::Headers headers;
-  if (end.at() > 0) headers.emplace_back("Range", fmt::format("bytes={}-", end.at()));
+  if (end.size() > 0) headers.emplace_back("Range", fmt::format("bytes={}-", end.size()));
   bool is_first = true;
   const auto take = [&](const HttpAnswer& head, std::string_view bytes) {
     // A server may send all where a part was asked for.
     if (std::exchange(is_first, false) && head.status != 206) end.begin_anew();
-    if (end.at() + bytes.size() > most) {
+    if (end.size() + bytes.size() > most) {
       throw Error(fmt::format("the snapshot sha256:{} of {} is longer than its manifest says", hash, title()));
     }
     end.add(bytes);

@@ -43,6 +43,34 @@ FolderLock::FolderLock(const fs::path& folder, Wait wait) {
   }
 }
 
+GrowingFile::GrowingFile(const fs::path& file)
+    : file_(file), descriptor_(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+  if (descriptor_ < 0) fail(errno);
+  size_ = ::lseek(descriptor_, 0, SEEK_END);
+}
+
+GrowingFile::~GrowingFile() { ::close(descriptor_); }
+
+void GrowingFile::begin_anew() {
+  if (::ftruncate(descriptor_, 0) != 0) fail(errno);
+  size_ = 0;
+}
+
+void GrowingFile::add(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), size_);
+    if (count < 0 && errno != EINTR) fail(errno);
+    if (count <= 0) continue;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    size_ += count;
+  }
+}
+
+void GrowingFile::fail(int code) const {
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) ::unlink(file_.c_str());
+  throw not_written(file_, code);
+}
+
 void write_durably(const fs::path& file, std::string_view text) {
   Draft draft(file);
   const int descriptor = ::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -22,6 +23,28 @@ class FolderLock {
     void operator()(const int* descriptor) const noexcept;
   };
   std::unique_ptr<const int, Close> held_;
+};
+
+/// A file that bytes are added to. Where the disk is full, what is there of it goes: it would keep the disk full.
+class GrowingFile {
+ public:
+  /// Goes on with one that is there. Throws Error.
+  explicit GrowingFile(const std::filesystem::path& file);
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+  ~GrowingFile();
+
+  [[nodiscard]] std::uintmax_t size() const noexcept { return static_cast<std::uintmax_t>(size_); }
+  void begin_anew();
+  /// Throws Error.
+  void add(std::string_view bytes);
+
+ private:
+  [[noreturn]] void fail(int code) const;
+
+  const std::filesystem::path file_;
+  int descriptor_;
+  std::int64_t size_ = 0;
 };
 
 /// The text is on the disk, whole, before it takes its place. Throws Error.

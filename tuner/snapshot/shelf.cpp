@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -130,10 +131,12 @@ void Shelf::fetch(const std::string& hash, std::uintmax_t most, const fs::path& 
   if (fs::file_size(*file) > most) {
     throw Error(fmt::format("the snapshot sha256:{} of {} is longer than its manifest says", hash, title()));
   }
-  std::error_code error;
-  fs::copy_file(*file, part, fs::copy_options::overwrite_existing, error);
-  if (error) {
-    throw Error(fmt::format("the snapshot cannot be kept as {}: {}", part.string(), why_not_written(part, error)));
+  std::ifstream stream(*file, std::ios::binary);
+  GrowingFile to(part);
+  to.begin_anew();
+  std::string block(std::size_t{1} << 20, '\0');
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0) {
+    to.add(std::string_view(block).substr(0, static_cast<std::size_t>(stream.gcount())));
   }
 }
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/pull.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "cache/base/error.hpp"
+#include "tuner/app/tuning.hpp"
+#include "tuner/cli/common_options.hpp"
+#include "tuner/cli/console.hpp"
+#include "tuner/cli/remote_options.hpp"
+#include "tuner/cli/setup.hpp"
+#include "tuner/cli/verb.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+app::PullRequest request_of(const Arguments& arguments) {
+  app::PullRequest request{remote_place(arguments, arguments.word(0, "where to pull from: an address, or a folder")),
+                           {}};
+  arguments.require_at_most(1);
+  request.folder = arguments.has("to") ? std::filesystem::path(arguments.text("to")) : app::default_pulled_folder();
+  request.channel = arguments.text("channel", request.channel);
+  if (arguments.has("publishers")) request.publishers = arguments.text("publishers");
+  if (arguments.has("pin")) request.pin = app::snapshot_hash(arguments.text("pin"));
+  request.misses = app::misses_file(arguments.text("misses"));
+  request.kept = static_cast<std::size_t>(arguments.integer("keep", static_cast<std::int64_t>(request.kept), 1));
+  return request;
+}
+
+void say(const app::Pulled& done, Console& console) {
+  for (const std::string& note : app::table_of(done).notes) console.say(note);
+  if (done.outcome == app::PullOutcome::pulled) {
+    console.print(fmt::format("{} is sha256:{}{}\n", done.file.string(), done.hash,
+                              done.manifest ? fmt::format(", number {}", done.manifest->sequence) : ""));
+  }
+  if (done.misses > 0) console.say(fmt::format("{} missed shapes were sent.", done.misses));
+}
+
+/// Until Ctrl-C.
+ExitCode pull_on(app::Puller& puller, std::chrono::milliseconds every, Console& console) {
+  std::mt19937_64 random{std::random_device()()};
+  std::uniform_real_distribution<double> chance(0, 1);
+  for (unsigned failures = 0; !interrupted();) {
+    bool failed = true;
+    try {
+      const app::Pulled done = puller.pull();
+      failed = done.outcome == app::PullOutcome::away;
+      // Of a service that is away, once.
+      if (!failed || failures == 0) say(done, console);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      if (!interrupted()) console.say_error(error.what());
+    }
+    failures = failed ? failures + 1 : 0;
+    const auto end = std::chrono::steady_clock::now() + app::next_pull(every, failures, chance(random));
+    while (!interrupted() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+  return ExitCode::done;
+}
+
+ExitCode run(const Arguments& arguments, Console& console) {
+  const Format format = format_of(arguments);
+  std::optional<std::chrono::nanoseconds> every;
+  if (arguments.has("every")) {
+    every = app::duration_from(arguments.text("every"));
+    if (!every || *every < std::chrono::milliseconds(100)) {
+      throw UsageError(
+          fmt::format("--every {}: write a time with its unit, such as 30s or 5m", arguments.text("every")));
+    }
+  }
+  watch_interrupts();
+  app::Puller puller(request_of(arguments));
+  if (every) return pull_on(puller, std::chrono::duration_cast<std::chrono::milliseconds>(*every), console);
+  const app::Pulled done = puller.pull();
+  console.print(app::table_of(done), format);
+  return done.outcome == app::PullOutcome::away ? ExitCode::partly : ExitCode::done;
+}
+
+}  // namespace
+
+Verb pull_verb() {
+  Verb verb;
+  verb.name = "pull";
+  verb.summary = "Fetch the snapshot of a channel, verify it, and put it where applications open it";
+  verb.usage = "URL|FOLDER [OPTION...]";
+  verb.description = {
+      "Verifies who signed the channel, that its number is not lower than the last, that this version reads the "
+      "snapshot, and that its bytes have the hash; then FOLDER/CHANNEL.db, a link to snapshots/HASH.db, leads to it in "
+      "one step. Applications open the link (TILEWRIGHT_CACHE); with watch_ms their launchers follow it while they "
+      "run.",
+      "What is interrupted goes on where it was. Where nobody answers, what is there stays, and its age is told. The "
+      "newest snapshots stay, and those that are in use.",
+      "Shapes that applications missed are brought to the service. Proxies are those of http_proxy, https_proxy and "
+      "no_proxy.",
+  };
+  verb.options = {
+      {"channel", "NAME", "Default: stable."},
+      {"publishers", "FILE", "Public keys in PEM of those whose signature counts; needed, unless something is pinned."},
+      {"pin", "HASH", "This snapshot and no other: sha256: and 64 digits. It lies in FOLDER/snapshots."},
+      {"every", "TIME", "Go on until Ctrl-C, so often: 30s, 5m. After failures more seldom."},
+      {"to", "FOLDER", "Default: TILEWRIGHT_PULLED, else tilewright/pulled in the XDG cache folder."},
+      {"keep", "N", "How many of the newest snapshots stay. Default: 3."},
+      {"misses", "FILE", "The file of missed shapes to send, or off. Default: TILEWRIGHT_MISSES."},
+      kToken,
+      kAuthorities,
+      kFormat,
+  };
+  verb.examples = {
+      {"tilewright pull https://tuning.example --publishers publisher.key.pub", "Once, before a job starts."},
+      {"tilewright pull https://tuning.example --publishers publisher.key.pub --every 30s", "Beside applications."},
+      {"tilewright pull /srv/tuning --pin sha256:e414fee5875aa37c778ffdb82ce9e6a7a0c65edc64ed795d964daa9549c09d4c",
+       "One snapshot, for all ranks of a job."},
+  };
+  verb.exit_codes =
+      "0 the snapshot is there, 1 it cannot be had or is not to be trusted, 2 the command line is wrong, 3 nobody "
+      "answers, and what was there stays.";
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tilewright::cli

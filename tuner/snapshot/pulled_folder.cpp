@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/snapshot/pulled_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cache/base/draft.hpp"
+#include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
+#include "tuner/snapshot/files.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
+
+/// Whether a process has it open. Whoever has a lease to write is the only one; not every file system can tell.
+bool is_open_elsewhere(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return false;
+  const bool is_open = ::fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
+  ::close(descriptor);
+  return is_open;
+}
+
+}  // namespace
+
+fs::path PulledFolder::snapshot(const std::string& hash) const { return folder_ / "snapshots" / (hash + ".db"); }
+fs::path PulledFolder::part(const std::string& hash) const { return folder_ / "snapshots" / (hash + ".part"); }
+fs::path PulledFolder::link(const std::string& channel) const { return folder_ / (channel + ".db"); }
+
+std::optional<SignedManifest> PulledFolder::manifest(const std::string& channel) const {
+  const fs::path file = folder_ / (channel + ".json");
+  const std::string text = read_at_most(file, kMostManifestBytes);
+  if (text.empty() && !fs::exists(file)) return std::nullopt;
+  try {
+    return read_manifest(text);
+  } catch (const UsageError& error) {
+    throw Error(
+        fmt::format("{} is damaged ({}), and without it nobody knows whether what comes is older than what was. "
+                    "Move it away to take what comes",
+                    file.string(), error.what()));
+  }
+}
+
+void PulledFolder::put_manifest(const SignedManifest& given) const {
+  write_durably(folder_ / (given.manifest.channel + ".json"), document_of(given));
+}
+
+std::optional<std::string> PulledFolder::linked(const std::string& channel) const {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(link(channel), error);
+  const std::string hash = target.stem().string();
+  if (error || !is_snapshot_hash(hash) || !fs::is_regular_file(snapshot(hash), error)) return std::nullopt;
+  return hash;
+}
+
+void PulledFolder::point(const std::string& channel, const std::string& hash) const {
+  const fs::path place = link(channel);
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(place, error)) && !fs::is_symlink(fs::symlink_status(place, error))) {
+    throw Error(fmt::format("{} is no link of `tilewright pull`. Move it away, or name another folder with --to",
+                            place.string()));
+  }
+  const fs::path draft = fmt::format("{}.{}.new", place.string(), ::getpid());
+  fs::remove(draft, error);
+  fs::create_symlink(fs::path("snapshots") / (hash + ".db"), draft, error);
+  if (!error) fs::rename(draft, place, error);
+  if (error) throw Error(fmt::format("{} cannot be made: {}", place.string(), why_not_written(place, error)));
+}
+
+void PulledFolder::keep_part(const std::string& hash) const {
+  sync_file(part(hash));
+  std::error_code error;
+  // Nobody writes it any more.
+  fs::permissions(part(hash), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read, error);
+  if (!error) fs::rename(part(hash), snapshot(hash), error);
+  if (error) {
+    throw Error(fmt::format("{} cannot be kept: {}", part(hash).string(), why_not_written(snapshot(hash), error)));
+  }
+}
+
+void PulledFolder::require_room(std::uintmax_t bytes) const {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder_, error);
+  if (error || space.available >= bytes) return;
+  throw Error(
+      fmt::format("the snapshot needs {} more in {}, where {} are free (df -h {}). Make room, or name another "
+                  "folder with --to",
+                  show_bytes(static_cast<double>(bytes)), folder_.string(),
+                  show_bytes(static_cast<double>(space.available)), folder_.string()));
+}
+
+void PulledFolder::forget_old(std::size_t kept) const {
+  std::set<std::string> used;
+  std::error_code ignored;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder_, ignored)) {
+    if (const auto hash = linked(each.path().stem().string())) used.insert(*hash);
+  }
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder_ / "snapshots", ignored)) {
+    const bool is_one = each.path().extension() == ".db" || each.path().extension() == ".part";
+    if (is_one) files.emplace_back(each.last_write_time(ignored), each.path());
+  }
+  std::ranges::sort(files, std::greater<>());
+  for (std::size_t i = kept; i < files.size(); ++i) {
+    const fs::path& file = files[i].second;
+    if (!used.contains(file.stem().string()) && !is_open_elsewhere(file)) fs::remove(file, ignored);
+  }
+}
+
+}  // namespace tilewright
