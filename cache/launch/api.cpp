@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -17,6 +18,7 @@
 #include "cache/launch/errors.hpp"
 #include "cache/launch/include/tilewright/tilewright.h"
 #include "cache/launch/launcher.hpp"
+#include "cache/launch/pinned_file.hpp"
 #include "cache/launch/shipped_winners.hpp"
 #include "cache/store/store.hpp"
 
@@ -126,9 +128,11 @@ tw_options known_options(const tw_options* given) {
 launch::LauncherOptions read_options(const tw_options& options) {
   launch::LauncherOptions result;
   result.cache = options.cache != nullptr ? std::filesystem::path(options.cache) : default_cache_path();
+  const char* const pinned = options.snapshot != nullptr ? options.snapshot : std::getenv("TILEWRIGHT_SNAPSHOT");
+  if (pinned != nullptr && *pinned != '\0') result.snapshot = launch::hash_of_pin(pinned);
   if (options.fallback != nullptr) {
     result.fallback = options.fallback;
-  } else if (options.cache == nullptr && !is_named("TILEWRIGHT_CACHE")) {
+  } else if (options.cache == nullptr && result.snapshot.empty() && !is_named("TILEWRIGHT_CACHE")) {
     result.fallback = launch::shipped_winners();
   }
   result.device = options.device != nullptr ? options.device : "";
@@ -221,6 +225,13 @@ TILEWRIGHT_EXPORT int tw_counts(tw_launcher* launcher, char** json) {
   return guarded([&] {
     *require(json, "json") = nullptr;
     *json = copy(launcher_of(launcher).counts());
+  });
+}
+
+TILEWRIGHT_EXPORT int tw_snapshot(tw_launcher* launcher, char** json) {
+  return guarded([&] {
+    *require(json, "json") = nullptr;
+    *json = copy(launcher_of(launcher).snapshot());
   });
 }
 

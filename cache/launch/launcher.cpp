@@ -6,14 +6,18 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <utility>
 
+#include "cache/base/content_hash.hpp"
 #include "cache/base/json_text.hpp"
+#include "cache/base/sha256.hpp"
 #include "cache/base/version.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
 #include "cache/launch/errors.hpp"
+#include "cache/launch/pinned_file.hpp"
 
 namespace tilewright::launch {
 
@@ -38,6 +42,14 @@ std::optional<int> gpu_index(std::string_view text) {
   return index;
 }
 
+/// What is pinned is found now, and stays.
+LauncherOptions pinned(LauncherOptions options) {
+  if (options.snapshot.empty()) return options;
+  options.cache = pinned_file(options.cache, options.snapshot);
+  options.watch = std::chrono::milliseconds(0);
+  return options;
+}
+
 }  // namespace
 
 std::uint64_t current_context(const cuda::Driver& driver) {
@@ -52,7 +64,7 @@ std::uint64_t current_context(const cuda::Driver& driver) {
 }
 
 Launcher::Launcher(LauncherOptions options)
-    : options_(std::move(options)),
+    : options_(pinned(std::move(options))),
       resolver_(Sources(options_.cache, options_.fallback, options_.allow_shared_cache)),
       misses_(options_.misses) {
   // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
@@ -81,6 +93,7 @@ Op& Launcher::op(const std::string& spec) {
 
 void Launcher::refresh() {
   process_.require_own_process();
+  if (!options_.snapshot.empty()) return;
   const std::lock_guard turn(refreshing_);
   Sources& sources = resolver_.sources();
   Sources::Changes changes;
@@ -126,6 +139,48 @@ void Launcher::refresh_quietly() noexcept {
     // The old state stays in use, and refresh() tells why to those who ask.
     log_.write(error.what());
   }
+}
+
+std::string Launcher::snapshot() {
+  process_.require_own_process();
+  const std::lock_guard turn(refreshing_);
+  std::set<std::string> plans;
+  std::string why;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Place& place : places()) {
+      const ReadyPlan* const plan = place.op->table().find(place.key);
+      if (plan == nullptr) continue;
+      plans.insert(fmt::format("{} {} {}", place.op->problem_of(place.key).key(),
+                               contexts_.at(place.key.context).device.fingerprint(), plan->origin));
+    }
+    Sources& sources = resolver_.sources();
+    if (sources.cache() == nullptr) {
+      why = sources.cache_error();
+    } else if (sources.changes().cache != Sources::Changes::File::none) {
+      why = "the cache has changed since it was read: tw_refresh";
+    }
+  }
+  const std::filesystem::path& file = options_.cache;
+  if (std::error_code ignored;
+      why.empty() && std::filesystem::exists(wal_of(std::filesystem::canonical(file, ignored)), ignored)) {
+    why = "tuners write it: it is no snapshot";
+  } else if (const auto identity = identity_of(file); why.empty() && (!hashed_ || hashed_ != identity)) {
+    hash_ = sha256_file(file);
+    hashed_ = identity;
+  }
+  JsonText json;
+  json.add("cache", file.string());
+  if (why.empty()) {
+    json.add("snapshot", "sha256:" + hash_);
+  } else {
+    json.add("snapshot", std::optional<double>());
+    json.add("why", why);
+  }
+  json.add("pinned", !options_.snapshot.empty());
+  json.add("plans", static_cast<std::int64_t>(plans.size()));
+  json.add("plans_digest", content_hash(fmt::format("{}", fmt::join(plans, "\n"))));
+  return json.text();
 }
 
 void Launcher::set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes) {

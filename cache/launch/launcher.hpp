@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/base/file_facts.hpp"
 #include "cache/launch/fork_guard.hpp"
 #include "cache/launch/jit.hpp"
 #include "cache/launch/log.hpp"
@@ -36,6 +37,8 @@ struct LauncherOptions {
   std::chrono::milliseconds watch{0};
   /// Where shapes without an exact winner are recorded; nothing: nowhere.
   std::optional<std::filesystem::path> misses = std::nullopt;
+  /// 64 digits: the file with this SHA-256 and no other, and no newer one; empty: `cache`, whatever it is.
+  std::string snapshot = {};
   /// Compile configs for shapes that were never tuned, with the ops of these folders (parted by ':') and the built-in
   /// ones.
   bool jit = false;
@@ -54,6 +57,8 @@ class Launcher {
   /// As tw_refresh: looks up again who serves what was launched, one after the other, while launches go on with what
   /// they have.
   void refresh();
+  /// JSON, as tw_snapshot gives it.
+  [[nodiscard]] std::string snapshot();
   void set_workspace(cuda::Stream stream, cuda::Address address, std::size_t bytes);
   /// As tw_counts.
   [[nodiscard]] std::string counts();
@@ -135,6 +140,9 @@ class Launcher {
   std::map<std::string, std::vector<Place>> asked_;
   /// How many were asked for so far.
   std::size_t compiles_ = 0;
+  /// Of the file in this state, its SHA-256.
+  std::optional<FileIdentity> hashed_;
+  std::string hash_;
   /// Why a config could not be compiled, by problem.
   std::map<std::string, std::string> compile_errors_;
   // Last, so that they end before what they change; begun when all else is there.

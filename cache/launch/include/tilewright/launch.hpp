@@ -42,6 +42,17 @@ struct LaunchOptions {
   bool jit = false;
   /// For jit: folders of ops, parted by ':'. See tw_options.
   std::string ops = {};
+  /// "sha256:…": this snapshot and no other, none that is newer; empty: as TILEWRIGHT_SNAPSHOT says. See tw_options.
+  std::string snapshot = {};
+};
+
+/// What ranks of a job compare. See tw_snapshot.
+struct ServedSnapshot {
+  std::string cache;         ///< the file
+  std::string snapshot;      ///< "sha256:…"; empty where it is none
+  bool pinned = false;       ///< it was asked for by this hash
+  double plans = 0;          ///< shapes that the launcher has the plan of
+  std::string plans_digest;  ///< the same where the same shapes are served alike
 };
 
 /// What is served for a shape, and how well it fits: always both.
@@ -173,6 +184,7 @@ class Launcher {
     c_options.fallback = options.fallback.empty() ? nullptr : options.fallback.c_str();
     c_options.jit = options.jit ? 1 : 0;
     c_options.ops = options.ops.empty() ? nullptr : options.ops.c_str();
+    c_options.snapshot = options.snapshot.empty() ? nullptr : options.snapshot.c_str();
     tw_launcher* opened = nullptr;
     detail::check(tw_open_with(&c_options, &opened));
     launcher_ = std::shared_ptr<tw_launcher>(opened, detail::Close{});
@@ -190,6 +202,20 @@ class Launcher {
 
   /// Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use.
   void refresh() const { detail::check(tw_refresh(launcher_.get())); }
+
+  /// Which file serves, and a digest of what it served so far, for ranks to compare. Reads the whole file the first
+  /// time.
+  [[nodiscard]] ServedSnapshot snapshot() const {
+    char* json = nullptr;
+    detail::check(tw_snapshot(launcher_.get(), &json));
+    const detail::Text owned(json);
+    const detail::FlatJson fields(json);
+    return {.cache = fields.text("cache"),
+            .snapshot = fields.text("snapshot"),
+            .pinned = fields.text("pinned") == "true",
+            .plans = fields.number("plans"),
+            .plans_digest = fields.text("plans_digest")};
+  }
 
   /// Memory of the caller's for launches on `stream`; null: the launcher's own. See tw_set_workspace.
   void set_workspace(void* stream, void* memory, std::size_t bytes) const {

@@ -85,6 +85,11 @@ typedef struct tw_options {
   int jit;
   /* For jit: folders of ops, parted by ':', that are searched before the built-in ones. NULL: none. */
   const char* ops;
+  /* "sha256:" and 64 digits: the snapshot with this hash and no other, so that all ranks of a job have the same. It is looked for
+   * in the folder `snapshots` beside the cache, as HASH.db, where `tilewright pull` keeps it, else it is the cache itself; all of
+   * it is read, and opening fails (TW_ERROR_CACHE) where none has the hash, also with a fallback. Nothing newer is ever taken up:
+   * watch_ms and tw_refresh do nothing. NULL: $TILEWRIGHT_SNAPSHOT, else none. */
+  const char* snapshot;
 } tw_options;
 
 /* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with tw_close.
@@ -176,6 +181,13 @@ int tw_refresh(tw_launcher* launcher);
  * never at later launches. $TILEWRIGHT_LOG tells each (a file, or "stderr"). The text belongs to the caller: tw_free. From any
  * thread; takes a lock. */
 int tw_counts(tw_launcher* launcher, char** json);
+
+/* What ranks of a job compare, as a flat JSON object: "cache" (the file), "snapshot" ("sha256:" and its hash, or null, then "why":
+ * tuners write it, or it has changed since it was read), "pinned" (whether it was asked for by this hash), "plans" (of how
+ * many shapes the launcher has the plan, in all contexts) and "plans_digest" (32 digits over which config serves each of them, with
+ * its binary: the same where the same shapes were launched and are served alike, in whatever order). Reads the whole
+ * file the first time. The text belongs to the caller: tw_free. From any thread; takes a lock. */
+int tw_snapshot(tw_launcher* launcher, char** json);
 
 /* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for the
  * device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any thread. */

@@ -43,19 +43,21 @@ class Launcher:
     H200" say, where there is no GPU. allow_shared_cache: use the cache even where others can write it. misses: the file
     of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES says. watch_ms: how often to look
     for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that were never tuned, on
-    a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that."""
+    a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that. snapshot:
+    "sha256:...", this one and no other, and none that is newer; None: as $TILEWRIGHT_SNAPSHOT says."""
 
     def __init__(self, cache: str | os.PathLike[str] | None = None, *, fallback: str | os.PathLike[str] | None = None,
                  device: str | None = None, allow_shared_cache: bool = False,
                  misses: str | os.PathLike[str] | None = None, watch_ms: int = 0, jit: bool = False,
-                 ops: Sequence[str | os.PathLike[str]] = ()):
+                 ops: Sequence[str | os.PathLike[str]] = (), snapshot: str | None = None):
         self._library = load()
         self._ops: dict[Any, Op] = {}
         self._lock = threading.Lock()
         options = Options(size=ctypes.sizeof(Options), cache=_bytes(cache), fallback=_bytes(fallback),
                           device=None if device is None else device.encode(), allow_shared_cache=allow_shared_cache,
                           misses=_bytes(misses), watch_ms=watch_ms, jit=jit,
-                          ops=b":".join(os.fsencode(folder) for folder in ops) or None)
+                          ops=b":".join(os.fsencode(folder) for folder in ops) or None,
+                          snapshot=None if snapshot is None else snapshot.encode())
         handle = Pointer()
         check(self._library, self._library.tw_open_with(ctypes.byref(options), ctypes.byref(handle)))
         self._handle: Pointer | None = handle
@@ -80,6 +82,12 @@ class Launcher:
         """How often the cache was asked who serves, by how well the answer fits: exact, nearest, default, none, and of
         those that were served stale and same_architecture. A shape counts at its first launch, not at later ones."""
         return json_of(self._library, "tw_counts", self._require())
+
+    def snapshot(self) -> dict[str, Any]:
+        """What ranks of a job compare: "cache" (the file), "snapshot" ("sha256:...", or None and "why"), "pinned",
+        "plans" and "plans_digest", the same where the same shapes were launched and are served alike. Reads the whole
+        file the first time."""
+        return json_of(self._library, "tw_snapshot", self._require())
 
     def set_workspace(self, stream: Any, memory: Any, nbytes: int | None = None) -> None:
         """Memory of the caller's for launches on `stream`: an address and its bytes, a torch tensor of bytes, or None

@@ -60,7 +60,7 @@ class Options(ctypes.Structure):
 
     _fields_ = [("size", _Size), ("cache", _Text), ("device", _Text), ("allow_shared_cache", ctypes.c_int),
                 ("misses", _Text), ("watch_ms", ctypes.c_int), ("fallback", _Text),
-                ("jit", ctypes.c_int), ("ops", _Text)]
+                ("jit", ctypes.c_int), ("ops", _Text), ("snapshot", _Text)]
 
 
 _FUNCTIONS: dict[str, list[Any] | None] = {
@@ -74,6 +74,7 @@ _FUNCTIONS: dict[str, list[Any] | None] = {
     "tw_preload": [Pointer, _Dims, _Size],
     "tw_refresh": [Pointer],
     "tw_counts": [Pointer, _Out],
+    "tw_snapshot": [Pointer, _Out],
     "tw_workspace_bytes": [Pointer, _Dims, _Size, ctypes.POINTER(_Size)],
     "tw_set_workspace": [Pointer, Pointer, Pointer, _Size],
 }

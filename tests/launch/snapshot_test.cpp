@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned snapshots, what ranks compare, and swaps under launches.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "cache/base/sha256.hpp"
+#include "tests/launch/launch_fixture.hpp"
+
+namespace tilewright {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace tilewright::testing;
+namespace fs = std::filesystem;
+
+/// A folder as `tilewright pull` keeps it, with two snapshots.
+class SnapshotTest : public LaunchFixture {
+ protected:
+  SnapshotTest() {
+    fs::create_directories(pulled() / "snapshots");
+    old_ = keep("4");
+    next_ = keep("16");
+    point(old_);
+  }
+  ~SnapshotTest() override { ::unsetenv("TILEWRIGHT_SNAPSHOT"); }
+
+  [[nodiscard]] fs::path pulled() const { return folder_.path() / "pulled"; }
+  [[nodiscard]] std::string link() const { return (pulled() / "stable.db").string(); }
+  [[nodiscard]] fs::path snapshot(const std::string& hash) const { return pulled() / "snapshots" / (hash + ".db"); }
+  void point(const std::string& hash) const {
+    const fs::path draft = pulled() / "draft";
+    fs::create_symlink(fs::path("snapshots") / (hash + ".db"), draft);
+    fs::rename(draft, link());
+  }
+  /// In which a shape is served with so many warps; its hash.
+  [[nodiscard]] std::string keep(const std::string& warps) const {
+    const fs::path file = folder_.path() / ("made" + warps);
+    {
+      SampleCache cache(file);
+      cache.add_scale();
+      cache.add_winner(scale_interface(), "scale[dtype=f16]{rows=16,cols=64}",
+                       "wide{num_warps=" + warps + ",vec=8,static_dims=1}");
+      cache.store().seal();
+    }
+    const std::string hash = sha256_file(file);
+    fs::rename(file, snapshot(hash));
+    return hash;
+  }
+  [[nodiscard]] unsigned warps(const Launcher& launcher) const {
+    recording_.reset();
+    launcher.op("scale[dtype=f16]")(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+    return recording_.launches().at(0).block[0] / 32;
+  }
+
+  std::string old_, next_;
+};
+
+TEST_F(SnapshotTest, a_pin_is_served_whatever_the_link_leads_to) {
+  point(next_);
+  const Launcher pinned({.cache = link(), .snapshot = "sha256:" + old_});
+  EXPECT_EQ(warps(pinned), 4U);
+  EXPECT_EQ(pinned.snapshot().snapshot, "sha256:" + old_);
+  EXPECT_TRUE(pinned.snapshot().pinned);
+  EXPECT_EQ(pinned.snapshot().cache, snapshot(old_).string());
+  // The file itself may be named, too, and one that has another name.
+  EXPECT_EQ(warps(Launcher({.cache = snapshot(old_).string(), .snapshot = "sha256:" + old_})), 4U);
+  fs::copy_file(snapshot(old_), folder_.path() / "any.db");
+  EXPECT_EQ(warps(Launcher({.cache = (folder_.path() / "any.db").string(), .snapshot = "sha256:" + old_})), 4U);
+}
+
+TEST_F(SnapshotTest, the_environment_pins_and_nothing_newer_is_taken_up) {
+  ::setenv("TILEWRIGHT_SNAPSHOT", ("sha256:" + old_).c_str(), 1);
+  const Launcher pinned({.cache = link(), .watch_ms = 1});
+  EXPECT_EQ(warps(pinned), 4U);
+  point(next_);
+  pinned.refresh();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(warps(pinned), 4U);
+  ::unsetenv("TILEWRIGHT_SNAPSHOT");
+  EXPECT_EQ(warps(Launcher(link())), 16U);
+}
+
+TEST_F(SnapshotTest, no_other_file_is_opened_for_a_pin) {
+  const std::string none(64, 'a');
+  const auto open = [&](const std::string& pin) {
+    return [=, this] { const Launcher opened({.cache = link(), .fallback = link(), .snapshot = pin}); };
+  };
+  const std::string missing = failure(TW_ERROR_CACHE, open("sha256:" + none));
+  EXPECT_THAT(missing, HasSubstr("tilewright pull URL --pin sha256:" + none));
+  EXPECT_THAT(missing, HasSubstr("is sha256:" + old_));
+  for (const std::string& pin :
+       std::vector<std::string>{old_, "sha256:", "sha256:" + std::string(64, 'A'), "sha256:" + old_ + "0"}) {
+    EXPECT_THAT(failure(TW_ERROR_USAGE, open(pin)), HasSubstr("TILEWRIGHT_SNAPSHOT"));
+  }
+  // Its name is not believed.
+  fs::copy_file(snapshot(old_), snapshot(none));
+  EXPECT_THAT(failure(TW_ERROR_CACHE, open("sha256:" + none)), HasSubstr("is sha256:" + old_));
+}
+
+TEST_F(SnapshotTest, ranks_compare_the_file_and_what_it_served) {
+  const Launcher one(link()), two(link());
+  EXPECT_EQ(one.snapshot().snapshot, "sha256:" + old_);
+  EXPECT_FALSE(one.snapshot().pinned);
+  EXPECT_EQ(one.snapshot().plans, 0);
+  const auto launch = [&](const Launcher& launcher, std::int64_t rows) {
+    launcher.op("scale[dtype=f16]")(nullptr, {rows, 64}, fake_address(256), fake_address(256), 1.0);
+  };
+  launch(one, 16);
+  EXPECT_NE(one.snapshot().plans_digest, two.snapshot().plans_digest);
+  launch(one, 8);
+  launch(two, 8);
+  launch(two, 16);
+  EXPECT_EQ(one.snapshot().plans, 2);
+  EXPECT_EQ(one.snapshot().plans_digest, two.snapshot().plans_digest) << "in whatever order";
+  point(next_);
+  EXPECT_EQ(one.snapshot().snapshot, "") << "what is open is another";
+  one.refresh();
+  EXPECT_EQ(one.snapshot().snapshot, "sha256:" + next_);
+  EXPECT_NE(one.snapshot().plans_digest, two.snapshot().plans_digest) << "served otherwise";
+}
+
+TEST_F(SnapshotTest, a_cache_that_tuners_write_is_no_snapshot) {
+  const Launcher launcher(filled_cache());
+  const SampleCache writer(cache_path());
+  char* json = nullptr;
+  ASSERT_EQ(tw_snapshot(launcher.get(), &json), TW_OK);
+  EXPECT_THAT(std::string(json), HasSubstr("\"snapshot\":null,\"why\":\"tuners write it"));
+  tw_free(json);
+}
+
+TEST_F(SnapshotTest, swaps_under_launching_threads_tear_no_launch_and_fail_none) {
+  const Launcher launcher({.cache = link(), .watch_ms = 5});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  std::atomic<bool> done{false};
+  std::atomic<int> launched{0}, failed{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      context_.make_current();
+      while (!done) {
+        try {
+          scale(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+          ++launched;
+        } catch (const LaunchError&) {
+          ++failed;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+  }
+  for (int swap = 0; swap < 40; ++swap) {
+    point(swap % 2 == 0 ? next_ : old_);
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  const auto launches = recording_.launches();
+  EXPECT_EQ(launches.size(), static_cast<std::size_t>(launched.load()));
+  std::map<unsigned, int> seen;
+  for (const auto& launch : launches) {
+    ++seen[launch.block[0]];
+    ASSERT_EQ(launch.shared_bytes, launch.block[0] / 4) << "geometry of one, memory of another";
+  }
+  EXPECT_EQ(seen.size(), 2U) << "both served";
+  EXPECT_TRUE(seen.contains(128) && seen.contains(512));
+}
+
+}  // namespace
+}  // namespace tilewright
