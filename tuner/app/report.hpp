@@ -6,7 +6,7 @@
 
 #include "tuner/app/place.hpp"
 
-/// The cache as pictures: one HTML page that needs no network (docs/report.md).
+/// The cache as pictures: one HTML page that needs no network (docs/tables.md).
 namespace tilewright::app {
 
 struct ReportRequest {
