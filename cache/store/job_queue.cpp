@@ -265,13 +265,25 @@ std::vector<Miss> JobQueue::misses_to_tune(std::span<const std::string> fingerpr
 Job JobQueue::take(const Miss& miss) {
   return impl_->writing("take a miss", [&, &database = impl_->database] {
     Job job{.shape_key = miss.shape_key, .device_fingerprint = miss.device_fingerprint};
+    {
+      // Tried before, when its device was lost.
+      Query before = database.query(
+          "SELECT attempts FROM jobs WHERE state = 'queued' AND campaign IS NULL AND shape_key = ? AND "
+          "device_fingerprint = ?",
+          job.shape_key, job.device_fingerprint);
+      if (before.next()) job.attempts = before.integer(0);
+    }
+    database.run(
+        "DELETE FROM jobs WHERE state = 'queued' AND campaign IS NULL AND shape_key = ? AND device_fingerprint = ?",
+        job.shape_key, job.device_fingerprint);
     job.state = JobState::running;
-    job.attempts = job.epoch = 1;
+    ++job.attempts;
+    job.epoch = 1;
     database.run(
         "INSERT INTO jobs (shape_key, device_fingerprint, mode, state, attempts, epoch, worker, reason) VALUES (?, ?, "
         "?, "
-        "'running', 1, 1, '', '')",
-        job.shape_key, job.device_fingerprint, name(job.mode));
+        "'running', ?, 1, '', '')",
+        job.shape_key, job.device_fingerprint, name(job.mode), job.attempts);
     job.id = database.last_id();
     return job;
   });
@@ -279,13 +291,11 @@ Job JobQueue::take(const Miss& miss) {
 
 void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
   impl_->writing("end a job", [&, &database = impl_->database] {
-    if (!job.campaign && state != JobState::failed) {
+    if (!job.campaign && state == JobState::done) {
       // Its rows have told all that they had to.
       database.run("DELETE FROM jobs WHERE id = ? AND epoch = ?", job.id, job.epoch);
-      if (state == JobState::done) {
-        database.run("DELETE FROM misses WHERE shape_key = ? AND device_fingerprint = ?", job.shape_key,
-                     job.device_fingerprint);
-      }
+      database.run("DELETE FROM misses WHERE shape_key = ? AND device_fingerprint = ?", job.shape_key,
+                   job.device_fingerprint);
       return true;
     }
     database.run("UPDATE jobs SET state = ?, reason = ? WHERE id = ? AND epoch = ?", name_of(state), reason, job.id,

@@ -39,6 +39,7 @@ TEST_F(Gates, other_addresses_than_this_machine_need_tokens_and_a_proxy) {
   EXPECT_EQ(refusal(), "");
   settings.behind_proxy = false;
   EXPECT_TRUE(contains(refusal(), "open line")) << refusal();
+  EXPECT_TRUE(contains(refusal(), "--certificate FILE")) << refusal();
   for (const char* own : {"127.0.0.1", "127.0.0.9", "::1"}) {
     settings.bind = own;
     settings.tokens.reset();
@@ -129,6 +130,19 @@ TEST_F(Gates, the_file_has_no_token_and_what_is_taken_out_of_it_is_void_at_once)
   EXPECT_EQ(service.get("/v1/devices", late).status, 200);
   { std::ofstream(tokens()) << "{\"tokens\": [{]"; }
   EXPECT_EQ(service.get("/v1/devices", late).status, 200);
+  const auto told = [&] {
+    std::size_t count = 0;
+    for (const nlohmann::json& event : service.events()) {
+      count += event["event"] == "error" && contains(event["text"], "stay in force") ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(told(), 1U);
+  EXPECT_EQ(service.get("/v1/devices", late).status, 200);
+  EXPECT_EQ(told(), 1U) << "once for each change";
+  std::filesystem::remove(tokens());
+  EXPECT_EQ(service.get("/v1/devices", late).status, 200);
+  EXPECT_EQ(told(), 2U);
 }
 
 TEST_F(Gates, a_file_that_is_none_of_tokens_is_refused_with_what_to_type) {

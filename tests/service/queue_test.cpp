@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "cache/store/job_queue.hpp"
 #include "cache/store/store.hpp"
 #include "tests/other_program.hpp"
 #include "tests/service/fixture.hpp"
@@ -127,8 +128,9 @@ TEST_F(Queues, a_campaign_names_the_ops_that_are_here_and_devices_of_the_service
   refused(with("op", "shft"), {}, "did you mean 'shift'");
   refused(with("op", "../shift"), {}, "no op");
   refused(with("shapes", json::array()), {}, "1 to 1000");
-  refused(with("shapes", {"rows=1..100000+1 cols=1..100000+1"}), {}, "shapes");
+  refused(with("shapes", {"rows=1..100000+1 cols=1..100000+1"}), {}, "at most 10000 problems");
   refused(with("shapes", {"rows=1..20000+1 cols=33"}), {}, "at most 10000 problems");
+  refused(with("shapes", {"rows=1..1000+1 cols=1..1000+1"}), {}, "at most 10000 problems");
   refused(with("shapes_file", "/etc/passwd"), {}, "shapes_file");
   refused(with("source", "int main() {}"), {}, "source");
   refused(with("dtype", 7), {}, "dtype");
@@ -239,6 +241,30 @@ TEST_F(Queues, control_c_in_a_campaign_ends_within_two_seconds_and_the_next_goes
   }
   const ProgramService service(folder, on_emulator());
   ASSERT_TRUE(comes([&] { return state_of(service, 1) == "done"; })) << service.get("/v1/campaigns/1").body;
+}
+
+TEST_F(ServiceTest, a_miss_whose_device_is_lost_counts_its_tries_until_the_service_starts_anew) {
+  JobQueue queue(cache());
+  const Miss miss{"demo[dtype=f32,act=none]{rows=9,cols=9}", "device", 1, 1, 1};
+  const std::vector<std::string> devices{"device"};
+  ASSERT_TRUE(queue.once("", "", [&] {
+    EXPECT_TRUE(queue.report(miss));
+    return JobQueue::Answer{200, ""};
+  }));
+  for (std::int64_t attempt = 1; attempt <= 3; ++attempt) {
+    ASSERT_EQ(queue.misses_to_tune(devices, 9).size(), 1U);
+    const Job job = queue.take(miss);
+    EXPECT_EQ(job.attempts, attempt);
+    queue.finish(job, JobState::queued, "the GPU is lost");
+  }
+  EXPECT_FALSE(queue.take(devices)) << "it is no campaign's";
+  queue.recover();
+  Job job = queue.take(miss);
+  EXPECT_EQ(job.attempts, 1);
+  queue.finish(job, JobState::queued, "the GPU is lost");
+  job = queue.take(miss);
+  queue.finish(job, JobState::failed, "the GPU is lost");
+  EXPECT_TRUE(queue.misses_to_tune(devices, 9).empty());
 }
 
 }  // namespace

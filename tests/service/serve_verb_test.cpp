@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program.
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <thread>
 
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/service/fixture.hpp"
+#include "tests/service/program_service.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -43,6 +47,20 @@ TEST_F(ServeVerb, serves_until_control_c_and_tells_systemd) {
   ::close(told);
   EXPECT_TRUE(messages.starts_with("READY=1\nSTATUS=http://127.0.0.1:")) << messages;
   EXPECT_TRUE(messages.ends_with("|STOPPING=1|")) << messages;
+}
+
+TEST_F(ServeVerb, ends_in_time_though_a_request_is_at_work) {
+  // A definition that nobody ever writes: whoever reads it waits.
+  const std::filesystem::path op = folder / "ops" / "slow";
+  std::filesystem::create_directories(op);
+  ASSERT_EQ(::mkfifo((op / "slow.toml").c_str(), 0600), 0);
+  ProgramService service(folder, {"--cache", cache(), "--ops", (folder / "ops").string()});
+  const HttpClient client(service.port());
+  client.send("GET /v1/ops HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(service.end(SIGINT), 0) << service.log();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, under_load(std::chrono::seconds(2)));
 }
 
 TEST_F(ServeVerb, logs_an_object_a_line_where_that_is_asked_for) {

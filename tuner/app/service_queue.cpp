@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <ctime>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "cache/base/content_hash.hpp"
@@ -19,6 +19,7 @@
 #include "cache/base/json_fields.hpp"
 #include "cache/driver/cuda.hpp"
 #include "tuner/app/sweep.hpp"
+#include "tuner/definition/shapes.hpp"
 #include "tuner/device/device.hpp"
 
 namespace tilewright::app {
@@ -133,16 +134,31 @@ std::vector<TuningDevice> chosen_devices(const std::vector<std::string>& names, 
   return chosen;
 }
 
+/// Counted before one is made. What is no shape at all is told when they are read.
+void require_few(const std::vector<std::string>& shapes) {
+  std::size_t sum = 0;
+  for (const std::string& text : shapes) {
+    std::size_t product = 1;
+    std::istringstream words(text);
+    for (std::string word; words >> word && product <= kMostProblems;) {
+      const std::size_t sign = word.find('=');
+      if (sign != std::string::npos) product *= parse_range(word.substr(0, sign), word.substr(sign + 1)).size();
+    }
+    sum += product;
+    if (sum > kMostProblems) {
+      throw UsageError(fmt::format("a campaign has at most {} problems; submit several", kMostProblems));
+    }
+  }
+}
+
 /// A job for each problem on each kind of device, each once.
 std::vector<Job> jobs_of(const AskedCampaign& campaign, std::span<const TuningDevice> devices, Catalogue& catalogue) {
-  // One at a time: a grid of a million shapes is counted when it is there.
-  static std::mutex one;
-  const std::lock_guard lock(one);
   std::vector<Job> jobs;
   std::set<std::pair<std::string, std::string>> seen;
   for (const AskedSweep& sweep : campaign.sweeps) {
     const OpDefinition& definition = catalogue.find(sweep.grid.words.op);
     if (const std::string why = why_other(sweep, definition); !why.empty()) throw UsageError(why);
+    require_few(sweep.grid.shapes);
     const std::vector<Problem> problems = problems_of(sweep.grid, definition, false);
     check_sizes(definition, problems);
     for (const Problem& problem : problems) {

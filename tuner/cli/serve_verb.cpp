@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -72,6 +73,12 @@ ExitCode run(const Arguments& arguments, Console& console) {
   settings.requests_per_second = static_cast<double>(arguments.integer("rate", 0, 0));
   if (arguments.has("devices")) settings.devices = app::split_list(arguments.text("devices"));
   if (arguments.has("tokens")) settings.tokens = arguments.text("tokens");
+  if (arguments.has("certificate")) {
+    const std::string certificate = arguments.text("certificate");
+    settings.tls = service::TlsFiles{certificate, arguments.text("certificate-key", certificate)};
+  } else if (arguments.has("certificate-key")) {
+    throw UsageError("--certificate-key is of a certificate: add --certificate FILE");
+  }
   if (arguments.has("channels")) settings.channels = arguments.text("channels");
   if (arguments.has("publishers")) settings.publishers = arguments.text("publishers");
   const bool quiet = arguments.has("quiet");
@@ -82,7 +89,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   watch_interrupts();
   // For who started it on any free port.
   console.print(fmt::format("Serving {}\n", service.url()));
-  service.run(interrupted);
+  // What is still at work, such as a table of all trials, only reads, or ends as a kill would end it.
+  if (!service.run(interrupted)) std::_Exit(static_cast<int>(ExitCode::done));
   return ExitCode::done;
 }
 
@@ -98,8 +106,8 @@ Verb serve_verb() {
       "describes all that can be asked; docs/service.md sets it up in five minutes, with tokens, a proxy and systemd.",
       "POST /v1/misses and /v1/campaigns queue problems of the ops on this machine, which are tuned on --devices as "
       "`sweep` does. The queue lies in the cache: after a kill it goes on. No request brings source or a command.",
-      "Without more it listens on this machine alone. Another address needs --tokens, since others can reach it, and a "
-      "proxy in front that speaks TLS (--behind-proxy).",
+      "Without more it listens on this machine alone. Another address needs --tokens, since others can reach it, and "
+      "TLS: its own (--certificate), or that of a proxy in front (--behind-proxy).",
       "A token is 256 random bits: --new-token makes one, prints it, and adds its hash to the file of --tokens. Take "
       "its lines out of the file to take it back.",
   };
@@ -113,6 +121,10 @@ Verb serve_verb() {
        .takes = Takes::place},
       {"read-only", "", "Answer 403 to whatever would change something, and write nothing."},
       {"tokens", "FILE", "Who may do what. Without it whoever reaches the address may do everything."},
+      {"certificate", "FILE",
+       "Speak TLS, with this certificate and those between it and a root, in PEM. A change of it counts within a "
+       "second."},
+      {"certificate-key", "FILE", "Its private key in PEM. Default: in the file of --certificate."},
       {"behind-proxy", "", "A proxy on this address's network speaks TLS, and tells clients by X-Forwarded-For."},
       {"rate", "N", "Requests a second of one token or address, above which 429 is answered. Default: no limit."},
       {"publishers", "FILE",
@@ -134,6 +146,7 @@ Verb serve_verb() {
       {"tilewright serve", "For programs on this machine: http://127.0.0.1:8470."},
       {"tilewright serve --devices all", "Beside the GPUs: what applications missed is tuned."},
       {"tilewright serve --tokens tokens.json --new-token engine --scopes read,report", "A token for an engine."},
+      {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --certificate tuning.pem", "For a fleet, with TLS."},
       {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --behind-proxy", "For a fleet, behind nginx."},
   };
   verb.exit_codes = "0 ended by Ctrl-C, 1 it could not start, 2 the command line is wrong.";

@@ -31,17 +31,17 @@ bool is_own_host(const std::string& host) {
 
 }  // namespace
 
-Gate::Gate(const Settings& settings)
+Gate::Gate(const Settings& settings, std::function<void(const std::string&)> told)
     : read_only_(settings.read_only),
       behind_proxy_(settings.behind_proxy),
-      tokens_(settings.tokens ? std::make_unique<Tokens>(*settings.tokens) : nullptr),
+      tokens_(settings.tokens ? std::make_unique<Tokens>(*settings.tokens, std::move(told)) : nullptr),
       limit_(settings.requests_per_second) {
   if (is_loopback(settings.bind)) return;
-  if (tokens_ && behind_proxy_) return;
+  if (tokens_ && (behind_proxy_ || settings.tls)) return;
   throw UsageError(fmt::format(
       "--bind {}: others can reach this address, {}. Make a token with `tilewright serve --tokens FILE --new-token "
-      "NAME`, "
-      "put a proxy with TLS in front (docs/service.md) and add --tokens FILE --behind-proxy, or leave --bind out",
+      "NAME`, and add --tokens FILE with --certificate FILE, or with --behind-proxy where a proxy speaks TLS "
+      "(docs/service.md); or leave --bind out",
       settings.bind,
       tokens_ ? "and a token on an open line is anybody's" : "and without tokens everybody may do everything"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ struct Settings;
 class Gate {
  public:
   /// Throws UsageError for an address that others can reach, unless there are tokens, and TLS or a proxy that has it.
-  explicit Gate(const Settings& settings);
+  /// `told` hears of a file of tokens that cannot be read any more.
+  explicit Gate(const Settings& settings, std::function<void(const std::string&)> told = {});
 
   /// Why a request is not answered; nothing where it may be. `route` null: there is none. Sets the caller. One thread.
   [[nodiscard]] std::optional<Response> refuse(Call& call, const Route* route);

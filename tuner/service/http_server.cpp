@@ -11,6 +11,8 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -27,6 +29,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/file_facts.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/service/problem.hpp"
 
@@ -74,6 +77,54 @@ std::optional<Response> answer_to(const error_code& error, const HttpLimits& lim
   return std::nullopt;
 }
 
+using TlsContext = std::shared_ptr<asio::ssl::context>;
+
+/// Throws UsageError.
+TlsContext read_tls(const TlsFiles& files) {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  error_code error;
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  context->use_certificate_chain_file(files.certificate.string(), error);
+  if (error) {
+    throw UsageError(fmt::format("{} has no certificate in PEM ({})", files.certificate.string(), error.message()));
+  }
+  context->use_private_key_file(files.key.string(), asio::ssl::context::pem, error);
+  if (error) {
+    throw UsageError(fmt::format("{} has no private key in PEM of the certificate {} ({})", files.key.string(),
+                                 files.certificate.string(), error.message()));
+  }
+  return context;
+}
+
+/// A socket, with TLS on it or without.
+class Transport {
+ public:
+  using executor_type = tcp::socket::executor_type;
+  Transport(tcp::socket given, TlsContext context) : socket(std::move(given)), context_(std::move(context)) {
+    if (context_) tls_.emplace(socket, *context_);
+  }
+
+  [[nodiscard]] executor_type get_executor() { return socket.get_executor(); }
+  template <class Buffers, class Handler>
+  void async_read_some(const Buffers& buffers, Handler&& handler) {
+    tls_ ? tls_->async_read_some(buffers, std::forward<Handler>(handler))
+         : socket.async_read_some(buffers, std::forward<Handler>(handler));
+  }
+  template <class Buffers, class Handler>
+  void async_write_some(const Buffers& buffers, Handler&& handler) {
+    tls_ ? tls_->async_write_some(buffers, std::forward<Handler>(handler))
+         : socket.async_write_some(buffers, std::forward<Handler>(handler));
+  }
+  /// Null without TLS.
+  [[nodiscard]] asio::ssl::stream<tcp::socket&>* tls() { return tls_ ? &*tls_ : nullptr; }
+
+  tcp::socket socket;
+
+ private:
+  TlsContext context_;
+  std::optional<asio::ssl::stream<tcp::socket&>> tls_;
+};
+
 class Session;
 
 /// What the sessions of a server share.
@@ -89,11 +140,11 @@ struct Shared {
 /// A connection: reads a request, has it answered, and so on. Lives as long as one of its handlers does.
 class Session : public std::enable_shared_from_this<Session>, public Stream {
  public:
-  Session(tcp::socket socket, std::shared_ptr<Shared> shared)
-      : socket_(std::move(socket)), timer_(socket_.get_executor()), shared_(std::move(shared)) {
+  Session(tcp::socket socket, TlsContext tls, std::shared_ptr<Shared> shared)
+      : socket_(std::move(socket), std::move(tls)), timer_(socket_.get_executor()), shared_(std::move(shared)) {
     error_code ignored;
-    peer_ = socket_.remote_endpoint(ignored).address().to_string();
-    socket_.set_option(tcp::no_delay(true), ignored);
+    peer_ = socket_.socket.remote_endpoint(ignored).address().to_string();
+    socket_.socket.set_option(tcp::no_delay(true), ignored);
     shared_->sessions.insert(this);
   }
   ~Session() override {
@@ -103,6 +154,15 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// Shakes hands first, with TLS.
+  void begin() {
+    if (socket_.tls() == nullptr) return start();
+    expire_in(shared_->limits.request_time);
+    socket_.tls()->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
+      if (error) return self->close();
+      self->start();
+    });
+  }
   /// Waits for the first byte of a request.
   void start() {
     if (shared_->stopping) return close();
@@ -270,10 +330,13 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
 
   /// The client may be sending still what nobody reads: closed at once, it would not get the answer.
   void linger() {
-    error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
     if (shared_->stopping) return close();
     expire_in(std::chrono::seconds(1));
+    if (socket_.tls() != nullptr) {
+      return socket_.tls()->async_shutdown([self = shared_from_this()](error_code) { self->close(); });
+    }
+    error_code ignored;
+    socket_.socket.shutdown(tcp::socket::shutdown_send, ignored);
     discard(std::size_t{16} << 20);
   }
   void discard(std::size_t most) {
@@ -292,7 +355,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
       // What is being read ends with an error, which is answered.
       self->late_ = true;
       error_code ignored;
-      self->socket_.cancel(ignored);
+      self->socket_.socket.cancel(ignored);
     });
   }
 
@@ -302,10 +365,10 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     gone_ = true;
     timer_.cancel();
     error_code ignored;
-    socket_.close(ignored);
+    socket_.socket.close(ignored);
   }
 
-  tcp::socket socket_;
+  Transport socket_;
   asio::steady_timer timer_;
   std::shared_ptr<Shared> shared_;
   std::string peer_;
@@ -336,8 +399,14 @@ void allow_descriptors(std::size_t wanted) {
 }  // namespace
 
 struct HttpServer::Impl {
-  Impl(const std::string& address, std::uint16_t port, const HttpLimits& limits, Handler handler)
-      : acceptor(context), ticker(context), shared(std::make_shared<Shared>(Shared{limits, std::move(handler)})) {
+  Impl(const std::string& address, std::uint16_t port, const HttpLimits& limits,
+       const std::optional<TlsFiles>& tls_files, Handler handler)
+      : files(tls_files),
+        acceptor(context),
+        ticker(context),
+        shared(std::make_shared<Shared>(Shared{limits, std::move(handler)})) {
+    if (files) tls = read_tls(*files);
+    read = identities();
     const tcp::endpoint endpoint(asio::ip::make_address(address), port);
     protocol = endpoint.protocol();
     try {
@@ -366,10 +435,26 @@ struct HttpServer::Impl {
       // Without a descriptor left the next tick goes on.
       if (descriptor < 0 && errno != EAGAIN && errno != ECONNABORTED) return;
       if (descriptor >= 0) {
-        std::make_shared<Session>(tcp::socket(context, protocol, descriptor), shared)->start();
+        std::make_shared<Session>(tcp::socket(context, protocol, descriptor), tls, shared)->begin();
       }
       accept();
     });
+  }
+
+  using Identities = std::pair<std::optional<FileIdentity>, std::optional<FileIdentity>>;
+  [[nodiscard]] Identities identities() const {
+    return files ? Identities(identity_of(files->certificate), identity_of(files->key)) : Identities();
+  }
+  /// A certificate lasts some months: the next connection has the new one.
+  void read_tls_again() {
+    const Identities now = identities();
+    if (now == read) return;
+    read = now;
+    try {
+      tls = read_tls(*files);
+    } catch (const UsageError&) {
+      // Half written: the next change is read.
+    }
   }
 
   void tick(const std::function<void()>& work) {
@@ -377,6 +462,7 @@ struct HttpServer::Impl {
     ticker.async_wait([this, work](error_code error) {
       if (error) return;
       work();
+      read_tls_again();
       accept();
       tick(work);
     });
@@ -399,6 +485,9 @@ struct HttpServer::Impl {
     });
   }
 
+  const std::optional<TlsFiles> files;
+  TlsContext tls;
+  Identities read;
   asio::io_context context{1};
   tcp::acceptor acceptor;
   asio::steady_timer ticker;
@@ -409,8 +498,9 @@ struct HttpServer::Impl {
   bool accepting = false;
 };
 
-HttpServer::HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits, Handler handler)
-    : impl_(std::make_unique<Impl>(address, port, limits, std::move(handler))) {}
+HttpServer::HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits,
+                       const std::optional<TlsFiles>& tls, Handler handler)
+    : impl_(std::make_unique<Impl>(address, port, limits, tls, std::move(handler))) {}
 
 HttpServer::~HttpServer() { impl_->shared->left = nullptr; }
 

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tuner/service/message.hpp"
@@ -28,13 +30,22 @@ struct HttpLimits {
   std::chrono::milliseconds write_time{60'000};
 };
 
+/// Of TLS, as PEM: the certificate with those between it and a root, and its private key.
+struct TlsFiles {
+  std::filesystem::path certificate;
+  std::filesystem::path key;
+};
+
 class HttpServer {
  public:
   using Handler = std::function<void(Request, Responder)>;
 
   /// Listens from now on; `port` 0: any that is free. `handler` is called by the thread of run(). Throws Error that
   /// says what to type when the address cannot be had.
-  HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits, Handler handler);
+  /// `tls` given, whoever speaks no TLS is not answered; files that change are read again, and where they cannot be,
+  /// those before stay. Throws UsageError for files that are none.
+  HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits,
+             const std::optional<TlsFiles>& tls, Handler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -104,7 +104,10 @@ struct Service::Impl {
   Impl(const Settings& given, Log told)
       : settings(given),
         log(std::move(told)),
-        gate(given),
+        gate(given,
+             [this](const std::string& text) {
+               tell({{"event", "error"}, {"text", text}});
+             }),
         lock(given.read_only ? nullptr : std::make_unique<app::ServiceLock>(app::cache_path(given.place))),
         watch(given.place),
         tuner(given.place, tuning_devices_of(given),
@@ -112,7 +115,7 @@ struct Service::Impl {
                 events.publish(event);
                 tell(event);
               }),
-        server(given.bind, given.port, given.limits,
+        server(given.bind, given.port, given.limits, given.tls,
                [this](Request request, Responder responder) { handle(std::move(request), std::move(responder)); }),
         workers(worker_count(), kMostWaiting) {
     add_routes();
@@ -244,12 +247,13 @@ Service::~Service() = default;
 std::string Service::url() const {
   const std::string& address = impl_->settings.bind;
   const bool is_long = address.find(':') != std::string::npos;
-  return fmt::format("http://{}{}{}:{}", is_long ? "[" : "", address, is_long ? "]" : "", port());
+  return fmt::format("{}://{}{}{}:{}", impl_->settings.tls ? "https" : "http", is_long ? "[" : "", address,
+                     is_long ? "]" : "", port());
 }
 
 std::uint16_t Service::port() const noexcept { return impl_->server.port(); }
 
-void Service::run(const std::function<bool()>& cancelled) {
+bool Service::run(const std::function<bool()>& cancelled) {
   impl_->tell({{"event", "started"},
                {"url", url()},
                {"cache", app::cache_path(impl_->settings.place).string()},
@@ -267,6 +271,7 @@ void Service::run(const std::function<bool()>& cancelled) {
     impl_->server.stop(kGrace);
   });
   impl_->tell({{"event", "stopped"}});
+  return impl_->workers.is_idle();
 }
 
 }  // namespace tilewright::service

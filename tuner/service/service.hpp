@@ -28,6 +28,8 @@ struct Settings {
   bool behind_proxy = false;
   /// Nothing: whoever reaches the address may do everything.
   std::optional<std::filesystem::path> tokens{};
+  /// TLS on the address itself.
+  std::optional<TlsFiles> tls{};
   /// Of one token or address; 0: no limit.
   double requests_per_second = 0;
   /// Where misses and campaigns are tuned: cpu, cuda:N, all; none: they wait.
@@ -52,11 +54,12 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// "http://127.0.0.1:8470"
+  /// "http://127.0.0.1:8470", "https://10.0.0.5:8470"
   [[nodiscard]] std::string url() const;
   [[nodiscard]] std::uint16_t port() const noexcept;
   /// Serves until `cancelled`, which is asked often; then what is under way is answered, within two seconds.
-  void run(const std::function<bool()>& cancelled);
+  /// False: a request is at work still, for which the destructor waits. What it does is safe to be killed.
+  bool run(const std::function<bool()>& cancelled);
 
  private:
   struct Impl;

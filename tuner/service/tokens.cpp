@@ -73,17 +73,19 @@ std::vector<Token> read_tokens(const std::filesystem::path& file) try {
 
 }  // namespace
 
-Tokens::Tokens(std::filesystem::path file)
-    : file_(std::move(file)), read_(identity_of(file_)), tokens_(read_tokens(file_)) {}
+Tokens::Tokens(std::filesystem::path file, std::function<void(const std::string&)> told)
+    : file_(std::move(file)), told_(std::move(told)), read_(identity_of(file_)), tokens_(read_tokens(file_)) {}
 
 std::optional<Token> Tokens::find(const std::string& secret, std::int64_t now) {
   const std::string hash = sha256_of(secret);
   const std::lock_guard lock(mutex_);
-  if (const auto identity = identity_of(file_); identity && identity != read_) {
+  if (const auto identity = identity_of(file_); identity != read_) {
     read_ = identity;
     try {
       tokens_ = read_tokens(file_);
-    } catch (const Error&) {  // Half written; the next change is read.
+    } catch (const Error& error) {
+      // Half written, or a mistake: the next change is read.
+      if (told_) told_(fmt::format("{}. The tokens that were read before stay in force", error.what()));
     }
   }
   const Token* found = nullptr;

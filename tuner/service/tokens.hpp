@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -29,14 +30,16 @@ struct Token {
 class Tokens {
  public:
   /// Throws UsageError for a file that cannot be read, is none of tokens, or that others may write.
-  explicit Tokens(std::filesystem::path file);
+  /// `told` hears of each change of it that cannot be read.
+  explicit Tokens(std::filesystem::path file, std::function<void(const std::string&)> told = {});
 
   /// The token that `secret` is, unless it is unknown or expired: one answer for both, after the same comparisons. A
-  /// file that has become unreadable leaves what was read.
+  /// file that has become unreadable, or is gone, leaves what was read, and that is told.
   [[nodiscard]] std::optional<Token> find(const std::string& secret, std::int64_t now);
 
  private:
   const std::filesystem::path file_;
+  const std::function<void(const std::string&)> told_;
   std::mutex mutex_;
   std::optional<FileIdentity> read_;
   std::vector<Token> tokens_;

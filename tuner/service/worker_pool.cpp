@@ -25,6 +25,11 @@ bool WorkerPool::post(std::function<void()> work) {
   return true;
 }
 
+bool WorkerPool::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && working_ == 0;
+}
+
 void WorkerPool::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -32,9 +37,11 @@ void WorkerPool::run(const std::stop_token& stop) {
     if (waiting_.empty()) return;
     const std::function<void()> work = std::move(waiting_.front());
     waiting_.pop_front();
+    ++working_;
     lock.unlock();
     work();
     lock.lock();
+    --working_;
   }
 }
 

@@ -23,6 +23,8 @@ class WorkerPool {
 
   /// False where too many wait; then nothing happens. `work` throws nothing.
   [[nodiscard]] bool post(std::function<void()> work);
+  /// Nothing is waiting or at work.
+  [[nodiscard]] bool is_idle();
 
  private:
   void run(const std::stop_token& stop);
@@ -31,6 +33,7 @@ class WorkerPool {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<std::function<void()>> waiting_;
+  std::size_t working_ = 0;
   std::vector<std::jthread> threads_;
 };
 
