@@ -210,6 +210,19 @@ TEST_F(Pulling, where_nobody_answers_what_is_there_stays_and_its_age_is_told) {
   EXPECT_NE(linked(), "nothing");
 }
 
+TEST_F(Pulling, clocks_play_no_part) {
+  // Of a publisher whose clock is a day ahead, then of one whose clock has stopped.
+  publish_file(folder / "snapshot.db", [](Manifest& manifest) { manifest.signed_at = app::now_seconds() + 86'400; });
+  ASSERT_EQ(pull().code, 0);
+  EXPECT_TRUE(contains(pull("http://127.0.0.1:1").out, "it was signed 0 s ago"));
+  fs::remove(folder / "snapshot.db");
+  fill_demo_cache((folder / "snapshot.db").string(), 5);
+  Store(folder / "snapshot.db").seal();
+  const std::string next = publish_file(folder / "snapshot.db", [](Manifest& manifest) { manifest.signed_at = 0; });
+  EXPECT_EQ(pull().code, 0);
+  EXPECT_EQ(linked(), next);
+}
+
 TEST_F(Pulling, missed_shapes_are_sent_once_and_wait_where_they_are_not_taken) {
   fill_demo_cache(cache(), 1);
   const fs::path misses = folder / "misses";

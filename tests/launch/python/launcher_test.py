@@ -2,11 +2,14 @@
 """Opening caches and ops, and what they say."""
 import contextlib
 import ctypes
+import hashlib
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -131,6 +134,23 @@ class Launcher(LaunchTest):
         self.assertEqual(counts["exact"], 1)
         self.assertEqual(counts["nearest"] + counts["default"], 1)
         self.assertEqual(counts["none"], 0)
+
+    def test_ranks_compare_the_snapshot_and_what_it_served(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = pathlib.Path(shutil.copy(SAMPLE_CACHE, folder))
+            with contextlib.closing(sqlite3.connect(cache)) as connection:
+                connection.execute("PRAGMA journal_mode=DELETE")
+            with tilewright.Launcher(cache, misses="off") as launcher:
+                self.assertEqual(launcher.snapshot()["plans"], 0)
+                launcher.op("scale", dtype="f16")(Array((8, 64)), Array((8, 64)), 1)
+                served = launcher.snapshot()
+            digest = hashlib.sha256(cache.read_bytes()).hexdigest()
+            self.assertEqual(served["snapshot"], f"sha256:{digest}")
+            self.assertEqual((served["pinned"], served["plans"], len(served["plans_digest"])), (False, 1, 32))
+            with tilewright.Launcher(cache, misses="off", snapshot=served["snapshot"]) as pinned:
+                self.assertTrue(pinned.snapshot()["pinned"])
+            with self.assertRaisesRegex(tilewright.CacheError, "is pinned"):
+                tilewright.Launcher(cache, snapshot="sha256:" + 64 * "0")
 
     def test_an_unknown_op_gets_the_nearest_name(self):
         self.refused("scale", self.launcher.op, "scalle")
