@@ -2,9 +2,15 @@
 // Pinned snapshots, what ranks compare, and swaps under launches.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <thread>
+#include <vector>
 
 #include "cache/base/sha256.hpp"
 #include "tests/launch/launch_fixture.hpp"
@@ -167,6 +173,34 @@ TEST_F(SnapshotTest, swaps_under_launching_threads_tear_no_launch_and_fail_none)
   }
   EXPECT_EQ(seen.size(), 2U) << "both served";
   EXPECT_TRUE(seen.contains(128) && seen.contains(512));
+}
+
+// Seconds with a swap and seconds without, in turns. TILEWRIGHT_TEST_SWAPS=20, on a quiet machine, judges them.
+TEST_F(SnapshotTest, a_swap_a_second_costs_launches_nothing) {
+  const char* const asked = std::getenv("TILEWRIGHT_TEST_SWAPS");
+  const Launcher launcher({.cache = link(), .watch_ms = 50});
+  const Op scale = launcher.op("scale[dtype=f16]");
+  std::array<std::vector<double>, 2> batches;
+  for (int turn = 0; turn < 2 * (asked == nullptr ? 1 : std::atoi(asked)); ++turn) {
+    const bool swaps = turn % 2 == 1;
+    if (swaps) point(turn % 4 == 1 ? next_ : old_);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+      constexpr int kLaunches = 500;
+      const auto began = std::chrono::steady_clock::now();
+      for (int i = 0; i < kLaunches; ++i) scale(nullptr, {16, 64}, fake_address(256), fake_address(256), 1.0);
+      const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - began;
+      batches[swaps ? 1 : 0].push_back(time.count() / kLaunches);
+      recording_.reset();
+    }
+  }
+  const auto median = [](std::vector<double>& values) {
+    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+    return values[values.size() / 2];
+  };
+  const double without = median(batches[0]), with = median(batches[1]);
+  std::printf("a launch takes %.1f ns, and %.1f ns in seconds with a swap: %.4f\n", without, with, with / without);
+  EXPECT_NEAR(with / without, 1, asked == nullptr ? 100 : 0.01);
 }
 
 }  // namespace
