@@ -19,6 +19,9 @@ install(FILES
   "${PROJECT_BINARY_DIR}/tilewright-config.cmake"
   "${PROJECT_BINARY_DIR}/tilewright-config-version.cmake"
   DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
+# For those who do not build with CMake: `pkg-config --cflags --libs tilewright`. The prefix is where the file lies.
+configure_file("${CMAKE_CURRENT_LIST_DIR}/tilewright.pc.in" "${PROJECT_BINARY_DIR}/tilewright.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tilewright.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 if(TILEWRIGHT_BUILD_TUNER)
   install(TARGETS tilewright_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   # What the program writes of itself (tuner/cli): each where man and the shells look.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_wheel.py LIBRARY WINNERS FOLDER: packs the Python package, the launch library LIBRARY and the shipped winners,
-the file WINNERS that the build unpacked, into a wheel in FOLDER, and prints its path. A wheel is a zip file with a list
-of what is in it: no packaging tool is needed. It serves every Python 3 on this architecture with the glibc that the
-library asks for, which its tag says."""
+"""make_wheel.py LIBRARY FOLDER [WINNERS]: packs the Python package, the launch library LIBRARY and the shipped winners,
+the file WINNERS that the build folded, if any, into a wheel in FOLDER, and prints its path. A wheel is a zip file with
+a list of what is in it: no packaging tool is needed. It serves every Python 3 on this architecture with the glibc that
+the library asks for, which its tag says."""
 import base64
 import ctypes
 import hashlib
@@ -58,7 +58,8 @@ def files_of(library, winners, version, tag):
              for source in sorted((PACKAGE / "tilewright").iterdir()) if source.suffix in (".py", ".typed")}
     files["tilewright/ops.json"] = json.dumps(definitions()).encode()
     files["tilewright/libtilewright.so"] = library.read_bytes()
-    files[f"tilewright/winners/{winners.name}"] = winners.read_bytes()
+    if winners:
+        files[f"tilewright/winners/{winners.name}"] = winners.read_bytes()
     info = f"tilewright-{version}.dist-info"
     readme = (PACKAGE / "README.md").read_text(encoding="utf-8")
     files[f"{info}/METADATA"] = (
@@ -86,11 +87,13 @@ def write(path, files, when):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    library, winners, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    library, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    winners = pathlib.Path(sys.argv[3]) if len(sys.argv) == 4 else None
     functions = ctypes.CDLL(str(library))
-    require_opens(functions, winners)
+    if winners:
+        require_opens(functions, winners)
     version = version_of(functions)
     tag = f"py3-none-{platform_of(library)}"
     folder.mkdir(parents=True, exist_ok=True)

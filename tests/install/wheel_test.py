@@ -25,10 +25,9 @@ class Wheel(unittest.TestCase):
         cls.path = cls.make("one")
 
     @classmethod
-    def make(cls, name):
-        answer = subprocess.run([sys.executable, "-B", str(MAKE), LIBRARY, WINNERS, f"{cls.folder.name}/{name}"],
-                                capture_output=True,
-                                text=True, check=True)
+    def make(cls, name, winners=(WINNERS,)):
+        answer = subprocess.run([sys.executable, "-B", str(MAKE), LIBRARY, f"{cls.folder.name}/{name}", *winners],
+                                capture_output=True, text=True, check=True)
         return pathlib.Path(answer.stdout.strip())
 
     def run_python(self, site, code, *arguments):
@@ -61,6 +60,12 @@ class Wheel(unittest.TestCase):
     def test_the_same_files_give_the_same_bytes(self):
         self.assertEqual(self.make("two").read_bytes(), self.path.read_bytes())
 
+    def test_without_winners_it_is_small(self):
+        path = self.make("small", winners=())
+        self.assertLess(path.stat().st_size, 20 << 20)
+        with zipfile.ZipFile(path) as wheel, zipfile.ZipFile(self.path) as whole:
+            self.assertEqual({name for name in whole.namelist() if "/winners/" not in name}, set(wheel.namelist()))
+
     def test_unpacked_it_serves_a_cache_and_opens_the_shipped_winners(self):
         site = pathlib.Path(self.folder.name) / "site"
         try:
@@ -73,8 +78,9 @@ class Wheel(unittest.TestCase):
         code = ("import sys, tilewright; launcher = tilewright.Launcher(sys.argv[1], device='Fictional GPU'); "
                 "match = launcher.op('scale', dtype='f16').match(8, 64); "
                 "print(tilewright.__version__, tilewright.__file__, match.match, sep='|'); "
-                "print(sum(1 for cache in tilewright.shipped_winners() if tilewright.Launcher(cache)))")
-        served, winners = self.run_python(site, code, os.environ["TILEWRIGHT_TEST_CACHE"]).strip().split("\n")
+                "print(sum(1 for cache in tilewright.shipped_winners() if tilewright.Launcher(cache))); "
+                "print(tilewright.Launcher(device='NVIDIA H200').op('softmax', dtype='bf16').match(8, 4096).cache)")
+        served, winners, default = self.run_python(site, code, os.environ["TILEWRIGHT_TEST_CACHE"]).strip().split("\n")
         version, file, match = served.split("|")
         names = self.run_python(site, "from tilewright import _definitions; "
                                       "print(*(op['name'] for op in _definitions.load()))").split()
@@ -86,6 +92,7 @@ class Wheel(unittest.TestCase):
         with zipfile.ZipFile(self.path) as wheel:
             self.assertEqual(int(winners), sum(name.startswith("tilewright/winners/") for name in wheel.namelist()))
         self.assertGreaterEqual(int(winners), 1)
+        self.assertTrue(default.startswith(str(site)), f"where no cache is named the wheel's winners serve: {default}")
 
 
 if __name__ == "__main__":
