@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 namespace tilewright {
 namespace {
@@ -20,17 +21,17 @@ std::string joined(const std::vector<Diagnostic>& mistakes) {
   return text;
 }
 
-/// Levenshtein distance, one row at a time.
+/// Letters that were changed, added, left out, or exchanged with the next, one row at a time.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before, last, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::exchange(last, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool is_exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
@@ -48,7 +49,8 @@ DefinitionError::DefinitionError(std::vector<Diagnostic> mistakes)
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
   std::string nearest;
-  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+  // Of three letters two others make another word: fp8 is not f32.
+  std::size_t best = (word.size() <= 3 ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     // A word of which no letter stays is another word.

@@ -34,7 +34,7 @@ TEST_F(DoctorVerb, tells_every_part_and_what_it_found) {
   EXPECT_TRUE(contains(part(json, "ops")["what"], "shift"));
   EXPECT_TRUE(contains(part(json, "ops")["what"], "softmax"));
   EXPECT_TRUE(contains(part(json, "cache")["what"],
-                       "schema 7; 1 ops, 1 devices, 2 problems, 2 trials, 4 configs kept to serve them"));
+                       "schema 7; 1 op, 1 device, 2 problems, 2 trials, 4 configs kept to serve them"));
   EXPECT_EQ(part(json, "cache")["where"], cache());
 }
 

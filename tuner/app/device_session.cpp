@@ -93,8 +93,8 @@ ConfigRunner* DeviceSession::set_up(const OpDefinition& definition, const Proble
   if (!build) return nullptr;
   if (!build->ok) {
     throw Error(fmt::format(
-        "the reference of {} does not compile, by its own file or by what that includes: {}\nMend {}\n{}",
-        definition.interface.op, first_error(build->log), definition.reference.source.string(), build->log));
+        "cannot compile {}, which has the reference of {}, so nothing can be verified: {}\nMend it\n{}",
+        definition.reference.source.string(), definition.interface.op, first_error(build->log), build->log));
   }
   TrialSetting setting;
   setting.mode = mode;

@@ -107,9 +107,9 @@ void look_at_winners(const Store& store, const Place& place, Catalogue& catalogu
   Finding finding{part, true, fmt::format("problems served: {}, by stale winners: {}", rows.size(), stale),
                   device.fingerprint};
   if (stale > 0) {
-    finding.wrong = fmt::format(
-        "{} winners were chosen under other versions ({}): they are served, and may no longer be the fastest.", stale,
-        why);
+    finding.wrong =
+        fmt::format("Chosen under other versions ({}): {}, which {} served, and may no longer be the fastest.", why,
+                    counted(stale, "winner"), stale == 1 ? "is" : "are");
     finding.type =
         fmt::format("tilewright sweep --revalidate{}{}", emulator ? " --device cpu" : "", cache_option(place));
   }
@@ -118,11 +118,13 @@ void look_at_winners(const Store& store, const Place& place, Catalogue& catalogu
 
 Finding look_at_store(const Store& store, const fs::path& path) {
   const Store::Counts counts = store.counts();
+  const auto of = [](std::int64_t count, const char* noun) { return counted(static_cast<std::size_t>(count), noun); };
   return {"cache", true,
-          fmt::format(
-              "schema {}; {} ops, {} devices, {} problems, {} trials, {} configs kept to serve them, {} binaries ({})",
-              counts.schema, store.ops().size(), counts.devices, counts.problems, counts.trials, counts.winners,
-              counts.binaries, show_bytes(static_cast<double>(counts.binary_bytes))),
+          fmt::format("schema {}; {}, {}, {}, {}, {} kept to serve them, {} ({})", counts.schema,
+                      counted(store.ops().size(), "op"), of(counts.devices, "device"), of(counts.problems, "problem"),
+                      of(counts.trials, "trial"), of(counts.winners, "config"),
+                      counts.binaries == 1 ? "1 binary" : fmt::format("{} binaries", counts.binaries),
+                      show_bytes(static_cast<double>(counts.binary_bytes))),
           path.string()};
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/pin.hpp"
 #include "tuner/app/regret_measure.hpp"
@@ -106,10 +107,10 @@ std::string title_of(const std::string& op, const RegretSetting& setting, bool n
 
 /// What all of it amounts to, and what it lacks.
 void tell_of(const std::vector<Regret>& all, const RegretSummary& summary, bool measured, Table& table) {
-  table.notes.push_back(
-      fmt::format("Over {} of {} shapes: mean loss {:.1f} %, 95th percentile {:.1f} %, worst {:.1f} %.",
-                  summary.shapes - summary.untimed - summary.unserved - summary.failed, summary.shapes,
-                  100 * summary.mean, 100 * summary.p95, 100 * summary.worst));
+  table.notes.push_back(fmt::format("Over {} of {}: mean loss {:.1f} %, 95th percentile {:.1f} %, worst {:.1f} %.",
+                                    summary.shapes - summary.untimed - summary.unserved - summary.failed,
+                                    counted(summary.shapes, "shape"), 100 * summary.mean, 100 * summary.p95,
+                                    100 * summary.worst));
   for (const Regret& regret : all) {
     if (regret.failure.empty()) continue;
     table.notes.push_back(
@@ -117,7 +118,7 @@ void tell_of(const std::vector<Regret>& all, const RegretSummary& summary, bool 
   }
   if (summary.untimed > 0 && !measured) {
     table.notes.push_back(
-        fmt::format("{} shapes were never timed with what would serve them: --measure does so.", summary.untimed));
+        fmt::format("Never timed with what would serve: {}; --measure does so.", counted(summary.untimed, "shape")));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/model/domain.hpp"
 #include "tuner/compile/request.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
@@ -85,7 +86,7 @@ void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {
       run_told(request, catalogue_, session_->devices(), session_->own_cache(), listener_, request_.measuring->into);
   notes_.insert(notes_.end(), summary.refusals.begin(), summary.refusals.end());
   if (summary.without_winner > 0) {
-    notes_.push_back(fmt::format("{} shapes have no winner, and are not judged.", summary.without_winner));
+    notes_.push_back(fmt::format("Without a winner, and not judged: {}.", counted(summary.without_winner, "shape")));
   }
 }
 
@@ -133,7 +134,7 @@ void RegretMeasure::time(std::vector<Regret>& regrets, MeasureMode mode) {
     if (regret.served && !regret.served_ns) untimed.push_back(&regret);
   }
   if (untimed.empty() || listener_.cancelled()) return;
-  listener_.tell(fmt::format("Timing what would serve {} shapes, beside their winners.", untimed.size()));
+  listener_.tell(fmt::format("Timing what would serve {}, beside the winners.", counted(untimed.size(), "shape")));
   compile(untimed);
   session_->lock();
   for (Regret* const regret : untimed) {

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cache/base/units.hpp"
 #include "tuner/app/regret_measure.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
@@ -53,10 +54,11 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
       if (seeded > 0) {
         const std::vector<Problem> drawn = measure->draw(spec, tuned, of_op, seeded);
         if (drawn.size() < seeded) {
-          notes.push_back(fmt::format(
-              "{}: {} of {} shapes were drawn: others share a dim with one of the op that is tuned, or are larger "
-              "than all of these.",
-              spec.text(), drawn.size(), seeded));
+          notes.push_back(
+              fmt::format("{}: of {} that were asked for {} could be drawn: others share a dim with one of the op that "
+                          "is tuned, or are larger "
+                          "than all of these.",
+                          spec.text(), counted(seeded, "shape"), drawn.size()));
         }
         add(judged, drawn, tuned);
         if (judged.shapes.empty()) continue;

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/bench/reporter.hpp"
 
+#include <fmt/format.h>
+
 #include <ostream>
 #include <sstream>
+#include <string>
 
 namespace tilewright {
+namespace {
+
+void show_shares(benchmark::BenchmarkReporter::Run& run) {
+  for (auto counter = run.counters.begin(); counter != run.counters.end();) {
+    const auto& [name, value] = *counter;
+    if (name.find("share") == std::string::npos) {
+      ++counter;
+      continue;
+    }
+    run.report_label += fmt::format("{}{}={:.3g}%", run.report_label.empty() ? "" : " ", name, 100 * value.value);
+    counter = run.counters.erase(counter);
+  }
+}
+
+}  // namespace
 
 bool DeviceTimes::ReportContext(const Context& context) {
   std::ostringstream said;
@@ -22,7 +40,10 @@ bool DeviceTimes::ReportContext(const Context& context) {
 
 void DeviceTimes::ReportRuns(const std::vector<Run>& runs) {
   std::vector<Run> told = runs;
-  for (Run& run : told) run.cpu_accumulated_time = run.real_accumulated_time;
+  for (Run& run : told) {
+    run.cpu_accumulated_time = run.real_accumulated_time;
+    if (is_for_people_) show_shares(run);
+  }
   reporter_.ReportRuns(told);
 }
 

@@ -138,6 +138,18 @@ Table served_table(const Problem& problem, const std::vector<ServedLine>& lines)
     return line.served.row && line.served.row->device.is_cpu();
   });
   if (emulated) table.notes.push_back(emulator_note());
+  // Of a base it is no wonder.
+  const bool is_closely_led = std::ranges::any_of(lines, [](const ServedLine& line) {
+    const auto& row = line.served.row;
+    return line.served.match.fit == Fit::exact && row && row->winner.role != WinnerRole::base &&
+           row->winner.runner_up_ratio && *row->winner.runner_up_ratio < 1;
+  });
+  if (is_closely_led) {
+    table.notes.emplace_back(
+        "A runner-up below 1x has the lower median, and cannot be told apart from what is served: of such configs a "
+        "fixed "
+        "rule takes one (`tilewright show` tells which).");
+  }
   std::vector<Placed> placed;
   std::transform(lines.begin(), lines.end(), std::back_inserter(placed), place);
   for (std::string& note : roofline_notes(placed)) table.notes.push_back(std::move(note));

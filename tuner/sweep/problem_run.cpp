@@ -290,9 +290,9 @@ bool ProblemRun::set_up() {
   if (!build) return false;
   if (!build->ok) {
     throw Error(fmt::format(
-        "the reference of {} does not compile, by its own file or by what that includes, so no config can be "
-        "verified: {}\nMend {} and run the sweep again\n{}",
-        definition_.interface.op, first_error(build->log), definition_.reference.source.string(), build->log));
+        "cannot compile {}, which has the reference of {}, so no config can be verified: {}\nMend it and run the "
+        "sweep again\n{}",
+        definition_.reference.source.string(), definition_.interface.op, first_error(build->log), build->log));
   }
   const CompileResult reference = to_compile_result(*build, setting_.store->binary(build->binary_hash));
   const std::int64_t began = moment_us();

@@ -37,6 +37,8 @@ TEST(Error, the_nearest_name_is_the_one_with_the_fewest_changes) {
 
 TEST(Error, what_is_far_is_not_suggested) {
   EXPECT_EQ(nearest_name("attention", {"softmax", "gemm"}), "");
+  EXPECT_EQ(nearest_name("fp8", {"f32", "f16", "bf16"}), "") << "two of three letters differ";
+  EXPECT_EQ(nearest_name("f23", {"f16", "f32"}), "f32") << "letters that were exchanged";
   EXPECT_EQ(nearest_name("softmax", {}), "");
   EXPECT_EQ(nearest_name("abcd", {"wxyz"}), "");
 }

@@ -69,7 +69,7 @@ TEST(ClosureOf, follows_includes_once_each_in_the_order_in_which_a_compiler_meet
   folder.write("kernels/device/c.cuh", "");
   const SourceClosure closure = closure_of(source, {folder.path() / "kernels"});
   EXPECT_THAT(file_names(closure), ElementsAre("op.cu", "b.cuh", "a.cuh", "own.cuh", "c.cuh"));
-  EXPECT_THAT(closure.missing, IsEmpty());
+  EXPECT_THAT(closure.wrong_includes, IsEmpty());
 }
 
 TEST(ClosureOf, prefers_the_folder_of_the_file_that_includes) {
@@ -85,7 +85,8 @@ TEST(ClosureOf, names_the_includes_that_it_does_not_find) {
   const auto source = folder.write("op.cu",
                                    "#include \"gone.cuh\"\n#include \"cuda_bf16.h\"\n#include <gone.h>\n"
                                    "// #include \"comment.cuh\"\n/*\n#include \"block.cuh\"\n*/\n");
-  EXPECT_THAT(closure_of(source, {}).missing, ElementsAre("op.cu includes \"gone.cuh\""));
+  EXPECT_THAT(closure_of(source, {}).wrong_includes,
+              ElementsAre("op.cu includes \"gone.cuh\", which is neither beside it nor in the kernels folder"));
 }
 
 TEST(ReadFile, says_why_a_file_cannot_be_read) {

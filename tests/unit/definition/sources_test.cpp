@@ -53,6 +53,20 @@ TEST(Sources, reports_files_and_includes_that_are_not_there) {
                   "f.toml:2:1: a.cu includes \"gone.cuh\", which is neither beside it nor in the kernels folder"));
 }
 
+TEST(Sources, refuses_headers_of_the_host_in_a_line) {
+  const test::TempFolder folder;
+  folder.write("a.cu",
+               "#include <cmath>\n#include <math.h>\n#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n"
+               "#include <cuda/std/limits>\n// #include <vector>\n");
+  Sources sources(folder.path(), {});
+  Mistakes mistakes("f.toml");
+  EXPECT_NE(sources.find(text_at("a.cu", 2), mistakes), nullptr);
+  EXPECT_THAT(texts(mistakes),
+              ElementsAre(testing::StartsWith("f.toml:2:1: a.cu includes <cmath>, which is a header of the host: "
+                                              "device code has expf"),
+                          testing::StartsWith("f.toml:2:1: a.cu includes <math.h>, which is a header of the host")));
+}
+
 TEST(Sources, finds_kernels_in_headers_too) {
   const test::TempFolder folder;
   folder.write("a.cu", "#include \"a.cuh\"\n");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -130,6 +131,14 @@ std::vector<Include> includes_of(const std::string& text) {
   return found;
 }
 
+/// Headers of the C++ library have no ending; of C's these are met. The compiler for the device has none of them, and
+/// in the emulator their declarations clash with its own, in twenty lines of glibc's.
+bool is_of_the_host(const std::string& header) {
+  constexpr std::array<std::string_view, 9> kOfC{"math.h",   "stdio.h",  "stdlib.h", "string.h", "assert.h",
+                                                 "stdint.h", "stddef.h", "limits.h", "float.h"};
+  return header.find_first_of("./") == std::string::npos || std::ranges::find(kOfC, header) != kOfC.end();
+}
+
 class Closure {
  public:
   explicit Closure(const std::vector<std::filesystem::path>& kernel_dirs) : kernel_dirs_(kernel_dirs) {}
@@ -143,7 +152,14 @@ class Closure {
       if (const auto found = find(include, file.parent_path())) {
         follow(*found);
       } else if (include.quoted && !include.name.starts_with("cuda_")) {
-        result_.missing.push_back(fmt::format("{} includes \"{}\"", file.filename().string(), include.name));
+        result_.wrong_includes.push_back(
+            fmt::format("{} includes \"{}\", which is neither beside it nor in the kernels folder",
+                        file.filename().string(), include.name));
+      } else if (!include.quoted && is_of_the_host(include.name)) {
+        result_.wrong_includes.push_back(
+            fmt::format("{} includes <{}>, which is a header of the host: device code has expf, rsqrtf, min, int64_t "
+                        "without it, and includes device/*.cuh, <cuda_fp16.h> and <cuda_bf16.h> at most",
+                        file.filename().string(), include.name));
       }
     }
   }

@@ -33,8 +33,9 @@ struct SourceClosure {
   /// The source, then every header that it includes from its own folder or from the kernel folders, directly or
   /// through another, each once, in the order in which a compiler would meet them.
   std::vector<SourceFile> files;
-  /// `#include "…"` found in none of these places: "softmax.cu includes \"tiles.cuh\"".
-  std::vector<std::string> missing;
+  /// `#include "…"` found in none of these places, and headers of the host's, which no kernel can have: each in a
+  /// sentence.
+  std::vector<std::string> wrong_includes;
 };
 
 /// Follows the includes of `source`. Headers of the toolkit (`cuda_fp16.h`…) are the compiler's, and no part of it.

@@ -19,9 +19,7 @@ const SourceClosure* Sources::find(const Node& name, Mistakes& mistakes) {
   const auto known = read_.find(file);
   if (known != read_.end()) return &known->second;
   const SourceClosure& closure = read_.emplace(file, closure_of(file, kernel_dirs_)).first->second;
-  for (const std::string& include : closure.missing) {
-    mistakes.add(name.place, fmt::format("{}, which is neither beside it nor in the kernels folder", include));
-  }
+  for (const std::string& wrong : closure.wrong_includes) mistakes.add(name.place, wrong);
   return &closure;
 }
 
