@@ -122,6 +122,10 @@ TEST_F(BenchVerb, passes_google_benchmarks_flags_through) {
   ASSERT_EQ(filtered["benchmarks"].size(), 1U);
   const Outcome csv = bench(with({"--benchmark_format=csv"}));
   EXPECT_TRUE(contains(csv.out, "name,iterations,real_time,cpu_time,time_unit")) << csv.out;
+  const std::string console = bench(problem).out;
+  const std::size_t share = console.find("half_interval_share=");
+  ASSERT_NE(share, std::string::npos) << console;
+  EXPECT_EQ(console.substr(share).find('%'), console.substr(share).find_first_not_of("0123456789.e-", 20)) << console;
 }
 
 TEST_F(BenchVerb, reports_what_is_wrong_in_place_of_a_time) {

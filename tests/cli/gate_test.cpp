@@ -26,6 +26,24 @@ TEST_F(GateVerb, decides_nothing_without_rounds) {
   EXPECT_NE(outcome.out.find("A has no rounds"), std::string::npos) << outcome.out;
 }
 
+TEST_F(GateVerb, takes_packs_and_folders_of_packs_as_sides) {
+  use_swept_cache();
+  const std::string packs = (folder / "packs").string();
+  ASSERT_EQ(run_on_ops({"export", "--pack", packs}).code, 0);
+  const auto json_of_gate = [&](const std::string& a, const std::string& b) {
+    const Outcome outcome = run_on_ops({"gate", a, b, "--format", "json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto json = json_of_gate(packs, cache());
+  EXPECT_GT(json["summary"]["passed"], 0);
+  EXPECT_EQ(json["summary"]["failed"], 0);
+  for (const auto& entry : std::filesystem::directory_iterator(packs)) {
+    if (entry.path().filename().string().find("shift") == std::string::npos) continue;
+    EXPECT_EQ(json_of_gate(entry.path().string(), packs)["rows"].size(), json["rows"].size());
+  }
+}
+
 TEST_F(GateVerb, tells_what_a_rule_looks_like_and_that_it_takes_two_sides) {
   const std::string file = kRecorded + "/softmax.db.zst";
   const Outcome rule = run({"gate", file, file, "--fail-if", "slow"});

@@ -1,18 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/gate.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <optional>
+#include <system_error>
 #include <utility>
 
+#include "cache/base/temporary_folder.hpp"
+#include "cache/store/import.hpp"
+#include "cache/store/pack/pack.hpp"
+#include "cache/store/store.hpp"
 #include "tuner/app/compare.hpp"
+#include "tuner/app/import.hpp"
 
 namespace tilewright::app {
+namespace {
+
+/// A folder without packs may have the name of a device.
+bool has_packs(const std::filesystem::path& named) {
+  std::error_code none;
+  const std::filesystem::directory_iterator folder(named, none);
+  return is_pack(named) || std::ranges::any_of(folder, [](const auto& entry) { return is_pack(entry.path()); });
+}
+
+/// What is compared: the words as they are, or where they name packs, the cache that these are folded into for as long
+/// as this lives.
+class Side {
+ public:
+  explicit Side(std::string words) : words_(std::move(words)) {
+    const std::filesystem::path named(words_);
+    if (!has_packs(named)) return;
+    folder_.emplace("fold packs");
+    const std::filesystem::path cache = folder_->path() / "cache.db";
+    Store store(cache, {.access = StoreAccess::draft});
+    Folding folding(store);
+    for (const std::filesystem::path& pack : packs_of(named)) static_cast<void>(folding.fold(pack));
+    words_ = cache.string();
+  }
+  [[nodiscard]] const std::string& words() const noexcept { return words_; }
+
+ private:
+  std::string words_;
+  std::optional<TemporaryFolder> folder_;
+};
+
+}  // namespace
 
 GateReport gate(const GateRequest& request) {
   GateReport report{request.a, request.b, request.rule, {}, {}};
-  const std::vector<std::string> ops = request.ops.empty() ? compared_ops(request.place, request.a) : request.ops;
+  const Side a(request.a), b(request.b);
+  const std::vector<std::string> ops = request.ops.empty() ? compared_ops(request.place, a.words()) : request.ops;
   for (const std::string& op : ops) {
-    CompareRequest compare{request.place, op, request.a, request.b, request.device, request.mode, {}};
+    CompareRequest compare{request.place, op, a.words(), b.words(), request.device, request.mode, {}};
     compare.rounds = true;
     for (CompareLine& line : compared_lines(compare)) {
       if (line.a && line.b) {

@@ -12,7 +12,7 @@ namespace tilewright::app {
 
 struct GateRequest {
   Place place;
-  /// As CompareRequest has them.
+  /// As CompareRequest has them; or a pack, or a folder of packs.
   std::string a;
   std::string b;
   /// Empty: all that the two have.

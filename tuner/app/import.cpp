@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cache/base/error.hpp"
@@ -76,24 +77,10 @@ Store open_source(const std::filesystem::path& file, std::vector<std::string>& w
 /// More are counted.
 constexpr std::size_t kNamed = 4;
 
-/// Of a folder its packs, by name.
 std::vector<std::filesystem::path> files_of(const ImportRequest& request) {
   std::vector<std::filesystem::path> files;
-  for (const std::filesystem::path& named : request.files) {
-    if (!std::filesystem::is_directory(named)) {
-      files.push_back(named);
-      continue;
-    }
-    const std::size_t before = files.size();
-    for (const auto& entry : std::filesystem::directory_iterator(named)) {
-      if (is_pack(entry.path())) files.push_back(entry.path());
-    }
-    if (files.size() == before) {
-      throw UsageError(fmt::format("{} is a folder without packs; `tilewright export --pack {}` makes some",
-                                   named.string(), named.string()));
-    }
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
-  }
+  for (const std::filesystem::path& named : request.files)
+    std::ranges::copy(packs_of(named), std::back_inserter(files));
   return files;
 }
 
@@ -104,6 +91,20 @@ bool is_recording(const Store& source) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> packs_of(const std::filesystem::path& named) {
+  if (!std::filesystem::is_directory(named)) return {named};
+  std::vector<std::filesystem::path> packs;
+  for (const auto& entry : std::filesystem::directory_iterator(named)) {
+    if (is_pack(entry.path())) packs.push_back(entry.path());
+  }
+  if (packs.empty()) {
+    throw UsageError(fmt::format("{} is a folder without packs; `tilewright export --pack {}` makes some",
+                                 named.string(), named.string()));
+  }
+  std::ranges::sort(packs);
+  return packs;
+}
 
 Table table_of(const std::vector<Conflict>& conflicts) {
   Table table;

@@ -32,6 +32,8 @@ struct ImportResult {
 /// `tell` hears what is being done. Throws UsageError for what is neither, CacheError for one that is damaged.
 [[nodiscard]] ImportResult import_files(const ImportRequest& request,
                                         const std::function<void(const std::string&)>& tell = {});
+/// Of a folder its packs, by name; a file itself. Throws UsageError for a folder without packs.
+[[nodiscard]] std::vector<std::filesystem::path> packs_of(const std::filesystem::path& named);
 [[nodiscard]] Table table_of(const std::vector<Conflict>& conflicts);
 /// For people.
 [[nodiscard]] std::string text_of(const Conflict& conflict);

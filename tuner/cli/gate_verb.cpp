@@ -48,8 +48,9 @@ Verb gate_verb() {
   verb.summary = "Fail where one side of a comparison is slower than the other by more than a change may cost";
   verb.usage = "A B [OP...] [OPTION...]";
   verb.description = {
-      "A and B are two caches (files), two devices of the cache, or two versions of its trials, as those of `table "
-      "--compare`: A is what was, B what is to be judged. Nothing is measured. Without OP all ops of A are compared.",
+      "A and B are two caches (files), two packs or folders of packs, two devices of the cache, or two versions of its "
+      "trials, as those of `table --compare`: A is what was, B what is to be judged. Nothing is measured. Without OP "
+      "all ops of A are compared.",
       "A problem fails where B is slower by more than --fail-if allows, and it is significant that B is slower: of "
       "gates over two caches that differ by noise alone at most 1 % fail, however many problems they have. A problem "
       "is "
