@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import time
 import unittest
 
 from real_records import missing_module
@@ -40,24 +41,38 @@ class BrowserTest(unittest.TestCase):
         page.mouse.move(box["x"] + place[0] - 1, box["y"] + place[1])
         page.mouse.move(box["x"] + place[0], box["y"] + place[1])
         text = "(holder) => [...holder.querySelectorAll(':scope > div')].pop()?.innerText.trim()"
-        return page.wait_for_function(text, arg=holder.element_handle()).json_value()
+        for _ in range(200):
+            told = holder.evaluate(text)
+            if told:
+                return told
+            page.wait_for_timeout(50)
+        self.fail("no tip is shown")
 
     def shown(self, page, words=""):
         """Waits until the view of the address is drawn, which has these words."""
-        page.wait_for_function("""(words) => location.hash.includes(words)
-            && document.querySelector('main').dataset.address === location.hash""", arg=words)
+        self.comes(page, f"location.hash.includes({words!r}) "
+                         "&& document.querySelector('main').dataset.address === location.hash")
+
+    def comes(self, page, truth, seconds=60):
+        """Waits until an expression is true; by asking, since a page may forbid what wait_for_function() does."""
+        end = time.monotonic() + seconds
+        while not page.evaluate(truth):
+            self.assertLess(time.monotonic(), end, truth)
+            page.wait_for_timeout(50)
 
     def open(self, file, address="", width=1280, height=900, dark=False):
-        """The report at an address of it, drawn."""
-        context = self.browser.new_context(viewport={"width": width, "height": height}, offline=True,
+        """The report at an address of it, drawn; or a service's page, where `file` is its URL."""
+        is_service = str(file).startswith("http:")
+        context = self.browser.new_context(viewport={"width": width, "height": height}, offline=not is_service,
                                            color_scheme="dark" if dark else "light")
         self.addCleanup(context.close)
         page = context.new_page()
         self.errors = []
         page.on("console", lambda message: message.type in ("error", "warning") and self.errors.append(message.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: request.url.startswith(("file:", "data:", "blob:"))
+        own = str(file) if is_service else "file:"
+        page.on("request", lambda request: request.url.startswith((own, "data:", "blob:"))
                 or self.errors.append(request.url))
-        page.goto(f"file://{file}#{address}")
+        page.goto(f"{file}#{address}" if is_service else f"file://{file}#{address}")
         page.wait_for_selector("main[data-ready]")
         return page

@@ -69,6 +69,20 @@ TEST(EventHubs, give_who_comes_back_what_was_missed_and_nothing_twice) {
   }
 }
 
+TEST(EventHubs, give_who_comes_first_the_job_under_way_from_its_beginning) {
+  service::EventHub hub;
+  hub.publish(event(1));
+  hub.publish({{"event", "job_started"}, {"number", 2}});
+  hub.publish(event(3));
+  const auto during = listen(hub);
+  hub.publish({{"event", "job_done"}, {"number", 4}});
+  hub.publish(event(5));
+  for (int i = 1; i <= 5; ++i) {
+    EXPECT_EQ(contains(during->heard, "\"number\":" + std::to_string(i)), i > 1) << during->heard;
+  }
+  EXPECT_FALSE(contains(listen(hub)->heard, "data:"));
+}
+
 TEST(EventHubs, tell_who_was_away_too_long_or_in_another_life_to_begin_anew) {
   service::EventHub hub(4);
   const auto before = listen(hub);

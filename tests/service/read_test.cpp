@@ -113,6 +113,31 @@ TEST_F(Reading, says_of_what_is_asked_wrongly_what_is_right) {
   }
 }
 
+TEST_F(Reading, the_page_is_at_the_root_and_its_data_are_the_caches) {
+  use_swept_cache();
+  const RunningService service(settings);
+  const HttpAnswer page = service.get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.headers.at("content-type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.headers.at("content-security-policy"), "frame-ancestors 'none'");
+  for (const char* file : {"page.css", "page.js", "echarts.js"}) {
+    EXPECT_TRUE(contains(page.body, file)) << file;
+    EXPECT_EQ(service.get(std::string("/") + file).status, 200) << file;
+  }
+  const nlohmann::json index = service.get("/v1/page").json();
+  EXPECT_EQ(index["ops"], nlohmann::json({"shift"}));
+  const std::string of = "?of=" + index["id"].get<std::string>();
+  for (const char* block : {"winners", "evidence", "trials"}) {
+    const HttpAnswer answer = service.get(std::string("/v1/page/shift.") + block + of);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_GT(answer.body.size(), 50U);
+  }
+  EXPECT_EQ(service.get("/v1/page/shift.more" + of).status, 404);
+  const HttpAnswer older = service.get("/v1/page/shift.winners?of=0123");
+  EXPECT_EQ(older.status, 404);
+  EXPECT_TRUE(contains(older.body, "the cache is another by now")) << older.body;
+}
+
 TEST_F(Reading, of_a_cache_that_cannot_be_read_is_told_and_goes_on) {
   std::filesystem::remove(cache());
   const RunningService service(settings);

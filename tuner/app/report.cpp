@@ -12,7 +12,6 @@
 #include "cache/base/error.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/app/stored_winners.hpp"
-#include "tuner/report/page.hpp"
 #include "tuner/report/page_data.hpp"
 
 namespace tilewright::app {
@@ -76,7 +75,7 @@ PageInput gather(const ReportRequest& request, const Store& store) {
 Report report(const ReportRequest& request) {
   const Store store(cache_path(request.place), {.access = StoreAccess::copy});
   const PageInput input = gather(request, store);
-  if (input.history.trials.empty()) {
+  if (input.history.trials.empty() && !request.may_be_empty) {
     throw Error(
         fmt::format("the cache {} has no such trial to show, and nothing was written; make some with "
                     "`tilewright sweep OP`",
@@ -86,7 +85,7 @@ Report report(const ReportRequest& request) {
   for (const PageOp& op : input.ops) {
     for (const WinnerLine& line : op.winners) served.emplace(line.row.problem.key(), line.row.device.fingerprint());
   }
-  return {report_page(make_page(input)), served.size(), input.history.trials.size()};
+  return {make_page(input), served.size(), input.history.trials.size()};
 }
 
 }  // namespace tilewright::app

@@ -5,8 +5,9 @@
 #include <string>
 
 #include "tuner/app/place.hpp"
+#include "tuner/report/page.hpp"
 
-/// The cache as pictures: one HTML page that needs no network (docs/tables.md).
+/// The cache as pictures: the data of its page (docs/tables.md).
 namespace tilewright::app {
 
 struct ReportRequest {
@@ -15,16 +16,18 @@ struct ReportRequest {
   std::string op;
   /// As choose_devices() takes it; empty: all.
   std::string device;
+  /// A cache without trials has a page, too.
+  bool may_be_empty = false;
 };
 
 struct Report {
-  std::string page;
+  Page page;
   std::size_t problems_served = 0;
   std::size_t trials = 0;
 };
 
 /// The cache as it is at one moment, also while a sweep writes it. Throws UsageError for an op or a device that it does
-/// not have, Error where there is no trial to show.
+/// not have, Error where there is no trial to show, unless that may be.
 [[nodiscard]] Report report(const ReportRequest& request);
 
 }  // namespace tilewright::app

@@ -36,12 +36,13 @@ ExitCode run(const Arguments& arguments, Console& console) {
   }
   const app::Report report = app::report(
       {place_of(arguments), arguments.words().empty() ? "" : arguments.words().front(), arguments.text("device")});
+  const std::string page = report_page(report.page);
   OutputFile output(file, console);
-  output.write(report.page);
+  output.write(page);
   output.commit();
   const std::string said =
       fmt::format("{} served and {} in {}; open it in a browser.", counted(report.problems_served, "problem"),
-                  counted(report.trials, "trial"), show_bytes(static_cast<double>(report.page.size())));
+                  counted(report.trials, "trial"), show_bytes(static_cast<double>(page.size())));
   if (to_standard_output) {
     console.say(said);
   } else {

@@ -27,14 +27,17 @@ EventHub::EventHub(std::size_t most) : most_(most), boot_(fmt::format("{:08x}", 
 
 void EventHub::publish(const nlohmann::ordered_json& event) {
   const std::lock_guard lock(mutex_);
+  const std::string kind = event.value("event", "message");
+  if (kind == "job_started") job_ = first_ + kept_.size();
   const std::string data = event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  const auto text = std::make_shared<const std::string>(fmt::format(
-      "id: {}-{}\nevent: {}\ndata: {}\n\n", boot_, first_ + kept_.size(), event.value("event", "message"), data));
+  const auto text = std::make_shared<const std::string>(
+      fmt::format("id: {}-{}\nevent: {}\ndata: {}\n\n", boot_, first_ + kept_.size(), kind, data));
   kept_.push_back(text);
   if (kept_.size() > most_) {
     kept_.pop_front();
     ++first_;
   }
+  if (kind == "job_done") job_.reset();
   send(text);
 }
 
@@ -55,13 +58,18 @@ void EventHub::listen(const std::shared_ptr<Stream>& stream, const std::string& 
   const std::lock_guard lock(mutex_);
   if (ended_) return stream->end();
   std::string missed = "retry: 2000\n\n";
-  if (!last.empty()) {
+  const auto add_from = [&](std::uint64_t number) {
+    for (std::uint64_t i = number; i < first_ + kept_.size(); ++i) missed += *kept_[i - first_];
+  };
+  if (last.empty()) {
+    if (job_ && *job_ >= first_) add_from(*job_);
+  } else {
     const std::optional<std::uint64_t> number = number_of(last, boot_);
     const std::uint64_t next = first_ + kept_.size();
     if (!number || *number + 1 < first_ || *number >= next) {
       missed += fmt::format("id: {}-{}\nevent: reset\ndata: {{}}\n\n", boot_, next - 1);
     } else {
-      for (std::uint64_t i = *number + 1; i < next; ++i) missed += *kept_[i - first_];
+      add_from(*number + 1);
     }
   }
   if (stream->write(std::make_shared<const std::string>(std::move(missed)))) streams_.push_back(stream);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ class EventHub {
   explicit EventHub(std::size_t most = 4096);
 
   void publish(const nlohmann::ordered_json& event);
-  /// `last`: as the client sends it; empty: from now on.
+  /// `last`: as the client sends it; empty: from the beginning of the job under way, or from now on.
   [[nodiscard]] Response stream(const std::string& last);
   /// To be called often: a comment every 15 seconds keeps proxies from closing what is silent.
   void tick();
@@ -43,6 +44,8 @@ class EventHub {
   /// Of the first of `kept_`.
   std::uint64_t first_ = 1;
   std::deque<Text> kept_;
+  /// The event that the job under way began with; nothing: there is none.
+  std::optional<std::uint64_t> job_;
   std::vector<std::shared_ptr<Stream>> streams_;
   bool ended_ = false;
   std::chrono::steady_clock::time_point sent_ = std::chrono::steady_clock::now();

@@ -23,6 +23,7 @@
 #include "tuner/service/gate.hpp"
 #include "tuner/service/notify.hpp"
 #include "tuner/service/openapi.hpp"
+#include "tuner/service/page_routes.hpp"
 #include "tuner/service/problem.hpp"
 #include "tuner/service/queue_routes.hpp"
 #include "tuner/service/read_routes.hpp"
@@ -110,6 +111,7 @@ struct Service::Impl {
              }),
         lock(given.read_only ? nullptr : std::make_unique<app::ServiceLock>(app::cache_path(given.place))),
         watch(given.place),
+        page(given.place, watch),
         tuner(given.place, tuning_devices_of(given),
               [this](const nlohmann::ordered_json& event) {
                 events.publish(event);
@@ -137,6 +139,7 @@ struct Service::Impl {
   Gate gate;
   std::unique_ptr<app::ServiceLock> lock;
   app::PlaceWatch watch;
+  PageData page;
   Answers answers{kAnswerBytes};
   EventHub events;
   Tuner tuner;
@@ -167,6 +170,7 @@ void Service::Impl::add_routes() {
   add_read_routes(router, settings.place, watch);
   add_queue_routes(router, settings.place, tuner);
   add_channel_routes(router, channels_folder(settings), settings.publishers);
+  add_page_routes(router, page);
   Route listen{.method = "GET",
                .path = "/v1/events",
                .summary = "What is being tuned, as server-sent events",

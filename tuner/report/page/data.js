@@ -70,8 +70,9 @@ const kFile = {
   block: async (name) => bytesOfBase64(textOf(name)),
 };
 
-/** Where index and blocks come from. */
-const source = kFile;
+/** A cache that has nothing, or cannot be read. */
+const emptyIndex = (note) => ({title: "", source: "", made: "", version: "", notes: [note], devices: [], specs: [], sweeps: [], gpus: [],
+  modes: [], statuses: [], looks: [], kinds: [], ops: [], first_at: 0});
 
 /** Opens those of `kinds` of the ops that are not yet open; winners always, since they name the problems. */
 async function openBlocks(ops, kinds) {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: filters, links to the views, and the view that the address names.
 
-const kViews = [summaryView, heatView, rooflineView, stripView, effectsView, timelineView, failuresView, evidenceView];
+/** Where index and blocks come from. */
+const source = document.getElementById("index") ? kFile : kService;
 const kName = source.isLive ? "Tilewright" : "Tilewright report";
+const kCacheViews = [summaryView, heatView, rooflineView, stripView, effectsView, timelineView, failuresView, evidenceView];
+const kViews = source.isLive ? [liveView, ...kCacheViews, missesView, healthView] : kCacheViews;
 const kFilterLabels = {op: "Op", dtype: "Type", device: "Device", mode: "Mode"};
+/** A view of the cache shows what `blocks` have; others load their own. */
+const isOfCache = (view) => view.isOfCache !== false;
 
 const viewOf = (name) => kViews.find((view) => view.name === name) || kViews[0];
 
 function showFilters(view, state) {
+  if (!isOfCache(view)) return document.getElementById("filters").replaceChildren();
   const values = filterValues(state);
   const labels = kFilters.map((name) => {
     const every = view.needs.includes(name) || name === "device" || name === "mode" ? [] : [["", "all"]];
@@ -30,26 +36,56 @@ function focusedName() {
 }
 
 let showing = 0;
+let shownView = null;
 
-/** Shows what the address names, once its blocks are open. */
+/** Shows what the address names, once its data are there. */
 async function show() {
-  const view = viewOf(readAddress().view), state = stateFor(view), mine = ++showing;
+  const view = viewOf(readAddress().view), mine = ++showing;
   const main = document.getElementById("main");
   main.setAttribute("aria-busy", "true");
-  await openBlocks(state.op && !view.everyOp ? [state.op] : report.ops, view.blocks);
-  if (mine !== showing) return;
+  let state, nodes;
+  try {
+    state = stateFor(view);
+    const data = await dataOf(view, state);
+    if (mine !== showing) return;
+    state = stateFor(view);
+    forgetCharts();
+    nodes = isOfCache(view) && report.kinds.length === 0 ? emptyNodes() : view.show(state, data);
+  } catch (error) {
+    if (mine !== showing) return;
+    forgetCharts();
+    nodes = [element("p", {class: "note", role: "alert"}, error.message)];
+    console.info(error);
+  }
   const focused = focusedName();
-  forgetCharts();
   showFilters(view, state);
   showLinks(view);
   document.title = `${view.title} - ${kName}`;
-  main.replaceChildren(element("h2", {}, view.title), ...view.show(state).filter(Boolean));
+  main.replaceChildren(element("h2", {}, view.title), ...nodes.flat().filter(Boolean));
   drawCharts();
   if (focused) document.querySelector(`[name="${focused}"]`)?.focus();
+  shownView = view;
   main.removeAttribute("aria-busy");
   main.dataset.ready = view.name;
   main.dataset.address = location.hash;
 }
+
+/** What a view of the cache needs is opened; what others need is the answer. */
+async function dataOf(view, state) {
+  if (!isOfCache(view)) return view.load(state);
+  const all = async () => openBlocks(state.op && !view.everyOp ? [state.op] : report.ops, view.blocks);
+  try {
+    await all();
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    await readAgain();  // the service has newer ones
+    state = stateFor(view);
+    await all();
+  }
+  return null;
+}
+
+const emptyNodes = () => [...report.notes.map((note) => element("p", {class: "note"}, note)), element("p", {}, "There is no trial to show.")];
 
 function chosenTheme() {
   try {
@@ -91,9 +127,40 @@ function preparePrint() {
 
 function showAbout() {
   document.getElementById("name").textContent = kName;
-  document.getElementById("about").textContent = `${report.title} of ${report.source}, ${report.made}`;
+  const about = [`${[report.title, report.source].filter(Boolean).join(" of ")}, ${report.made}`];
+  if (source.isLive) {
+    about.push(live.tuned > 0 ? `; ${plural(live.tuned, "problem")} tuned since` : "", " ",
+      element("button", {type: "button", name: "again", click: () => readAgain().then(show)}, "Read again"));
+  }
+  document.getElementById("about").replaceChildren(...about);
   document.getElementById("footer").textContent =
     `Made by Tilewright ${report.version}. Charts by Apache ECharts ${echarts.version}, Apache-2.0.`;
+}
+
+/** The cache as it is by now. */
+async function readAgain() {
+  try {
+    begin(await source.index());
+    live.tuned = 0;
+  } catch (error) {
+    if (!source.isLive) throw error;
+    begin(emptyIndex(error.message));
+  }
+  showAbout();
+}
+
+let changes = 0;
+
+/** Events came: what is shown of them is made anew, twice a second at most; with `wholly` the lists, too. */
+function changed(wholly) {
+  if (++changes > 1) return (changed.wholly ||= wholly);
+  changed.wholly = wholly;
+  setTimeout(() => {
+    changes = 0;
+    if (live.tuned > 0) showAbout();
+    if (shownView === liveView && (changed.wholly || (live.problem && !document.getElementById("tried")))) show();
+    else shownView?.update?.();
+  }, 500);
 }
 
 async function start() {
@@ -117,9 +184,14 @@ async function start() {
     setTheme(theme());
     redrawCharts();
   });
-  begin(await source.index());
-  showAbout();
+  await readAgain();
   await show();
+  if (!source.isLive) return;
+  listen(takeEvent, (reached) => {
+    live.reached = reached;
+    changed(false);
+  });
+  setInterval(() => shownView === liveView && show(), 30000);
 }
 
 start();

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a service, in a real browser: what a report shows, and what the service is at."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import urllib.request
+
+import cache_rows
+from browser import BrowserTest
+from real_records import program, write_real_cache
+
+VIEWS = ["live", "summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence", "misses",
+         "health"]
+H200 = "NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6016-bit)"
+
+
+class Service:
+    """`tilewright serve` on a cache."""
+
+    def __init__(self, folder, cache, *options, port="0"):
+        self.log = open(folder / "serve.log", "a", encoding="utf-8")
+        command = [os.environ["TILEWRIGHT_TEST_PROGRAM"], "serve", "--port", port, "--cache", str(cache), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.url = re.search(r"http://\S+?(?=[.,]?\s)", self.process.stdout.readline()).group() + "/"
+
+    def ask(self, path, document=None, token=None):
+        body = None if document is None else json.dumps(document).encode()
+        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, body, headers), timeout=60) as answer:
+            return json.load(answer)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.log.close()
+
+
+class ServicePage(BrowserTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cache = cls.folder / "cache.db"
+        write_real_cache(cls.cache)
+        cls.service = Service(cls.folder, cls.cache, "--devices", "cpu")
+        cls.addClassCleanup(cls.service.stop)
+        cls.url = cls.service.url
+        cls.service.ask("v1/misses", {"misses": [
+            {"problem": "softmax[dtype=bf16]{rows=7,cols=5000}", "device": H200, "count": 3}]})
+        softmax = next(row for row in cls.service.ask("v1/ops")["rows"] if row["op"] == "softmax")
+        cls.campaign = {"name": "night", "sweeps": [
+            {"op": "softmax", "interface": softmax["interface_hash"], "dtype": "f32", "attributes": {"pitch": "dense"},
+             "shapes": ["rows=2,4 cols=64"]}]}
+
+    def test_every_view_is_drawn_and_asks_the_service_alone(self):
+        for view in VIEWS:
+            with self.subTest(view=view):
+                page = self.open(self.url, f"view={view}&op=gemm")
+                self.assertEqual(page.locator("nav a[aria-current]").count(), 1)
+                self.assertEqual(page.locator("main").get_attribute("data-ready"), view)
+                self.assertEqual(page.locator("[role=alert]").count(), 0)
+                self.assertEqual(self.errors, [])
+
+    def test_each_view_passes_axe_in_both_themes_and_is_no_wider_than_a_phone(self):
+        from axe_playwright_python.sync_playwright import Axe
+        for width, dark in ((1280, False), (390, True)):
+            for view in VIEWS:
+                with self.subTest(view=view, dark=dark):
+                    page = self.open(self.url, f"view={view}&op=gemm", width=width, dark=dark)
+                    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
+                    violations = Axe().run(page).response["violations"]
+                    self.assertEqual([(one["id"], one["nodes"][0]["html"][:200]) for one in violations], [])
+
+    def test_it_shows_the_winners_of_the_cache_as_a_report_does(self):
+        report = self.folder / "report.html"
+        program("report", "--cache", self.cache, "-o", report)
+        rows = """() => winnersOf(stateFor(heatView)).map((row) => [row.get('shape_key'), row.get('winner'),
+            row.get('time_ns')])"""
+        shown = [self.open(place, "view=heat&op=softmax&dtype=bf16").evaluate(rows) for place in (self.url, report)]
+        self.assertGreater(len(shown[0]), 10)
+        self.assertEqual(*shown)
+
+    def test_a_tip_is_shown_though_no_style_of_its_own_text_may_be(self):
+        page = self.open(self.url, "view=heat&op=softmax&dtype=bf16")
+        holder = page.locator(".chart").first
+        place = holder.evaluate("""(holder) => holder.chart.convertToPixel({seriesIndex: 0},
+            holder.chart.getOption().series[0].data[3].value.slice(0, 2))""")
+        self.assertRegex(self.tip(page, holder, place), r"of ceiling [\d.]+ %")
+        self.assertEqual(self.errors, [])
+
+    def test_misses_wait_with_how_often_they_were_asked_for(self):
+        page = self.open(self.url, "view=misses")
+        self.assertRegex(page.locator("tbody tr").first.inner_text(), r"softmax\[dtype=bf16.*cols=5000\}\s+3\s")
+
+    def test_a_campaign_is_seen_while_it_is_tuned_and_its_winners_when_they_are_read_again(self):
+        page = self.open(self.url, "view=live")
+        self.assertIn("Nothing is being tuned", page.locator("main").inner_text())
+        campaign = self.service.ask("v1/campaigns", self.campaign)
+        page.wait_for_selector("#job progress", timeout=60_000)
+        page.wait_for_selector("#tried canvas", timeout=60_000)
+        self.assertIn("campaign", page.locator("#job").inner_text())
+        # Who comes while it is tuned sees it, too.
+        other = self.open(self.url, f"view=live&campaign={campaign['id']}")
+        self.comes(other, "document.querySelector('main').innerText.includes('Problems of campaign')")
+        self.comes(page, "document.querySelector('#about').innerText.includes('2 problems tuned since')")
+        self.comes(page, "document.querySelector('#job').innerText.includes('Nothing is being tuned')")
+        done = page.locator("table", has_text="Tuned since this page was opened").locator("tbody tr")
+        self.assertEqual(done.count(), 2)
+        page.wait_for_timeout(10_000)  # the age that the data of a page may have
+        page.click("button[name=again]")
+        self.comes(page, "!document.querySelector('#about').innerText.includes('tuned since')")
+        done.first.locator("a").first.click()
+        self.shown(page, "view=strip")
+        self.assertIn("rows=", page.locator("main .key").first.inner_text())
+        self.assertIn("emulator", page.locator("select[name=device]").input_value().lower() + "emulator")
+        self.assertEqual(self.errors, [])
+
+    def test_health_is_told(self):
+        page = self.open(self.url, "view=health")
+        self.comes(page, "document.querySelector('main').innerText.includes('come in')")
+        text = page.locator("main").inner_text()
+        self.assertIn("runs, Tilewright", text)
+        self.assertIn("can be read", text)
+
+
+class OtherServices(BrowserTest):
+    def service(self, cache, *options, port="0"):
+        service = Service(self.folder, cache, *options, port=port)
+        self.addCleanup(service.stop)
+        return service
+
+    def test_one_that_asks_for_tokens_is_asked_for_one(self):
+        cache, tokens = self.folder / "tokens.db", self.folder / "tokens.json"
+        write_real_cache(cache)
+        token = program("serve", "--tokens", tokens, "--new-token", "page", "--scopes", "read").strip()
+        service = self.service(cache, "--tokens", str(tokens))
+        page = self.open(service.url, "view=summary")
+        self.assertEqual(page.locator("main").get_attribute("data-ready"), "token")
+        self.errors.clear()  # a browser tells of each 401
+        page.fill("input[name=token]", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("main[data-ready=summary]")
+        self.assertGreater(page.locator("main table tbody tr").count(), 3)
+        self.assertNotIn(token, page.content())
+        self.assertEqual(self.errors, [])
+
+    def test_one_of_a_cache_without_trials_says_so(self):
+        cache = self.folder / "empty.db"
+        write_real_cache(cache)
+        with contextlib.closing(cache_rows.connect(cache)) as database, database:
+            for table in ("winners", "trials"):
+                database.execute(f"DELETE FROM {table}")
+        service = self.service(cache)
+        for view in VIEWS:
+            page = self.open(service.url, f"view={view}")
+            self.assertEqual(self.errors, [], view)
+        page = self.open(service.url, "view=heat")
+        self.assertIn("There is no trial to show.", page.locator("main").inner_text())
+
+    def test_a_page_goes_on_when_its_service_is_started_again(self):
+        cache = self.folder / "again.db"
+        write_real_cache(cache)
+        first = Service(self.folder, cache)
+        page = self.open(first.url, "view=health")
+        self.comes(page, "document.querySelector('main').innerText.includes('come in')")
+        port = first.url.rsplit(":", 1)[1].strip("/")
+        first.stop()
+        self.comes(page, "document.querySelector('main').innerText.includes('the connection is lost')")
+        self.service(cache, port=port)
+        self.comes(page, "document.querySelector('main').innerText.includes('come in')")
