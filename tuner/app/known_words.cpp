@@ -11,6 +11,7 @@
 #include "tuner/report/compare_table.hpp"
 #include "tuner/report/configs_table.hpp"
 #include "tuner/report/effect_table.hpp"
+#include "tuner/report/history_table.hpp"
 #include "tuner/report/table_query.hpp"
 #include "tuner/report/winners_table.hpp"
 
@@ -58,6 +59,12 @@ Table compare_sample(const Sample& sample) {
   std::vector<CompareLine> lines;
   for (const Trial& trial : sample.trials) lines.push_back({sample.problem, SideBest{trial, ""}, SideBest{trial, ""}});
   return compare_table("", "", "", lines);
+}
+
+Table history_sample(const Sample& sample) {
+  std::vector<HistoryLine> lines;
+  for (const Trial& trial : sample.trials) lines.push_back({sample.problem, "", true, trial});
+  return history_table("", lines);
 }
 
 /// The names of ops in "softmax" and "softmax[dtype=bf16]", and not in "dtype=bf16".
@@ -144,6 +151,8 @@ std::vector<std::string> KnownWords::columns(TableView view) const {
       return column_names(effect_table("", {}, "value"));
     case TableView::compare:
       return column_names(compare_sample(sample));
+    case TableView::history:
+      return column_names(history_sample(sample));
   }
   return {};
 }

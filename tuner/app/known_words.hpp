@@ -20,7 +20,7 @@ struct KnownOp {
 [[nodiscard]] std::vector<std::string> known_devices(const Place& place);
 
 /// Views of `tilewright table`.
-enum class TableView { winners, all, by, compare };
+enum class TableView { winners, all, by, compare, history };
 
 /// Of one op.
 class KnownWords {

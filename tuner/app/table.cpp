@@ -14,6 +14,7 @@
 #include "tuner/app/stored_winners.hpp"
 #include "tuner/report/configs_table.hpp"
 #include "tuner/report/effect_table.hpp"
+#include "tuner/report/history_table.hpp"
 #include "tuner/report/summary_table.hpp"
 #include "tuner/search/recording_file.hpp"
 
@@ -117,6 +118,31 @@ Table comparison(const Asked& asked) {
   return table;
 }
 
+/// Of each problem on each device the latest first.
+Table history(const Asked& asked, const Store& store) {
+  std::vector<HistoryLine> lines;
+  for (const WinnerRow& row :
+       store.list_winners({.op = asked.op, .mode = asked.request.mode, .role = WinnerRole::best})) {
+    const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+    if (row.interface_hash != asked.interface.hash() || !asked.wanted(row.problem) ||
+        !holds(asked.devices, key.device_fingerprint)) {
+      continue;
+    }
+    std::vector<Store::FirstServed> served = store.served_first(key);
+    std::erase_if(served, [&](const Store::FirstServed& one) {
+      return one.role != WinnerRole::best || one.trial.mode != asked.request.mode;
+    });
+    for (std::size_t i = 0; i < served.size(); ++i) {
+      HistoryLine line{row.problem, key.device_fingerprint, served[i].now, std::move(served[i].trial)};
+      if (i + 1 < served.size()) line.before = served[i + 1].trial;
+      lines.push_back(std::move(line));
+    }
+  }
+  Table table = history_table(fmt::format("Winners of {} over time, the latest first", asked.op), lines);
+  if (lines.empty()) table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", asked.op));
+  return table;
+}
+
 /// The cache; of a comparison, where side A is a file, that one: its interface of the op is as good.
 Store store_for(const TableRequest& request) {
   if (request.view == View::comparison && std::filesystem::is_regular_file(request.a)) return open_recording(request.a);
@@ -131,6 +157,8 @@ Table view_of(const Asked& asked, const Store& store) {
       return effects(asked, store);
     case View::comparison:
       return comparison(asked);
+    case View::history:
+      return history(asked, store);
     case View::winners:
       break;
   }

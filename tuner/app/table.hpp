@@ -9,10 +9,11 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/table_query.hpp"
 
-/// Tables over what a cache has of an op: winners, all configs, the effect of a parameter, two sides compared.
+/// Tables over what a cache has of an op: winners, all configs, the effect of a parameter, two sides compared, winners
+/// over time.
 namespace tilewright::app {
 
-enum class View : std::uint8_t { winners, configs, effects, comparison };
+enum class View : std::uint8_t { winners, configs, effects, comparison, history };
 
 struct TableRequest {
   Place place;

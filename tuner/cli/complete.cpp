@@ -185,6 +185,7 @@ class Line {
     return holds(given_, "all")       ? app::TableView::all
            : holds(given_, "by")      ? app::TableView::by
            : holds(given_, "compare") ? app::TableView::compare
+           : holds(given_, "history") ? app::TableView::history
                                       : app::TableView::winners;
   }
 

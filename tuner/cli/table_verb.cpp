@@ -37,7 +37,7 @@ TableQuery query_of(const Arguments& arguments) {
 
 void refuse_contradictions(const Arguments& arguments) {
   std::vector<std::string> given;
-  for (const char* view : {"all", "by", "compare"}) {
+  for (const char* view : {"all", "by", "compare", "history"}) {
     if (arguments.has(view)) given.push_back(fmt::format("--{}", view));
   }
   if (given.size() < 2) return;
@@ -94,6 +94,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   } else if (arguments.has("by")) {
     request.view = app::View::effects;
     request.parameter = arguments.text("by");
+  } else if (arguments.has("history")) {
+    request.view = app::View::history;
   }
   if (typed.empty()) {
     throw UsageError(fmt::format("table needs the name of an op\nUsage: tilewright table {}", arguments.verb().usage));
@@ -114,7 +116,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb table_verb() {
   Verb verb;
   verb.name = "table";
-  verb.summary = "Print winners over shapes, all configs of a problem, effects of a parameter, or two sides compared";
+  verb.summary =
+      "Print winners over shapes or time, all configs of a problem, effects of a parameter, or two sides compared";
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
       "The winners of an op, for all problems of the cache or for those that agree with the names given (dtype=bf16 "
@@ -124,7 +127,8 @@ Verb table_verb() {
       "base, match and device. A time of device cpu is the emulator's.",
       "With --all every config that was tried, fastest first, the winner with a star: also registers, shared memory, "
       "spills, occupancy and what became of it. With --by what each value of a parameter costs at best and at the "
-      "median, in each implementation. With --compare two caches, devices or versions side by side. docs/tables.md "
+      "median, in each implementation. With --compare two caches, devices or versions side by side. With --history the "
+      "winners of each problem over versions, drivers and time: faster, slower or not told apart. docs/tables.md "
       "explains every column.",
       "Text of more than 200 winners is a line for each dtype and attributes, unless --where, --sort, --top or "
       "--columns "
@@ -143,6 +147,9 @@ Verb table_verb() {
        .help = "Two sides, --compare A B: files of caches, devices of the cache, or versions of its trials such as "
                "driver=13.0, compiler='NVRTC 13.0' or tilewright=VERSION.",
        .repeated = true},
+      {.name = "history",
+       .value = "",
+       .help = "What was served first for each problem over time, and whether it was faster than the one before."},
       {.name = "where",
        .value = "QUESTION",
        .help = "Only rows of which this is true: 'cols>=4096 and dtype=bf16'. The language of formulas, over columns."},
@@ -170,6 +177,7 @@ Verb table_verb() {
        "Large rows that leave the most bandwidth unused."},
       {"tilewright table softmax rows=4096 cols=1024 dtype=bf16 --all --top 10", "The ten best configs of a problem."},
       {"tilewright table gemm --by stages", "What the number of stages does."},
+      {"tilewright table softmax --history --where 'verdict=slower'", "Problems that got slower, and with what."},
       {"tilewright table softmax --compare old.db new.db", "What changed between two caches."},
   };
   verb.exit_codes = "0 done, 1 there is no row to print or the cache cannot be read, 2 the command line is wrong.";

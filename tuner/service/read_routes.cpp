@@ -75,6 +75,7 @@ void add_read_routes(Router& router, const app::Place& place, app::PlaceWatch& w
   router.add(query_route(place, watch));
   router.add(table_route(place, "/v1/winners", "Winners of an op over shapes", app::View::winners));
   router.add(table_route(place, "/v1/trials", "Every config that was tried of an op's problems", app::View::configs));
+  router.add(table_route(place, "/v1/history", "Winners of an op over versions, drivers and time", app::View::history));
   Route ops{.method = "GET", .path = "/v1/ops", .summary = "Ops that can be tuned"};
   ops.handler = [place](const Call&) { return json_of(app::list_ops(place).table); };
   router.add(std::move(ops));

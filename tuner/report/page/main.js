@@ -5,7 +5,7 @@
 const source = document.getElementById("index") ? kFile : kService;
 const kName = source.isLive ? "Tilewright" : "Tilewright report";
 const kCacheViews = [summaryView, heatView, rooflineView, stripView, effectsView, timelineView, failuresView, evidenceView];
-const kViews = source.isLive ? [liveView, ...kCacheViews, missesView, healthView] : kCacheViews;
+const kViews = source.isLive ? [liveView, ...kCacheViews, historyView, missesView, healthView] : kCacheViews;
 const kFilterLabels = {op: "Op", dtype: "Type", device: "Device", mode: "Mode"};
 /** A view of the cache shows what `blocks` have; others load their own. */
 const isOfCache = (view) => view.isOfCache !== false;
@@ -82,7 +82,7 @@ async function dataOf(view, state) {
     state = stateFor(view);
     await all();
   }
-  return null;
+  return view.load ? view.load(state) : null;
 }
 
 const emptyNodes = () => [...report.notes.map((note) => element("p", {class: "note"}, note)), element("p", {}, "There is no trial to show.")];

@@ -20,7 +20,8 @@ const evidenceView = {
       ...factsOf(row, row.table.columns.filter((column) => column.heading !== "" && column.name !== "winner")),
       element("h3", {}, "How it was chosen, measured and built"),
       ...factsOf(row, row.table.evidence),
-      element("p", {}, problemLink(row.problem, "strip", "All configs of this problem")),
+      element("p", {}, problemLink(row.problem, "strip", "All configs of this problem"),
+        source.isLive ? [", ", problemLink(row.problem, "history", "its winners over time")] : null),
       element("h3", {}, "All winners"),
       evidenceTable(rows),
     ];
