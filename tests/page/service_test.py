@@ -6,14 +6,15 @@ import os
 import re
 import signal
 import subprocess
+import urllib.parse
 import urllib.request
 
 import cache_rows
 from browser import BrowserTest
 from real_records import program, write_real_cache
 
-VIEWS = ["live", "summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence", "misses",
-         "health"]
+VIEWS = ["live", "summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence", "history",
+         "misses", "health"]
 H200 = "NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6016-bit)"
 
 
@@ -124,6 +125,37 @@ class ServicePage(BrowserTest):
         text = page.locator("main").inner_text()
         self.assertIn("runs, Tilewright", text)
         self.assertIn("can be read", text)
+        self.assertRegex(page.locator("tbody", has_text="/v1/page").inner_text(), r"/v1/page\s+\d+\s+0\s+0\s")
+
+    def test_the_history_of_a_problem_tells_which_winner_was_slower(self):
+        key = "softmax[dtype=bf16,pitch=dense]{rows=4096,cols=8192}"
+        address = f"view=history&op=softmax&dtype=bf16&problem={urllib.parse.quote(key)}"
+        cache = self.folder / "history.db"
+        write_real_cache(cache)
+        with contextlib.closing(cache_rows.connect(cache)) as database, database:
+            place, = database.execute("SELECT id FROM problems WHERE dims = 'rows=4096,cols=8192' AND spec IN (SELECT "
+                                      "id FROM specs WHERE op = 'softmax' AND dtype = 'bf16')").fetchone()
+            columns = [row[1] for row in database.execute("PRAGMA table_info(trials)")]
+            was = database.execute("SELECT trial FROM winners WHERE problem = ? AND role = 'best' AND position = 0",
+                                   (place,)).fetchone()[0]
+            row = dict(zip(columns, database.execute("SELECT * FROM trials WHERE id = ?", (was,)).fetchone()))
+            row.update(id=database.execute("SELECT max(id) + 1 FROM trials").fetchone()[0],
+                       measured_at=row["measured_at"] - 86400, median_ns=row["median_ns"] / 2,
+                       low_ns=row["low_ns"] / 2, high_ns=row["high_ns"] / 2)
+            database.execute(f"INSERT INTO trials ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                             tuple(row.values()))
+            known = {row[1] for row in database.execute("PRAGMA table_info(past_winners)")}
+            past = {"problem": place, "device": row["device"], "mode": row["mode"], "role": "best", "trial": row["id"]}
+            self.assertLessEqual(set(past), known)
+            database.execute(f"INSERT INTO past_winners ({', '.join(past)}) VALUES (?, ?, ?, ?, ?)",
+                             tuple(past.values()))
+        service = Service(self.folder, cache)
+        self.addCleanup(service.stop)
+        page = self.open(service.url, address)
+        text = page.locator("main").inner_text()
+        self.assertIn("2 winners; 1 slower than the one before, marked", text)
+        self.assertRegex(text, r"slower, 0\.500x\s+measured again")
+        self.assertEqual(self.errors, [])
 
 
 class OtherServices(BrowserTest):

@@ -338,6 +338,8 @@ Table list_reported_misses(const Place& place) {
   return table;
 }
 
+JobQueue::Depth queue_depth(const Place& place) { return JobQueue(cache_path(place)).depth(); }
+
 std::string why_other_op(const std::string& definition, const std::string& op, Catalogue& catalogue) {
   for (const AskedSweep& sweep : read_document(definition).sweeps) {
     if (sweep.grid.words.op != op) continue;

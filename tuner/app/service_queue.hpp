@@ -50,6 +50,9 @@ struct Submitter {
 /// What was reported and waits, the most asked first.
 [[nodiscard]] Table list_reported_misses(const Place& place);
 
+/// How much waits and runs. Makes the cache where there is none.
+[[nodiscard]] JobQueue::Depth queue_depth(const Place& place);
+
 /// Why a job of the campaign may not run: the op here is another than the one submitted. Empty: it may.
 [[nodiscard]] std::string why_other_op(const std::string& definition, const std::string& op, Catalogue& catalogue);
 /// Of each job of the campaign; 0: no bound.

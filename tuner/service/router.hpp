@@ -20,6 +20,8 @@ enum class Scope : std::uint8_t { none, read, report, submit, publish };
 [[nodiscard]] const char* name_of(Scope scope) noexcept;
 [[nodiscard]] std::optional<Scope> scope_from(const std::string& name) noexcept;
 
+struct Route;
+
 /// A request on its way to its handler.
 struct Call {
   Request request;
@@ -29,6 +31,8 @@ struct Call {
   /// Whose token it came with; empty where none is asked for.
   std::string caller{};
   std::string id{};
+  /// Null: there is none.
+  const Route* route = nullptr;
 
   /// Of the query; nothing where it is not there.
   [[nodiscard]] std::optional<std::string> value(const std::string& name) const;

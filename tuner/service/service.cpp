@@ -21,6 +21,7 @@
 #include "tuner/service/channel_routes.hpp"
 #include "tuner/service/event_hub.hpp"
 #include "tuner/service/gate.hpp"
+#include "tuner/service/measures.hpp"
 #include "tuner/service/notify.hpp"
 #include "tuner/service/openapi.hpp"
 #include "tuner/service/page_routes.hpp"
@@ -112,9 +113,11 @@ struct Service::Impl {
         lock(given.read_only ? nullptr : std::make_unique<app::ServiceLock>(app::cache_path(given.place))),
         watch(given.place),
         page(given.place, watch),
+        measures(given.place, channels_folder(given)),
         tuner(given.place, tuning_devices_of(given),
               [this](const nlohmann::ordered_json& event) {
                 events.publish(event);
+                measures.heard(event);
                 tell(event);
               }),
         server(given.bind, given.port, given.limits, given.tls,
@@ -140,6 +143,7 @@ struct Service::Impl {
   std::unique_ptr<app::ServiceLock> lock;
   app::PlaceWatch watch;
   PageData page;
+  Measures measures;
   Answers answers{kAnswerBytes};
   EventHub events;
   Tuner tuner;
@@ -171,6 +175,7 @@ void Service::Impl::add_routes() {
   add_queue_routes(router, settings.place, tuner);
   add_channel_routes(router, channels_folder(settings), settings.publishers);
   add_page_routes(router, page);
+  router.add(metrics_route(measures, [this] { return events.listeners(); }));
   Route listen{.method = "GET",
                .path = "/v1/events",
                .summary = "What is being tuned, as server-sent events",
@@ -220,6 +225,7 @@ void Service::Impl::handle(Request request, Responder responder) {
   }
   call->target = std::move(*target);
   Router::Found found = router.find(call->request.method, call->target.path);
+  call->route = found.route;
   if (std::optional<Response> refusal = gate.refuse(*call, found.route)) return finish(std::move(*refusal));
   if (found.refusal) return finish(std::move(*found.refusal));
   call->path_values = std::move(found.path_values);
@@ -233,6 +239,8 @@ void Service::Impl::handle(Request request, Responder responder) {
 }
 
 void Service::Impl::tell(const Call& call, const Response& response, Clock::time_point began) {
+  const Clock::duration took = Clock::now() - began;
+  measures.answered(call, response, took);
   nlohmann::ordered_json event{{"event", "request"}, {"id", call.id}, {"client", gate.client_of(call.request)}};
   if (!call.caller.empty()) event["token"] = call.caller;
   event["method"] = call.request.method;
@@ -240,8 +248,7 @@ void Service::Impl::tell(const Call& call, const Response& response, Clock::time
   event["path"] = call.request.target.substr(0, std::min(call.request.target.find('?'), std::size_t{200}));
   event["status"] = response.status;
   event["bytes"] = response.size();
-  event["ms"] =
-      static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count()) / 1e3;
+  event["ms"] = static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()) / 1e3;
   tell(event);
 }
 

@@ -24,7 +24,8 @@ function remembered(name) {
 async function ask(path, headers = {}) {
   for (;;) {
     const sent = token;
-    const answer = await fetch(path, {headers: {...headers, ...(sent ? {Authorization: `Bearer ${sent}`} : {})}});
+    const answer = await fetch(path, {headers: {...headers, ...(sent ? {Authorization: `Bearer ${sent}`} : {})}})
+      .catch(() => { throw new Error("The service does not answer."); });
     if (answer.ok) return answer;
     const problem = await answer.json().catch(() => ({detail: `${path}: ${answer.status}`}));
     if (answer.status !== 401) throw new Refusal(answer.status, problem);
