@@ -22,6 +22,7 @@ TEST_F(Reading, answers_the_very_bytes_that_the_command_line_prints) {
       {"/v1/winners?op=shift&where=cols%3E1&sort=-cols&top=1&columns=cols,time_ns",
        {"table", "shift", "--where", "cols>1", "--sort", "-cols", "--top", "1", "--columns", "cols,time_ns"}},
       {"/v1/trials?op=shift&mode=cold", {"table", "shift", "--all", "--mode", "cold"}},
+      {"/v1/history?op=shift", {"table", "shift", "--history"}},
       {"/v1/ops", {"list", "ops"}},
       {"/v1/devices", {"list", "devices"}},
       {"/v1/sweeps", {"list", "sweeps"}}};
@@ -151,6 +152,12 @@ TEST_F(Reading, of_a_cache_that_cannot_be_read_is_told_and_goes_on) {
   fill_demo_cache(cache(), 1);
   EXPECT_EQ(service.get("/readyz").status, 200);
   EXPECT_EQ(service.get("/v1/query?op=demo&rows=1&cols=64").status, 200);
+}
+
+TEST_F(Reading, the_document_is_that_of_the_docs) {
+  const RunningService service(settings);
+  EXPECT_EQ(service.get("/openapi.json").body, read_file(TILEWRIGHT_OPENAPI))
+      << "docs/openapi.json is what GET /openapi.json answers";
 }
 
 TEST_F(Reading, the_document_describes_every_path_and_each_answers_as_it_says) {
