@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,12 @@ int ProgramService::end(int signal) {
   ::kill(process_, signal);
   const int status = wait_for_process(std::exchange(process_, 0));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void ProgramService::fill_disk(std::size_t most_file_bytes) const {
+  const rlim_t most = most_file_bytes == 0 ? RLIM_INFINITY : most_file_bytes;
+  const rlimit limit{most, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(process_, RLIMIT_FSIZE, &limit, nullptr), 0);
 }
 
 std::string ProgramService::log() const { return read_file(folder_ / "serve.err"); }

@@ -27,6 +27,8 @@ class ProgramService {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   /// Sends the signal and waits for the end; the exit code, 128 + N when signal N ended it.
   int end(int signal);
+  /// No file of it grows beyond so many bytes from now on, as on a full disk; 0: they may again.
+  void fill_disk(std::size_t most_file_bytes) const;
   /// What it has logged.
   [[nodiscard]] std::string log() const;
 

@@ -229,6 +229,32 @@ TEST_F(Queues, what_was_acknowledged_outlives_kills_and_nothing_is_measured_twic
   EXPECT_EQ(twice.getColumn(0).getInt(), 0);
 }
 
+TEST_F(Queues, a_disk_that_fills_is_told_and_what_was_acknowledged_stays) {
+  // As on a full disk, a write fails and no signal comes.
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  const ProgramService service(folder, {"--cache", cache(), "--ops", TILEWRIGHT_TEST_OPS});
+  std::signal(SIGXFSZ, before);
+  std::size_t acknowledged = 0;
+  const auto report = [&] {
+    const HttpAnswer answer =
+        service.post("/v1/misses", misses({fmt::format("shift{{rows={},cols=33}}", 301 + acknowledged)}));
+    if (answer.status == 200) ++acknowledged;
+    return answer;
+  };
+  const auto waiting = [&] { return service.get("/v1/misses").json()["rows"].size(); };
+  // Its indices of what is new fit into it; what is new does not for long.
+  service.fill_disk(std::size_t{64} << 10);
+  HttpAnswer last = report();
+  for (int i = 0; i < 100 && last.status == 200; ++i) last = report();
+  EXPECT_EQ(last.status, 503) << last.body;
+  EXPECT_EQ(last.headers.at("content-type"), "application/problem+json");
+  EXPECT_TRUE(contains(last.json()["detail"], cache())) << last.body;
+  EXPECT_EQ(waiting(), acknowledged) << "what only reads goes on";
+  service.fill_disk(0);
+  EXPECT_EQ(report().status, 200);
+  EXPECT_EQ(waiting(), acknowledged);
+}
+
 TEST_F(Queues, control_c_in_a_campaign_ends_within_two_seconds_and_the_next_goes_on) {
   {
     ProgramService service(folder, on_emulator());
