@@ -20,7 +20,11 @@ namespace tilewright::attention {
 template <class Config>
 struct BackwardTiles {
   using T = typename Config::dtype;
-  enum : bool { kMasked = Config::causal == "yes" || Config::window == "yes" };
+  enum : bool {
+    kMasked = Config::causal == "yes" || Config::window == "yes",
+    kOrdered = Config::deterministic == "yes",  // sums of dq, by keys
+    kEarly = Config::early == 1,                // dv's product begins before dx is worked out
+  };
   enum : int {
     kQueries = Config::block_m,
     kHead = Config::block_d,
@@ -59,9 +63,9 @@ struct BackwardTiles {
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
   static_assert((kHead == 64 || kHead == 128) && (kHeadV == 64 || kHeadV == 128), "heads have one part or two");
-  static_assert(kQueries % kStep == 0 && kQueriesDq % 32 == 0, "queries are whole steps of the products");
+  static_assert(kQueries % kStep == 0 && kQueriesDq % kStep == 0, "queries are whole steps of the products");
   static_assert(kParts == 2 || kQueriesDq == kRowElements, "half of the queries are a part of dx");
-  static_assert(kHead / 2 + kHeadV / 2 + 2 * kScores + kScores / 2 <= 224,
+  static_assert(kHead / 2 + kHeadV / 2 + 2 * kScores + (kEarly ? kScores / 2 : 0) <= 224,
                 "what is summed and weighed stays in registers");
 
   struct Storage {
@@ -131,6 +135,16 @@ __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem
   work.first_block = first / G::kQueries;
   work.blocks = end > first ? ceil_div(end, i32{G::kQueries}) - work.first_block : 0;
   return work;
+}
+
+// How many blocks of keys before this one add to a block of queries.
+template <class Config>
+__device__ __forceinline__ u32 adders_before(const BackwardProblem& problem, const BackwardWork& work, i32 block) {
+  using G = BackwardTiles<Config>;
+  const i32 own = work.first_key / G::kKeys;
+  const i32 first_seen = block * G::kQueries + problem.keys - problem.queries + problem.first;
+  const i32 first = first_seen > 0 ? first_seen / G::kKeys : 0;
+  return static_cast<u32>(own - first);
 }
 
 }  // namespace tilewright::attention

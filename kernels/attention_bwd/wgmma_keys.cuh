@@ -4,13 +4,12 @@
 // A warpgroup of the wgmma kernel: dk and dv of its 64 keys, and its share of dq. Of a step's products those that need
 // nothing of the softmax are under way while the others' weights are worked out:
 //
-//   tensor cores   x dp       dv         dq dk
-//   thread            p    dx   barrier     adds dq
+//   tensor cores   x dp       dv         dq dk       x dp
+//   thread             p   dx   barrier     adds dq     p
 //
-// The other warpgroup fills the gaps. Products begin and end within a step: the compiler serializes those of which a
-// thread holds registers from one step to the next.
-//
-// Groups of products end in order: a wait says how many of the youngest may be under way.
+// The other warpgroup fills the gaps. With early=1 dv's product begins before dx is worked out. No product is under way
+// where the loop begins again: the compiler serializes those whose registers it would have to follow there, and to begin
+// the next x before dq has been added takes more registers than there are.
 
 #include "attention/rounding.cuh"
 #include "attention/softmax.cuh"
@@ -25,7 +24,8 @@
 
 namespace tilewright::attention {
 
-inline constexpr u32 kDxIsStored = 1;  // a named barrier of both warpgroups
+// Named barriers: of both warpgroups, and of each.
+inline constexpr u32 kDxIsStored = 1, kTurn = 2;
 
 // dk and dv: two rows a thread, `rows`, null where there is none. Neighbours trade, so that each stores 8 bytes.
 template <class T, int kColumns>
@@ -52,6 +52,25 @@ __device__ __forceinline__ void store_gradient(const float (&sums)[kColumns / 2]
   }
 }
 
+// Where sums of dq are the same bits at each launch, blocks of keys add to a tile in turns, in their order, which is also
+// that in which they begin. A tile has a counter for each warpgroup's share, zero at first.
+struct Turns {
+  u32* counters;
+
+  __device__ __forceinline__ void wait(i64 tile, int warpgroup, int thread, u32 turn) const {
+    if (thread == 0) {
+      while (ptx::load_acquire(counters + tile * 2 + warpgroup) != turn) {
+      }
+    }
+    ptx::barrier_sync(kTurn + static_cast<u32>(warpgroup), 128);
+  }
+  __device__ __forceinline__ void pass(i64 tile, int warpgroup, int thread) const {
+    __threadfence();
+    ptx::barrier_sync(kTurn + static_cast<u32>(warpgroup), 128);
+    if (thread == 0) ptx::add_release(counters + tile * 2 + warpgroup, 1);
+  }
+};
+
 // Where gradients of keys go: strides in elements.
 template <class T>
 struct KeyGradient {
@@ -64,7 +83,8 @@ struct KeyGradient {
 template <class Config>
 __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config>::Storage& storage,
                                                    const BackwardProblem& problem, const BackwardWork& work,
-                                                   float* sums_dq, const KeyGradient<typename Config::dtype>& to_dk,
+                                                   float* sums_dq, const Turns& turns,
+                                                   const KeyGradient<typename Config::dtype>& to_dk,
                                                    const KeyGradient<typename Config::dtype>& to_dv, float scale,
                                                    int warpgroup, int thread) {
   using G = BackwardTiles<Config>;
@@ -87,8 +107,14 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
   float x[G::kScores], dp[G::kScores], dq[G::kSumsDq];
   u32 p[kStepsQ][4], dx[kStepsQ][4];
 
-  const auto add_dq = [&](i32 step, i32 block) {
-    const i64 tile = (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + block;
+  const auto tile_of = [&](i32 step) {
+    return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.block(step);
+  };
+  const auto add_dq = [&](i32 step) {
+    const i64 tile = tile_of(step);
+    if constexpr (G::kOrdered) {
+      turns.wait(tile, warpgroup, thread, adders_before<Config>(problem, work, work.block(step)));
+    }
     float* const own_dq =
         sums_dq + tile * (G::kQueries * G::kHead) + (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
 #pragma unroll
@@ -96,29 +122,14 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
       ptx::reduce_add(own_dq + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
     }
   };
+  // What was added has arrived: said a step late, when it has long done so.
+  const auto pass_turn = [&](i32 step) {
+    if constexpr (G::kOrdered) turns.pass(tile_of(step), warpgroup, thread);
+  };
 
-  Ring<G::kStages> ring;
-  const i32 steps = work.steps();
-  if (steps > 0) {
-    ptx::mbarrier_wait(&storage.full_k, 0);
-    ptx::mbarrier_wait(&storage.full_v, 0);
-  }
-#pragma unroll 1
-  for (i32 step = 0; step < steps; ++step) {
-    const u32 stage = ring.stage;
-    const i32 block = work.block(step);
-    ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
-    ptx::wgmma_fence();
-    Products::template start_scores<G::kParts>(x, own_k, storage.q[stage]);
-    ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
-    ptx::wgmma_fence();
-    Products::template start_scores<G::kPartsV>(dp, own_v, storage.d_o[stage]);
-    ptx::wgmma_wait<1>();
-    ptx::wgmma_settle(x);
-
-    // p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
+  // x becomes p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
+  const auto weigh = [&](i32 step, u32 stage) {
     const float* const lse = storage.lse[stage] + lane % 4 * 2;
-    const float* const delta = storage.delta[stage] + lane % 4 * 2;
 #pragma unroll
     for (int j = 0; j < G::kScores / 4; ++j) {
       const float low = lse[j * 8], high = lse[j * 8 + 1];
@@ -128,7 +139,7 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
       x[4 * j + 3] = ptx::ex2_approx(fmaf(x[4 * j + 3], factor, -high));
     }
     // As seen from the first query's diagonal: where the warp's keys are.
-    const i32 query = block * G::kQueries;
+    const i32 query = work.block(step) * G::kQueries;
     const i32 from_diagonal = warp_key - query - (problem.keys - problem.queries);
     const bool is_whole =
         warp_key + 15 < problem.keys &&
@@ -147,14 +158,10 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
         }
       }
     }
-#pragma unroll
-    for (int i = 0; i < kStepsQ; ++i) round_step<T>(p[i], x, i);
-    ptx::wgmma_fence();
-    Products::template start_sums<G::kHeadV>(dv, p, storage.d_o[stage]);
-
-    // dx, without the factor `scale`.
-    ptx::wgmma_wait<1>();
-    ptx::wgmma_settle(dp);
+  };
+  // dx, without the factor `scale`.
+  const auto make_dx = [&](u32 stage) {
+    const float* const delta = storage.delta[stage] + lane % 4 * 2;
 #pragma unroll
     for (int j = 0; j < G::kScores / 4; ++j) {
       const float low = delta[j * 8], high = delta[j * 8 + 1];
@@ -165,25 +172,74 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
     }
 #pragma unroll
     for (int i = 0; i < kStepsQ; ++i) round_step<T>(dx[i], dp, i);
-    // Two buffers: what was written two steps before has been read, or its readers would not have come to the barrier
-    // of the last step.
-    unsigned char* const stored = storage.dx[step % 2];
-    Products::store_dx(stored, dx, warpgroup, thread);
+  };
+  const auto start_x = [&](u32 stage) {
+    ptx::wgmma_fence();
+    Products::template start_scores<G::kParts>(x, own_k, storage.q[stage]);
+  };
+  const auto start_dp = [&](u32 stage) {
+    ptx::wgmma_fence();
+    Products::template start_scores<G::kPartsV>(dp, own_v, storage.d_o[stage]);
+  };
+  const auto start_dv = [&](u32 stage) {
+#pragma unroll
+    for (int i = 0; i < kStepsQ; ++i) round_step<T>(p[i], x, i);
+    ptx::wgmma_fence();
+    Products::template start_sums<G::kHeadV>(dv, p, storage.d_o[stage]);
+  };
+  // Two buffers of dx: what was written two steps before has been read, or its readers would not have come to the
+  // barrier of the last step.
+  const auto share_dx = [&](i32 step) {
+    Products::store_dx(storage.dx[step % 2], dx, warpgroup, thread);
     ptx::fence_shared_to_async();
     ptx::barrier_sync(kDxIsStored, G::kConsumers * G::kWarpgroup);
+  };
+  const auto start_dq = [&](i32 step) {
     ptx::wgmma_fence();
-    Products::start_dq(dq, storage.k, stored, warpgroup);
+    Products::start_dq(dq, storage.k, storage.dx[step % 2], warpgroup);
+  };
+  const auto start_dk = [&](u32 stage) {
+    ptx::wgmma_fence();
     Products::template start_sums<G::kHead>(dk, dx, storage.q[stage]);
+  };
+  const auto release = [&](u64& empty) {
+    if (lane == 0) ptx::mbarrier_arrive(&empty);
+  };
 
-    // dv and dq have ended; the next scores begin behind dk.
+  Ring<G::kStages> ring;
+  const i32 steps = work.steps();
+  if (steps > 0) {
+    ptx::mbarrier_wait(&storage.full_k, 0);
+    ptx::mbarrier_wait(&storage.full_v, 0);
+  }
+#pragma unroll 1
+  for (i32 step = 0; step < steps; ++step, ring.advance()) {
+    const u32 stage = ring.stage;
+    ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
+    start_x(stage);
+    ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
+    start_dp(stage);
+    if (step > 0) pass_turn(step - 1);
+    ptx::wgmma_wait<1>();
+    ptx::wgmma_settle(x);
+    weigh(step, stage);
+    if constexpr (G::kEarly) start_dv(stage);
+    ptx::wgmma_wait<G::kEarly ? 1 : 0>();
+    ptx::wgmma_settle(dp);
+    make_dx(stage);
+    if constexpr (!G::kEarly) start_dv(stage);
+    share_dx(step);
+    start_dq(step);
+    start_dk(stage);
     ptx::wgmma_wait<1>();
     ptx::wgmma_settle(dq);
-    if (lane == 0) ptx::mbarrier_arrive(&storage.empty_do[stage]);
-    add_dq(step, block);
+    release(storage.empty_do[stage]);
+    add_dq(step);
     ptx::wgmma_wait<0>();
-    if (lane == 0) ptx::mbarrier_arrive(&storage.empty_q[stage]);
-    ring.advance();
+    release(storage.empty_q[stage]);
   }
+  ptx::wgmma_wait<0>();
+  if (steps > 0) pass_turn(steps - 1);
   ptx::wgmma_settle(dk);
   ptx::wgmma_settle(dv);
 

@@ -115,25 +115,27 @@ bool compiles_all() {
   return value != nullptr && std::string(value) == "1";
 }
 
-// A config of each head size; with TILEWRIGHT_COMPILE_ALL=1, every config. A product whose registers the compiler
-// cannot keep in place is serialized, and then far slower.
-TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spills) {
+// A config of each problem; with TILEWRIGHT_COMPILE_ALL=1, every config. A product whose registers the compiler cannot
+// keep in place is serialized, and then far slower.
+void expect_products_in_place(const std::string& name, const std::vector<std::string>& problems) {
   if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
     GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";
   }
   constexpr int kMostSpilled = 64;  // bytes
+  const BuiltInOp op(name);
   NvrtcCompiler compiler;
-  std::size_t compiled = 0;
-  for (const auto& [d, dv] : {std::pair{64, 64}, {96, 96}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}) {
-    const Problem problem = attention().problem(long_sequences(d, dv, "yes"));
-    std::vector<Candidate> candidates = expand(attention().definition(), problem, facts_of_an_h200()).legal;
+  for (const std::string& key : problems) {
+    const Problem problem = op.problem(key);
+    std::vector<Candidate> candidates = expand(op.definition(), problem, facts_of_an_h200()).legal;
     std::erase_if(candidates, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    ASSERT_FALSE(candidates.empty()) << key;
+    EXPECT_LE(candidates.size(), 80U) << key;
     if (!compiles_all()) candidates = {candidates.at(candidates.size() / 2)};
     for (const Candidate& each : candidates) {
-      const auto plan = make_plan(attention().definition().interface, each.implementation->recipe, each.config, problem,
-                                  facts_of_an_h200());
-      const GeneratedSource source = generate_source(attention().definition(), *each.implementation, each.config,
-                                                     problem, std::get<LaunchPlan>(plan));
+      const auto plan =
+          make_plan(op.definition().interface, each.implementation->recipe, each.config, problem, facts_of_an_h200());
+      const GeneratedSource source =
+          generate_source(op.definition(), *each.implementation, each.config, problem, std::get<LaunchPlan>(plan));
       const CompileResult result =
           compiler.compile({source.text, source.name, source.entries, "sm_90a", {test_kernels_dir()}, {}});
       ASSERT_TRUE(result.ok) << each.config.text() << '\n' << result.log;
@@ -141,10 +143,37 @@ TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spi
       for (const CompiledKernel& kernel : result.kernels) {
         EXPECT_LE(kernel.resources.spill_store_bytes, kMostSpilled) << kernel.entry << " of " << each.config.text();
       }
-      ++compiled;
     }
   }
-  RecordProperty("compiled", static_cast<int>(compiled));
+}
+
+TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spills) {
+  std::vector<std::string> problems;
+  for (const auto& [d, dv] : {std::pair{64, 64}, {96, 96}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}) {
+    problems.push_back(long_sequences(d, dv, "yes"));
+  }
+  expect_products_in_place("attention", problems);
+}
+
+TEST(AttentionSpace, of_sequences_behind_one_another_compiles_as_that_of_equal_ones_does) {
+  std::vector<std::string> problems;
+  for (const auto& [d, dv] : {std::pair{64, 64}, {96, 96}, {128, 128}, {192, 128}, {256, 256}}) {
+    problems.push_back(fmt::format(
+        "attention_varlen[dtype=bf16,causal=yes]{{batch=64,tokens_q=65536,tokens_k=65536,hq=16,hkv=16,d={},dv={}}}", d,
+        dv));
+  }
+  expect_products_in_place("attention_varlen", problems);
+}
+
+TEST(AttentionSpace, of_gradients_compiles_without_serialized_products) {
+  std::vector<std::string> problems;
+  for (const char* attributes : {"causal=no", "causal=yes", "causal=yes,window=yes", "causal=no,deterministic=yes"}) {
+    for (const int d : {64, 128}) {
+      problems.push_back(
+          fmt::format("attention_bwd[dtype=bf16,{}]{{b=4,hq=16,hkv=16,sq=2048,sk=2048,d={},dv={}}}", attributes, d, d));
+    }
+  }
+  expect_products_in_place("attention_bwd", problems);
 }
 
 }  // namespace
