@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                                            d_v,
                                            reach.first,
                                            reach.last};
-  attention::gradients_plainly<Config, float>(call);
+  attention::gradients_plainly<Config, float, false>(call);
 }
 
 template <class Config>
@@ -82,5 +82,5 @@ __global__ void attention_bwd_reference(
                                                 d_v,
                                                 reach.first,
                                                 reach.last};
-  attention::gradients_plainly<Config, double>(call);
+  attention::gradients_plainly<Config, double, true>(call);
 }

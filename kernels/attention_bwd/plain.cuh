@@ -6,6 +6,7 @@
 //   x = scale · q·k, s = softcap · tanh(x / softcap) or x, p = exp(s - lse), dp = do·v, delta = do·o
 //   dx = p · (dp - delta) · (1 - (s / softcap)²)      dq = scale · Σ dx k    dk = scale · Σ dx q    dv = Σ p do
 
+#include "attention/sampled.cuh"
 #include "call.cuh"
 #include "device/convert.cuh"
 #include "device/reduce.cuh"
@@ -127,7 +128,7 @@ __device__ __forceinline__ void gradients_of_key(const Call& call, i64 batch, i6
   sums_v.store(call.dv.at(batch, key, key_head), call.columns_v, lane, Real(1));
 }
 
-template <class Config, class Real, class Call>
+template <class Config, class Real, bool kSampled, class Call>
 __device__ __forceinline__ void gradients_plainly(const Call& call) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const i64 warps = static_cast<i64>(gridDim.x) * (blockDim.x / kWarpSize);
@@ -135,10 +136,12 @@ __device__ __forceinline__ void gradients_plainly(const Call& call) {
   i64 row = static_cast<i64>(blockIdx.x) * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize;
   for (; row < of_queries + of_keys; row += warps) {
     if (row < of_queries) {
+      if (kSampled && !is_sampled_row(row, of_queries, row % call.queries, call.queries, call.keys)) continue;
       gradient_of_query<Config, Real>(call, row / call.queries / call.heads, row % call.queries,
                                       row / call.queries % call.heads, lane);
     } else {
       const i64 key = row - of_queries;
+      if (kSampled && !is_sampled_row(key, of_keys, key % call.keys, call.keys, call.queries)) continue;
       gradients_of_key<Config, Real>(call, key / call.keys / call.key_heads, key % call.keys,
                                      key / call.keys % call.key_heads, lane);
     }

@@ -10,6 +10,7 @@
 // Here are the reference and the base, both with a warp a row of queries.
 
 #include "attention/plain_row.cuh"
+#include "attention/sampled.cuh"
 #include "sequences.cuh"
 
 namespace tilewright::attention {
@@ -74,6 +75,11 @@ __global__ void attention_varlen_reference(const typename Config::dtype* q, cons
   const RowScale row{scale, softcap, d, dv};
   for_each_varlen_row<Config>(
       cu_q, cu_k, batch, hq, left, right, [&](i64 head, i64 token, i64 first_key, i64 first, i64 last) {
+        const i64 of_sequence = sequence_with(cu_q, batch, token);
+        const i64 first_query = cu_q[of_sequence], queries = cu_q[of_sequence + 1] - first_query;
+        if (!is_sampled_row(head * tokens_q + token, hq * tokens_q, token - first_query, queries, tokens_k / batch)) {
+          return;
+        }
         const i64 key_head = head / (hq / hkv);
         attend_in_doubles<Config, T>(
             row, q + token * q_token + head * q_head,
