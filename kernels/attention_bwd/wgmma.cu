@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
                         const __grid_constant__ tilewright::TensorMap map_do, float* lse2, float* delta, float* sums,
                         unsigned* turns, typename Config::dtype* dk, typename Config::dtype* dv, float scale, int left,
                         int right, long long b, long long hq, long long hkv, long long sq, long long sk, long long d,
-                        long long d_v, long long dk_batch, long long dk_token, long long dk_head, long long dv_batch,
-                        long long dv_token, long long dv_head) {
+                        long long d_v, long long together, long long dk_batch, long long dk_token, long long dk_head,
+                        long long dv_batch, long long dv_token, long long dv_head) {
   using namespace tilewright;
   using namespace tilewright::attention;
   using G = BackwardTiles<Config>;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
   // The same in all lanes, and known to be.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
   const BackwardProblem problem = make_backward_problem<Config>(b, hq, hkv, sq, sk, left, right);
-  const BackwardWork work = make_backward_work<Config>(problem, blockIdx.x);
+  const BackwardWork work = make_backward_work<Config>(problem, blockIdx.x, static_cast<u32>(together));
 
   constexpr u32 kConsumerWarps = G::kConsumers * G::kWarpgroup / kWarpSize;
   if (thread == 0) {

@@ -118,15 +118,20 @@ struct BackwardWork {
   __device__ __forceinline__ i32 block(i32 step) const { return first_block + step % blocks; }
 };
 
+// Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are seen
+// by the most queries, so that short work comes last.
 template <class Config>
-__device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index) {
+__device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index, u32 together) {
   using G = BackwardTiles<Config>;
   const u32 key_blocks = static_cast<u32>(ceil_div(problem.keys, i32{G::kKeys}));
-  const u32 heads = index / key_blocks;
+  const u32 heads = static_cast<u32>(problem.batches) * static_cast<u32>(problem.key_heads);
+  const u32 first_head = index / (together * key_blocks) * together, inside = index - first_head * key_blocks;
+  const u32 width = heads - first_head < together ? heads - first_head : together;
+  const u32 head = first_head + inside % width;
   BackwardWork work{};
-  work.first_key = static_cast<i32>(index % key_blocks) * G::kKeys;
-  work.key_head = static_cast<i32>(heads % static_cast<u32>(problem.key_heads));
-  work.batch = static_cast<i32>(heads / static_cast<u32>(problem.key_heads));
+  work.first_key = static_cast<i32>(inside / width) * G::kKeys;
+  work.key_head = static_cast<i32>(head % static_cast<u32>(problem.key_heads));
+  work.batch = static_cast<i32>(head / static_cast<u32>(problem.key_heads));
   work.group = problem.heads / problem.key_heads;
   const i32 own = work.first_key - (problem.keys - problem.queries);  // the query whose diagonal the first key is
   const i32 first = own > problem.last ? own - problem.last : 0;

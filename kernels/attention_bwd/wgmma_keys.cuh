@@ -208,15 +208,13 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
 
   Ring<G::kStages> ring;
   const i32 steps = work.steps();
-  if (steps > 0) {
-    ptx::mbarrier_wait(&storage.full_k, 0);
-    ptx::mbarrier_wait(&storage.full_v, 0);
-  }
+  if (steps > 0) ptx::mbarrier_wait(&storage.full_k, 0);
 #pragma unroll 1
   for (i32 step = 0; step < steps; ++step, ring.advance()) {
     const u32 stage = ring.stage;
     ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
     start_x(stage);
+    if (step == 0) ptx::mbarrier_wait(&storage.full_v, 0);
     ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
     start_dp(stage);
     if (step > 0) pass_turn(step - 1);

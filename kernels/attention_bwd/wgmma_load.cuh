@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The thread that copies: keys and values once, then queries with lse, and do with delta, step after step.
+// The thread that copies: keys and values once, and queries with lse, and do with delta, step after step.
 
 #include "device/ptx/bulk_copy.cuh"
 #include "device/ptx/grid_dependency.cuh"
@@ -33,8 +33,6 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
   if (steps == 0) return;
   ptx::mbarrier_arrive_expect_tx(&storage.full_k, G::kBytesK);
   load_rows<G::kParts, G::kKeys>(storage.k, map_k, work.key_head, work.first_key, work.batch, &storage.full_k);
-  ptx::mbarrier_arrive_expect_tx(&storage.full_v, G::kBytesV);
-  load_rows<G::kPartsV, G::kKeys>(storage.v, map_v, work.key_head, work.first_key, work.batch, &storage.full_v);
 
   constexpr u32 kRowsBytes = G::kQueries * sizeof(float);
   ptx::grid_dependency_wait();
@@ -47,6 +45,10 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
     ptx::mbarrier_arrive_expect_tx(&storage.full_q[stage], G::kBytesQ + kRowsBytes);
     load_rows<G::kParts, G::kQueries>(storage.q[stage], map_q, head, query, work.batch, &storage.full_q[stage]);
     ptx::bulk_load(storage.lse[stage], lse + row, kRowsBytes, &storage.full_q[stage]);
+    if (step == 0) {
+      ptx::mbarrier_arrive_expect_tx(&storage.full_v, G::kBytesV);
+      load_rows<G::kPartsV, G::kKeys>(storage.v, map_v, work.key_head, work.first_key, work.batch, &storage.full_v);
+    }
     ptx::mbarrier_wait(&storage.empty_do[stage], ring.parity ^ 1);
     ptx::mbarrier_arrive_expect_tx(&storage.full_do[stage], G::kBytesDo + kRowsBytes);
     load_rows<G::kPartsV, G::kQueries>(storage.d_o[stage], map_do, head, query, work.batch, &storage.full_do[stage]);
