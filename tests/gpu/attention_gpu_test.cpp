@@ -5,7 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -129,6 +135,101 @@ INSTANTIATE_TEST_SUITE_P(
              kBackward},
         Case{"dtype=bf16,causal=yes", "b=1,hq=4,hkv=4,sq=700,sk=400,d=64,dv=64", kBackward},
         Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward}));
+
+/// attention_varlen, one head of 64 columns, on 1024 tokens.
+class GpuSequences : public OpOnGpu {
+ protected:
+  static constexpr std::size_t kTokens = 1024, kHead = 64;
+  static constexpr std::uint16_t kNaN = 0x7fc0, kUntouched = 0x4242;
+  using Tensor = std::vector<std::uint16_t>;
+
+  GpuSequences() : OpOnGpu({}, "attention_varlen") {}
+  void SetUp() override {
+    OpOnGpu::SetUp();
+    if (!IsSkipped() && device_->facts().compute_capability != 90) GTEST_SKIP() << "needs sm_90a";
+  }
+
+  /// o, with NaN in place of all keys and values but those of the sequence `only` (-1: in none). The tensors have tokens
+  /// of NaN behind the last sequence.
+  [[nodiscard]] Tensor attended(const Candidate& candidate, const Problem& problem, const std::vector<int>& cu,
+                                int only) const {
+    Tensor q(kTokens * kHead, kNaN), k = q, v = q, o(kTokens * kHead, kUntouched);
+    std::uint32_t state = 1;
+    const auto drawn = [&] {
+      state = state * 1664525U + 1013904223U;
+      return static_cast<std::uint16_t>(0x3f00 | (state >> 16 & 0x80ff));  // ±0.5 … ±2
+    };
+    for (std::size_t n = 0; n + 1 < cu.size(); ++n) {
+      for (auto at = static_cast<std::size_t>(cu[n]) * kHead; at < static_cast<std::size_t>(cu[n + 1]) * kHead; ++at) {
+        q[at] = drawn();
+        k[at] = drawn();
+        v[at] = drawn();
+        if (only >= 0 && n != static_cast<std::size_t>(only)) k[at] = v[at] = kNaN;
+      }
+    }
+    const CompileResult binary = compile(candidate, problem);
+    const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
+                                          candidate.implementation->recipe, candidate.config, problem);
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    const auto placed = [&](std::span<const std::byte> bytes) {
+      buffers.push_back(device_->allocate(std::max<std::size_t>(bytes.size(), 1), "a tensor"));
+      device_->upload(buffers.back()->address(), bytes);
+      return buffers.back()->address();
+    };
+    LaunchArgs args;
+    for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
+      args.workspaces.push_back(placed(std::vector<std::byte>(workspace.bytes)));
+    }
+    Address result = 0;
+    for (const PlannedArg& arg : executable->plan().args) {
+      if (arg.name.ends_with("_token") || arg.name.ends_with("_head")) {
+        args.values.push_back(kHead);
+      } else if (arg.name == "scale") {
+        args.values.push_back(std::bit_cast<std::uint32_t>(0.125F));
+      } else if (arg.name.starts_with("cu_")) {
+        args.values.push_back(placed(std::as_bytes(std::span(cu))));
+      } else {
+        const Tensor& tensor = arg.name == "q" ? q : arg.name == "k" ? k : arg.name == "v" ? v : o;
+        args.values.push_back(placed(std::as_bytes(std::span(tensor))));
+        if (arg.name == "o") result = args.values.back();
+      }
+    }
+    executable->run(args);
+    device_->download(std::as_writable_bytes(std::span(o)), result);
+    return o;
+  }
+};
+
+TEST_F(GpuSequences, of_a_sequence_is_the_same_whatever_its_neighbours_hold) {
+  const std::vector<int> cu{0, 5, 5, 69, 134, 135, 265, 265, 268, 700};
+  for (const char* causal : {"no", "yes"}) {
+    const Problem problem = parse_problem(
+        fmt::format("attention_varlen[dtype=bf16,causal={}]{{batch={},tokens_q={},tokens_k={},hq=1,hkv=1,d=64,dv=64}}",
+                    causal, cu.size() - 1, kTokens, kTokens),
+        op_->interface);
+    std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
+    std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    ASSERT_FALSE(legal.empty());
+    for (const Candidate& candidate : {legal.front(), legal.back()}) {
+      const Tensor right = attended(candidate, problem, cu, -1);
+      const auto of = [](const Tensor& tensor, int from, int to) {
+        return std::span(tensor).subspan(static_cast<std::size_t>(from) * kHead,
+                                         static_cast<std::size_t>(to - from) * kHead);
+      };
+      for (std::size_t n = 0; n + 1 < cu.size(); ++n) {
+        const Tensor alone = attended(candidate, problem, cu, static_cast<int>(n));
+        EXPECT_TRUE(std::ranges::equal(of(right, cu[n], cu[n + 1]), of(alone, cu[n], cu[n + 1])))
+            << "sequence " << n << ", " << candidate.config.text();
+      }
+      EXPECT_TRUE(std::ranges::none_of(of(right, 0, cu.back()), [](std::uint16_t bits) {
+        return (bits & 0x7f80) == 0x7f80 || bits == kUntouched;
+      })) << "NaN, or not written";
+      EXPECT_TRUE(std::ranges::all_of(of(right, cu.back(), static_cast<int>(kTokens)), [](std::uint16_t bits) {
+        return bits == kUntouched;
+      })) << "behind the last sequence";
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tilewright
