@@ -77,8 +77,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
   const int thread = static_cast<int>(threadIdx.x);
   // The same in all lanes, and known to be.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
-  const BackwardProblem problem = make_backward_problem<Config>(b, hq, hkv, sq, sk, left, right);
-  const BackwardWork work = make_backward_work<Config>(problem, blockIdx.x, static_cast<u32>(together));
+  const BackwardProblem problem = make_backward_problem<Config>(b, hq, hkv, sq, sk, left, right, together);
 
   constexpr u32 kConsumerWarps = G::kConsumers * G::kWarpgroup / kWarpSize;
   if (thread == 0) {
@@ -86,8 +85,11 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
     ptx::prefetch_map(map_k);
     ptx::prefetch_map(map_v);
     ptx::prefetch_map(map_do);
-    ptx::mbarrier_init(&storage.full_k, 1);
-    ptx::mbarrier_init(&storage.full_v, 1);
+    for (int stage = 0; stage < G::kKeyStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_k[stage], 1);
+      ptx::mbarrier_init(&storage.full_v[stage], 1);
+      ptx::mbarrier_init(&storage.empty_keys[stage], kConsumerWarps);
+    }
     for (int stage = 0; stage < G::kStages; ++stage) {
       ptx::mbarrier_init(&storage.full_q[stage], 1);
       ptx::mbarrier_init(&storage.empty_q[stage], kConsumerWarps);
@@ -100,14 +102,14 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
 
   if (warpgroup == 0) {
     ptx::release_registers<G::kProducerRegisters>();
-    if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, problem, work);
+    if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, problem);
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     ptx::grid_dependency_wait();
     const KeyGradient<T> to_dk{dk, dk_batch, dk_token, dk_head, static_cast<i32>(d)};
     const KeyGradient<T> to_dv{dv, dv_batch, dv_token, dv_head, static_cast<i32>(d_v)};
-    gradients_of_block<Config>(storage, problem, work, sums, Turns{turns}, to_dk, to_dv, scale, warpgroup - 1,
-                               thread % G::kWarpgroup);
+    gradients_of_keys<Config>(storage, problem, sums, Turns{turns}, to_dk, to_dv, scale, warpgroup - 1,
+                              thread % G::kWarpgroup);
   }
 }
 

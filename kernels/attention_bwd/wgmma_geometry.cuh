@@ -30,6 +30,7 @@ struct BackwardTiles {
     kHead = Config::block_d,
     kHeadV = Config::block_dv,
     kStages = Config::stages,
+    kKeyStages = Config::key_stages,  // of k and v: the next block's come early
     kWarpgroup = 128,
     kConsumers = 2,
     kThreads = kWarpgroup * (1 + kConsumers),
@@ -69,14 +70,14 @@ struct BackwardTiles {
                 "what is summed and weighed stays in registers");
 
   struct Storage {
-    alignas(1024) unsigned char k[kBytesK];
-    alignas(1024) unsigned char v[kBytesV];
+    alignas(1024) unsigned char k[kKeyStages][kBytesK];
+    alignas(1024) unsigned char v[kKeyStages][kBytesV];
     alignas(1024) unsigned char q[kStages][kBytesQ];
     alignas(1024) unsigned char d_o[kStages][kBytesDo];
     alignas(1024) unsigned char dx[2][kBytesDx];  // keys × queries
     alignas(16) float lse[kStages][kQueries];     // to base 2
     alignas(16) float delta[kStages][kQueries];
-    u64 full_k, full_v;
+    u64 full_k[kKeyStages], full_v[kKeyStages], empty_keys[kKeyStages];
     u64 full_q[kStages], empty_q[kStages];
     u64 full_do[kStages], empty_do[kStages];
   };
@@ -87,20 +88,25 @@ struct BackwardProblem {
   i32 batches, heads, key_heads, queries, keys;
   i32 first, last;   // keys seen, as seen from the query's diagonal
   i32 query_blocks;  // of a head
+  u32 together;      // key heads whose work is side by side
+  u32 pieces;        // of work: blocks of keys
 };
 
 template <class Config>
 __device__ __forceinline__ BackwardProblem make_backward_problem(i64 b, i64 hq, i64 hkv, i64 sq, i64 sk, i32 left,
-                                                                 i32 right) {
+                                                                 i32 right, i64 together) {
   constexpr i32 kFarthest = 1 << 29;
-  BackwardProblem problem{static_cast<i32>(b),
-                          static_cast<i32>(hq),
-                          static_cast<i32>(hkv),
-                          static_cast<i32>(sq),
-                          static_cast<i32>(sk),
-                          -kFarthest,
-                          kFarthest,
-                          0};
+  BackwardProblem problem{};
+  problem.batches = static_cast<i32>(b);
+  problem.heads = static_cast<i32>(hq);
+  problem.key_heads = static_cast<i32>(hkv);
+  problem.queries = static_cast<i32>(sq);
+  problem.keys = static_cast<i32>(sk);
+  problem.first = -kFarthest;
+  problem.last = kFarthest;
+  problem.together = static_cast<u32>(together);
+  problem.pieces =
+      static_cast<u32>(b * hkv) * static_cast<u32>(ceil_div(problem.keys, i32{BackwardTiles<Config>::kKeys}));
   if (Config::window == "yes" && left >= 0 && left < kFarthest) problem.first = -left;
   if (Config::window == "yes" && right >= 0 && right < kFarthest) problem.last = right;
   if (Config::causal == "yes") problem.last = 0;
@@ -121,12 +127,13 @@ struct BackwardWork {
 // Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are seen
 // by the most queries, so that short work comes last.
 template <class Config>
-__device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index, u32 together) {
+__device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index) {
   using G = BackwardTiles<Config>;
   const u32 key_blocks = static_cast<u32>(ceil_div(problem.keys, i32{G::kKeys}));
   const u32 heads = static_cast<u32>(problem.batches) * static_cast<u32>(problem.key_heads);
-  const u32 first_head = index / (together * key_blocks) * together, inside = index - first_head * key_blocks;
-  const u32 width = heads - first_head < together ? heads - first_head : together;
+  const u32 first_head = index / (problem.together * key_blocks) * problem.together,
+            inside = index - first_head * key_blocks;
+  const u32 width = heads - first_head < problem.together ? heads - first_head : problem.together;
   const u32 head = first_head + inside % width;
   BackwardWork work{};
   work.first_key = static_cast<i32>(inside / width) * G::kKeys;

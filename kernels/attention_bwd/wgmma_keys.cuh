@@ -81,32 +81,28 @@ struct KeyGradient {
 
 // `sums` has the tiles of dq, block_m × block_d floats each, by batch, head and block.
 template <class Config>
-__device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config>::Storage& storage,
-                                                   const BackwardProblem& problem, const BackwardWork& work,
-                                                   float* sums_dq, const Turns& turns,
-                                                   const KeyGradient<typename Config::dtype>& to_dk,
-                                                   const KeyGradient<typename Config::dtype>& to_dv, float scale,
-                                                   int warpgroup, int thread) {
+__device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>::Storage& storage,
+                                                  const BackwardProblem& problem, float* sums_dq, const Turns& turns,
+                                                  const KeyGradient<typename Config::dtype>& to_dk,
+                                                  const KeyGradient<typename Config::dtype>& to_dv, float scale,
+                                                  int warpgroup, int thread) {
   using G = BackwardTiles<Config>;
   using T = typename G::T;
   using Products = BackwardProducts<Config>;
   constexpr int kStepsQ = G::kQueries / G::kStep;
   const int lane = thread % kWarpSize;
-  const i32 warp_key = work.first_key + warpgroup * G::kOwn + thread / kWarpSize * 16;  // the first of the warp
   const float factor = scale * kLog2E;
-  const unsigned char* const own_k = storage.k + warpgroup * G::kOwn * G::kRowBytes;
-  const unsigned char* const own_v = storage.v + warpgroup * G::kOwn * G::kRowBytes;
+  const int own_rows = warpgroup * G::kOwn * G::kRowBytes;
 
   float dk[G::kHead / 2], dv[G::kHeadV / 2];
-#pragma unroll
-  for (float& each : dk) each = 0.0f;
-#pragma unroll
-  for (float& each : dv) each = 0.0f;
-  ptx::wgmma_settle(dk);  // zeros are there before the first product begins
-  ptx::wgmma_settle(dv);
   float x[G::kScores], dp[G::kScores], dq[G::kSumsDq];
   u32 p[kStepsQ][4], dx[kStepsQ][4];
 
+  Ring<G::kStages> ring;
+  Ring<G::kKeyStages> keys;
+  u32 turn = 0;  // of the buffers of dx
+  BackwardWork work{};
+  i32 warp_key = 0;  // the first of the warp
   const auto tile_of = [&](i32 step) {
     return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.block(step);
   };
@@ -175,11 +171,11 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
   };
   const auto start_x = [&](u32 stage) {
     ptx::wgmma_fence();
-    Products::template start_scores<G::kParts>(x, own_k, storage.q[stage]);
+    Products::template start_scores<G::kParts>(x, storage.k[keys.stage] + own_rows, storage.q[stage]);
   };
   const auto start_dp = [&](u32 stage) {
     ptx::wgmma_fence();
-    Products::template start_scores<G::kPartsV>(dp, own_v, storage.d_o[stage]);
+    Products::template start_scores<G::kPartsV>(dp, storage.v[keys.stage] + own_rows, storage.d_o[stage]);
   };
   const auto start_dv = [&](u32 stage) {
 #pragma unroll
@@ -189,14 +185,14 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
   };
   // Two buffers of dx: what was written two steps before has been read, or its readers would not have come to the
   // barrier of the last step.
-  const auto share_dx = [&](i32 step) {
-    Products::store_dx(storage.dx[step % 2], dx, warpgroup, thread);
+  const auto share_dx = [&] {
+    Products::store_dx(storage.dx[turn], dx, warpgroup, thread);
     ptx::fence_shared_to_async();
     ptx::barrier_sync(kDxIsStored, G::kConsumers * G::kWarpgroup);
   };
-  const auto start_dq = [&](i32 step) {
+  const auto start_dq = [&] {
     ptx::wgmma_fence();
-    Products::start_dq(dq, storage.k, storage.dx[step % 2], warpgroup);
+    Products::start_dq(dq, storage.k[keys.stage], storage.dx[turn], warpgroup);
   };
   const auto start_dk = [&](u32 stage) {
     ptx::wgmma_fence();
@@ -206,53 +202,68 @@ __device__ __forceinline__ void gradients_of_block(typename BackwardTiles<Config
     if (lane == 0) ptx::mbarrier_arrive(&empty);
   };
 
-  Ring<G::kStages> ring;
-  const i32 steps = work.steps();
-  if (steps > 0) ptx::mbarrier_wait(&storage.full_k, 0);
 #pragma unroll 1
-  for (i32 step = 0; step < steps; ++step, ring.advance()) {
-    const u32 stage = ring.stage;
-    ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
-    start_x(stage);
-    if (step == 0) ptx::mbarrier_wait(&storage.full_v, 0);
-    ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
-    start_dp(stage);
-    if (step > 0) pass_turn(step - 1);
-    ptx::wgmma_wait<1>();
-    ptx::wgmma_settle(x);
-    weigh(step, stage);
-    if constexpr (G::kEarly) start_dv(stage);
-    ptx::wgmma_wait<G::kEarly ? 1 : 0>();
-    ptx::wgmma_settle(dp);
-    make_dx(stage);
-    if constexpr (!G::kEarly) start_dv(stage);
-    share_dx(step);
-    start_dq(step);
-    start_dk(stage);
-    ptx::wgmma_wait<1>();
-    ptx::wgmma_settle(dq);
-    release(storage.empty_do[stage]);
-    add_dq(step);
-    ptx::wgmma_wait<0>();
-    release(storage.empty_q[stage]);
-  }
-  ptx::wgmma_wait<0>();
-  if (steps > 0) pass_turn(steps - 1);
-  ptx::wgmma_settle(dk);
-  ptx::wgmma_settle(dv);
-
-  T *rows[2], *rows_v[2];
+  for (u32 index = blockIdx.x; index < problem.pieces; index += gridDim.x) {
+    work = make_backward_work<Config>(problem, index);
+    warp_key = work.first_key + warpgroup * G::kOwn + thread / kWarpSize * 16;
+    const i32 steps = work.steps();
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const i32 key = warp_key + lane / 4 + half * 8;
-    const bool exists = key < problem.keys;
-    rows[half] =
-        exists ? to_dk.data + work.batch * to_dk.batch + key * to_dk.token + work.key_head * to_dk.head : nullptr;
-    rows_v[half] =
-        exists ? to_dv.data + work.batch * to_dv.batch + key * to_dv.token + work.key_head * to_dv.head : nullptr;
+    for (float& each : dk) each = 0.0f;
+#pragma unroll
+    for (float& each : dv) each = 0.0f;
+    ptx::wgmma_settle(dk);  // zeros are there before the first product begins
+    ptx::wgmma_settle(dv);
+    if (steps > 0) ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
+#pragma unroll 1
+    for (i32 step = 0; step < steps; ++step, ring.advance()) {
+      const u32 stage = ring.stage;
+      ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
+      start_x(stage);
+      if (step == 0) ptx::mbarrier_wait(&storage.full_v[keys.stage], keys.parity);
+      ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
+      start_dp(stage);
+      if (step > 0) pass_turn(step - 1);
+      ptx::wgmma_wait<1>();
+      ptx::wgmma_settle(x);
+      weigh(step, stage);
+      if constexpr (G::kEarly) start_dv(stage);
+      ptx::wgmma_wait<G::kEarly ? 1 : 0>();
+      ptx::wgmma_settle(dp);
+      make_dx(stage);
+      if constexpr (!G::kEarly) start_dv(stage);
+      share_dx();
+      start_dq();
+      start_dk(stage);
+      ptx::wgmma_wait<1>();
+      ptx::wgmma_settle(dq);
+      release(storage.empty_do[stage]);
+      add_dq(step);
+      ptx::wgmma_wait<0>();
+      release(storage.empty_q[stage]);
+      turn ^= 1;
+    }
+    ptx::wgmma_wait<0>();
+    if (steps > 0) {
+      release(storage.empty_keys[keys.stage]);
+      keys.advance();
+      pass_turn(steps - 1);
+    }
+    ptx::wgmma_settle(dk);
+    ptx::wgmma_settle(dv);
+
+    T *rows[2], *rows_v[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const i32 key = warp_key + lane / 4 + half * 8;
+      const bool exists = key < problem.keys;
+      rows[half] =
+          exists ? to_dk.data + work.batch * to_dk.batch + key * to_dk.token + work.key_head * to_dk.head : nullptr;
+      rows_v[half] =
+          exists ? to_dv.data + work.batch * to_dv.batch + key * to_dv.token + work.key_head * to_dv.head : nullptr;
+    }
+    store_gradient<T, G::kHead>(dk, rows, to_dk.columns, scale, lane);
+    store_gradient<T, G::kHeadV>(dv, rows_v, to_dv.columns, 1.0f, lane);
   }
-  store_gradient<T, G::kHead>(dk, rows, to_dk.columns, scale, lane);
-  store_gradient<T, G::kHeadV>(dv, rows_v, to_dv.columns, 1.0f, lane);
 }
 
 }  // namespace tilewright::attention

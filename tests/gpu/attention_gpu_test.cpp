@@ -134,6 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes,window=yes,deterministic=yes", "b=1,hq=4,hkv=4,sq=700,sk=700,d=64,dv=64",
              kBackward},
         Case{"dtype=bf16,causal=yes", "b=1,hq=4,hkv=4,sq=700,sk=400,d=64,dv=64", kBackward},
+        Case{"dtype=bf16,causal=yes", "b=8,hq=32,hkv=32,sq=200,sk=330,d=128,dv=128", kBackward},
+        Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward},
         Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward}));
 
 /// attention_varlen, one head of 64 columns, on 1024 tokens.
