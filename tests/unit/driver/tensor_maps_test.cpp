@@ -111,6 +111,21 @@ TEST_F(TensorMapsTest, are_kept_by_address_and_strides_where_these_come_with_the
   EXPECT_EQ(replaced(), 0U);
 }
 
+TEST_F(TensorMapsTest, have_the_extent_of_the_call_where_its_dim_is_bucketed) {
+  PlannedMap planned = strided();
+  planned.call_extent = PlannedMap::CallExtent{.of_map = 2, .of_call = 1};
+  TensorMaps maps(driver_, planned);
+  for (int turn = 0; turn < 5; ++turn) {
+    for (const std::uint64_t extent : {70U, 71U, 100U}) {
+      TensorMap map{};
+      ASSERT_EQ(maps.get(kFirst, {128, 1024, 0, 0, extent}, map), kSuccess);
+      EXPECT_EQ(map.words[4], extent);
+      EXPECT_EQ(map.words[13], 1024U);
+    }
+  }
+  EXPECT_EQ(encoded(), 1U + 3U) << "each once";
+}
+
 TEST_F(TensorMapsTest, with_strides_are_bounded_and_use_most_of_the_room) {
   TensorMaps maps(driver_, strided());
   TensorMap map{};
