@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_bwd on Hopper's tensor cores (wgmma_geometry.cuh has the plan). Three kernels: of each query delta = do·o and
-// lse to base 2, while dq's sums become zero; the products; dq from its sums.
+// attention_bwd on Hopper's tensor cores (wgmma_geometry.cuh has the plan). Three kernels: of each query delta = do·o
+// and lse to base 2, while dq's sums become zero; the products; dq from its sums.
 //
 //   map_q [d, hq, sq, b], map_do [dv, hq, sq, b]: boxes of 128 bytes × 1 × block_m × 1
 //   map_k [d, hkv, sk, b], map_v [dv, hkv, sk, b]: boxes of 128 bytes × 1 × 128 × 1; all swizzled by 128 bytes

@@ -10,8 +10,8 @@
 //   dv += pᵀ do  dk += dxᵀ q     the first operand from registers
 //   dqᵀ = kᵀ dxᵀ                 over all 128 keys: dx passes through shared memory
 //
-// dq is summed in fp32 in global memory. It lies there as the products leave it, four floats a thread; a last kernel puts
-// it in order.
+// dq is summed in fp32 in global memory. It lies there as the products leave it, four floats a thread; a last kernel
+// puts it in order.
 
 #include "device/config.cuh"
 
@@ -56,8 +56,8 @@ struct BackwardTiles {
     kBytesDo = kQueries * kPartsV * kRowBytes,
     kBytesDx = kKeys * kPartsX * kRowBytes,
 
-    // What a thread holds of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has two
-    // parts, else all of d of half of the queries.
+    // What a thread holds of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has
+    // two parts, else all of d of half of the queries.
     kScores = kQueries / 2,
     kQueriesDq = kParts == 2 ? static_cast<int>(kQueries) : kQueries / 2,
     kSumsDq = kQueriesDq / 2,
@@ -83,7 +83,8 @@ struct BackwardTiles {
   };
 };
 
-// What every thread knows of the call. Tokens are at most 2^28, limits of what a query sees at most 2^29 from its diagonal.
+// What every thread knows of the call. Tokens are at most 2^28, limits of what a query sees at most 2^29 from its
+// diagonal.
 struct BackwardProblem {
   i32 batches, heads, key_heads, queries, keys;
   i32 first, last;   // keys seen, as seen from the query's diagonal
@@ -124,8 +125,8 @@ struct BackwardWork {
   __device__ __forceinline__ i32 block(i32 step) const { return first_block + step % blocks; }
 };
 
-// Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are seen
-// by the most queries, so that short work comes last.
+// Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are
+// seen by the most queries, so that short work comes last.
 template <class Config>
 __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index) {
   using G = BackwardTiles<Config>;

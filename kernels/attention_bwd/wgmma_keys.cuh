@@ -8,8 +8,8 @@
 //   thread             p   dx   barrier     adds dq     p
 //
 // The other warpgroup fills the gaps. With early=1 dv's product begins before dx is worked out. No product is under way
-// where the loop begins again: the compiler serializes those whose registers it would have to follow there, and to begin
-// the next x before dq has been added takes more registers than there are.
+// where the loop begins again: the compiler serializes those whose registers it would have to follow there, and to
+// begin the next x before dq has been added takes more registers than there are.
 
 #include "attention/rounding.cuh"
 #include "attention/softmax.cuh"
@@ -52,8 +52,8 @@ __device__ __forceinline__ void store_gradient(const float (&sums)[kColumns / 2]
   }
 }
 
-// Where sums of dq are the same bits at each launch, blocks of keys add to a tile in turns, in their order, which is also
-// that in which they begin. A tile has a counter for each warpgroup's share, zero at first.
+// Where sums of dq are the same bits at each launch, blocks of keys add to a tile in turns, in their order, which is
+// also that in which they begin. A tile has a counter for each warpgroup's share, zero at first.
 struct Turns {
   u32* counters;
 

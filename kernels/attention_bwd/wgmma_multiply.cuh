@@ -38,7 +38,8 @@ struct BackwardProducts {
     ptx::wgmma_commit();
   }
 
-  // sums (own 64 keys × columns) += weights (own 64 keys × queries) times rows of q or do: queries are the inner dimension.
+  // sums (own 64 keys × columns) += weights (own 64 keys × queries) times rows of q or do: queries are the inner
+  // dimension.
   template <int kColumns>
   __device__ static __forceinline__ void start_sums(float (&sums)[kColumns / 2],
                                                     const u32 (&weights)[G::kQueries / G::kStep][4],
@@ -69,8 +70,8 @@ struct BackwardProducts {
     ptx::wgmma_commit();
   }
 
-  // Own rows of dx, as they lie in registers for the next product, to where start_dq reads them: a row a key, swizzled by
-  // 128 bytes.
+  // Own rows of dx, as they lie in registers for the next product, to where start_dq reads them: a row a key, swizzled
+  // by 128 bytes.
   __device__ static __forceinline__ void store_dx(unsigned char* dx, const u32 (&weights)[G::kQueries / G::kStep][4],
                                                   int warpgroup, int thread) {
     const int lane = thread % kWarpSize, matrix = lane / 8, row_of_eight = lane % 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_varlen on Hopper's tensor cores: the kernel of attention/wgmma.cu, whose pieces are of many sequences. A first
-// kernel puts the sequences in order, the longest first; the second one takes piece after piece.
+// attention_varlen on Hopper's tensor cores: the kernel of attention/wgmma.cu, whose pieces are of many sequences. A
+// first kernel puts the sequences in order, the longest first; the second one takes piece after piece.
 // docs/kernels/attention.md.
 //
 //   map_q  [d, hq, tokens_q], map_k  [d, hkv, tokens_k], map_v  [dv, hkv, tokens_k]: boxes of 128 bytes × 1 × rows,

@@ -2,8 +2,8 @@
 #pragma once
 
 // A consumer of attention_varlen: the loop of attention/wgmma.cu, which explains it, with a problem of its own for each
-// piece. The loop there takes one problem for all; it is to take this one's place when attention is swept again, since its
-// implementation's hash retires what was measured.
+// piece. The loop there takes one problem for all; it is to take this one's place when attention is swept again, since
+// its implementation's hash retires what was measured.
 
 #include "attention/wgmma.cu"
 #include "wgmma_load.cuh"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The two warps that copy, as in attention/wgmma_load.cuh, for sequences one behind the other. Boxes of tokens begin where
-// the sequence says and may end in the next one. Its queries give rows that are not stored, its keys are masked; a weight
-// of 0 times its values would be no number where they are none, so the warp that copies values writes zeros over them.
+// The two warps that copy, as in attention/wgmma_load.cuh, for sequences one behind the other. Boxes of tokens begin
+// where the sequence says and may end in the next one. Its queries give rows that are not stored, its keys are masked;
+// a weight of 0 times its values would be no number where they are none, so the warp that copies values writes zeros
+// over them.
 
 #include "attention/wgmma_geometry.cuh"
 #include "attention/wgmma_load.cuh"

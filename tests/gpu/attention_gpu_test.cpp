@@ -151,8 +151,8 @@ class GpuSequences : public OpOnGpu {
     if (!IsSkipped() && device_->facts().compute_capability != 90) GTEST_SKIP() << "needs sm_90a";
   }
 
-  /// o, with NaN in place of all keys and values but those of the sequence `only` (-1: in none). The tensors have tokens
-  /// of NaN behind the last sequence.
+  /// o, with NaN in place of all keys and values but those of the sequence `only` (-1: in none). The tensors have
+  /// tokens of NaN behind the last sequence.
   [[nodiscard]] Tensor attended(const Candidate& candidate, const Problem& problem, const std::vector<int>& cu,
                                 int only) const {
     Tensor q(kTokens * kHead, kNaN), k = q, v = q, o(kTokens * kHead, kUntouched);
@@ -205,10 +205,10 @@ class GpuSequences : public OpOnGpu {
 TEST_F(GpuSequences, of_a_sequence_is_the_same_whatever_its_neighbours_hold) {
   const std::vector<int> cu{0, 5, 5, 69, 134, 135, 265, 265, 268, 700};
   for (const char* causal : {"no", "yes"}) {
-    const Problem problem = parse_problem(
-        fmt::format("attention_varlen[dtype=bf16,causal={}]{{batch={},tokens_q={},tokens_k={},hq=1,hkv=1,d=64,dv=64}}",
-                    causal, cu.size() - 1, kTokens, kTokens),
-        op_->interface);
+    const Problem problem = parse_problem(fmt::format("attention_varlen[dtype=bf16,causal={}]"
+                                                      "{{batch={},tokens_q={},tokens_k={},hq=1,hkv=1,d=64,dv=64}}",
+                                                      causal, cu.size() - 1, kTokens, kTokens),
+                                          op_->interface);
     std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
     std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
     ASSERT_FALSE(legal.empty());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums into global memory that nobody waits for: four neighbouring floats are added to, each by itself, at a multiple of 16
-// bytes. Who reads them comes later, in another kernel. And counters by which blocks of one kernel wait for each other: what
-// was written before add_release is seen after load_acquire has seen the sum. sm_90 and later.
+// Sums into global memory that nobody waits for: four neighbouring floats are added to, each by itself, at a multiple
+// of 16 bytes. Who reads them comes later, in another kernel. And counters by which blocks of one kernel wait for each
+// other: what was written before add_release is seen after load_acquire has seen the sum. sm_90 and later.
 
 #include "device/config.cuh"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma (ptx/wgmma.cuh) of 16-bit elements whose D is new: what its registers held is not read, so that the compiler sees
-// no other instruction define them while products are under way (it serializes those). And products of tiles that are
-// both transposed, with N of 64, 80, 96 and 128.
+// wgmma (ptx/wgmma.cuh) of 16-bit elements whose D is new: what its registers held is not read, so that the compiler
+// sees no other instruction define them while products are under way (it serializes those). And products of tiles that
+// are both transposed, with N of 64, 80, 96 and 128.
 //
 //   wgmma_fresh<T, N, kTransposed>(d, a, b)   D = A B, both in shared memory: K-major, or both transposed
 //   wgmma_transposed<T, N>(d, a, b)           D += A B, both transposed
@@ -32,7 +32,8 @@ namespace tilewright::ptx {
 #define TILEWRIGHT_REGISTERS_80(c) TILEWRIGHT_REGISTERS_64(c), TILEWRIGHT_FOUR(c, 32), TILEWRIGHT_FOUR(c, 36)
 #define TILEWRIGHT_REGISTERS_96(c) TILEWRIGHT_REGISTERS_64(c), TILEWRIGHT_SIXTEEN(c, 32)
 #define TILEWRIGHT_REGISTERS_128(c) TILEWRIGHT_REGISTERS_96(c), TILEWRIGHT_SIXTEEN(c, 48)
-// `c` says how D is bound, `p` whether it is added to, `t` whether tiles are transposed; a_ and b_ are the operands' numbers.
+// `c` says how D is bound, `p` whether it is added to, `t` whether tiles are transposed; a_ and b_ are the operands'
+// numbers.
 #define TILEWRIGHT_PRODUCT(type, c, n, a_, b_, p, t)                                                       \
   asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" TILEWRIGHT_NUMBERS_##n \
                "}, %" #a_ ", %" #b_ ", " p ", 1, 1, " t ", " t ";"                                         \
