@@ -13,6 +13,8 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "tests/gpu/op_fixture.hpp"
@@ -138,24 +140,83 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward},
         Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward}));
 
-/// attention_varlen, one head of 64 columns, on 1024 tokens.
-class GpuSequences : public OpOnGpu {
+/// An op of attention on Hopper, with tensors of a test's own.
+class OnTensors : public OpOnGpu {
  protected:
-  static constexpr std::size_t kTokens = 1024, kHead = 64;
-  static constexpr std::uint16_t kNaN = 0x7fc0, kUntouched = 0x4242;
   using Tensor = std::vector<std::uint16_t>;
+  /// Of an argument: a scalar, or a tensor's bytes.
+  using Content = std::variant<std::uint64_t, std::vector<std::byte>>;
 
-  GpuSequences() : OpOnGpu({}, "attention_varlen") {}
+  using OpOnGpu::OpOnGpu;
   void SetUp() override {
     OpOnGpu::SetUp();
     if (!IsSkipped() && device_->facts().compute_capability != 90) GTEST_SKIP() << "needs sm_90a";
   }
 
+  template <class T>
+  [[nodiscard]] static std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+  }
+  [[nodiscard]] static std::uint64_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+  [[nodiscard]] std::vector<Candidate> candidates(const Problem& problem) const {
+    std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
+    std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    return legal;
+  }
+
+  /// What the tensor `output` holds after each of `launches`, which begin with the same contents.
+  template <class ContentOf>
+  [[nodiscard]] std::vector<Tensor> run(const Candidate& candidate, const Problem& problem, const ContentOf& content_of,
+                                        std::string_view output, int launches = 1) const {
+    const CompileResult binary = compile(candidate, problem);
+    const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
+                                          candidate.implementation->recipe, candidate.config, problem);
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    const auto placed = [&](const std::vector<std::byte>& bytes) {
+      buffers.push_back(device_->allocate(std::max<std::size_t>(bytes.size(), 1), "a tensor"));
+      device_->upload(buffers.back()->address(), bytes);
+      return buffers.back()->address();
+    };
+    LaunchArgs args;
+    for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
+      args.workspaces.push_back(placed(std::vector<std::byte>(workspace.bytes)));
+    }
+    Address result = 0;
+    std::vector<std::byte> before;
+    for (const PlannedArg& arg : executable->plan().args) {
+      const Content content = content_of(arg);
+      const auto* const bytes = std::get_if<std::vector<std::byte>>(&content);
+      args.values.push_back(bytes != nullptr ? placed(*bytes) : std::get<std::uint64_t>(content));
+      if (arg.name != output) continue;
+      result = args.values.back();
+      before = *bytes;
+    }
+    std::vector<Tensor> results;
+    for (int launch = 0; launch < launches; ++launch) {
+      device_->upload(result, before);
+      executable->run(args);
+      Tensor& tensor = results.emplace_back(before.size() / sizeof(std::uint16_t));
+      device_->download(std::as_writable_bytes(std::span(tensor)), result);
+    }
+    return results;
+  }
+};
+
+/// attention_varlen, one head of 64 columns, on 1024 tokens.
+class GpuSequences : public OnTensors {
+ protected:
+  static constexpr std::size_t kTokens = 1024, kHead = 64;
+  static constexpr std::uint16_t kNaN = 0x7fc0, kUntouched = 0x4242;
+
+  GpuSequences() : OnTensors({}, "attention_varlen") {}
+
   /// o, with NaN in place of all keys and values but those of the sequence `only` (-1: in none). The tensors have
   /// tokens of NaN behind the last sequence.
   [[nodiscard]] Tensor attended(const Candidate& candidate, const Problem& problem, const std::vector<int>& cu,
                                 int only) const {
-    Tensor q(kTokens * kHead, kNaN), k = q, v = q, o(kTokens * kHead, kUntouched);
+    Tensor q(kTokens * kHead, kNaN), k = q, v = q;
     std::uint32_t state = 1;
     const auto drawn = [&] {
       state = state * 1664525U + 1013904223U;
@@ -169,36 +230,14 @@ class GpuSequences : public OpOnGpu {
         if (only >= 0 && n != static_cast<std::size_t>(only)) k[at] = v[at] = kNaN;
       }
     }
-    const CompileResult binary = compile(candidate, problem);
-    const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
-                                          candidate.implementation->recipe, candidate.config, problem);
-    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-    const auto placed = [&](std::span<const std::byte> bytes) {
-      buffers.push_back(device_->allocate(std::max<std::size_t>(bytes.size(), 1), "a tensor"));
-      device_->upload(buffers.back()->address(), bytes);
-      return buffers.back()->address();
+    const auto content_of = [&](const PlannedArg& arg) -> Content {
+      if (arg.name == "scale") return bits_of(0.125F);
+      if (arg.role == ArgRole::scalar) return std::uint64_t{kHead};
+      if (arg.name.starts_with("cu_")) return bytes_of(cu);
+      if (arg.name == "o") return bytes_of(Tensor(kTokens * kHead, kUntouched));
+      return bytes_of(arg.name == "q" ? q : arg.name == "k" ? k : v);
     };
-    LaunchArgs args;
-    for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
-      args.workspaces.push_back(placed(std::vector<std::byte>(workspace.bytes)));
-    }
-    Address result = 0;
-    for (const PlannedArg& arg : executable->plan().args) {
-      if (arg.name.ends_with("_token") || arg.name.ends_with("_head")) {
-        args.values.push_back(kHead);
-      } else if (arg.name == "scale") {
-        args.values.push_back(std::bit_cast<std::uint32_t>(0.125F));
-      } else if (arg.name.starts_with("cu_")) {
-        args.values.push_back(placed(std::as_bytes(std::span(cu))));
-      } else {
-        const Tensor& tensor = arg.name == "q" ? q : arg.name == "k" ? k : arg.name == "v" ? v : o;
-        args.values.push_back(placed(std::as_bytes(std::span(tensor))));
-        if (arg.name == "o") result = args.values.back();
-      }
-    }
-    executable->run(args);
-    device_->download(std::as_writable_bytes(std::span(o)), result);
-    return o;
+    return run(candidate, problem, content_of, "o").front();
   }
 };
 
@@ -209,8 +248,7 @@ TEST_F(GpuSequences, of_a_sequence_is_the_same_whatever_its_neighbours_hold) {
                                                       "{{batch={},tokens_q={},tokens_k={},hq=1,hkv=1,d=64,dv=64}}",
                                                       causal, cu.size() - 1, kTokens, kTokens),
                                           op_->interface);
-    std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
-    std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    const std::vector<Candidate> legal = candidates(problem);
     ASSERT_FALSE(legal.empty());
     for (const Candidate& candidate : {legal.front(), legal.back()}) {
       const Tensor right = attended(candidate, problem, cu, -1);
@@ -230,6 +268,39 @@ TEST_F(GpuSequences, of_a_sequence_is_the_same_whatever_its_neighbours_hold) {
         return bits == kUntouched;
       })) << "behind the last sequence";
     }
+  }
+}
+
+class GpuGradients : public OnTensors {
+ protected:
+  GpuGradients() : OnTensors({}, "attention_bwd") {}
+};
+
+TEST_F(GpuGradients, of_queries_have_the_same_bits_on_every_launch_where_that_is_asked_for) {
+  constexpr std::size_t kHeads = 8, kTokens = 2048, kHead = 128;
+  const Problem problem = parse_problem(fmt::format("attention_bwd[dtype=bf16,causal=no,deterministic=yes]"
+                                                    "{{b=1,hq={},hkv={},sq={},sk={},d={},dv={}}}",
+                                                    kHeads, kHeads, kTokens, kTokens, kHead, kHead),
+                                        op_->interface);
+  const auto content_of = [](const PlannedArg& arg) -> Content {
+    if (arg.name == "scale") return bits_of(0.088F);
+    if (arg.name == "lse") return bytes_of(std::vector<float>(kHeads * kTokens, 8.0F));
+    if (arg.name.ends_with("_batch")) return std::uint64_t{kHeads * kTokens * kHead};
+    if (arg.name.ends_with("_token")) return std::uint64_t{kHeads * kHead};
+    if (arg.name.ends_with("_head")) return std::uint64_t{kHead};
+    Tensor tensor(kHeads * kTokens * kHead);
+    auto state = static_cast<std::uint32_t>(arg.name.size() * 7919 + static_cast<unsigned char>(arg.name.front()));
+    for (std::uint16_t& each : tensor) {
+      state = state * 1664525U + 1013904223U;
+      each = static_cast<std::uint16_t>(0x3f00 | (state >> 16 & 0x80ff));
+    }
+    return bytes_of(tensor);
+  };
+  const std::vector<Candidate> legal = candidates(problem);
+  ASSERT_FALSE(legal.empty());
+  for (const Candidate& candidate : {legal.front(), legal.back()}) {
+    const std::vector<Tensor> dq = run(candidate, problem, content_of, "dq", 5);
+    for (const Tensor& each : dq) EXPECT_TRUE(std::ranges::equal(each, dq.front())) << candidate.config.text();
   }
 }
 
