@@ -158,16 +158,12 @@ struct Residency {
 /// Bytes of all arguments together; `args` must be from plan_args or make_plan.
 [[nodiscard]] std::size_t total_bytes(std::span<const PlannedArg> args) noexcept;
 
-/// Judges the config, then evaluates its launch. Illegal, with the first reason in this order, are: an architecture
-/// that the device does not have; a constraint that is false; then kernel by kernel a block, shared memory, cluster
-/// (sm_90; at most 8 blocks, 16 where nonportable) or grid beyond the limits of CUDA or of the device, a grid that its
-/// cluster does not divide, a tensor map that the hardware does not take or whose workspace is too small for it, and a
-/// workspace of negative size; no kernel at all; and an alignment that is not a power of two. An argument with a tensor
-/// map needs 16 bytes of alignment at least. Without a `residency`, formulas that ask for one see 1 block an SM and 1
-/// cluster: good enough to judge legality, never to launch. Throws DefinitionError for formulas that cannot be
-/// evaluated (overflow, unknown name) and for a recipe that names what does not exist, since those are the definition's
-/// mistakes and not the config's; UsageError as plan_args, and for a config that is not of this recipe (its parameters
-/// must all be there, in the recipe's order).
+/// Judges the config, then evaluates its launch. The reason is the first that holds: the architecture; a false
+/// constraint; kernel by kernel what CUDA, the device or the hardware's tensor maps do not take; no kernel at all; an
+/// alignment that is no power of two. An argument with a tensor map needs 16 bytes of alignment at least. Without a
+/// `residency`, formulas see 1 block an SM and 1 cluster: enough to judge legality, and not to launch. Throws
+/// DefinitionError for formulas that cannot be evaluated and for a recipe that names what does not exist; UsageError as
+/// plan_args, and for a config whose parameters are not the recipe's, in its order.
 [[nodiscard]] std::variant<LaunchPlan, Illegal> make_plan(const OpInterface& interface,
                                                           const ImplementationRecipe& recipe, const Config& config,
                                                           const Problem& problem, const DeviceFacts& device,

@@ -35,21 +35,12 @@ struct MatchCandidate {
   std::optional<Timing> best_there = std::nullopt;
 };
 
-/// The order (docs/untuned.md), for the query's device and then for the others of its architecture (never from the
-/// emulator to a GPU or back), the most alike first:
-///   0. what is pinned (WinnerSource::pins), from this very problem or the nearest that has a binary of it: exact or
-///      nearest;
-///   1. the best winner of this very problem, then its best without specialised dims: exact;
-///   2. where something was learned of the spec (WinnerSource::learned), its winners and spares and, `with_compiles`,
-///      whatever it was learned of, the least expected loss first; then, and where nothing was learned, what was timed
-///      at the shapes around, then at those farther, and has a binary (cache/predict/nearest.hpp): nearest. What has
-///      none, has one for other values of the dims that it specialises, or was never timed
-///      (cache/plan/combinations.hpp) comes only `with_compiles`;
-///   3. the base kept for this spec: default.
-/// Winners of mode `cold` go before `hot`, these before `events`; on the other devices, what is exact goes before what
-/// is nearest on any. Whether a candidate is legal is the caller's to judge.
+/// The order is that of docs/untuned.md, for the query's device and then for the others of its architecture, the most
+/// alike first. A config that must be compiled (it has no binary, or one for other values of the dims that it
+/// specialises, or was never timed) is a candidate only `with_compiles`. The caller judges whether a candidate is
+/// legal.
 ///
-/// What cannot be read (a damaged row) gives way to what comes next, what was learned to the shapes around. A cache
+/// What cannot be read (a damaged row) gives way to the next candidate, a learned model to the shapes around. A cache
 /// that is locked or may not be read is an error of next() at once: another try may tell more.
 class Candidates {
  public:

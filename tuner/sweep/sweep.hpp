@@ -106,22 +106,14 @@ struct SweepSummary {
   std::chrono::duration<double> waited_seconds{};
 };
 
-/// A trial is known when the cache has one of the same problem, config, implementation hash, mode, versions and device
-/// fingerprint, whatever became of it. Problems asked for twice are tuned once. The sweep's and the problems' rows are
-/// complete after each trial and each problem, so a process that is killed loses at most the trial in flight.
+/// Tunes the problems, each once, and stores each trial and each problem as it is done: a killed process loses at most
+/// the trial in flight. A trial is known, and not made again, when the cache has one of the same problem, config,
+/// implementation hash, mode, versions and device fingerprint, whatever became of it. docs/tuning.md says how several
+/// devices share the work, sweep_lock.hpp who uses the store, the listener and the summary when: the caller's thread
+/// alone, where there is one device. Devices with equal names are numbered.
 ///
-/// The sweep starts on the devices that are open and takes up others as they open (devices.hpp). It ends when no work
-/// is left. It waits for devices still being opened only where their model may have work that no other device does.
-///
-/// Devices of one fingerprint share the problems; one of them measures all of a problem. Every fingerprint gets all
-/// problems. The problem in flight on a lost device starts again on another of its fingerprint. One thread at a time
-/// uses the store, the listener and the summary (sweep_lock.hpp): the caller's, where there is one device. Devices with
-/// equal names are numbered.
-///
-/// `interrupted` is asked often (Ctrl-C), by any thread; what was measured is kept. Throws CacheError or DeviceLost
-/// when the cache or every device itself is lost; on a device of this process a config that crashes on a GPU does that,
-/// so its trial is stored and the sweep ends with a text that says how to go on. Throws Error when the op's reference
-/// does not compile.
+/// `interrupted` is asked often, by any thread; what was measured is kept. Throws CacheError or DeviceLost when the
+/// cache or every device is lost, Error when the op's reference does not compile.
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue,
@@ -129,7 +121,8 @@ struct SweepSummary {
                                      const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, TrialDevice& trial_device,
                                      Store& store, SweepListener& listener, const std::function<bool()>& interrupted);
-/// On a device of this process, which ends with a kernel that brings it down.
+/// On a device of this process. A config that crashes on a GPU costs the device: its trial is stored, and the sweep
+/// ends with DeviceLost, whose text says how to go on.
 [[nodiscard]] SweepSummary run_sweep(SweepRequest request, Catalogue& catalogue, Device& device, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 

@@ -5,26 +5,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The launch library of Tilewright, for C and through it for every other language: launches the fastest kernel that a
- * cache knows for a shape, on any shape, with no compiler and no tuning at run time. C++ programs include
+/* The launch library of Tilewright, for C and through it for every other language. It launches the fastest kernel that
+ * a cache knows for a shape, on any shape, without compiler or tuning at run time. C++ programs include
  * <tilewright/launch.hpp>, a thin layer over this header.
  *
- * A launcher reads one cache. An op of it (softmax in bf16, say) launches on streams of the CUDA context that is current on
- * the calling thread. The first launch of a shape reads the cache and loads the kernel; every later one takes no lock,
- * allocates nothing and reads no file, except that ops with workspace (tw_workspace_bytes) take a lock of their stream's.
+ * A launcher reads one cache. An op of it (softmax in bf16, say) launches on streams of the CUDA context that is
+ * current on the calling thread. The first launch of a shape reads the cache and loads the kernel. A later one takes no
+ * lock, allocates nothing and reads no file; only ops with workspace (tw_workspace_bytes) take a lock of their
+ * stream's.
  *
- * Errors: every function that returns int returns TW_OK (0) or one of the codes below; tw_last_error() then says what was
- * being done, to what, and why it failed. Nothing is ever thrown across this interface. A null pointer where none is allowed is
- * TW_ERROR_USAGE; what a function gives through `out` or `json` is null, or 0, after a failure.
+ * Errors: a function that returns int returns TW_OK (0) or one of the codes below; tw_last_error() then says what was
+ * being done, to what, and why it failed. Nothing is thrown across this interface. A null pointer where none is allowed
+ * is TW_ERROR_USAGE. After a failure, `out` or `json` is null or 0.
  *
- * Processes: a child made by fork has no launcher: every call with one of its parent's is TW_ERROR_DEVICE there, but tw_close,
- * which does nothing. It opens its own.
+ * Processes: a child made by fork has no launcher. A call with one of its parent's is TW_ERROR_DEVICE there, but
+ * tw_close, which does nothing. The child opens its own.
  *
- * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and devices,
- * tw_refresh included. Only tw_close must wait until no other call is running.
+ * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and
+ * devices, tw_refresh included. Only tw_close must wait until no other call is running.
  *
- * Ownership: a launcher belongs to the caller until tw_close. An op belongs to its launcher. Text that is returned through
- * `char**` belongs to the caller, who gives it to tw_free. */
+ * Ownership: a launcher belongs to the caller until tw_close. An op belongs to its launcher. Text that is returned
+ * through `char**` belongs to the caller, who gives it to tw_free. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,150 +59,153 @@ typedef struct tw_options {
    * its name ("NVIDIA H200") where that names one device of the cache, "cpu", or "cuda:N" for a GPU of this machine. It
    * needs no GPU here. NULL: the GPU of the current context, else cuda:0. Launches always use the current context's. */
   const char* device;
-  /* Not 0: use the cache even where other users can write it. Its binaries run on the GPU with this program's rights, so
-   * such a cache is refused otherwise. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
+  /* Not 0: use the cache even where other users can write it. Its binaries run on the GPU with this program's rights,
+   * so such a cache is refused otherwise. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
   int allow_shared_cache;
-  /* The file to which shapes are added that a launch or tw_preload asked for and that have no exact winner on this GPU, for
-   * `tilewright sweep --misses`; one that the fallback was tuned for is no such shape. "off": none. NULL: $TILEWRIGHT_MISSES,
-   * else $XDG_CACHE_HOME/tilewright/misses, else ~/.cache/tilewright/misses. Written when a shape is first launched, never
-   * later; a file that cannot be used fails no launch. */
+  /* The file of misses, for `tilewright sweep --misses`: shapes that a launch or tw_preload asked for and for which
+   * neither the cache nor the fallback has an exact winner on this GPU. Written at a shape's first launch. A file that
+   * cannot be used fails no launch. "off": none. NULL: $TILEWRIGHT_MISSES, else $XDG_CACHE_HOME/tilewright/misses, else
+   * ~/.cache/tilewright/misses. */
   const char* misses;
-  /* Milliseconds between looks for a newer cache, by a thread of the launcher's that then does what tw_refresh does; one that
-   * cannot be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
+  /* Milliseconds between looks for a newer cache, by a thread of the launcher's that then does what tw_refresh does. A
+   * cache that cannot be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
   int watch_ms;
-  /* The file, a cache or a bundle, that serves what the cache cannot: all where that is missing, damaged, of another version or
-   * not to be trusted, else the ops, and the shapes on this GPU, for which the cache has nothing that can be launched; and
-   * shapes that the cache was not tuned for, where the fallback fits better: it was tuned for them, or is of this GPU, or it
-   * alone has learned what serves such shapes. Opened when it is first needed. tw_query says which of the two serves, and why.
-   * A file that could not be used is tried again by tw_refresh. NULL: where `cache` is NULL and $TILEWRIGHT_CACHE is not set, the
-   * shipped winners, which are $TILEWRIGHT_WINNERS ("off": none), else the one cache in `winners` beside this library, or in
-   * share/tilewright/kernels/winners of its prefix, of /usr/local or of /usr; else none, and what the cache cannot serve is an
-   * error. */
+  /* A second cache or bundle, opened when it is first needed. It serves everything while the cache is missing, damaged,
+   * of another version or not to be trusted; otherwise what the cache cannot launch on this GPU, and shapes that the
+   * fallback fits better (docs/untuned.md). tw_query says which of the two serves, and why. tw_refresh tries an
+   * unusable file again. NULL: the shipped winners (docs/launch.md) where `cache` is NULL and $TILEWRIGHT_CACHE is not
+   * set, else none. */
   const char* fallback;
-  /* Not 0: where a shape that was never tuned would be served better by a config that must be compiled for it, compile it on a
-   * thread of the launcher's, with NVRTC, and serve it from then on; launches never wait for that. Needs
-   * libtilewright-jit.so, the sources of the ops as the cache was tuned with, and NVRTC; opening fails (TW_ERROR_USAGE) without
-   * the first, and tw_query says what came of the others. At most 1024 configs a launcher. */
+  /* Not 0: compile configs that would serve untuned shapes better, on a thread of the launcher's, and serve them from
+   * then on; no launch waits. Needs libtilewright-jit.so, NVRTC, and the sources of the ops as the cache was tuned
+   * with. Opening fails (TW_ERROR_USAGE) without the first; tw_query tells of the others. At most 1024 configs a
+   * launcher. */
   int jit;
   /* For jit: folders of ops, parted by ':', that are searched before the built-in ones. NULL: none. */
   const char* ops;
-  /* "sha256:" and 64 digits: the snapshot with this hash and no other, so that all ranks of a job have the same. It is looked for
-   * in the folder `snapshots` beside the cache, as HASH.db, where `tilewright pull` keeps it, else it is the cache itself; all of
-   * it is read, and opening fails (TW_ERROR_CACHE) where none has the hash, also with a fallback. Nothing newer is ever taken up:
+  /* "sha256:" and 64 digits: opens the snapshot with this hash and no other, so that all ranks of a job have the same.
+   * It is snapshots/HASH.db beside the cache, where `tilewright pull` keeps it, else the cache itself. The file is read
+   * whole; opening fails (TW_ERROR_CACHE) where none has the hash, also with a fallback. Nothing newer is taken up:
    * watch_ms and tw_refresh do nothing. NULL: $TILEWRIGHT_SNAPSHOT, else none. */
   const char* snapshot;
 } tw_options;
 
-/* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with tw_close.
- * Needs no GPU and no driver. From any thread. TW_ERROR_CACHE when neither the cache nor a fallback
- * can be used, and TW_ERROR_USAGE for options of an impossible size or of a later version, for a device that the cache does not
+/* Opens a cache. `cache_path` is as in tw_options. The launcher in `*out` belongs to the caller, who ends it with
+ * tw_close. Needs no GPU and no driver. From any thread. TW_ERROR_CACHE when neither the cache nor a fallback can be
+ * used. TW_ERROR_USAGE for options of an impossible size or of a later version, for a device that the cache does not
  * have, for watch_ms < 0, and for jit where its library cannot be loaded. */
 int tw_open(const char* cache_path, tw_launcher** out);
 int tw_open_with(const tw_options* options, tw_launcher** out);
 
-/* Closes a launcher: its ops end with it, loaded kernels are freed, and so are the workspaces of the current context (those
- * of another end with that context). No other call of the launcher or its ops may be running or come later. All launches that
- * use them must be done on the device, and no captured graph that holds one may be launched again. Waits for a compile of
- * tw_options.jit that is under way. NULL does nothing. */
+/* Closes a launcher: its ops end with it, loaded kernels are freed, and so are the workspaces of the current context
+ * (those of another end with that context). No other call of the launcher or its ops may be running or come later. All
+ * launches that use them must be done on the device, and no captured graph that holds one may be launched again. Waits
+ * for a compile of tw_options.jit that is under way. NULL does nothing. */
 void tw_close(tw_launcher* launcher);
 
-/* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". What is left out takes its default. The same
- * spec gives the same op, which belongs to the launcher: it is never freed, and ends with tw_close. With
- * "softmax@INTERFACE[dtype=bf16]", where INTERFACE is the 32 digits that tw_op_describe gives, the op is refused
- * (TW_ERROR_INTERFACE) unless its dims and arguments are the very ones that the application was written for. TW_ERROR_USAGE for
- * an op, dtype, attribute or value that the cache does not know, with the nearest name. From any thread; takes a lock. */
+/* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". Omitted attributes take their defaults.
+ * The same spec gives the same op, which belongs to the launcher and ends with tw_close.
+ * "softmax@INTERFACE[dtype=bf16]", with the 32 digits that tw_op_describe gives, is refused (TW_ERROR_INTERFACE) unless
+ * the op's dims and arguments are those that the application was written for. TW_ERROR_USAGE for an op, dtype,
+ * attribute or value that the cache does not know, with the nearest name. From any thread; takes a lock. */
 int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
 
-/* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), "bucketed" (of those the
- * ones of which a plan serves all extents of a bucket, where there are any), and "args": for each argument of a
- * call "name", "role" (in, out, inout, scalar), "type" (bf16, f32, i64...) and "bytes", those of one element. A tensor has
- * besides "shape" (its extents as formulas over the dims, slowest first), "align" (bytes that its address must be a multiple
- * of), "alias" (the inputs that it may be) and where its rows may lie apart "pitch", the name of the scalar that says how many
- * elements from one row's start to the next's, or "strides", the names of those that say so for each extent but the last. The text belongs to the caller: tw_free. From any thread. */
+/* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), "bucketed" (dims of which one plan
+ * serves all extents of a bucket, where there are any), and "args": of each argument of a call "name", "role" (in, out,
+ * inout, scalar), "type" (bf16, f32, i64...) and "bytes" of one element. A tensor also has "shape" (its extents as
+ * formulas over the dims, slowest first), "align" (its address is a multiple of so many bytes) and "alias" (the inputs
+ * that it may be). Where its rows may lie apart it has "pitch", the name of the scalar with the elements from one row's
+ * start to the next's, or "strides", the names for each extent but the last. The text belongs to the caller: tw_free.
+ * From any thread. */
 int tw_op_describe(tw_op* op, char** json);
 
-/* The dims of a call with tensors of these extents, for callers whose tensors know their shapes: shapes[i] points at the
- * ranks[i] extents of the i-th argument, slowest first; those of scalars are not read. A tensor of more extents than the op gives
- * it is taken as one whose leading extents are multiplied: {batch, rows, cols} as {batch * rows, cols}. `dims` takes n_dims
- * numbers, as many as the op has. TW_ERROR_USAGE when tensors disagree, when one has too few extents, when a dim is < 1 or does
- * not follow from them, and when n_args or n_dims is not the op's. From any thread; reads no file. Meant to be remembered for
- * the shapes that come again, and not for every launch. */
+/* The dims of a call, from the extents of its tensors: shapes[i] points at the ranks[i] extents of the i-th argument,
+ * slowest first; those of scalars are not read. A tensor with more extents than the op gives it has its leading ones
+ * multiplied: {batch, rows, cols} is {batch * rows, cols}. `dims` takes n_dims numbers, as many as the op has.
+ * TW_ERROR_USAGE when tensors disagree, when one has too few extents, when a dim is < 1 or does not follow from them,
+ * and when n_args or n_dims is not the op's. From any thread; reads no file. Remember the answer for shapes that recur.
+ * */
 int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, size_t n_args, int64_t* dims,
                size_t n_dims);
 
 /* Launches on `cu_stream` (a CUstream or cudaStream_t; NULL: the legacy default stream) of the calling thread's current
- * context. `dims` and `args` are in the definition's order. args[i] points at the value of the i-th argument: a device
- * address, or a scalar of the type that tw_op_describe gives. The values are copied before the call returns.
- * Asynchronous, as a kernel launch is: what a kernel does wrong is reported by a later call into CUDA.
+ * context; the stream may be capturing a graph. `dims` and `args` are in the definition's order. args[i] points at the
+ * value of the i-th argument: a device address, or a scalar of the type that tw_op_describe gives. The values are
+ * copied before the call returns. The launch is asynchronous: a kernel's own faults are reported by a later call into
+ * CUDA.
  *
- * The config is chosen as tw_query tells, except that a config that needs better aligned addresses or strides than these is
- * passed over. A pitch that is less than a row, strides that let elements overlap, and different ones for one address are errors. The stream may be capturing a graph.
+ * The config is that of tw_query, unless it needs better aligned addresses or strides than these: then the next one
+ * serves. A pitch below a row, strides that let elements overlap, and two different ones for one address are errors.
  *
- * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong dims or
- * arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context, when the driver fails,
- * and when it takes no binary of those that could serve, TW_ERROR_CACHE when nothing serves and something could not be read. A launch that failed has begun nothing on the device, unless the driver
- * failed between the kernels of a config of several: then the outputs are undefined. It may be tried again in either case. */
+ * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong
+ * dims or arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context, when the driver
+ * fails or takes no binary that could serve, TW_ERROR_CACHE when nothing serves and something could not be read. A
+ * launch that failed has begun nothing on the device and may be tried again. Only where the driver failed between the
+ * kernels of one config are the outputs undefined. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
-/* What a launch of this shape with fully aligned arguments is served, as a flat JSON object: "problem", "device", "cache" (the
- * file that serves), "cache_error" (why that is the fallback, if it is), "fallback_error" (why that could not be asked, if it
- * was to be), "fit" (exact, nearest, default, none), "freshness" (fresh, stale),
- * "device_fit" (same device, same architecture), "learned" (whether it is nearest by what was learned of trials), "match" (fit,
- * freshness and device in words), "bytes" (of this shape's arguments, each read or written once), and unless fit is none:
- * "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won), "median_ns", "low_ns", "high_ns" (of
- * that problem; null when nobody timed it there), "base_ns" (null when unknown), "mode", "measured_at" (seconds since 1970;
- * null with the times), "driver", "compiler" and "tilewright"; where fit is nearest or default also what is expected of this
- * shape: "expected_ns" and "expected_loss" (how much slower than the fastest: 0.03 for 3 %; each null when unknown), and
- * "expected_by", what they rest on; if it is none, "why". Where part of the cache could not be read and was passed
- * over, "unread" says which and why; where misses are written down no longer, "misses_error" why; where
- * the config is pinned, "pinned" says why, and where a better one is banned, "banned" which and why. Of launchers that compile at run time also "compiled"
- * (whether this config was compiled here), "wanted" (the config that would serve better once it is compiled, if there is one)
- * and "compile_error" (why one for this problem could not be, if so). Needs no GPU when the options name a device. The text
- * belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device,
- * TW_ERROR_DEVICE when no device is named and there is none. */
+/* What serves a launch of this shape with fully aligned arguments, as a flat JSON object. Needs no GPU when the options
+ * name a device. The text belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims
+ * or an unknown device, TW_ERROR_DEVICE when no device is named and there is none.
+ *
+ * Always: "problem", "device", "bytes" (of this shape's arguments, each read or written once), "cache" (the file that
+ * serves), "fit" (exact, nearest, default, none), "freshness" (fresh, stale), "device_fit" (same device, same
+ * architecture), "match" (these three in words), "learned" (nearest by a learned model).
+ * Unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
+ * "median_ns", "low_ns", "high_ns" (of that problem; null: nobody timed it there), "base_ns" (null: unknown), "mode",
+ * "measured_at" (seconds since 1970; null with the times), "driver", "compiler", "tilewright". If it is none: "why".
+ * Of an untuned shape: "expected_ns", "expected_loss" (0.03: 3 % slower than the fastest; each null when unknown),
+ * "expected_by" (what they rest on).
+ * Where it applies, why: "cache_error" (the fallback serves), "fallback_error" (it could not be asked), "unread" (a
+ * part of the cache was passed over), "misses_error" (misses are not written), "pinned", "banned" (with the better
+ * config).
+ * With jit: "compiled" (this config was compiled here), "wanted" (the config that would serve better once it is
+ * compiled), "compile_error". */
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 
-/* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first launch is
- * as quick as any other; the workspace, if any, is there for one more stream or captured graph that has none. From any thread;
- * takes a lock. Fails as tw_launch does. */
+/* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first
+ * launch is as quick as any other. Workspace, if any, is there for one more stream or captured graph that has none.
+ * From any thread; takes a lock. Fails as tw_launch does. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
-/* If winners of the cache have changed, a sweep into it has ended, or another file has taken its place, looks up again how each
- * shape is served that was launched or preloaded, in the context where it was, one after the other on the calling thread: a
- * millisecond or so each. Launches go on meanwhile: each is served wholly as before or wholly as the cache says now, and none
- * waits, but for the first of a shape, which may wait for one such look. Without this call only shapes never launched before are
- * looked up. What is served as before stays loaded, and costs no memory again; kernels already loaded stay loaded until
- * tw_close. What nothing can serve any more is an error at its next launch. From any thread, with any context current or none;
- * one refresh at a time. When the new file cannot be used (TW_ERROR_CACHE), all is served as before and the error says why. */
+/* Looks up anew how the shapes are served that were launched or preloaded, if winners of the cache have changed, a
+ * sweep into it has ended, or another file has taken its place. The calling thread does so one shape after the other, a
+ * millisecond or so each. Other launches go on: each is served wholly as before or wholly as the cache says now, and
+ * only the first launch of a shape may wait for one such look. Loaded kernels stay loaded until tw_close. A shape that
+ * nothing can serve any more is an error at its next launch. Without this call only new shapes are looked up. From any
+ * thread, with any context current or none; one refresh at a time. When the new file cannot be used (TW_ERROR_CACHE),
+ * all is served as before and the error says why. */
 int tw_refresh(tw_launcher* launcher);
 
-/* How often the cache was asked who serves, since the launcher was opened, by how well the answer fits: a flat JSON object with
- * "exact", "nearest", "default" and "none", and of the first three "stale" and "same_architecture" (of another GPU of this
- * one's). A shape counts at its first launch or tw_preload in a context and at an alignment, and again when a refresh looks it up;
- * never at later launches. $TILEWRIGHT_LOG tells each (a file, or "stderr"). The text belongs to the caller: tw_free. From any
- * thread; takes a lock. */
+/* Counts the lookups since the launcher was opened by how well the answer fits: a flat JSON object with "exact",
+ * "nearest", "default" and "none", and of the first three "stale" and "same_architecture" (of another GPU of this
+ * one's). A shape counts at its first launch or tw_preload in a context and at an alignment, and again when a refresh
+ * looks it up. $TILEWRIGHT_LOG (a file, or "stderr") has a line for each. The text belongs to the caller: tw_free. From
+ * any thread; takes a lock. */
 int tw_counts(tw_launcher* launcher, char** json);
 
-/* What ranks of a job compare, as a flat JSON object: "cache" (the file), "snapshot" ("sha256:" and its hash, or null, then "why":
- * tuners write it, or it has changed since it was read), "pinned" (whether it was asked for by this hash), "plans" (of how
- * many shapes the launcher has the plan, in all contexts) and "plans_digest" (32 digits over which config serves each of them, with
- * its binary: the same where the same shapes were launched and are served alike, in whatever order). Reads the whole
- * file the first time. The text belongs to the caller: tw_free. From any thread; takes a lock. */
+/* What ranks of a job compare, as a flat JSON object: "cache" (the file), "snapshot" ("sha256:" and its hash; null
+ * where tuners write the file or it has changed since it was read, as "why" says), "pinned" (it was opened by this
+ * hash), "plans" (shapes of which the launcher has the plan, in all contexts) and "plans_digest" (32 digits over the
+ * config and binary of each of them: the same where the same shapes were launched and are served alike, in any order).
+ * Reads the whole file the first time. The text belongs to the caller: tw_free. From any thread; takes a lock. */
 int tw_snapshot(tw_launcher* launcher, char** json);
 
-/* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for the
- * device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any thread. */
+/* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for
+ * the device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any
+ * thread. */
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
-/* Workspace is allocated for each stream when first needed and kept until tw_close. Each graph has its own while it is captured,
- * and once the graph and all that was instantiated of it are gone, the next one has that (where the driver can tell: else it is
- * kept, too). Two executables of one graph share its workspace: they must not run at one time. A program that makes streams
- * without end needs ever more of it, unless it gives its own. With this call
- * the launcher uses `bytes` at the device address `ptr` (aligned to 256) for launches on `cu_stream` of the current
- * context instead, graphs captured on it included, and a launch that needs more fails. The memory stays the caller's, and
- * must live until those launches and graphs are done. `ptr` NULL: as before the call; do that before destroying the stream,
+/* Uses `bytes` at the device address `ptr` (aligned to 256) as workspace for launches on `cu_stream` of the current
+ * context, graphs captured on it included; a launch that needs more fails. The memory stays the caller's, and must live
+ * until those launches and graphs are done. `ptr` NULL: the launcher's own again; say so before destroying the stream,
  * whose handle may come back as another's. From any thread, while launches go on: each uses the one or the other.
- * TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context. */
+ * TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context.
+ *
+ * Without this call workspace is allocated for each stream when first needed and kept until tw_close, so streams
+ * without end need ever more. A captured graph has its own, which the next one gets once the graph and all that was
+ * instantiated of it are gone (where the driver can tell). Two executables of one graph share it: they must not run at
+ * one time. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
 /* "0.1.0". Lives as long as the library is loaded. */
@@ -210,8 +214,8 @@ const char* tw_version(void);
 /* Frees text that this library returned. NULL does nothing. From any thread. */
 void tw_free(void* text);
 
-/* What the calling thread's last failed call did wrong; "" when none failed. Valid until the thread's next failed call, and not
- * to be freed. */
+/* What the calling thread's last failed call did wrong; "" when none failed. Valid until the thread's next failed call,
+ * and not to be freed. */
 const char* tw_last_error(void);
 
 #ifdef __cplusplus
