@@ -12,7 +12,7 @@
 /// Short-lived, on one thread; keeps references to its arguments.
 namespace tilewright {
 
-/// Whose mistake a wrong object is: a file's (CacheError), or that of who asked with it (UsageError).
+/// Whose mistake a wrong object is: a file's (CacheError), or the caller's (UsageError).
 enum class JsonOf : bool { cache, request };
 
 class JsonObject {

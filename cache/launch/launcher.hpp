@@ -107,8 +107,8 @@ class Launcher {
   void compile(const PlannedWinner& wanted, const Problem& problem, const Place& place);
   /// On the compiling thread: keeps what came of it, and gives the shapes that wait for it their plans.
   void compiled(const std::string& key, Jit::Compiled* binary, const std::string& why) noexcept;
-  /// On any thread: looks up again who serves. False, and the plan as it was, where nobody does, or where the context
-  /// has ended.
+  /// On any thread: looks up again which config serves. False, and the plan as it was, where none does, or where the
+  /// context has ended.
   bool plan_again(const Place& place) noexcept;
   using Clock = std::chrono::steady_clock;
   /// Counts an answer, and tells it to the log. `mutex_` is held.

@@ -7,7 +7,7 @@ namespace tilewright::launch {
 
 /// Lines for people of what a launcher does, in $TILEWRIGHT_LOG: a file, to which they are appended, or "stderr"; not
 /// set: none. A line is one write, with time and process, so that those of several processes stay whole. What cannot be
-/// written is lost: a log is in nobody's way. Launches of known shapes write nothing. Any thread.
+/// written is lost: a log stops nothing. Launches of known shapes write nothing. Any thread.
 class Log {
  public:
   Log() noexcept;

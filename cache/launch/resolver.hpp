@@ -52,7 +52,7 @@ class Resolver {
     /// Why the fallback could not be asked, where it was to be; empty: it could, or there is none.
     std::string fallback_error = {};
   };
-  /// As choose(); why nobody can serve says what would help.
+  /// As choose(); `why` also says what would help.
   [[nodiscard]] Answer choose(const Asked& asked);
 
   /// A choice and its plan in the current context.

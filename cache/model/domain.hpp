@@ -20,9 +20,9 @@ namespace tilewright {
 /// Throws UsageError outside the domain.
 void require_domain(const Problem& problem, const OpInterface& interface);
 
-/// Dims inside the domain that differ from `dims` in few: a dim that has to give way takes a multiple near it, or a
-/// smaller one that many domains have. The same dims where they are inside. For whoever makes up shapes; nothing where
-/// the search, which is bounded, finds none.
+/// Dims inside the domain that differ little from `dims`, for made-up shapes: a dim outside becomes a multiple near it,
+/// or a smaller one that many domains have. `dims` themselves where they are inside; nothing where the bounded search
+/// finds none.
 [[nodiscard]] std::optional<ShapeDims> dims_in_domain(const OpSpec& spec, const OpInterface& interface,
                                                       std::span<const std::int64_t> dims);
 

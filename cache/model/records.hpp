@@ -142,7 +142,7 @@ struct Phases {
   std::int64_t began_us = 0;
   /// Inputs and reference of its problem; 0: they were there.
   std::int64_t set_up_us = 0;
-  /// Loading included. Of what came to no end, all the time until it was given up.
+  /// Loading included. A config that hung counts until it was given up.
   std::int64_t verify_us = 0;
   /// Of a final: of all that met in it.
   std::int64_t measure_us = 0;
@@ -222,8 +222,8 @@ struct Selection {
   std::string tie_broken_by;
   /// Configs that were not looked at, or not to the end, by reason.
   std::map<std::string, int> pruned;
-  /// What of the space is no config for the problem on the device, and none of those considered, by the rule that
-  /// forbids it: a constraint of the definition, or a limit of the device.
+  /// Points of the space that are no configs for the problem on the device, and not considered, by the rule that
+  /// forbids them: a constraint of the definition, or a limit of the device.
   std::map<std::string, std::int64_t> forbidden{};
   /// Seconds since 1970; 0: before this was recorded.
   std::int64_t at = 0;
@@ -274,7 +274,7 @@ struct WinnerRow {
 /// What is known of one config on one shape, in short.
 struct ConfigSummary {
   ConfigId id;
-  /// 0: nobody timed it here; then it is a spare, or failed.
+  /// 0: not timed here; then it is a spare, or failed.
   double median_ns = 0;
   /// The role in which it is a winner here; nothing: it is none.
   std::optional<WinnerRole> role;

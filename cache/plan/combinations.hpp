@@ -12,7 +12,7 @@
 #include "cache/model/recipe.hpp"
 
 /// The configs of one implementation, made of the values that each of its parameters may have: those of its definition,
-/// or, for who knows no more of a space than a cache does, those that some config has. Pure.
+/// or where only a cache is at hand, those that some config has. Pure.
 namespace tilewright {
 
 /// Values by parameter, in the recipe's order.

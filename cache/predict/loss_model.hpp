@@ -31,7 +31,8 @@ class LossModel {
   [[nodiscard]] static Node leaf(double units);
   static constexpr std::size_t kMostCuts = 254;
 
-  /// What it was learned of: one that was timed somewhere and failed nowhere, by the place of its hash in the space.
+  /// A config that it was learned of, which was timed somewhere and failed nowhere; by the place of its hash in the
+  /// space.
   struct Known {
     std::size_t implementation = 0;
     Config config;
@@ -69,8 +70,8 @@ class LossModel {
 
   /// For caches and bundles, which compress it and keep its hash.
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// Reading what was written gives an equal one; nothing for one of a program that knows other features, which is to
-  /// be learned anew. Throws UsageError for what is none.
+  /// An encoded model gives an equal one; nothing for one of a program that knows other features: learn it anew. Throws
+  /// UsageError for bytes that are no model.
   [[nodiscard]] static std::optional<LossModel> decode(std::span<const std::byte> bytes);
   /// True of one that a newer program has learned. Throws as decode().
   [[nodiscard]] static bool is_newer(std::span<const std::byte> bytes);

@@ -38,12 +38,11 @@ constexpr std::size_t kMostNeighbours = 128;
                                                     std::span<const std::int64_t> shape,
                                                     std::size_t most = kNeighbours);
 
-/// What to expect of any config at one shape: the mean of what all configs that were timed around lost to the best of
-/// theirs, each weighted by the normal curve of its distance. A step of the distance is half a doubling of a parameter
-/// (plus one), or one to two doublings of a dim, the more the less that dim matters (cache/predict/losses.hpp); another
-/// implementation is one step away. Where nothing alike was timed, a factor of two is expected. What a config loses to
-/// its padding is taken out of the losses first and put in again for the shape: how much a doubling of the padding
-/// costs, is learned, too.
+/// The expected loss of any config at one shape: the mean loss of all configs that were timed around, each weighted by
+/// the normal curve of its distance. A step of the distance is half a doubling of a parameter (plus one), or one to two
+/// doublings of a dim, the more the less that dim matters (cache/predict/losses.hpp); another implementation is one
+/// step away. Where nothing alike was timed, a factor of two is expected. The cost of padding is taken out of the
+/// losses first and put in again for the shape; how much a doubling of the padding costs is learned, too.
 class NearestPredictor final : public Predictor {
  public:
   /// `padding` may be empty: nothing is known of it.
@@ -73,7 +72,7 @@ class NearestPredictor final : public Predictor {
   std::vector<Point> points_;
 };
 
-/// What a config that nobody timed must promise more than one that was.
+/// An untimed config must promise so much more than a timed one.
 constexpr double kLeastRisk = 0.05;
 
 /// The same, estimated from the op's trials: each of the nearest shapes is left out in turn, and the actual loss of the

@@ -18,7 +18,7 @@
 #include "cache/serve/problem_query.hpp"
 #include "cache/serve/winner_source.hpp"
 
-/// What of a source may serve a query, one after the other, the best first: each is looked for when it is asked for.
+/// The configs of a source that may serve a query, the best first; each is looked for when it is asked for.
 namespace tilewright {
 
 /// What may serve a problem, and how it fits.
@@ -29,7 +29,7 @@ struct MatchCandidate {
   bool needs_compile = false;
   /// The pin for which it comes first, or the ban for which it must not serve.
   std::optional<Pin> decided = std::nullopt;
-  /// Of what is nearest: by how much slower than the fastest it is expected to be, a natural logarithm.
+  /// Of a nearest config: how much slower than the fastest it is expected to be, a natural logarithm.
   std::optional<double> expected_loss = std::nullopt;
   /// The best winner's times where the row is of; nothing: not known, or the row has times of its own.
   std::optional<Timing> best_there = std::nullopt;
@@ -57,9 +57,9 @@ class Candidates {
 
   /// The first error of what was passed over; empty: all could be read.
   [[nodiscard]] const std::string& unread() const noexcept { return unread_; }
-  /// Throws it, where there is one: for callers whom nothing serves.
+  /// Throws it, where there is one: for queries that nothing serves.
   void rethrow_unread() const;
-  /// Those of what was asked for so far that have no binary which can serve.
+  /// Pins met so far whose config has no binary that can serve.
   [[nodiscard]] const std::vector<Pin>& pins_without_binary() const noexcept { return pins_without_binary_; }
 
  private:

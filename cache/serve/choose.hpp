@@ -29,34 +29,34 @@ struct PlannedWinner {
   std::optional<Timing> best_there = std::nullopt;
 };
 
-/// Who serves, or why nobody does: each config with what forbids it; empty when there is none.
+/// The winner that serves; else `why` not: each config with the rule that forbids it, empty when there is no config.
 struct Chosen {
   std::optional<PlannedWinner> choice;
   std::string why;
-  /// Who would serve, had it been compiled for the problem; only where choose() is given `compiled`.
+  /// The winner that would serve, had it been compiled for the problem; only where choose() is given `compiled`.
   std::optional<PlannedWinner> wanted = std::nullopt;
-  /// Why it is served before all else; nothing where nobody pinned it.
+  /// The pin for which it serves before all else; nothing: it is not pinned.
   std::optional<Pin> pin = std::nullopt;
-  /// What is pinned and cannot serve: each with its pin and why.
+  /// Pinned configs that cannot serve: each with its pin and why.
   std::vector<std::string> gave_way = {};
   /// Of configs that would have served before, had they not been banned.
   std::vector<Pin> bans = {};
-  /// What of the source could not be read and was passed over; empty: nothing.
+  /// The part of the source that could not be read and was passed over; empty: none.
   std::string unread = {};
 };
 
 /// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
 using Obstacle = std::function<std::string(const PlannedWinner&)>;
 
-/// Of those that compile at run time: the key of the build of a config whose dims are specialised for the problem;
-/// nothing while there is none, empty where it does not compile.
+/// For launchers that compile: the build key of a config whose dims are specialised for the problem; nothing while
+/// there is no build, empty where it does not compile.
 using CompiledHere = std::function<std::optional<std::string>(const PlannedWinner&)>;
 
-/// What a launch needs of who serves it.
+/// What a launch needs of the config that serves it.
 struct Needs {
   Alignments alignments{};
   Obstacle obstacle{};
-  /// Where it is there, the query is one `with_compiles`.
+  /// If given, the query is one `with_compiles`.
   CompiledHere compiled{};
 };
 

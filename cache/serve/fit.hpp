@@ -26,8 +26,8 @@ struct Match {
   bool is_learned = false;
   [[nodiscard]] std::string text() const;
 };
-/// Whether of what two files serve for a problem `one` is to be preferred: the device decides, then the fit, then what
-/// was learned.
+/// Whether the answer `one` of one file goes before the answer of another: the device decides, then the fit, then
+/// whether it is by a model.
 [[nodiscard]] bool fits_better(const Match& one, const Match& other) noexcept;
 [[nodiscard]] std::string_view name(Fit fit) noexcept;
 [[nodiscard]] std::string_view name(Freshness freshness) noexcept;

@@ -30,8 +30,8 @@ struct StoredConfig {
   ConfigId id;
 };
 
-/// What was learned of an op on a device, and who is there to serve an op, dtype and attributes: a config without
-/// specialised dims once, others once for each shape.
+/// The model of an op on a device, and the configs that can serve an op, dtype and attributes: one without specialised
+/// dims once, others once for each shape.
 struct Learned {
   std::shared_ptr<const LossModel> model;
   /// Seconds since 1970.
@@ -60,7 +60,7 @@ struct Pin {
 };
 struct Pins {
   std::vector<Pin> pins;
-  /// What of them is damaged and does not count; empty: nothing.
+  /// The pins that are damaged and do not count; empty: none.
   std::string unread;
 };
 
@@ -104,23 +104,22 @@ class WinnerSource {
   [[nodiscard]] virtual std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                           std::size_t most) const;
   /// Of each of these shapes of that spec: its winners, the first of a role first, the newest time of each other
-  /// config, where one is kept, and its spares. What went wrong anywhere, in whatever dtype and with whatever
-  /// attributes, is no spare.
+  /// config, where one is kept, and its spares. A config that failed anywhere, in any dtype and with any attributes, is
+  /// no spare.
   [[nodiscard]] virtual std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
                                                                const std::vector<ShapeDims>& shapes) const = 0;
 
-  /// What was learned of that spec, as it was when it was learned, and who can serve now. Null where nothing was, or
-  /// since then something won that is of an implementation it does not know.
+  /// The model of that spec, as it was when it was learned, and the configs that can serve now. Null where there is
+  /// none, or where an implementation that it does not know has won since.
   [[nodiscard]] virtual std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const = 0;
 
-  /// A config that was timed at this very problem and is no winner of it, as a row of role `dynamic` of its newest
-  /// trial: for what known_shapes tells of without a role. Without a build it serves only where it is compiled anew; a
-  /// spare that nobody timed here has no timing.
+  /// A config without a role in known_shapes, as a row of role `dynamic` of its newest trial at this very problem.
+  /// Without a build it serves only where it is compiled anew; a spare that was not timed here has no timing.
   [[nodiscard]] virtual std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                        const ConfigId& config) const = 0;
 
-  /// What was decided for a problem on a device, pins in the order in which they serve: those of the problem before
-  /// those of its spec, the newest first. What is said of the problem goes before what is said of its spec.
+  /// The pins and bans for a problem on a device, in the order in which pins serve: those of the problem before those
+  /// of its spec, the newest first.
   [[nodiscard]] virtual Pins pins(const ProblemKey& /*key*/) const { return {}; }
 
   // Binaries.

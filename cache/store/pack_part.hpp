@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What of a cache goes into one pack. A value.
+/// The part of a cache that goes into one pack. A value.
 namespace tilewright {
 
 struct PackPart {

@@ -70,18 +70,17 @@ class Store final : public WinnerSource {
   /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation
   /// that is in use or serves, its problems in the order of specs and dims.
   [[nodiscard]] std::vector<std::pair<std::string, PackPart>> parts_of(const std::string& op) const;
-  /// Copies a part of a cache of this schema that nobody writes into this one, which is new. Sweeps, phases, and the
-  /// binaries of what nobody is served stay behind; binaries lie as Packing::plain.
+  /// Copies a part of a cache of this schema, which nobody writes meanwhile, into this one, which is new. Sweeps,
+  /// phases and binaries of configs that serve nothing stay behind; binaries lie as Packing::plain.
   void take_part(const std::filesystem::path& from, const PackPart& part);
-  /// Takes all that the columns of a pack hold (cache/store/pack/pack.hpp): trials, winners with their past, spares,
-  /// models, builds, binaries, ceilings and rates. One transaction. The winners of a problem, device and mode go
-  /// together: those with the better evidence stay, then those of the pack with the lower hash, those that were chosen
-  /// here before all. The content does not depend on the order of packs. A pack of an older schema is brought forward
-  /// in `folder`. Throws CacheError for a pack that is damaged. Not in a Batch.
+  /// Takes all that the columns of a pack hold (cache/store/pack/pack.hpp), in one transaction. The winners of a
+  /// problem, device and mode go together: the better evidence stays, then those chosen here, then those of the pack
+  /// with the lower hash. The content does not depend on the order of packs. A pack of an older schema is brought
+  /// forward in `folder`. Throws CacheError for a damaged pack. Not in a Batch.
   std::vector<OpCounts> fold(std::string_view columns, const std::string& hash, const std::string& name,
                              const std::filesystem::path& folder);
-  /// A hash of the content, rows in order and by their names: what was folded in another order has the same. What is
-  /// of this file alone (ids, sweeps, misses, the service's rows) plays no part.
+  /// A hash of the content, rows in order and by their names: the same packs folded in another order have the same.
+  /// Ids, sweeps, misses and the service's rows play no part.
   [[nodiscard]] std::string digest() const;
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
@@ -173,8 +172,7 @@ class Store final : public WinnerSource {
   // For matching, by index alone: see WinnerSource.
   [[nodiscard]] std::string title() const override;
   [[nodiscard]] bool changed() const override;
-  /// Other, too, when a sweep has ended, or trials came in another way (an import, spares): they count for shapes
-  /// around.
+  /// Changes, too, when a sweep has ended or trials came otherwise (an import, spares): they count for shapes around.
   [[nodiscard]] std::uint64_t winners_state() const override;
   [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
                                                    WinnerRole role) const override;
@@ -195,11 +193,11 @@ class Store final : public WinnerSource {
   /// The key of the build for which a config is a spare of this very problem; empty where it is none.
   [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const;
 
-  /// Those of the interface of `key` that went wrong somewhere on its device, in whatever dtype and with whatever
-  /// attributes, and were not right there since: none of them is a spare.
+  /// Configs of the interface of `key` that failed somewhere on its device, in any dtype and with any attributes, and
+  /// were not right there since: none of them is a spare.
   [[nodiscard]] ConfigIds failed_configs(const ProblemKey& key, MeasureMode mode) const;
 
-  // What was learned; a spec has one on a device and in a mode, the last.
+  // Models; a spec has one on a device and in a mode, the last.
   /// Learned now, unless it is said when. False where there is one that a newer program has learned: that stays. Throws
   /// CacheError where the spec has no problem here.
   bool put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
@@ -212,13 +210,13 @@ class Store final : public WinnerSource {
     /// Without dims where it is of all problems of the spec.
     ProblemKey key;
   };
-  /// A pin of this moment (`since` 0) stands. Of an older one, of another cache, and of what is here the newer stands,
+  /// A pin of this moment (`since` 0) stands. Of an older one, from another cache, and the one here the newer stands;
   /// of two of one second the ban. Interface, implementation and device were stored before, else CacheError.
   void put_pin(const PinRow& row);
   [[nodiscard]] Pins pins(const ProblemKey& key) const override;
   /// All, also those that are `free`, by spec, device and problem.
   [[nodiscard]] std::vector<PinRow> list_pins() const;
-  /// What has been tried of an implementation of that name on the device, or is a spare there, the latest first.
+  /// Configs of an implementation of that name that were tried on the device, or are spares there, the latest first.
   [[nodiscard]] std::vector<ConfigId> tried_configs(const ProblemKey& key, const std::string& implementation) const;
   /// Whether there is a binary of a config for some problem of the spec on the device.
   [[nodiscard]] bool has_binary(const ProblemKey& key, const ConfigId& config) const;

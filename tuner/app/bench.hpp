@@ -13,8 +13,8 @@
 #include "tuner/export/benchmark_counters.hpp"
 #include "tuner/process/channel.hpp"
 
-/// Configs timed for Google Benchmark, by the measuring that sweeps use (docs/measuring.md): it says how many launches
-/// it wants, and gets the rounds that they take.
+/// Times configs for Google Benchmark by the method of sweeps (docs/measuring.md): it asks for a number of launches,
+/// and gets their rounds.
 namespace tilewright::app {
 
 struct BenchRequest {
@@ -49,8 +49,8 @@ class BenchRun {
   /// Those that could not be timed, with the reasons.
   [[nodiscard]] std::map<std::string, std::string> failures() const;
 
-  /// Times a benchmark: {"rounds_ns", "launches", "counters"}, or {"error"}. What is timed for the first time is
-  /// compiled, where that is needed, and checked against the reference before.
+  /// Times a benchmark: {"rounds_ns", "launches", "counters"}, or {"error"}. Before its first timing a config is
+  /// compiled, where needed, and checked against the reference.
   [[nodiscard]] Message answer(std::size_t index, std::int64_t iterations);
 
  private:

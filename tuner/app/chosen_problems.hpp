@@ -11,8 +11,7 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/definition/space.hpp"
 
-/// Which problems are checked or timed: one that is named whole, tuned or not, or those that a cache has
-/// winners of.
+/// The problems that are checked or timed: one that is named whole, tuned or not, or those with winners in a cache.
 namespace tilewright::app {
 
 struct ChosenProblem {
@@ -32,7 +31,7 @@ struct ChosenProblem {
                                                          const DeviceFacts& device, MeasureMode mode,
                                                          std::vector<std::string>& notes);
 
-/// The cache, whose binaries are to be run; nothing where there is none. Throws CacheError where others may write it.
+/// The cache, to run its binaries; nothing where there is no file. Throws CacheError where others may write it.
 [[nodiscard]] std::optional<Store> open_if_there(const Place& place);
 
 }  // namespace tilewright::app

@@ -33,8 +33,8 @@ struct CompareRequest {
 /// Whether a word names a side that is no device: a file, there or not, or a version.
 [[nodiscard]] bool is_file_or_version(const std::string& word);
 
-/// Problems that one side has, in the order of a table. Throws UsageError, with what there is, for a side that is none
-/// of the three or has several devices where one must be named; CacheError for a file that is no cache.
+/// Problems that one side has, in the order of a table. Throws UsageError, with the sides that there are, for a word
+/// that names no side, or several devices; CacheError for a file that is no cache.
 [[nodiscard]] std::vector<CompareLine> compared_lines(const CompareRequest& request);
 
 }  // namespace tilewright::app

@@ -16,8 +16,8 @@
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/device_lock.hpp"
 
-/// A device on which configs are run outside of a sweep: what `verify`, `bench` and `regret --measure` need. Binaries
-/// that the cache has are taken from it, others are compiled into a cache of the bench's own; nothing is written to it.
+/// A device that runs configs outside of a sweep, for `verify`, `bench` and `regret --measure`. Binaries come from the
+/// cache, which stays as it is; others are compiled into a cache of the session's own.
 namespace tilewright::app {
 
 class DeviceSession {

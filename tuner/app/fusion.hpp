@@ -9,7 +9,7 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/app/tuning.hpp"
 
-/// What a fused op's unfused chain moves and takes, and whether fusing pays.
+/// The bytes and times of a fused op and of its unfused chain, and whether fusing pays.
 namespace tilewright::app {
 
 struct FusionRequest {

@@ -6,9 +6,8 @@
 
 #include "tuner/app/place.hpp"
 
-/// What a place knows that a request may name: its ops, and of an op dtypes, attributes, parameters, columns and
-/// configs; for whoever offers values before they are typed. Nothing is thrown: of what cannot be read there are no
-/// words.
+/// Words that a request may name, for completion: the ops of a place, and an op's dtypes, attributes, parameters,
+/// columns and configs. Throws nothing: what cannot be read gives no words.
 namespace tilewright::app {
 
 struct KnownOp {

@@ -7,7 +7,7 @@
 
 #include "tuner/sweep/sweep.hpp"
 
-/// What long work tells while it runs (docs/progress.md), and how it is cancelled. Told by any thread.
+/// Hears of long work while it runs (docs/progress.md), and cancels it. Called by any thread.
 namespace tilewright::app {
 
 class Listener : public SweepListener {

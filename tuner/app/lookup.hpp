@@ -20,23 +20,23 @@ struct Lookup {
   MatchedRow served;
   /// Then why: each config and the constraint or limit that forbids it.
   std::string obstacle;
-  /// What of the cache could not be read and was passed over; empty: nothing.
+  /// The part of the cache that could not be read and was passed over; empty: none.
   std::string unread;
-  /// Why what is served is not the fastest: pinned, or banned what was.
+  /// Why the served config is not the fastest: it is pinned, or the fastest is banned.
   std::vector<std::string> decisions{};
   /// Of a problem that was never tuned.
   std::optional<Expectation> expected{};
 };
 
 /// Hashes of the op's implementations as they are now; empty where its definition is not on this machine or cannot be
-/// read. Throws UsageError for a folder of ops that is none.
+/// read. Throws UsageError for a path of ops that is no folder.
 [[nodiscard]] std::vector<std::string> current_implementations(const std::string& op, const Place& place);
 
-/// Judges what is only read: neither driver nor compiler is opened, so Tilewright's version and the sources decide.
+/// Opens neither driver nor compiler, so Tilewright's version and the sources decide.
 [[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);
 
-/// Where the time of what is served stands, by the op's definition as far as it is on this machine and can be read, and
-/// by what was measured of the winner's device.
+/// The winner's time against the ceilings of its device, by the op's definition where it is on this machine and can be
+/// read.
 [[nodiscard]] Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& place);
 
 /// Throws UsageError when the problem itself is beyond 2^63 bytes.

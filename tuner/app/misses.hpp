@@ -23,7 +23,7 @@ struct MissesResult {
   bool whole = true;
 };
 
-/// Throws UsageError where none are recorded.
+/// Throws UsageError where no miss is recorded.
 [[nodiscard]] MissesResult sweep_misses(const MissesRequest& request, Listener& listener);
 /// The most asked first.
 [[nodiscard]] Table list_misses();

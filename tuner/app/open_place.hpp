@@ -20,8 +20,8 @@ class OpenPlace {
 
   [[nodiscard]] const Place& place() const noexcept { return place_; }
   [[nodiscard]] const Store& store() const noexcept { return store_; }
-  /// Null where the op's definition is not on this machine or cannot be read. Throws UsageError for a folder of ops
-  /// that is none.
+  /// Null where the op's definition is not on this machine or cannot be read. Throws UsageError for a path of ops that
+  /// is no folder.
   [[nodiscard]] const OpDefinition* definition(const std::string& op);
   /// Hashes of the op's implementations; empty as above.
   [[nodiscard]] const std::vector<std::string>& implementations(const std::string& op);

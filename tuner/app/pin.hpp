@@ -9,7 +9,7 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/report/table.hpp"
 
-/// What people decide: a config that is served before all else, or never.
+/// People's decisions: a config serves before all else, or never.
 namespace tilewright::app {
 
 struct PinRequest {
@@ -33,7 +33,7 @@ std::vector<Store::PinRow> decide(const PinRequest& request);
 [[nodiscard]] std::vector<Store::PinRow> list_pins(const Place& place);
 [[nodiscard]] Table table_of(const std::vector<Store::PinRow>& pins);
 
-/// For tables of what was measured and learned: a note where something was decided of an op.
+/// Adds a note to a table of measured or learned figures where something was decided of an op.
 void note_decisions(const Store& store, const std::string& op, Table& table);
 
 }  // namespace tilewright::app

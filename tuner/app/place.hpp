@@ -22,15 +22,15 @@ struct Place {
 [[nodiscard]] std::filesystem::path cache_path(const Place& place);
 /// The cache for reading, also of an older schema; throws CacheError that says how to make one.
 [[nodiscard]] Store open_to_read(const Place& place);
-/// Throws CacheError where others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1: for who runs binaries of
-/// it.
+/// Throws CacheError where others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1. To be asked before
+/// binaries of it run.
 void require_own_cache(const std::filesystem::path& path);
 /// By what the file begins with.
 [[nodiscard]] bool is_database(const std::filesystem::path& file);
 /// For requests that work without a cache. Nothing where no file is there, or where the default cache cannot be used;
 /// then `why` says why. Throws CacheError where the file that was named is there and cannot be used.
 [[nodiscard]] std::optional<Store> cache_if_usable(const Place& place, std::string& why);
-/// Throws UsageError for a folder that is none.
+/// Throws UsageError for a path that is no folder.
 [[nodiscard]] Catalogue open_catalogue(const Place& place);
 /// Of the cache, which costs no definition file; else of the definition, so that a wrong name is told from an op that
 /// was never tuned.

@@ -13,14 +13,14 @@
 #include "tuner/app/open_place.hpp"
 #include "tuner/app/place.hpp"
 
-/// Whether what was answered of a place still stands, for who keeps answers, and the place kept open. For any thread.
+/// Tells callers who keep answers whether these still stand, and keeps the place open. For any thread.
 namespace tilewright::app {
 
 class PlaceWatch {
  public:
   explicit PlaceWatch(Place place) : place_(std::move(place)) {}
 
-  /// Another number once the cache's content has changed or another file stands in its place, and within a second of a
+  /// A number that changes when the cache's content does or another file takes its place, and within a second of a
   /// change of the ops' files. Throws CacheError for a cache that cannot be read.
   [[nodiscard]] std::uint64_t state();
 
@@ -39,7 +39,7 @@ class PlaceWatch {
   std::string ops_;
   std::chrono::steady_clock::time_point looked_{};
   std::uint64_t state_ = 0;
-  /// What state_ was when another file was seen, or other ops: what was opened before is of no use.
+  /// state_ when another file or other ops were seen: places opened before are stale.
   std::uint64_t opened_for_ = 0;
   std::vector<std::unique_ptr<OpenPlace>> idle_;
 };

@@ -9,8 +9,8 @@
 
 #include "cache/model/problem.hpp"
 
-/// How a problem is written by who asks for it: `softmax rows=8 cols=100 dtype=f32`, `"softmax[dtype=f32]" rows=8
-/// cols=100` or a whole shape key. One reader for all requests.
+/// A problem as people write it: `softmax rows=8 cols=100 dtype=f32`, `"softmax[dtype=f32]" rows=8 cols=100` or a whole
+/// shape key. One reader for all requests.
 namespace tilewright::app {
 
 struct ProblemWords {

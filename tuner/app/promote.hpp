@@ -9,12 +9,12 @@
 #include "tuner/app/remote_place.hpp"
 #include "tuner/report/gate_table.hpp"
 
-/// A channel's snapshot becomes that of another, unless it makes something slower.
+/// Points a channel at another channel's snapshot, unless that makes something slower.
 namespace tilewright::app {
 
 struct PromoteRequest {
   RemotePlace at;
-  /// Of who promotes.
+  /// The promoter's.
   std::filesystem::path key;
   /// Public keys of those whose snapshots may be promoted; nothing: the key's own.
   std::optional<std::filesystem::path> publishers{};
@@ -25,7 +25,7 @@ struct PromoteRequest {
 };
 
 struct Promoted {
-  /// Against what `to` pointed at; nothing where it pointed at nothing, or at this snapshot.
+  /// Against the snapshot of `to`; nothing where it had none, or this one.
   std::optional<GateReport> report;
   /// Nothing: the gate does not let it pass.
   std::optional<SignedManifest> now;

@@ -17,7 +17,7 @@ void make_keys(const std::filesystem::path& file);
 struct PublishRequest {
   Place place;
   RemotePlace to;
-  /// Of who publishes.
+  /// The publisher's.
   std::filesystem::path key;
   std::string channel = "candidate";
 };
@@ -28,11 +28,11 @@ struct Published {
   bool is_new = true;
 };
 
-/// Makes a snapshot of the winners and of what serving needs, and points a channel at it. Throws UsageError for a key
-/// or a place that is none, Error where there is no winner or the place does not take it.
+/// Makes a snapshot of the winners and of all that serving needs, and points a channel at it. Throws UsageError for a
+/// file that is no key and a name that is no place, Error where there is no winner or the place does not take it.
 [[nodiscard]] Published publish(const PublishRequest& request);
 
-/// Of what a channel points at.
+/// The snapshot that a channel points at.
 [[nodiscard]] Table table_of(const SignedManifest& now, const std::string& title);
 
 /// The number of the next manifest of a channel.

@@ -36,9 +36,9 @@ struct QueryResult {
 
 /// Throws UsageError for a problem that the op does not have, CacheError for a cache that cannot be read.
 [[nodiscard]] QueryResult query(const QueryRequest& request);
-/// The same of a place that is open: for who asks often.
+/// The same of an open place, for frequent queries.
 [[nodiscard]] QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string& device);
-/// What people and programs see of it; tells how to tune what nothing is known of.
+/// The result as people and programs see it; says how to tune what is unknown.
 [[nodiscard]] Table table_of(const QueryResult& result, const Place& place);
 
 }  // namespace tilewright::app

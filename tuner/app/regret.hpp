@@ -10,7 +10,7 @@
 #include "tuner/app/tuning.hpp"
 #include "tuner/learn/regret.hpp"
 
-/// How much slower than the best what a cache would serve is, for shapes that are left out of it.
+/// How much slower than the best config a cache serves shapes that are left out of it.
 namespace tilewright::app {
 
 struct RegretRequest {
@@ -42,7 +42,7 @@ struct RegretRequest {
 struct RegretResult {
   Table table;
   std::size_t shapes = 0;
-  /// Would be served by what is wrong or fails there.
+  /// Shapes whose served config is wrong or fails there.
   std::size_t failed = 0;
   bool cancelled = false;
 };

@@ -15,9 +15,8 @@
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/learn/regret.hpp"
 
-/// What the cache does not know of a loss is found out on the device. Shapes that are not tuned are
-/// swept into a cache of their own, which tells their winners; configs that were never timed where they serve are timed
-/// there. Nothing is written to the cache that is judged.
+/// Measures losses that the cache does not know. Untuned shapes are swept into a cache of their own, for their winners;
+/// configs that were not timed where they serve are timed there. The judged cache stays as it is.
 namespace tilewright::app {
 
 class RegretMeasure {
@@ -31,19 +30,18 @@ class RegretMeasure {
   [[nodiscard]] const DeviceFacts& device() const noexcept { return session_->device().facts(); }
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
 
-  /// Shapes for a spec that are drawn by the seed between those tuned; none moves more bytes than the largest of these,
-  /// and none shares a dim with any that is learned from. Fewer than `count` where there are no more.
+  /// Draws shapes of a spec by the seed between the tuned ones: none moves more bytes than the largest of these, none
+  /// shares a dim with one that is learned from. Fewer than `count` where there are no more.
   [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                           const std::vector<ShapeDims>& learned_from, std::size_t count) const;
 
-  /// Finds the winners of what is not tuned, as `sweep` does: all of them before anything is timed.
+  /// Finds the winners of untuned shapes, as `sweep` does: all of them before anything is timed.
   void sweep(const std::vector<JudgedShapes>& parts);
   /// Has them.
   [[nodiscard]] const Store& swept() { return session_->own_cache(); }
 
-  /// Of each that lacks it, the time of what serves it, and the winner's beside it: both in turns. What serves is
-  /// checked against the reference before and, on other data, after; where it is wrong or fails, that is told in
-  /// `failure`.
+  /// Times the served config where it has no time, in turns with the winner. The served config is checked against the
+  /// reference before and, on other data, after; `failure` says where it is wrong or fails.
   void time(std::vector<Regret>& regrets, MeasureMode mode);
 
   /// For people: what could not be timed, and why.

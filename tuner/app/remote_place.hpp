@@ -9,7 +9,7 @@
 
 #include "tuner/remote/remote_shelf.hpp"
 
-/// The service, or the folder, that snapshots go to and come from.
+/// A service or a folder with snapshots.
 namespace tilewright::app {
 
 struct RemotePlace {
@@ -22,11 +22,11 @@ struct RemotePlace {
   std::function<bool()> cancelled{};
 };
 
-/// Throws UsageError for an address or a file that is none.
+/// Throws UsageError for a wrong address, or a path that is no file.
 [[nodiscard]] NamedPlace open(const RemotePlace& remote);
 
-/// Fetches what a manifest points at, or goes on with it, into `part`, and judges it: the bytes are those that the hash
-/// is of. Throws Error for others, which are gone then.
+/// Fetches the snapshot of a manifest into `part`, from where an earlier try broke off. Throws Error for bytes that do
+/// not have the hash, which are then removed.
 void fetch_verified(SnapshotPlace& from, const std::string& hash, std::uintmax_t most,
                     const std::filesystem::path& part);
 

@@ -36,7 +36,7 @@ struct ReplayRequest {
   std::size_t max_trials = 0;
 };
 
-/// Throws UsageError where none of the recordings is asked for, Error where there is none.
+/// Throws UsageError where the request leaves no recording, Error where there is none.
 [[nodiscard]] Table replay(const ReplayRequest& request);
 
 }  // namespace tilewright::app

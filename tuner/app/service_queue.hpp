@@ -31,7 +31,7 @@ struct Submitter {
 
 /// `{"misses": [{"problem": "softmax[dtype=bf16]{rows=8,cols=100}", "device": "…", "count": 3}]}`, 10,000 at most. What
 /// is no problem of an op here is refused by itself, with the reason. Nothing where the key came with another request.
-/// Throws UsageError for what is no such document.
+/// Throws UsageError for another document.
 [[nodiscard]] std::optional<JobQueue::Answer> report_misses(const Place& place, const std::string& document,
                                                             const Submitter& submitter);
 
@@ -40,7 +40,7 @@ struct Submitter {
 /// UsageError where the ops here are not those that the hashes name, and for devices that are not among `devices`.
 [[nodiscard]] std::optional<JobQueue::Answer> submit_campaign(const Place& place, std::span<const TuningDevice> devices,
                                                               const std::string& document, const Submitter& submitter);
-/// False where there is none that is not over.
+/// False where there is none, or it is over.
 [[nodiscard]] bool cancel_campaign(const Place& place, std::int64_t id);
 
 /// The latest first; nothing is made where there is no cache.

@@ -14,8 +14,8 @@ namespace tilewright::app {
 /// Throws UsageError with the nearest right name.
 [[nodiscard]] std::vector<DeviceFacts> choose_devices(const Store& store, const std::string& name);
 
-/// A GPU known by its architecture alone ("sm_90", "sm_90a"); its limits are those of the first GPU with it. Throws
-/// UsageError for what is no architecture; "cpu" gives the emulator.
+/// A GPU known by its architecture alone ("sm_90", "sm_90a"); its limits are those of the first GPU with it. "cpu"
+/// gives the emulator. Throws UsageError for any other text.
 [[nodiscard]] DeviceFacts facts_of_arch(const std::string& arch);
 
 }  // namespace tilewright::app

@@ -26,7 +26,7 @@ struct StoredWinners {
                                            const OpDefinition* definition, const std::vector<std::string>& fingerprints,
                                            std::optional<MeasureMode> mode);
 
-/// What is not known, and why, of an op whose definition is elsewhere.
+/// Says which figures are unknown where an op's definition is elsewhere.
 [[nodiscard]] std::string no_definition_note(const std::string& op);
 
 }  // namespace tilewright::app

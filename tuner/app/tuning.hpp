@@ -14,7 +14,7 @@
 #include "tuner/report/table.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// What requests that tune have in common: a sweep, misses, stale winners, the steps of a fused op.
+/// Shared by requests that tune: a sweep, misses, stale winners, the steps of a fused op.
 namespace tilewright::app {
 
 struct Tuning {
@@ -55,7 +55,7 @@ struct SweepPlace {
 /// What does not depend on the device.
 [[nodiscard]] SweepRequest sweep_request(const Tuning& tuning);
 
-/// Several ops in one request share its time as problems do: a part of it for the next so many of what is left.
+/// Shares the time of a request among its ops: the next ops get the part that their problems are of all that are left.
 class SharedBudget {
  public:
   /// `budget` 0: no bound.

@@ -7,7 +7,7 @@
 #include "tuner/app/listener.hpp"
 #include "tuner/app/service_queue.hpp"
 
-/// Takes what is queued and tunes it, by the same sweep as the command line, with the same locks.
+/// Tunes what is queued, by the command line's sweep and under its locks.
 namespace tilewright::app {
 
 class JobListener : public Listener {

@@ -7,14 +7,14 @@
 
 /// Some lines at the bottom of a terminal, rewritten in place. This makes the text to write and writes nothing.
 ///
-/// Each text is one frame: it begins and ends with the cursor in the terminal's last row, in the first column below the
-/// block, visible, and all settings as they were, so whatever ends the program between two frames leaves a terminal
-/// that needs no repair. Where the text above ends is what the terminal was last told to remember. Terminals that know
-/// synchronised updates show a frame at once; only lines that differ are written, so others hardly flicker either.
+/// Each text is one frame. It begins and ends with the cursor visible in the terminal's last row, in the first column
+/// below the block, and all settings as they were: a program that ends between two frames leaves a terminal that needs
+/// no repair. The terminal remembers where the text above ends. Only lines that differ are written, as a synchronised
+/// update where the terminal knows it.
 ///
-/// A terminal that gets another size breaks lines anew and moves rows out of sight, above its top, before anyone is
-/// told. As the cursor was in the last row, what became of the block is known: it is erased by rows, and what is out of
-/// sight is erased when a larger window brings it back.
+/// A resized terminal breaks lines anew and moves rows above its top before it tells anyone. As the cursor was in the
+/// last row, the place of the block is known: it is erased by rows, and rows out of sight when a larger window brings
+/// them back.
 namespace tilewright::cli {
 
 struct TerminalSize {

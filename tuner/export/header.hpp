@@ -9,7 +9,7 @@
 
 /// Winners as a C++ header, for applications that want no files at run time: the binaries, and for each shape which
 /// kernels are launched and how, as constant data, with a constexpr lookup. Shapes that were not tuned are not served:
-/// there is nobody to judge formulas at run time. docs/guide.md shows a launch.
+/// nothing judges formulas at run time. docs/guide.md shows a launch.
 namespace tilewright {
 
 struct HeaderCounts {

@@ -43,7 +43,7 @@ using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 /// that are not among `failed`.
 [[nodiscard]] NearlyBest nearly_best(const std::vector<ShapeSummary>& known, const SpaceValues& space,
                                      const ConfigIds& failed);
-/// The rest of them, that nobody keeps: neither winners nor spares.
+/// Neither winners nor spares.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known);
 
 /// At most `most`, those first that help most at drawn shapes beside what has a binary already: winners, and spares

@@ -36,7 +36,7 @@ class Surrogate {
     std::size_t problem = 0;
     std::vector<float> place;
   };
-  /// What is expected of one before anything of the problem itself is known, and what of that the neighbours explain.
+  /// The expectation of a config before its own problem is known, and the part of it that the neighbours explain.
   struct Candidate {
     Point point;
     Row explained;

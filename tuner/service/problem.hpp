@@ -13,7 +13,7 @@ namespace tilewright::service {
 /// `next`: what to do, a sentence; empty where `detail` says it.
 [[nodiscard]] Response problem(int status, const std::string& detail, const std::string& next = "");
 
-/// Of what a use case threw: 400 for what was asked wrongly, 503 for a cache that cannot be used, else 500.
+/// Of an exception of a use case: 400 for a wrong request, 503 for a cache that cannot be used, else 500.
 [[nodiscard]] Response problem_of(const std::exception& error);
 
 /// "Not Found"

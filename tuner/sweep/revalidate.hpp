@@ -11,9 +11,9 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// Winners that were chosen under another driver, compiler, version or source than today's: which they are, whom to
-/// time again, and what becomes of them (docs/tuning.md). The sweep that times them stores no winner before it is
-/// judged: one that is killed leaves them stale, and the next goes on from the trials that it made.
+/// Winners that were chosen under another driver, compiler, version or source than today's: which they are, which
+/// configs to time again, and what becomes of them (docs/tuning.md). The sweep that times them stores no winner before
+/// it is judged: one that is killed leaves them stale, and the next goes on from the trials that it made.
 namespace tilewright {
 
 struct StaleWinner {

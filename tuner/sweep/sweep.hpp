@@ -40,7 +40,7 @@ struct SweepRequest : SearchOptions {
   std::map<std::string, std::set<std::string>> only;
   /// Where there are any, a device's other problems are left.
   Rechecks rechecks;
-  /// Of the whole sweep; each problem gets its share of what is left. 0: no bound.
+  /// Of the whole sweep; each problem gets its share of the rest. 0: no bound.
   std::chrono::nanoseconds budget{0};
   /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate: by a race, unless all is
   /// measured.
@@ -51,12 +51,12 @@ struct SweepRequest : SearchOptions {
   std::optional<LockPlaces> locks;
 };
 
-/// What a sweep tells while it runs, one thing at a time, whatever device it is of; implementations print.
+/// Hears of a sweep while it runs, one call at a time for all devices; implementations print.
 class SweepListener {
  public:
   virtual ~SweepListener() = default;
-  /// Who is told of one device, where there are several: asked once for each, before anything else, and must live as
-  /// long.
+  /// The listener of one device, where there are several: asked once for each, before anything else; lives as long as
+  /// this one.
   [[nodiscard]] virtual SweepListener& on(const std::string& device) {
     static_cast<void>(device);
     return *this;
@@ -64,7 +64,7 @@ class SweepListener {
   virtual void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                                std::size_t already_measured) = 0;
   virtual void trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) = 0;
-  /// Told often: compiles that were requested and are not done, of all devices together.
+  /// Called often: compiles under way, of all devices together.
   virtual void compiling(std::size_t unfinished) { static_cast<void>(unfinished); }
   virtual void problem_done(const Problem& problem, const std::vector<Winner>& winners) = 0;
   virtual void note(const std::string& line) = 0;
@@ -76,7 +76,7 @@ struct SweepSummary {
   /// Configs tried, failures included, and of these the failures. Those of copy ceilings do not count.
   std::size_t measured = 0;
   std::size_t failed = 0;
-  /// What of the spaces is no config for its problem and device.
+  /// Points of the spaces that are no configs for their problem and device.
   std::size_t forbidden = 0;
   /// Configs left out since only so many were to be considered.
   std::size_t unconsidered = 0;
@@ -92,11 +92,11 @@ struct SweepSummary {
   std::size_t without_winner = 0;
   /// Of these, the problems that no config can serve: which rules forbid it, by implementation.
   std::vector<std::string> refusals;
-  /// What is wrong with configs of the problems finished, by kind; found out now or by a sweep before.
+  /// Failed configs of the problems finished, by kind; of this sweep or one before.
   std::map<TrialStatus, std::size_t> failures;
   /// Problems on which the op's base failed, and how; of this sweep or one before.
   std::vector<std::string> base_failures;
-  /// Devices that answer no more, in words, and problems that were left since no device for them was.
+  /// Devices that answer no more, in words, and problems that were left for want of one.
   std::vector<std::string> lost;
   std::size_t left = 0;
   bool interrupted = false;

@@ -14,14 +14,10 @@
 
 /// Integer formulas: the language of a definition's constraints, launch geometry and costs (docs/definitions.md).
 ///
-/// 64-bit integers, `true` (1) and `false` (0), names, and from the loosest binding to the tightest `or`, `and`, `not`,
-/// comparison (which does not chain), `+ -`, `* / %`, unary `-`, parentheses. Division truncates towards zero and `%`
-/// has the sign of its left side, as in C. `and` and `or` give 0 or 1 and evaluate their right side only if it decides.
-/// Functions: `ceil_div(a, b)` and `round_up(a, b)` for b > 0; `min` and `max` of one or more;
-/// `select(condition, a, b)`, which evaluates one of a and b; `pow2_ceil(a)`, 1 for a ≤ 1; `log2(a)`, rounded down, for
-/// a ≥ 1; `sizeof(dtype)` or `sizeof(f32)`, bytes of an element. Text in single quotes may only be compared
-/// (`act == 'gelu'`, `!=`). Overflow, division by zero and an unknown name are errors with their place: a wrong formula
-/// never yields a number. A parsed Formula is immutable and may be shared and evaluated by any number of threads.
+/// 64-bit integers with arithmetic and comparison as in C, `true` (1) and `false` (0), names, functions; `and` and `or`
+/// give 0 or 1. `ceil_div` and `round_up` take a divisor > 0, `log2` a number ≥ 1; `pow2_ceil(a)` is 1 for a ≤ 1. Text
+/// in single quotes may only be compared (`act == 'gelu'`, `!=`). Overflow, division by zero and an unknown name are
+/// errors with their place. A parsed Formula is immutable and may be shared and evaluated by any number of threads.
 namespace tilewright {
 
 /// What a name stands for: a number, or text (an attribute's value, the dtype).

@@ -35,7 +35,7 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] std::string encode_row(const WinnerRow& row);
 /// The device is known by its fingerprint alone.
 [[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
-/// What a bundle has of a config at a shape; the build, where there is one, of what is no winner.
+/// A bundle's record of a config at a shape; with its build, where there is one, if it is no winner.
 struct KnownRow {
   ConfigSummary known;
   std::string build_key{};

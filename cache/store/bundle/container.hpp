@@ -45,7 +45,7 @@ class ContainerReader {
   ContainerReader(ContainerReader&&) noexcept = default;
   ContainerReader& operator=(ContainerReader&&) noexcept = default;
 
-  /// True when the file begins as one does: for who wants to know what a file is.
+  /// True when the file begins as a bundle does.
   [[nodiscard]] static bool is_one(const std::filesystem::path& file);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_; }
