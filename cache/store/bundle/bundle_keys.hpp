@@ -8,10 +8,11 @@
 #include "cache/model/records.hpp"
 #include "cache/serve/winner_source.hpp"
 
-/// Under which keys a bundle has what, and in which form winners are in it. Shared by writing and reading; private to
-/// cache/store/bundle.
+/// The keys and values of a bundle, shared by writing and reading; private to cache/store/bundle. Keys are texts with
+/// their parts on lines of their own. Values are JSON as in the cache's tables; binaries are zstd frames.
 namespace tilewright::bundle {
 
+/// All ops, all devices.
 inline const std::string kOps = "ops";
 inline const std::string kDevices = "devices";
 [[nodiscard]] std::string op_key(const std::string& op);
@@ -20,10 +21,11 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] std::string implementation_key(const std::string& hash);
 [[nodiscard]] std::string build_key(const std::string& key);
 [[nodiscard]] std::string binary_key(const std::string& hash);
+/// The first winner of a role for the problem; the one of the spec with the newest trial; dims of all tuned shapes.
 [[nodiscard]] std::string winner_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
 [[nodiscard]] std::string newest_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
 [[nodiscard]] std::string shapes_key(const ProblemKey& key, MeasureMode mode);
-/// Of the shape with these dims; those of `key` play no part.
+/// Winners and spares of the shape with these dims, and its times of others; the dims of `key` play no part.
 [[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const ShapeDims& dims);
 
 /// What was decided for a problem; without dims, for its spec.

@@ -15,9 +15,17 @@
 
 #include "cache/base/file_facts.hpp"
 
-/// The form of a bundle (docs/cache.md): a file of values that are found by their keys, written once and then only
-/// read. A header with size and check sums, the values, and an index sorted by the hash of the keys. Knows nothing of
-/// what the values mean.
+/// The form of a bundle: a file of values that are found by their keys, written once and then only read. Knows nothing
+/// of what the values mean. Numbers are little-endian, by the byte at which they begin:
+///
+///   0            "TWbundle"
+///   8            form (32 bits): 1; a program refuses a form that it does not know
+///   12           size of the header (32 bits): 64
+///   16, 24, 32   size of the file, offset of the index, number of entries (64 bits each)
+///   40           XXH3-128 of the index
+///   56           XXH3-64 of the 56 bytes before
+///   64           the values, one behind the other
+///   the index    entries of 40 bytes, sorted: XXH3-128 of the key; offset, size and XXH3-64 of the value
 namespace tilewright {
 
 /// Collects values, then writes the file in one go. For one thread.
