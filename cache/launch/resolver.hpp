@@ -44,7 +44,7 @@ class Resolver {
   /// interface ("softmax@0f…[dtype=bf16]") that the cache does not have.
   [[nodiscard]] OpIdentity identify(const std::string& spec);
 
-  /// Who serves, of which file; where that is the fallback, why the cache does not.
+  /// The config that serves, of which file; where that is the fallback, why the cache does not.
   struct Answer {
     Chosen chosen;
     std::filesystem::path file;

@@ -53,12 +53,13 @@ class Workspaces {
     std::vector<cuda::Buffer> zeroed;
     /// A launch failed between its kernels: what a later one would have made zero again may not be.
     bool zeros_are_spoilt = false;
-    /// That was mended by a clearing in a stream. A graph that holds one and is never launched has cleared nothing.
+    /// The zeros were mended by a clearing in a stream. A graph that holds the clearing and is never launched has
+    /// cleared nothing.
     bool cleared_in_stream = false;
     /// The caller's; 0: none, or no longer. Looked at without the lock to choose a memory.
     std::atomic<cuda::Address> given = 0;
     std::size_t given_bytes = 0;
-    /// Of the graph that holds its addresses; null: it is no graph's, or nobody can tell.
+    /// Of the graph that holds its addresses; null: it is no graph's, or that is not known.
     cuda::GraphGone graph_gone;
   };
   enum class Owner : std::uint8_t {
@@ -81,14 +82,14 @@ class Workspaces {
   [[gnu::hot]] Memory& memory_at(const Key& key);
   /// The memory of a graph that is being captured.
   Memory& memory_of_capture(const cuda::Driver& driver, const Key& key, cuda::Graph graph);
-  /// What was reserved, else what a graph of the context had that is gone; null: neither. With the lock.
+  /// A reserved memory, else that of a graph of the context which is gone; null: neither. With the lock.
   std::unique_ptr<Memory> take_unused(std::uint64_t context);
 
   std::mutex mutex_;
   std::map<Key, std::unique_ptr<Memory>> memories_;
-  /// What was reserved and nobody has yet, by context.
+  /// Reserved and not yet taken, by context.
   std::map<std::uint64_t, std::unique_ptr<Memory>> spares_;
-  /// Held by who reserves, so that there is one spare a context.
+  /// Held while reserving, so that there is one spare a context.
   std::mutex reserving_;
 };
 

@@ -15,9 +15,9 @@
 /// 4096 columns bad at 4100, and no dim or parameter tells. Pure.
 namespace tilewright {
 
-/// What blocks work on over what is asked, a product over the dims that the recipe says a cover of: 8 where 128 rows
-/// are covered for 16; 1 where it says nothing. Throws DefinitionError for a cover that cannot be evaluated or is not
-/// positive.
+/// The elements that blocks cover over those of the problem, a product over the dims for which the recipe has a cover:
+/// 8 where 128 rows are covered for 16; 1 without a cover. Throws DefinitionError for a cover that cannot be evaluated
+/// or is not positive.
 [[nodiscard]] double padding_of(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                                 const DeviceFacts& device);
 
@@ -31,8 +31,8 @@ using RecipeOf = std::function<const ImplementationRecipe&(const std::string& ha
 /// The natural logarithm of a config's padding at a shape of the op.
 using LogPadding = std::function<double(const ConfigId& config, std::span<const std::int64_t> dims)>;
 
-/// Of the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds; what it throws passes through,
-/// and a cover that has no value at some shape pads nothing there. Keeps a reference to `device`.
+/// The padding at the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds and whose
+/// exceptions pass through. A cover without a value at some shape pads nothing there. Keeps a reference to `device`.
 [[nodiscard]] LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device);
 
 }  // namespace tilewright

@@ -10,8 +10,8 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
 
-/// What the trials of some shapes lost to the best of each, and what that teaches of the op: which dims matter, and
-/// what padding costs. Pure.
+/// The losses of the trials of some shapes to the best of each, and what they teach of the op: which dims matter, and
+/// the cost of padding. Pure.
 namespace tilewright {
 
 /// By configs that live elsewhere: thousands are looked up.
@@ -23,7 +23,7 @@ using ByConfig =
 using Losses = ByConfig<double>;
 [[nodiscard]] Losses losses_at(const ShapeSummary& shape);
 [[nodiscard]] std::vector<Losses> losses_of(const std::vector<ShapeSummary>& known);
-/// Beyond this, worse is no worse: nobody would choose it.
+/// Losses are cut off here: no such config is chosen.
 constexpr double kMostLoss = 1;
 
 /// The powers of 2 between two lengths.

@@ -6,8 +6,8 @@
 
 #include "cache/model/config_id.hpp"
 
-/// What to expect of configs at one problem, whatever that is judged by: what was learned of the op
-/// (cache/predict/model_predictor.hpp), or the nearest shapes (cache/predict/nearest.hpp).
+/// The expected losses of configs at one problem, by a model of the op (cache/predict/model_predictor.hpp) or by the
+/// nearest shapes (cache/predict/nearest.hpp).
 namespace tilewright {
 
 class Predictor {
@@ -17,8 +17,8 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
   virtual ~Predictor() = default;
 
-  /// Of each config, by how much it is slower than the best there is, a natural logarithm; nothing of one that is not
-  /// known, or that has no launch at the problem.
+  /// By how much each config is slower than the best there is, a natural logarithm; nothing for an unknown config, or
+  /// one without a launch at the problem.
   [[nodiscard]] virtual std::vector<std::optional<double>> losses(const std::vector<ConfigId>& configs) const = 0;
 };
 

@@ -13,7 +13,7 @@
 /// binary stays behind: the registers and spills that it told of are the build's. Free functions over Stores.
 namespace tilewright {
 
-/// What became of the problems of one op on one device.
+/// Counts of the problems of one op on one device.
 struct OpCounts {
   std::string op;
   std::string device;
@@ -22,7 +22,7 @@ struct OpCounts {
   std::size_t added = 0, replaced = 0, kept = 0, same = 0;
   /// Learned models that were taken: there was none, or one that is worth less.
   std::size_t models = 0;
-  /// That were not, since a newer program has learned what is there.
+  /// Models that were not taken, since a newer program has learned those here.
   std::size_t newer_models = 0;
 };
 

@@ -30,7 +30,7 @@ struct FusionLine {
   Roofline roofline;
   /// The winner's trial for exactly this problem on the device; nothing when there is none.
   std::optional<Trial> trial;
-  /// What it must take at least by what was measured of the device; nothing where nothing was.
+  /// The least time by the device's measured ceilings; nothing where none was measured.
   std::optional<double> predicted_ns;
   /// The part of that for computing alone.
   std::optional<double> computing_ns;

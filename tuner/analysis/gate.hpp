@@ -39,8 +39,8 @@ struct GateJudgement {
   GateVerdict verdict = GateVerdict::passed;
   /// b's time over a's, less 1.
   double slower = 0;
-  /// That b is slower at all, by the widened intervals of speed_up(), corrected for the number of problems (Holm).
-  /// Nothing where undecided.
+  /// The chance that noise alone makes b so slow, by the widened intervals of speed_up(), corrected for the number of
+  /// problems (Holm). Nothing where undecided.
   std::optional<double> p{};
   /// Of the undecided.
   std::string why{};

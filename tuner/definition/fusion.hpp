@@ -38,7 +38,7 @@ struct FusionStep {
 struct Fusion {
   /// In the order of their launches.
   std::vector<FusionStep> steps;
-  /// What a block must at least keep on chip of what one step hands to the next; nothing: not said.
+  /// Bytes that a block must keep on chip between steps, at least; nothing: not said.
   std::optional<Formula> shared_bytes{};
 };
 

@@ -11,9 +11,9 @@
 #include "cache/serve/choose.hpp"
 #include "cache/store/store.hpp"
 
-/// What a shape would have lost, had it not been tuned: it is left out, served by match from the rest, and what served
-/// it is compared with its true winner. Says how much an application may lose on shapes between those that were tuned,
-/// and where to tune more. Reads; measures nothing.
+/// The loss of a shape, had it not been tuned: it is left out, served by match from the rest, and the served config is
+/// compared with its true winner. Says how much an application may lose between the tuned shapes, and where to tune
+/// more. Reads; measures nothing.
 namespace tilewright {
 
 enum class LeftOut : std::uint8_t {
@@ -44,10 +44,10 @@ struct Regret {
   [[nodiscard]] std::optional<double> loss() const noexcept;
 };
 
-/// Who may serve.
+/// The configs that may serve.
 enum class Servers : std::uint8_t {
-  kept,      ///< what has a binary in the cache
-  compiled,  ///< whatever a launcher that compiles (tw_options.jit) would want, once it has compiled it
+  kept,      ///< those with a binary in the cache
+  compiled,  ///< those of a launcher that compiles (tw_options.jit), once it has compiled them
 };
 
 struct RegretSetting {
@@ -62,12 +62,12 @@ struct RegretSetting {
   /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store
   /// has.
   std::vector<ShapeDims> judged{};
-  /// Who knows the winners of shapes that are not tuned; null: such shapes are passed over.
+  /// A cache with the winners of untuned shapes; null: such shapes are passed over.
   const Store* truth = nullptr;
 };
 
 /// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names. Throws
-/// CacheError for what of the store cannot be read, which serving would pass over.
+/// CacheError for a part of the store that cannot be read, which serving would pass over.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
                                           const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting);
 

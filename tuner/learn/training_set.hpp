@@ -12,8 +12,8 @@
 
 namespace tilewright {
 
-/// What a cache knows of all shapes of a spec, and what it has learned of the op; and what it would have learned
-/// without some of these. Reads the store when it is made, and never after; all that it is given must outlive it.
+/// The known shapes of a spec and the model of its op, and models that are learned without some of the shapes. Reads
+/// the store when it is made alone; all that it is given must outlive it.
 class TrainingSet {
  public:
   /// `tuned`: the shapes of the spec of `key`, of which it takes `known`.
@@ -23,11 +23,11 @@ class TrainingSet {
   [[nodiscard]] const std::vector<ShapeSummary>& known() const noexcept { return known_; }
   /// Null where the store has learned nothing: then nothing is learned anew either, and the rest is empty.
   [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
-  /// Of the known, who may serve and what has failed.
+  /// Of the known, configs that may serve and those that failed.
   [[nodiscard]] const std::vector<ShapeSummary>& serving() const noexcept { return serving_; }
   /// All shapes of the op that are learned from, each once, those of the spec first.
   [[nodiscard]] std::vector<ShapeDims> shapes() const;
-  /// What is learned of the op without each of the folds, on all cores; null where too little is left. Throws as
+  /// Models of the op without each of the folds, learned on all cores; null where too little is left. Throws as
   /// learn().
   [[nodiscard]] std::vector<std::shared_ptr<const LossModel>> without_each(const Folds& folds) const;
 

@@ -8,7 +8,8 @@
 #include "cache/model/records.hpp"
 #include "tuner/analysis/intervals.hpp"
 
-/// Who may still be the fastest, judged by intervals; what a race goes on with, and who meets in the final. Pure.
+/// The configs that may still be the fastest, by their intervals: a race goes on with them, and they meet in the final.
+/// Pure.
 namespace tilewright {
 
 /// As many are timed in turns at the end, for each role: the best of all, and the best without specialised dims.
@@ -21,8 +22,8 @@ struct Leaders {
 };
 [[nodiscard]] Leaders leaders(const std::vector<std::optional<Trial>>& trials);
 
-/// Who must be timed in turns, or alone, with no compiler running, to name the winners: all leaders; empty when those
-/// of each role met in one final already.
+/// The candidates that must be timed in turns, or alone, with no compiler running, before winners are named: all
+/// leaders; none when those of each role met in one final already.
 [[nodiscard]] std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials);
 
 }  // namespace tilewright

@@ -32,7 +32,7 @@ class Search {
   /// Candidates that are still to be tried, at most.
   [[nodiscard]] std::size_t still_to_try() const;
 
-  /// Who must be timed in turns before winners are named; empty when they were.
+  /// The candidates that must be timed in turns before winners are named; empty when they were.
   [[nodiscard]] std::vector<std::size_t> finalists() const;
   /// Other shapes with their winners, nearest first, in the place of those of the space: they break ties from now on.
   void meet(Neighbours shapes) { shapes_ = std::move(shapes); }

@@ -10,7 +10,7 @@
 #include "tuner/service/router.hpp"
 #include "tuner/service/tokens.hpp"
 
-/// Who gets in: which addresses may be listened on, whose requests are answered, and how many.
+/// Admission: which addresses may be listened on, whose requests are answered, and how many.
 namespace tilewright::service {
 
 struct Settings;

@@ -13,7 +13,7 @@
 #include "cache/base/file_facts.hpp"
 #include "tuner/service/router.hpp"
 
-/// Who may do what. A token is 256 random bits, of which the file keeps the SHA-256 alone: who reads the file has no
+/// Rights by token. A token is 256 random bits, of which the file keeps the SHA-256 alone: a reader of the file has no
 /// token. The file is JSON, is read again when it changes, and belongs to its user.
 namespace tilewright::service {
 

@@ -45,10 +45,10 @@ struct SweepSetting : SearchOptions {
 
 struct Forecast;
 
-/// What cannot win is left out of a sweep of this problem; not where its configs were named.
+/// Whether a sweep of this problem leaves out configs that cannot win; not where its configs were named.
 [[nodiscard]] bool prunes(const SweepSetting& setting, const Problem& problem);
 
-/// Who judges these candidates of a problem.
+/// Makes the judge of these candidates of a problem.
 [[nodiscard]] Pruner make_pruner(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device,
                                  MeasureMode mode, const std::vector<Candidate>& candidates);
 
@@ -152,10 +152,10 @@ class ProblemRun {
   const std::string& key_of(std::size_t candidate);
   /// The key of a candidate's build, requested.
   const std::string& build_of(std::size_t candidate);
-  /// What is under way is the recheck of a winner; null: it is not.
+  /// The recheck of a winner that is under way; null: none.
   [[nodiscard]] const Recheck* recheck() const;
   [[nodiscard]] Regime regime() const;
-  /// Of those that led alone: what was found before stays with them. False: none of them stands.
+  /// Keeps the earlier findings of winners that led alone. False: none of them stands.
   [[nodiscard]] bool keep_evidence(const std::vector<Winner>& stored, std::vector<Winner>& winners);
   /// False when interrupted.
   [[nodiscard]] bool hold_final();
@@ -188,7 +188,7 @@ class ProblemRun {
   TrialDevice* trial_device_ = nullptr;
   std::vector<Candidate> candidates_;
   std::size_t unconsidered_ = 0;
-  /// What of the space is none, by the rule that forbids it.
+  /// Points of the space that are no configs, by the rule that forbids them.
   std::map<std::string, std::int64_t> forbidden_;
   /// Candidates by their text.
   std::map<std::string, std::size_t> index_;
@@ -204,7 +204,7 @@ class ProblemRun {
   std::int64_t version_ = 0;
   std::chrono::steady_clock::time_point looked_;
   std::unique_ptr<Search> search_;
-  /// Who met in the last final.
+  /// The candidates that met in the last final.
   std::vector<std::size_t> met_;
   /// Times under load, by candidate.
   Loads loaded_;

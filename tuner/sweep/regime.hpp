@@ -20,7 +20,7 @@ using Loads = std::map<std::size_t, Sustained>;
 void choose_under_load(std::vector<Winner>& winners, const Loads& loads,
                        const std::vector<std::optional<Trial>>& trials);
 
-/// What was measured under load before stays written beside the winners of the burst.
+/// Keeps earlier times under load beside the winners of the burst.
 void keep_loads(const std::vector<Winner>& stored, std::vector<Winner>& winners);
 
 }  // namespace tilewright

@@ -54,7 +54,7 @@ enum class Revalidated : std::uint8_t {
 /// By the winner of the leaders, after they were timed again; null when none of them is right any more. Never `left`.
 [[nodiscard]] Revalidated judge(const StaleWinner& before, const Winner* now);
 
-/// What became of it: `now` is what serves it after the sweep that judged it anew, null where that is still stale.
+/// The verdict on a stale winner: `now` serves after the sweep that judged it anew; null where it is still stale.
 [[nodiscard]] Revalidated verdict(const StaleWinner& before, const Winner* now);
 
 }  // namespace tilewright

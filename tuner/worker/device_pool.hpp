@@ -22,10 +22,10 @@ namespace tilewright {
 class DevicePool : public Devices {
  public:
   /// Opens the devices of these names; "all" alone is every GPU, or the emulator where there is none. Waits for the
-  /// first. Throws what the first failure was where none can be opened. What cannot be opened beside others is told by
-  /// `settings.note`, which may be called by any thread.
+  /// first. Throws the first failure where none can be opened. `settings.note` hears of devices that cannot be opened
+  /// beside others; any thread may call it.
   DevicePool(const std::vector<std::string>& names, const DeviceProcess::Settings& settings);
-  /// What is still being opened is given up. The processes end at the same time, which takes one of them a moment.
+  /// Gives up devices that are still being opened. All processes end at the same time.
   ~DevicePool() override;
 
   [[nodiscard]] State state() override;

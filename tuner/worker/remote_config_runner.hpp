@@ -23,8 +23,8 @@ class RemoteConfigRunner : public ConfigRunner {
   /// Sets the problem up where it is not. False when interrupted. Throws DeviceError when it cannot be.
   [[nodiscard]] bool set_up();
 
-  /// What a process of its own makes of the end of one: a config that crashes its process, or reports a crash, is tried
-  /// once more in a new one, and `crashed` only if that happens again. One that does not get on is `timed_out` at once.
+  /// A config that crashes its process, or reports a crash, is tried once more in a new one, and `crashed` only if that
+  /// happens again. One that does not get on is `timed_out` at once.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
                           std::span<const std::byte> binary, const StopRule& rule) override;
   [[nodiscard]] std::vector<Timing> time_together(std::span<const CompiledConfig> configs,

@@ -11,8 +11,8 @@
 /// any thread.
 namespace tilewright {
 
-/// What every bundle begins with (cache/store/bundle/container.hpp): known here, so that who takes one for a cache is
-/// told.
+/// What every bundle begins with (cache/store/bundle/container.hpp): known here for the error of a caller who takes one
+/// for a cache.
 inline constexpr std::string_view kBundleMark = "TWbundle";
 
 /// The first bytes, `count` at most; empty where there are fewer, or no file that can be read.

@@ -18,7 +18,7 @@ struct OpPart {
   ArgumentList args;
   NameRegistry names;
   Vocabulary vocabulary;
-  /// What kernels take that list nothing of their own, or null: all arguments and then all dims.
+  /// The parameters of kernels that list none of their own; null: all arguments and then all dims.
   const Member* params = nullptr;
   /// The text of `base`, or null.
   const Node* base = nullptr;
@@ -32,9 +32,9 @@ struct OpPart {
 /// The parts of [op] that say how the tuner verifies and measures: reference, tolerance, samples, grid,
 /// emulator_grid.
 void read_tuning(Section& section, Sources& sources, OpPart& op);
-/// Of those, `tolerance`: one table, or a list of tables with conditions that together cover every problem.
+/// Reads `tolerance`: one table, or a list of tables with conditions that together cover every problem.
 void read_tolerance(Section& section, OpPart& op);
-/// And `sample` and `samples`.
+/// Reads `sample` and `samples`.
 void read_samples(Section& section, Sources& sources, OpPart& op);
 
 }  // namespace tilewright::reading

@@ -20,8 +20,8 @@ namespace tilewright::reading {
 [[nodiscard]] std::optional<Problem> problem_to_rehearse(const OpInterface& interface, const OpSpec& spec,
                                                          std::span<const std::int64_t> dims);
 
-/// That some dims are inside the op's domain, for every dtype and attribute, is checked for definitions whose [op]
-/// reads well.
+/// Checks that some dims are inside the op's domain, for every dtype and attribute; of definitions whose [op] reads
+/// well.
 void rehearse_domain(const OpDefinition& definition, Mistakes& mistakes);
 
 /// Reads the base config and checks that it can be the op's fallback: of the space, nothing specialised, and legal for

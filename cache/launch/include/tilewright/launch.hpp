@@ -28,15 +28,15 @@ namespace tilewright {
 struct LaunchOptions {
   /// Empty: $TILEWRIGHT_CACHE, else the user's cache.
   std::string cache = {};
-  /// What match() answers for; empty: the GPU of the current context. See tw_options in tilewright.h.
+  /// The device that match() answers for; empty: the GPU of the current context. See tw_options in tilewright.h.
   std::string device = {};
   /// Use the cache even where other users can write it.
   bool allow_shared_cache = false;
   /// Milliseconds between looks for a newer cache, which is then used as after refresh(); 0: none.
   int watch_ms = 0;
-  /// The file of shapes that were asked for and not tuned, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
+  /// The file of misses, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
   std::string misses = {};
-  /// What serves what the cache cannot; empty: the shipped winners where no cache is named. See tw_options.
+  /// The file that serves where the cache cannot; empty: the shipped winners where no cache is named. See tw_options.
   std::string fallback = {};
   /// Compile configs for shapes that were never tuned, on a thread of the launcher's. See tw_options.
   bool jit = false;
@@ -78,7 +78,7 @@ struct ServedConfig {
   [[nodiscard]] bool is_served() const noexcept { return !config.empty(); }
 };
 
-/// How often the cache was asked who serves, by how well the answer fits: tw_counts.
+/// Counts of lookups by how well the answer fits: tw_counts.
 struct AnswerCounts {
   std::uint64_t exact = 0, nearest = 0, base_default = 0, none = 0;
   std::uint64_t stale = 0, same_architecture = 0;  ///< of those that were served
