@@ -32,9 +32,8 @@ class Executable {
 
   /// Enqueues every kernel of the plan on `stream`, in the context that this was made in: no allocation, no lock; any
   /// number of threads at once. `args[i]` points at the i-th present argument's value (a device address or a scalar),
-  /// `workspaces[i]` is the i-th workspace's address, a multiple of 256. Tensor maps
-  /// are made for the addresses of the call (tensor_maps.hpp).
-  /// Workspaces zeroed `each` time are cleared here; those zeroed `once` by whoever allocates them.
+  /// `workspaces[i]` is the i-th workspace's address, a multiple of 256. Tensor maps are made for the addresses of the
+  /// call (tensor_maps.hpp). Workspaces zeroed `each` time are cleared here; those zeroed `once` by their allocator.
   /// `dims` are those of the call where they may differ from the plan's, which has buckets of some: kernels get these.
   /// Returns a CUresult; 0 is success.
   [[nodiscard, gnu::hot]] int launch(Stream stream, std::span<void* const> args, std::span<const Address> workspaces,

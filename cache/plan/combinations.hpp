@@ -26,7 +26,7 @@ void see(const ImplementationRecipe& recipe, const Config& config, SeenValues& s
 [[nodiscard]] bool allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                            const DeviceFacts& device);
 
-/// What a walk over a space is told of.
+/// Hears of a walk over a space.
 struct SpaceVisitor {
   std::function<void(const Config& config)> allowed;
   /// `count` configs, that begin with the same values, are forbidden by this constraint. May be empty.

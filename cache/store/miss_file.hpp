@@ -16,7 +16,7 @@
 /// nothing is open between calls and a fork is harmless.
 ///
 /// The file never grows beyond a bound: when it is full, lines of one shape become one, and if that is not enough those
-/// asked least are forgotten. A file that cannot be understood is told (CacheError) and left as it is, byte for byte.
+/// asked least are forgotten. A file that cannot be understood is a CacheError and stays as it is, byte for byte.
 namespace tilewright {
 
 /// TILEWRIGHT_MISSES, nothing where that is `off`; else `$XDG_CACHE_HOME/tilewright/misses`, else

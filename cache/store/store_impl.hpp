@@ -113,7 +113,7 @@ struct Store::Impl {
   }
 };
 
-/// Of all that any loss model was learned of. A model that another program has learned tells of none.
+/// Of all that any loss model was learned of. A model that another program has learned names none.
 [[nodiscard]] std::vector<std::string> implementations_of_models(Database& database);
 /// Reads every loss model. Throws BadRow for one that is damaged.
 void check_loss_models(Database& database);

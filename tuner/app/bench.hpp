@@ -44,7 +44,7 @@ class BenchRun {
   [[nodiscard]] static std::unique_ptr<BenchRun> open(const BenchRequest& request, Listener& listener);
 
   [[nodiscard]] const std::vector<Timed>& timed() const noexcept { return timed_; }
-  /// What is told of machine and programs: names and texts.
+  /// Names and texts of machine and programs.
   [[nodiscard]] Message context() const;
   /// Those that could not be timed, with the reasons.
   [[nodiscard]] std::map<std::string, std::string> failures() const;

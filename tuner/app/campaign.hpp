@@ -21,7 +21,7 @@ struct Campaign {
 };
 
 /// Files that it names are beside it. Throws UsageError where it cannot be read, DefinitionError with every mistake and
-/// its place; that the ops have what it names is told by sweep().
+/// its place; sweep() checks that the ops have the names.
 [[nodiscard]] Campaign read_campaign(const std::filesystem::path& file);
 
 }  // namespace tilewright::app

@@ -5,7 +5,7 @@
 
 #include "tuner/app/place.hpp"
 
-/// Commands that are told to be typed: what stands in them means itself to a shell.
+/// Commands for people to type: their words mean themselves to a shell.
 namespace tilewright::app {
 
 /// As it is where nothing in it means anything to a shell, else quoted.

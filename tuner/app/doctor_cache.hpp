@@ -7,7 +7,7 @@
 #include "cache/model/records.hpp"
 #include "tuner/app/place.hpp"
 
-/// What is found of a cache, and what each part of a machine is told as.
+/// The findings of `doctor` on a cache, and the form of all its findings.
 namespace tilewright::app {
 
 /// One part of the machine, and what is wrong with it.

@@ -19,7 +19,7 @@ struct FusionRequest {
   /// A device of the cache, or an architecture where there is no cache; empty: those with winners.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// Tunes first what has no winner. Nothing: only what is known is told.
+  /// Tunes the steps that have no winner first. Nothing: reports what is known.
   std::optional<Tuning> tuning;
 };
 

@@ -17,7 +17,8 @@ struct MissesRequest {
 };
 
 struct MissesResult {
-  /// Each with its winner; those that have one are forgotten. Nothing where there was none to tune, which is told.
+  /// Each with its winner; those that have one are forgotten. Nothing where there was none to tune, as the listener
+  /// hears.
   std::optional<Table> table;
   /// All that could be tuned was.
   bool whole = true;

@@ -35,7 +35,7 @@ struct RegretRequest {
     /// A cache for what is measured; empty: it is forgotten.
     std::filesystem::path into;
   };
-  /// Times what the cache does not know. Nothing: that is told.
+  /// Times configs without a time. Nothing: their losses stay unknown, and the result says so.
   std::optional<Measuring> measuring;
 };
 

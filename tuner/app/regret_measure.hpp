@@ -21,9 +21,9 @@ namespace tilewright::app {
 
 class RegretMeasure {
  public:
-  /// Opens the device of the request, which has a measuring. Null when cancelled, which is told. Throws Error where the
-  /// op's definition is not that of `interface`, UsageError where its cache is the one that is judged. All must outlive
-  /// it.
+  /// Opens the device of the request, which has a measuring. Null when cancelled, as the listener hears. Throws Error
+  /// where the op's definition is not that of `interface`, UsageError where its cache is the one that is judged. All
+  /// must outlive it.
   [[nodiscard]] static std::unique_ptr<RegretMeasure> open(const RegretRequest& request, Listener& listener,
                                                            const Store& cache, const OpInterface& interface);
 

@@ -19,7 +19,7 @@ struct RevalidateRequest {
 };
 
 struct RevalidateResult {
-  /// What became of each. Nothing where none is stale, which is told.
+  /// The verdict on each. Nothing where none is stale, as the listener hears.
   std::optional<Table> table;
   bool whole = true;
 };

@@ -54,8 +54,8 @@ struct SweepResult {
   std::string refusals;
 };
 
-/// Nothing when cancelled before anything was measured, which is told. Throws UsageError for what cannot be asked of an
-/// op, Error where no problem can be served.
+/// Nothing when cancelled before anything was measured, as the listener hears. Throws UsageError for a request that the
+/// op does not allow, Error where no problem can be served.
 [[nodiscard]] std::optional<SweepResult> sweep(const SweepProblems& request, Listener& listener);
 
 }  // namespace tilewright::app

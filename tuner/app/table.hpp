@@ -30,7 +30,7 @@ struct TableRequest {
   MeasureMode mode = MeasureMode::cold;
   /// Which rows and columns, in which order.
   TableQuery query;
-  /// More winners than this are told in a row a dtype and attributes; 0: never.
+  /// Above so many winners the table has a row a dtype and attributes; 0: never.
   std::size_t most_rows = 0;
 };
 

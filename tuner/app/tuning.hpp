@@ -44,12 +44,11 @@ struct SweepPlace {
   std::unique_ptr<Compiler> compiler;
   bool emulator = false;
 };
-/// Opens it, tells what there is to tell of the devices, and completes `request`, which it must outlive: all but the
-/// definition and the problems. Nothing when cancelled, which is told. Throws CacheError where others may write the
-/// cache.
+/// Opens it, notes what is wrong with devices, and completes `request`, which it must outlive: all but the definition
+/// and the problems. Nothing when cancelled, as the listener hears. Throws CacheError where others may write the cache.
 [[nodiscard]] std::optional<SweepPlace> open_sweep(const Place& place, const Tuning& tuning, SweepRequest& request,
                                                    Listener& listener);
-/// run_sweep(), cancelled by the listener, which is told of its end. `cache` as Listener::sweep_done() takes it.
+/// run_sweep(), cancelled by the listener, which hears of its end. `cache` as Listener::sweep_done() takes it.
 [[nodiscard]] SweepSummary run_told(const SweepRequest& request, Catalogue& catalogue, DevicePool& devices,
                                     Store& store, Listener& listener, const std::filesystem::path& cache);
 /// What does not depend on the device.

@@ -35,7 +35,7 @@ struct VerifyResult {
   bool cancelled = false;
 };
 
-/// Nothing when cancelled before anything ran, which is told.
+/// Nothing when cancelled before anything ran, as the listener hears.
 [[nodiscard]] std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

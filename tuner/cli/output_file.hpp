@@ -17,7 +17,7 @@ namespace tilewright::cli {
 
 class OutputFile {
  public:
-  /// "-" is standard output. `console` must outlive it. What cannot be opened is told by commit().
+  /// "-" is standard output. `console` must outlive it. commit() reports a file that cannot be opened.
   OutputFile(std::filesystem::path file, Console& console);
 
   void write(std::string_view text);

@@ -17,7 +17,7 @@
 #include "tuner/cli/sweep_state.hpp"
 
 /// A sweep's progress on stderr: one live block on a terminal, timed lines elsewhere, or events as JSON
-/// (docs/progress.md). Failures are told as they happen, the first few of each kind; all of them are in the cache.
+/// (docs/progress.md). Failures are printed as they happen, the first few of each kind; all of them are in the cache.
 namespace tilewright::cli {
 
 /// May be told by any thread. Serves several sweeps one after the other.

@@ -10,8 +10,8 @@
 
 #include "cache/model/records.hpp"
 
-/// How far a sweep is, and how that is told: as the lines of a live block, and as one line of a log. Values and pure
-/// functions; progress.cpp keeps them up to date.
+/// The state of a sweep as the lines of a live block, and as one line of a log. Values and pure functions; progress.cpp
+/// keeps them up to date.
 namespace tilewright::cli {
 
 struct ProblemState {

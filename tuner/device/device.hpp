@@ -135,7 +135,7 @@ class Device {
 /// Throws UsageError for a word that open_device does not know.
 void check_device_name(std::string_view name);
 
-/// What a driver tells of a GPU that is not open.
+/// The driver's facts of a GPU that is not open.
 struct DeviceSight {
   DeviceFacts facts;
   std::string uuid;

@@ -17,7 +17,7 @@ namespace tilewright {
 [[nodiscard]] std::map<std::string, double> benchmark_counters(const Roofline& roofline, const History::BuildOf* build,
                                                                const Timing& timing);
 
-/// What Google Benchmark appends to the names of benchmarks whose times it is told.
+/// Google Benchmark's suffix of benchmarks with manual time.
 inline constexpr const char* kManualTime = "/manual_time";
 
 }  // namespace tilewright

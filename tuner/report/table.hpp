@@ -30,7 +30,7 @@ enum class Unit : std::uint8_t {
   count,        ///< 20.97 M
 };
 
-/// For whom a column is: text and Markdown, JSON and CSV, or all.
+/// The formats that show a column: text and Markdown, JSON and CSV, or all.
 enum class Shown : std::uint8_t { everywhere, people, programs };
 
 struct Column {
@@ -40,7 +40,7 @@ struct Column {
   std::string heading;
   Unit unit = Unit::none;
   Shown shown = Shown::everywhere;
-  /// Text: when the table is too wide, a column whose cells are all equal is told once above the table…
+  /// Text: when the table is too wide, a column whose cells are all equal stands once above the table…
   bool common = false;
   /// …then this one is broken over lines (after commas and blanks)…
   bool breakable = false;
@@ -48,7 +48,8 @@ struct Column {
   bool spare = false;
   /// Truth values: text has a star where it is true, and on a terminal with colours the row stands out.
   bool mark = false;
-  /// Configs: when the table is too wide, what all that have a parameter agree on is told once above the table, too.
+  /// Configs: when the table is too wide, values on which all configs with a parameter agree stand once above the
+  /// table, too.
   bool config = false;
 };
 

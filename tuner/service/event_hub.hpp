@@ -28,7 +28,7 @@ class EventHub {
   [[nodiscard]] Response stream(const std::string& last);
   /// To be called often: a comment every 15 seconds keeps proxies from closing what is silent.
   void tick();
-  /// All who listen get the end, and whoever comes.
+  /// Ends all listeners, and those that come later.
   void end();
   [[nodiscard]] std::size_t listeners() const;
 

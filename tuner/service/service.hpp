@@ -26,7 +26,7 @@ struct Settings {
   bool read_only = false;
   /// A proxy in front speaks TLS with the clients, and tells their addresses.
   bool behind_proxy = false;
-  /// Nothing: whoever reaches the address may do everything.
+  /// Nothing: all who reach the address may do everything.
   std::optional<std::filesystem::path> tokens{};
   /// TLS on the address itself.
   std::optional<TlsFiles> tls{};
@@ -41,8 +41,7 @@ struct Settings {
   HttpLimits limits{};
 };
 
-/// What the service tells of itself: an object, the "event" of which says what it is. Told by any thread, one at a
-/// time.
+/// Hears of the service's events: objects whose "event" names the kind. Told by any thread, one at a time.
 using Log = std::function<void(const nlohmann::ordered_json& event)>;
 
 class Service {

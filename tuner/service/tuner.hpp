@@ -14,7 +14,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/app/service_queue.hpp"
 
-/// The thread that tunes what is queued, one problem after the other, and tells of it.
+/// The thread that tunes queued problems one after the other, and reports on them.
 namespace tilewright::service {
 
 class Tuner {
@@ -24,7 +24,7 @@ class Tuner {
 
   /// Without devices nothing is tuned.
   Tuner(app::Place place, std::vector<app::TuningDevice> devices, Tell tell);
-  /// What is under way ends where everything is stored.
+  /// Ends the work under way where everything is stored.
   ~Tuner();
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
@@ -32,7 +32,7 @@ class Tuner {
   [[nodiscard]] const std::vector<app::TuningDevice>& devices() const noexcept { return devices_; }
   /// Something was queued.
   void wake();
-  /// What is under way of the campaign ends.
+  /// Ends the campaign's work under way.
   void cancel(std::int64_t campaign);
   /// Everything ends; returns at once.
   void stop();

@@ -7,7 +7,7 @@
 #include <string>
 
 /// Keeps two tuners of one host off one GPU: each would spoil the other's times. The operating system lets go of the
-/// lock when the process ends, however it ends. docs/security.md says who is kept off by whom.
+/// lock when the process ends, however it ends. docs/security.md says which sweeps exclude each other.
 namespace tilewright {
 
 /// Where the lock of a GPU may be.
@@ -25,7 +25,7 @@ struct LockPlaces {
 
 class DeviceLock {
  public:
-  /// Waits for the GPU until it is free or `interrupted`; `note` is told once that it waits. An empty `uuid` (the
+  /// Waits for the GPU until it is free or `interrupted`; `note` hears once that it waits. An empty `uuid` (the
   /// emulator) needs no lock. Where no lock file can be made or locked, `note` says so and the GPU is used without one.
   /// Throws Error that names a folder or file in the lock's place that is not this user's alone: somebody planted it.
   DeviceLock(const std::string& uuid, const LockPlaces& places, const std::function<bool()>& interrupted,

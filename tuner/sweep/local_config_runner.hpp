@@ -66,7 +66,7 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   /// Judges a config. When it wrote where it must not, or when another did that what it was compared with was spoilt,
   /// everything is made anew before it can deceive anyone.
   [[nodiscard]] Verdict check(const Loaded& loaded);
-  /// Asked between steps, so that whoever waits sees that work gets on.
+  /// Asked between steps, so that a waiting process sees that work gets on.
   [[nodiscard]] bool interrupted() const { return setting_.interrupted && setting_.interrupted(); }
   [[nodiscard]] Loaded load(const CompiledConfig& config);
   [[nodiscard]] StopRule with_rest(StopRule rule) const;

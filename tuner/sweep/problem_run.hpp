@@ -159,7 +159,7 @@ class ProblemRun {
   [[nodiscard]] bool keep_evidence(const std::vector<Winner>& stored, std::vector<Winner>& winners);
   /// False when interrupted.
   [[nodiscard]] bool hold_final();
-  /// In turns, while nothing compiles. Those of whom there are no times; nothing when interrupted.
+  /// Times them in turns, while nothing compiles. Returns those without times; nothing when interrupted.
   [[nodiscard]] std::optional<std::vector<std::size_t>> time_together(const std::vector<std::size_t>& indices);
   /// One that could not be timed in turns: memory did not suffice for all, or one of them ended them all. What fails
   /// alone has failed. False when interrupted.
@@ -177,7 +177,7 @@ class ProblemRun {
   /// Throws unless the device still answers after `failed`.
   void require_alive(const Trial& failed) const;
   void store_trial(Trial& trial, const std::string& implementation_hash);
-  /// Once more before it is served; one that fails is told of.
+  /// Verifies a winner once more before it is served, and reports one that fails.
   void check_again(const Trial& trial);
   [[nodiscard]] Binary binary_of(const Trial& trial) const;
 

@@ -13,8 +13,8 @@
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/worker/messages.hpp"
 
-/// A device in a process of its own. An illegal access poisons a context, and a kernel that never ends blocks whoever
-/// waits for it: either costs that process and one trial, not the sweep. This process never opens the device.
+/// A device in a process of its own. An illegal access poisons a context, and a kernel that never ends blocks a process
+/// that waits for it: either costs that process and one trial, not the sweep. This process never opens the device.
 namespace tilewright {
 
 class DeviceProcess : public TrialDevice {
