@@ -119,6 +119,8 @@ def measure(cell, launcher, rounds, stream):
         launches["cudnn"] = lambda i: through_torch("CUDNN_ATTENTION", q[i], k[i], v[i])
         launches["flash2"] = lambda i: through_torch("FLASH_ATTENTION", q[i], k[i], v[i])
 
+    # What launches read was made on another stream.
+    torch.cuda.synchronize()
     result = {"cell": cell.name, "bytes": moved, "served": op.match(**cell.dims).config, "skipped": {}, "errors": {}}
     graphs = {}
     for arm, launch in launches.items():
