@@ -109,7 +109,8 @@ BESIDES = [("activation", {"act": "gelu_erf"}), ("activation_bwd", {"act": "gelu
            ("bias_act_dropout_bwd", {"act": "silu"}), ("bias_act_dropout", {"act": "gelu"}),
            ("bias_act_dropout_bwd", {"act": "gelu"}), ("attention", {"causal": "yes", "lse": "yes"}),
            ("attention_bwd", {"causal": "yes"}), ("gemm", {"layout": "nn"}), ("gemm", {"layout": "tn"}),
-           ("rmsnorm_bwd", {"dtype": "f32"}), ("layernorm_bwd", {"dtype": "f32"}), ("softmax", {"pitch": "strided"})]
+           ("gemm", {"layout": "nt", "bias": "yes"}), ("rmsnorm_bwd", {"dtype": "f32"}),
+           ("layernorm_bwd", {"dtype": "f32"}), ("softmax", {"pitch": "strided"})]
 
 
 def sweep_what_is_missing(program, cache, launcher):
