@@ -97,11 +97,13 @@ def summary(cells):
 
 
 def cells_page(figures):
-    versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items()
+                         if isinstance(version, str))
     return [summary(figures["cells"]),
             "Times are medians of rounds in which all of a row are timed in turns, cold, on the same random tensors "
             f"({versions}). A ratio is the median of ratios of rounds: above 1 Tilewright is faster. A ratio in "
-            "brackets has no verdict: a peer that should be there is not.", cells_table(figures["cells"])]
+            "brackets has no verdict: a peer that should be there is not. Peers without a column, QuACK and Liger among "
+            "them, took no part, and nothing is said to beat them.", cells_table(figures["cells"])]
 
 
 def tuner_page(figures):
@@ -210,7 +212,8 @@ def readme_table(results):
     parts += ["\n".join(sentences)] if sentences else []
     measured = {(result["device"], result["driver"], result["commit"][:12], result["date"])
                 for result in results.values()}
-    parts += [f"One {device}, driver {driver}, commit `{commit}`, {date} ([all figures](docs/benchmarks/README.md))."
+    parts += [f"One {device}, driver {driver}, commit `{commit}`, {date}; other peers took no part ([all "
+              "figures](docs/benchmarks/README.md))."
               for device, driver, commit, date in sorted(measured)]
     return text_of(parts or ["No part is measured yet: [benchmarks](docs/benchmarks/README.md)."])
 
