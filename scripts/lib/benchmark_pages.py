@@ -102,8 +102,8 @@ def cells_page(figures):
     return [summary(figures["cells"]),
             "Times are medians of rounds in which all of a row are timed in turns, cold, on the same random tensors "
             f"({versions}). A ratio is the median of ratios of rounds: above 1 Tilewright is faster. A ratio in "
-            "brackets has no verdict: a peer that should be there is not. Peers without a column, QuACK and Liger among "
-            "them, took no part, and nothing is said to beat them.", cells_table(figures["cells"])]
+            "brackets has no verdict: a peer that should be there is not. Peers without a column, QuACK and Liger "
+            "among them, took no part, and nothing is said to beat them.", cells_table(figures["cells"])]
 
 
 def tuner_page(figures):

@@ -51,9 +51,10 @@ TEST_F(CountsTest, the_log_has_a_line_an_answer_and_none_for_a_known_shape) {
   failure(TW_ERROR_NO_MATCH, [&] { launcher.op("scale[dtype=f32]").preload({8, 64}); });
   const std::string lines = log();
   EXPECT_EQ(std::ranges::count(lines, '\n'), 3) << lines;
-  EXPECT_THAT(lines, AllOf(ContainsRegex("^20[0-9-]+T[0-9:]+Z tilewright.[0-9]+. opened the cache "),
-                           HasSubstr("scale[dtype=f16,round=no]{rows=8,cols=64}: exact, fresh"), HasSubstr(", tuned for scale"),
-                           HasSubstr("scale[dtype=f32,round=no]{rows=8,cols=64}: none"), HasSubstr("make them with")));
+  EXPECT_THAT(
+      lines, AllOf(ContainsRegex("^20[0-9-]+T[0-9:]+Z tilewright.[0-9]+. opened the cache "),
+                   HasSubstr("scale[dtype=f16,round=no]{rows=8,cols=64}: exact, fresh"), HasSubstr(", tuned for scale"),
+                   HasSubstr("scale[dtype=f32,round=no]{rows=8,cols=64}: none"), HasSubstr("make them with")));
 }
 
 TEST_F(CountsTest, a_log_that_cannot_be_written_is_in_nobodys_way) {
