@@ -53,9 +53,9 @@ Verb gate_verb() {
       "all ops of A are compared.",
       "A problem fails where B is slower by more than --fail-if allows, and it is significant that B is slower: of "
       "gates over two caches that differ by noise alone at most 1 % fail, however many problems they have. A problem "
-      "is "
-      "undecided where a side has no rounds, as winners of caches from before schema 7 may have none, or where the two "
-      "sides were timed on two GPUs of one model. Problems that one side alone has are counted, and judged by none.",
+      "is undecided where a side has no rounds, as winners of caches from before schema 7 may have none, or where the "
+      "two sides were timed on two GPUs of one model. Problems that one side alone has are counted, and judged by "
+      "none.",
   };
   verb.options = {
       {"fail-if", "RULE", "By how much B may not be slower. Default: 'slower > 2 %'."},
