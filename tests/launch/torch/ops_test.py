@@ -288,6 +288,15 @@ class Launches(unittest.TestCase):
         self.assertEqual(handed[3][3:], [total.data_ptr(), y.data_ptr()])
         self.assertTrue(given[0] is total and given[1] is y)
 
+    def test_out_tells_autograd_that_it_is_another(self):
+        kept = torch.ones(4, 1024, requires_grad=True).exp()
+        with torch.no_grad():
+            self.launched(tw.softmax, torch.ones(4, 1024), out=kept)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            kept.sum().backward()
+        with torch.inference_mode():
+            self.launched(tw.softmax, torch.ones(4, 1024, dtype=BF16), out=torch.ones(4, 1024, dtype=BF16))
+
     def test_out_has_no_gradient(self):
         x = torch.ones(4, 1024, dtype=BF16, requires_grad=True)
         with self.assertRaisesRegex(tilewright.UsageError, "call it without out="):

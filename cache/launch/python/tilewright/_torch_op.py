@@ -257,6 +257,10 @@ class Form:
                              "requires one; call it without out=, or within torch.no_grad()")
         given = [outs[arg["name"]] for arg in self.outputs]
         self._plan(args, given).launch(args, given)
+        # Kernels write behind autograd's back: what was saved of these is not what it was.
+        for tensor in given:
+            if not tensor.is_inference():
+                torch.autograd.graph.increment_version(tensor)
 
     def _plan(self, args: Sequence[Any], outs: Sequence[Any] = ()) -> Plan:
         key = [args[i] for i in self._of_words]
