@@ -87,9 +87,12 @@ std::string Measures::text(std::size_t listeners) {
   }
   Shelf shelf(channels_);
   for (const std::string& channel : shelf.channels()) {
-    const std::optional<SignedManifest> found = shelf.manifest(channel);
-    if (!found) continue;
-    metrics_.set(kAge, {{"channel", channel}}, static_cast<double>(std::time(nullptr) - found->manifest.signed_at));
+    try {
+      const std::optional<SignedManifest> found = shelf.manifest(channel);
+      if (!found) continue;
+      metrics_.set(kAge, {{"channel", channel}}, static_cast<double>(std::time(nullptr) - found->manifest.signed_at));
+    } catch (const Error&) {  // One that cannot be read has no age, and the other numbers are right.
+    }
   }
   return metrics_.text();
 }

@@ -72,6 +72,14 @@ std::string pem_of(const KeyHandle& key, bool is_private) {
   return {text, static_cast<std::size_t>(size)};
 }
 
+/// How many blocks of PEM begin in `text`.
+std::size_t blocks_of(std::string_view text) {
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  std::size_t count = 0;
+  for (std::size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) ++count;
+  return count;
+}
+
 /// Never over a file that is there.
 void write_key(const fs::path& file, const std::string& text, mode_t mode) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -152,7 +160,7 @@ PublicKeys::PublicKeys(const fs::path& file) {
   }
   // The end of the file is an error, too, and TLS looks at what is left.
   ERR_clear_error();
-  if (keys_.empty()) throw no_key(file, "public");
+  if (keys_.empty() || keys_.size() != blocks_of(text)) throw no_key(file, "public");
 }
 
 bool PublicKeys::verify(std::string_view text, std::string_view signature) const {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -28,6 +29,8 @@ constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
 bool is_open_elsewhere(const fs::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return false;
+  // Whoever opens it meanwhile breaks the lease, of which the kernel tells by a signal: one that nobody minds.
+  ::fcntl(descriptor, F_SETSIG, SIGURG);
   const bool is_open = ::fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
   ::close(descriptor);
   return is_open;

@@ -169,6 +169,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
     return Piece::wrong;
   }
   fs::rename(part, file);
+  forget_old();
   return Piece::whole;
 }
 
@@ -189,8 +190,12 @@ Shelf::Taken Shelf::take_manifest(const SignedManifest& given) {
 
 void Shelf::forget_old() {
   std::set<std::string> used;
-  for (const std::string& channel : channels()) {
-    if (const auto now = manifest(channel)) used.insert(now->manifest.snapshot);
+  try {
+    for (const std::string& channel : channels()) {
+      if (const auto now = manifest(channel)) used.insert(now->manifest.snapshot);
+    }
+  } catch (const Error&) {  // Nobody knows what such a channel points at.
+    return;
   }
   const std::vector<fs::path> files = newest_first(blobs(), "");
   for (std::size_t i = kKeptSnapshots; i < files.size(); ++i) {

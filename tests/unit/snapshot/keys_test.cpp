@@ -57,6 +57,12 @@ TEST_F(Keys, any_of_several_in_a_file_may_have_signed) {
   EXPECT_FALSE(both.verify("text", PrivateKey(make("other")).sign("text")));
 }
 
+TEST_F(Keys, behind_one_that_is_broken_are_not_left_out_without_a_word) {
+  write(folder / "both.pub", read(pub(make("old"))) + "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n" +
+                                 read(pub(make("next"))));
+  EXPECT_THAT([&] { PublicKeys{folder / "both.pub"}; }, ThrowsMessage<UsageError>(HasSubstr("no public Ed25519 key")));
+}
+
 TEST_F(Keys, one_that_is_there_is_never_written_over) {
   const auto file = make("a");
   const std::string before = read(file);

@@ -129,5 +129,14 @@ TEST_F(Shelves, a_channel_that_is_damaged_is_told_and_kept) {
   EXPECT_EQ(read(folder / "shelf" / "v1" / "channels" / "stable"), "{");
 }
 
+TEST_F(Shelves, a_channel_that_is_damaged_keeps_no_other_from_a_manifest_and_every_snapshot_that_it_may_need) {
+  const std::string first = put("one");
+  ASSERT_EQ(shelf.take_manifest(of(first, 1, 3)), Shelf::Taken::taken);
+  std::ofstream(folder / "shelf" / "v1" / "channels" / "stable") << "{";
+  for (std::size_t i = 0; i <= kKeptSnapshots; ++i) put(fmt::format("{:05}", i));
+  EXPECT_EQ(shelf.take_manifest(of(put("next"), 1, 4, "candidate")), Shelf::Taken::taken);
+  EXPECT_TRUE(shelf.snapshot(first));
+}
+
 }  // namespace
 }  // namespace tilewright
