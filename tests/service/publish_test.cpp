@@ -8,6 +8,7 @@
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
+#include "tuner/remote/remote_shelf.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -123,6 +124,23 @@ TEST_F(Publishing, a_service_takes_it_with_a_token_and_no_private_key) {
   const Outcome open_line = publish("http://tuning.example", token);
   EXPECT_EQ(open_line.code, 2);
   EXPECT_TRUE(contains(open_line.err, "open line")) << open_line.err;
+}
+
+TEST_F(Publishing, an_upload_whose_bytes_are_all_there_and_were_never_judged_begins_anew) {
+  const std::string tokens = (folder / "tokens.json").string();
+  std::string token = run({"serve", "--tokens", tokens, "--new-token", "ci", "--scopes", "read,publish"}).out;
+  token.erase(token.find_last_not_of('\n') + 1);
+  const ProgramService service(
+      folder, {"--cache", cache(), "--tokens", tokens, "--channels", shelf(), "--publishers", key() + ".pub"});
+  const auto file = folder / "whole", blobs = folder / "shelf" / "v1" / "blobs";
+  std::ofstream(file) << "abcdef";
+  const std::string hash = sha256_of(file);
+  std::filesystem::create_directories(blobs);
+  std::ofstream(blobs / (hash + ".part")) << "abcxyz";
+  ClientSettings settings;
+  settings.token = token;
+  open_snapshot_place(fmt::format("http://127.0.0.1:{}", service.port()), settings).place->put_snapshot(file, hash);
+  EXPECT_EQ(sha256_of(blobs / hash), hash);
 }
 
 TEST_F(Publishing, says_what_is_wrong) {

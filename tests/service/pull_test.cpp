@@ -234,7 +234,8 @@ TEST_F(Pulling, missed_shapes_are_sent_once_and_wait_where_they_are_not_taken) {
     EXPECT_EQ(kept.code, 0) << kept.err;
     EXPECT_TRUE(contains(kept.out, "Misses could not be sent, and wait: this service is read-only")) << kept.out;
   }
-  ASSERT_TRUE(MissFile(misses).append(std::vector<Miss>{{"softmax[dtype=f32]{rows=8,cols=9}", device, 1, 1, 2}}));
+  ASSERT_TRUE(MissFile(misses).append(std::vector<Miss>{{"softmax[dtype=f32]{rows=8,cols=9}", device, 1, 1, 2},
+                                                        {"unheard[dtype=f32]{rows=8}", device, 1, 1, 2}}));
   const ProgramService service(folder, {"--cache", cache(), "--channels", shelf_.title()});
   const std::string url = fmt::format("http://127.0.0.1:{}", service.port());
   const auto asked = [&] {
@@ -248,7 +249,9 @@ TEST_F(Pulling, missed_shapes_are_sent_once_and_wait_where_they_are_not_taken) {
   const Outcome sent = pull(url, {"--misses", misses.string()});
   EXPECT_EQ(sent.code, 0) << sent.err;
   EXPECT_EQ(asked(), (std::map<std::string, int>{{first, 3}})) << "those that waited" << sent.out << service.log();
-  EXPECT_EQ(pull(url, {"--misses", misses.string()}).code, 0);
+  const Outcome more = pull(url, {"--misses", misses.string()});
+  EXPECT_TRUE(contains(more.out, "1 missed shape the service does not take: ")) << more.out;
+  EXPECT_TRUE(contains(more.err + more.out, "unheard")) << more.out;
   EXPECT_EQ(asked(), (std::map<std::string, int>{{first, 3}, {second, 1}}));
   EXPECT_EQ(pull(url, {"--misses", misses.string()}).code, 0);
   EXPECT_EQ(asked(), (std::map<std::string, int>{{first, 3}, {second, 1}}));

@@ -28,16 +28,17 @@ const OpDefinition* OpenPlace::definition(const std::string& op) {
 }
 
 const std::vector<std::string>& OpenPlace::implementations(const std::string& op) {
-  const auto [known, is_new] = implementations_.try_emplace(op);
-  if (Catalogue* const found = is_new ? catalogue() : nullptr; found != nullptr) {
+  if (const auto known = implementations_.find(op); known != implementations_.end()) return known->second;
+  std::vector<std::string> hashes;
+  if (Catalogue* const found = catalogue(); found != nullptr) {
     try {
-      known->second = found->hashes(op);
+      hashes = found->hashes(op);
     } catch (const UsageError&) {
       throw;
     } catch (const Error&) {  // As above.
     }
   }
-  return known->second;
+  return implementations_.emplace(op, std::move(hashes)).first->second;
 }
 
 Roofline OpenPlace::roofline(const WinnerRow& row) {

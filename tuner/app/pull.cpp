@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cache/base/content_hash.hpp"
+#include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 #include "cache/store/miss_file.hpp"
@@ -29,6 +30,7 @@ namespace fs = std::filesystem;
 
 /// Of a request that a service takes.
 constexpr std::size_t kMostMissBytes = std::size_t{900} << 10;
+constexpr std::size_t kMostMissesOfRequest = 10'000;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -162,17 +164,21 @@ void Puller::send_misses(Pulled& done) {
     const auto taken_at = fs::last_write_time(sending).time_since_epoch().count();
     for (std::size_t next = 0; next < misses.size();) {
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
-      for (std::size_t size = 0; next < misses.size() && size < kMostMissBytes; ++next) {
+      for (std::size_t size = 0; next < misses.size() && size < kMostMissBytes && list.size() < kMostMissesOfRequest;
+           ++next) {
         list.push_back(json_of(misses[next]));
         size += list.back().dump().size() + 1;
       }
-      const std::size_t count = list.size();
       const std::string body = nlohmann::ordered_json{{"misses", std::move(list)}}.dump();
       const std::string key = content_hash(fmt::format("{} {} {}", host_name(), taken_at, body));
       const HttpAnswer answer = from_.client->ask(
           "POST", "/v1/misses", {{"Content-Type", "application/json"}, {"Idempotency-Key", key}}, body);
       if (answer.status != 200) throw Error(refusal_text(answer));
-      done.misses += count;
+      const Decoded taken = decode_json(answer.body);
+      done.misses += taken->value("accepted", std::size_t{0});
+      for (const auto& each : taken->value("refused", nlohmann::json::array())) {
+        if (done.misses_refused++ == 0) done.misses_refused_why = each.value("why", "");
+      }
     }
     fs::remove(sending);
   } catch (const std::exception& error) {
@@ -216,6 +222,10 @@ Table table_of(const Pulled& done) {
   }
   if (!done.misses_error.empty()) {
     table.notes.push_back(fmt::format("Misses could not be sent, and wait: {}", done.misses_error));
+  }
+  if (done.misses_refused > 0) {
+    table.notes.push_back(fmt::format("{} missed shape{} the service does not take: {}", done.misses_refused,
+                                      done.misses_refused == 1 ? "" : "s", done.misses_refused_why));
   }
   return table;
 }

@@ -47,6 +47,9 @@ struct Pulled {
   /// Shapes that were brought to the service, and why some were not.
   std::size_t misses = 0;
   std::string misses_error{};
+  /// Shapes that the service does not take, such as those of ops that it has not, and why the first of them.
+  std::size_t misses_refused = 0;
+  std::string misses_refused_why{};
 };
 
 class Puller {

@@ -16,15 +16,14 @@ namespace tilewright::app {
 namespace {
 
 std::string token_of(const RemotePlace& remote) {
-  if (!remote.token) {
-    const char* const value = std::getenv("TILEWRIGHT_TOKEN");
-    return value == nullptr ? "" : value;
-  }
-  std::string token = read_at_most(*remote.token, 4096);
+  const char* const value = std::getenv("TILEWRIGHT_TOKEN");
+  if (!remote.token && value == nullptr) return "";
+  std::string token = remote.token ? read_at_most(*remote.token, 4096) : value;
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (!remote.token && token.empty()) return "";
   if (token.empty() || token.find_first_of(" \t\r\n") != std::string::npos) {
-    throw UsageError(
-        fmt::format("{} has no token: one line, as `tilewright serve --new-token` prints it", remote.token->string()));
+    throw UsageError(fmt::format("{} has no token: one line, as `tilewright serve --new-token` prints it",
+                                 remote.token ? remote.token->string() : "TILEWRIGHT_TOKEN"));
   }
   return token;
 }

@@ -53,7 +53,7 @@ ExitCode pull_on(app::Puller& puller, std::chrono::milliseconds every, Console& 
       if (!failed || failures == 0) say(done, console);
     } catch (const UsageError&) {
       throw;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // Those of the file system are no Error.
       if (!interrupted()) console.say_error(error.what());
     }
     failures = failed ? failures + 1 : 0;

@@ -48,6 +48,10 @@ Connection::Connection(const std::string& host, std::uint16_t port, Waiting wait
         socklen_t size = sizeof code;
         ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &code, &size);
       } catch (const Unreachable&) {
+        if (is_cancelled()) {
+          ::close(std::exchange(socket_, -1));
+          throw;
+        }
         code = ETIMEDOUT;
       }
     }
@@ -82,7 +86,15 @@ std::size_t Connection::read(char* to, std::size_t size) { return tls_ ? tls_->r
 
 void Connection::write(std::string_view bytes) { tls_ ? tls_->write(bytes) : send(bytes); }
 
+bool Connection::is_cancelled() const { return waiting_.cancelled && waiting_.cancelled(); }
+
+// Asked before each transfer, too: where data flow, nothing waits.
+void Connection::require_going_on() const {
+  if (is_cancelled()) throw Unreachable("it was interrupted");
+}
+
 std::size_t Connection::receive(char* to, std::size_t size) {
+  require_going_on();
   for (;;) {
     const ssize_t count = ::recv(socket_, to, size, 0);
     if (count >= 0) return static_cast<std::size_t>(count);
@@ -93,6 +105,7 @@ std::size_t Connection::receive(char* to, std::size_t size) {
 }
 
 void Connection::send(std::string_view bytes) const {
+  require_going_on();
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) {
@@ -110,7 +123,7 @@ void Connection::wait(short events) const {
   for (;;) {
     pollfd ready{socket_, events, 0};
     if (::poll(&ready, 1, 100) > 0) return;
-    if (waiting_.cancelled && waiting_.cancelled()) throw Unreachable("it was interrupted");
+    require_going_on();
     if (Clock::now() < end) continue;
     throw Unreachable(fmt::format("{} has not answered in {} s", name_,
                                   std::chrono::duration_cast<std::chrono::seconds>(waiting_.patience).count()));

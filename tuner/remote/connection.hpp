@@ -36,6 +36,8 @@ class Connection {
   std::size_t receive(char* to, std::size_t size);
   void send(std::string_view bytes) const;
   void wait(short events) const;
+  [[nodiscard]] bool is_cancelled() const;
+  void require_going_on() const;
 
   const std::string name_;
   const Waiting waiting_;

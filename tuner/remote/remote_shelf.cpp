@@ -65,6 +65,8 @@ void RemoteShelf::put_snapshot(const fs::path& file, const std::string& hash) {
   if (there.status != 404) refuse(there, fmt::format("{} does not tell whether it has the snapshot", title()));
   const std::uintmax_t bytes = fs::file_size(file);
   std::uintmax_t from = number_of(there.header("upload-offset"));
+  // All is there and was never found to be right: it is sent anew.
+  if (from >= bytes) from = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string piece;
   while (from < bytes) {
