@@ -3,9 +3,10 @@
 """Times Tilewright's row and elementwise ops against torch (eager and compiled), Triton, Liger and QuACK: alternately
 in one process, on the same random tensors, with cold caches. Checks the results of each against float64. With --op gemm
 matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile, Triton and QuACK. With --op
-attention attention, and its peers are cuDNN and FlashAttention 2, both through torch, FlashAttention 4 and Triton. With
---op gemm_dropout, gemm_gated, gemm_add_rmsnorm, gemm_add_layernorm or mlp what is a product and more, and the peers are
-torch (eager and compiled), QuACK, and the chain of our own ops (unfused), which the cache should have, too.
+attention, or attention_bwd, attention or its gradients, and the peers are cuDNN and FlashAttention 2, both through
+torch, FlashAttention 4 and, forward, Triton. With --op gemm_dropout, gemm_gated, gemm_add_rmsnorm, gemm_add_layernorm
+or mlp what is a product and more, and the peers are torch (eager and compiled), QuACK, and the chain of our own ops
+(unfused), which the cache should have, too.
 
 A peer that has the op and gives no right time, be it that its package is not installed, leaves the cell without a
 verdict: nothing is said to beat it. --peers names those that are asked for.
@@ -31,14 +32,15 @@ import subprocess
 import sys
 import time
 
-from peers import attention_cells, fused_cells, gemm_cells, report
+from peers import attention_bwd_cells, attention_cells, fused_cells, gemm_cells, report
 from peers import cells as cells_of
 from peers import warm as warming
 from peers.registry import PEERS
 from peers.verdicts import accuracy_faults, fastest_peer, without_verdict
 
 # Ops that compute without a pause, by the module of their cells.
-IN_REGIMES = {"gemm": gemm_cells, "attention": attention_cells, **fused_cells.BY_OP}
+IN_REGIMES = {"gemm": gemm_cells, "attention": attention_cells, "attention_bwd": attention_bwd_cells,
+              **fused_cells.BY_OP}
 
 
 def say(text):
@@ -84,7 +86,7 @@ def cells_for(options):
     for op in in_regimes:
         chosen += IN_REGIMES[op].make_cells(dtypes, shapes, options.only, sets)
     if not in_regimes and (options.sets or options.regime):
-        raise ValueError("--sets and --regime are for --op gemm, --op attention and fused products")
+        raise ValueError("--sets and --regime are for --op gemm, --op attention, --op attention_bwd and fused products")
     return chosen
 
 
@@ -165,6 +167,7 @@ def measure_all(options, folder):
     torch.cuda.init()
     launcher = library.Launcher(library.find_library(options.library), options.cache)
     kinds = {"gemm": gemm_measure.GemmMeasurer, "attention": attention_measure.AttentionMeasurer,
+             "attention_bwd": attention_measure.AttentionBwdMeasurer,
              **dict.fromkeys(fused_cells.DIMS, fused_measure.FusedMeasurer),
              **dict.fromkeys(cells_of.BACKWARD, backward_measure.BackwardMeasurer)}
     measurers = {}

@@ -9,7 +9,7 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 
-from . import attention_torch, backward, fused_torch, gemm_torch, library, torch_ops, triton_peer
+from . import attention_bwd_torch, attention_torch, backward, fused_torch, gemm_torch, library, torch_ops, triton_peer
 from .cells import BACKWARD, SCALARS
 from .fused_cells import DIMS as FUSED
 
@@ -186,17 +186,18 @@ def quack(cell, sets):
     return lambda i: add_rmsnorm(*sets.tensors(i))
 
 
-def _attention(function_of):
+def _attention(name):
     def make(cell, sets):
-        function = function_of(cell)
+        if cell.op == "attention_bwd":
+            return getattr(attention_bwd_torch, name)(cell, sets)
+        function = getattr(attention_torch, name)(cell)
         return lambda i: function(*sets.tensors(i))
     return make
 
 
 # Peers that are made of a cell and its sets alone, by their names; each raises what keeps it from being there.
 MAKERS = {"eager": eager, "cublaslt": cublaslt, "liger": liger, "quack": quack,
-          "cudnn": _attention(attention_torch.cudnn), "flash2": _attention(attention_torch.flash2),
-          "flash4": _attention(attention_torch.flash4)}
+          "cudnn": _attention("cudnn"), "flash2": _attention("flash2"), "flash4": _attention("flash4")}
 
 
 class Ceiling:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cells of `attention`: head sizes, with and without a causal mask, over sequences and numbers of heads."""
 import dataclasses
+import itertools
 import math
 import re
 
@@ -20,6 +21,7 @@ class Argument:
     shape: tuple = ()
     kind: str = "tensor"  # of a scalar, its type
     value: float = 0
+    type: str = "dtype"  # of a tensor
 
     def extents(self, _dims):
         return self.shape
@@ -57,14 +59,14 @@ class AttentionCell:
     def spec(self):
         """As the launch library takes it."""
         inside = ",".join(f"{name}={value}" for name, value in (("dtype", self.dtype),) + self.attributes)
-        return f"attention[{inside}]"
+        return f"{self.op}[{inside}]"
 
     @property
     def name(self):
         """One word, for files and for --only: attention-d128-causal-bf16-b4-h32x8-s2048"""
         head = self.head.replace("/", "x")
         mask = "causal" if self.causal else "full"
-        return f"attention-d{head}-{mask}-{self.dtype}-b{self.b}-h{self.hq}x{self.hkv}-s{self.s}"
+        return f"{self.op}-d{head}-{mask}-{self.dtype}-b{self.b}-h{self.hq}x{self.hkv}-s{self.s}"
 
     @property
     def scale(self):
@@ -125,26 +127,28 @@ def parse_shape(text):
     return tuple(int(part) for part in match.groups())
 
 
+def choose(kind, cells_of, heads, known_sets, dtypes, shapes, only, sets):
+    """The cells of `cells_of`, as variants() has them, for all heads: see make_cells."""
+    for dtype in dtypes or []:
+        if dtype not in DTYPES:
+            raise ValueError(f"'{dtype}' is no dtype of {kind.op}; there are {', '.join(DTYPES)}")
+    for name in sets or []:
+        if name not in known_sets:
+            raise ValueError(f"'{name}' is no set of {kind.op}; there are {', '.join(known_sets)}")
+    asked = [parse_shape(text) for text in shapes or []]
+    pattern = re.compile(only or "")
+    cells = {}
+    for (name, d, dv, sequences), dtype, causal in itertools.product(cells_of, dtypes or ["bf16"], (False, True)):
+        if sets and name not in sets:
+            continue
+        for (b, s), (hq, hkv) in itertools.product(asked or sequences, heads):
+            cell = kind(name, causal, dtype, b, hq, hkv, s, d, dv)
+            if pattern.search(cell.name):
+                cells.setdefault(cell.name, cell)
+    return list(cells.values())
+
+
 def make_cells(dtypes=None, shapes=None, only=None, sets=None):
     """All cells, or those of `dtypes`, of `shapes` (texts, for every head size) and of `sets`, whose name holds a match
     of the expression `only`. In bf16 unless said."""
-    for dtype in dtypes or []:
-        if dtype not in DTYPES:
-            raise ValueError(f"'{dtype}' is no dtype of attention; there are {', '.join(DTYPES)}")
-    for name in sets or []:
-        if name not in SETS:
-            raise ValueError(f"'{name}' is no set of attention; there are {', '.join(SETS)}")
-    asked = [parse_shape(text) for text in shapes or []]
-    pattern = re.compile(only or "")
-    cells = []
-    for name, d, dv, default_sequences in variants():
-        if sets and name not in sets:
-            continue
-        for dtype in dtypes or ["bf16"]:
-            for causal in (False, True):
-                for b, s in asked or default_sequences:
-                    for hq, hkv in HEADS:
-                        cell = AttentionCell(name, causal, dtype, b, hq, hkv, s, d, dv)
-                        if pattern.search(cell.name) and cell.name not in {each.name for each in cells}:
-                            cells.append(cell)
-    return cells
+    return choose(AttentionCell, variants(), HEADS, SETS, dtypes, shapes, only, sets)

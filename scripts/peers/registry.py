@@ -23,7 +23,7 @@ def _is_gemm(cell):
 
 
 def _is_attention(cell):
-    return cell.op == "attention"
+    return cell.op in ("attention", "attention_bwd")
 
 
 def _torch_has(cell):
@@ -74,7 +74,7 @@ PEERS = {peer.name: peer for peer in (
     Peer("cublaslt", "cuBLASLt", _cublaslt_has),
     Peer("compile", "compile", _torch_has),
     # Of the way back torch.compile makes Triton kernels; there are no others here.
-    Peer("triton", "Triton", lambda cell: cell.op not in BACKWARD and not _is_fused(cell)),
+    Peer("triton", "Triton", lambda cell: cell.op not in {*BACKWARD, "attention_bwd"} and not _is_fused(cell)),
     Peer("liger", "Liger", _liger_has),
     Peer("quack", "QuACK", _quack_has),
     Peer("cudnn", "cuDNN", _is_attention),

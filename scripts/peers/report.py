@@ -28,8 +28,10 @@ from .verdicts import (
 )
 
 # Of ops that are timed in regimes; others have rows and columns.
-DIMS = {"gemm": ("m", "n", "k"), "attention": ("d", "dv", "b", "s", "hq", "hkv"), **fused_cells.DIMS}
-REPORTS = {"gemm": gemm_report, "attention": attention_report, "fused": fused_report}
+DIMS = {"gemm": ("m", "n", "k"), **dict.fromkeys(("attention", "attention_bwd"), ("d", "dv", "b", "s", "hq", "hkv")),
+        **fused_cells.DIMS}
+REPORTS = {"gemm": gemm_report, "attention": attention_report, "attention_bwd": attention_report,
+           "fused": fused_report}
 LARGE_BYTES = 128 << 20
 WIDE_COLS = 65536
 

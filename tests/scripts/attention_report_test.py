@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
-from peers import attention_cells, report
+from peers import attention_bwd_cells, attention_cells, report
 from peers.verdicts import accuracy_faults
 
 
@@ -46,6 +46,16 @@ class Report(unittest.TestCase):
         self.assertEqual([goal["met"] for goal in summary["goals"]], [True, True, False])
         self.assertEqual(summary["heads"]["64"]["cells"], 16)
         self.assertEqual(summary["no_verdict"], {})
+
+    def test_judges_gradients_by_goals_of_their_own(self):
+        gradients = {name: error()["o"] for name in ("dq", "dk", "dv")}
+        gradients["dk"]["rms"] = 2e-3
+        summary = json.loads(rendered([result(cell, ours=gradients) for cell in attention_bwd_cells.make_cells()],
+                                      "json"))["attention_bwd"]["burst"]
+        self.assertEqual([(goal["value"], goal["cells"]) for goal in summary["goals"]], [(1.05, 12), (1.1, 12)])
+        text = rendered([result(attention_bwd_cells.make_cells()[0], ours=gradients)], "text")
+        self.assertIn("attention_bwd, burst", text)
+        self.assertIn("0.002 / 0.001 / 0.001", text, "the worst of the gradients")
 
     def test_gives_no_verdict_where_an_arm_is_absent_and_says_so(self):
         results = [result(cell, flash4=False) for cell in self.cells[:2]]

@@ -3,7 +3,7 @@ import ast
 import pathlib
 import unittest
 
-from peers import attention_cells, cells, gemm_cells, registry
+from peers import attention_bwd_cells, attention_cells, cells, gemm_cells, registry
 
 
 def cells_of(op, **attributes):
@@ -57,6 +57,7 @@ class Expected(unittest.TestCase):
     def test_of_attention_are_its_kernels_and_no_eager_torch(self):
         cell = attention_cells.make_cells(sets=["heads"])[0]
         self.assertEqual(peers_of(cell), ["triton", "cudnn", "flash2", "flash4"])
+        self.assertEqual(peers_of(attention_bwd_cells.make_cells()[0]), ["cudnn", "flash2", "flash4"])
 
     def test_are_none_that_were_not_asked_for(self):
         self.assertEqual(registry.expected(cells_of("softmax")[0], ["quack", "eager"]), ["eager", "quack"])
