@@ -113,11 +113,12 @@ class Import {
         put_spares(key, first.mode);
         return void(++counts.same);
       }
-      const Trial theirs = referred(from_.trial(first.winner.trial.id), from_, "a trial");
-      const Trial ours = referred(to_.trial(there.front().trial.id), to_, "a trial");
+      Winner theirs = first.winner, ours = there.front();
+      theirs.trial = referred(from_.trial(theirs.trial.id), from_, "a trial");
+      ours.trial = referred(to_.trial(ours.trial.id), to_, "a trial");
       const bool is_better = better_evidence(theirs, ours);
-      if (conflicts_ != nullptr && ours.config != theirs.config) {
-        conflicts_->push_back({first.problem.key(), device, first.mode, ours, theirs, is_better});
+      if (conflicts_ != nullptr && ours.trial.config != theirs.trial.config) {
+        conflicts_->push_back({first.problem.key(), device, first.mode, ours.trial, theirs.trial, is_better});
       }
       if (!is_better) {
         put_spares(key, first.mode);
@@ -329,15 +330,14 @@ class Import {
 /// The trials of one problem, small: what a replay does not need stays behind.
 }  // namespace
 
-bool better_evidence(const Trial& a, const Trial& b) {
-  if (!a.timing || !b.timing) return a.timing && !b.timing;
-  const bool a_enough = a.timing->rounds_ns.size() >= kEnoughRounds;
-  const bool b_enough = b.timing->rounds_ns.size() >= kEnoughRounds;
-  if (a_enough != b_enough) return a_enough;
-  const double a_interval = relative_interval(*a.timing);
-  const double b_interval = relative_interval(*b.timing);
-  if (a_interval != b_interval) return a_interval < b_interval;
-  return a.measured_at > b.measured_at;
+bool better_evidence(const Winner& a, const Winner& b) {
+  // Larger says more.
+  const auto evidence = [](const Winner& winner) {
+    const std::optional<Timing>& timing = winner.trial.timing;
+    return std::tuple(timing.has_value(), timing && timing->rounds_ns.size() >= kEnoughRounds,
+                      winner.configs_considered, timing ? -relative_interval(*timing) : 0.0, winner.trial.measured_at);
+  };
+  return (a.trial.timing || b.trial.timing) && evidence(a) > evidence(b);
 }
 
 bool WinnerSelection::takes(const Problem& problem, const std::string& device) const {

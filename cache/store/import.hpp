@@ -26,10 +26,10 @@ struct OpCounts {
   std::size_t newer_models = 0;
 };
 
-/// True when the trial `a` says more than `b`: enough rounds for an interval (8) where the other has fewer; else the
-/// narrower 95 % interval in relation to its median; else the later one. A trial without a time says nothing. Needs the
-/// rounds of both.
-[[nodiscard]] bool better_evidence(const Trial& a, const Trial& b);
+/// True when the winner `a` says more than `b`: its trial has enough rounds for an interval (8) where the other's has
+/// not; else it was chosen among more configs; else its 95 % interval is narrower in relation to its median; else it is
+/// later. A trial without a time says nothing. Needs the rounds of both trials.
+[[nodiscard]] bool better_evidence(const Winner& a, const Winner& b);
 
 /// Which winners are taken; empty: all.
 struct WinnerSelection {

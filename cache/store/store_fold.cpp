@@ -214,25 +214,25 @@ SELECT t.id AS trial,
        coalesce((SELECT length(r.nanoseconds) >= 64 FROM main.rounds r WHERE r.trial = t.id), 0) AS enough,
        -iif(t.median_ns > 0, (t.high_ns - t.low_ns) / t.median_ns, 1.0) AS narrow, t.measured_at
 FROM main.trials t;
-CREATE TEMP TABLE contest (problem INTEGER, device INTEGER, mode TEXT, theirs INTEGER, ours INTEGER, state TEXT,
-  PRIMARY KEY (problem, device, mode)) WITHOUT ROWID;
-INSERT INTO contest (problem, device, mode, theirs)
-SELECT p.ours, d.ours, w.mode, x.ours FROM
-  (SELECT problem, device, mode, trial,
+CREATE TEMP TABLE contest (problem INTEGER, device INTEGER, mode TEXT, theirs INTEGER, their_configs INTEGER,
+  ours INTEGER, our_configs INTEGER, state TEXT, PRIMARY KEY (problem, device, mode)) WITHOUT ROWID;
+INSERT INTO contest (problem, device, mode, theirs, their_configs)
+SELECT p.ours, d.ours, w.mode, x.ours, w.configs_considered FROM
+  (SELECT problem, device, mode, trial, configs_considered,
           row_number() OVER (PARTITION BY problem, device, mode
                              ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position) AS place
    FROM pack.winners) w
 JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
 JOIN trial_map x ON x.theirs = w.trial WHERE w.place = 1;
-UPDATE contest SET ours = (SELECT w.trial FROM main.winners w WHERE w.problem = contest.problem
+UPDATE contest SET (ours, our_configs) = (SELECT w.trial, w.configs_considered FROM main.winners w WHERE w.problem = contest.problem
   AND w.device = contest.device AND w.mode = contest.mode
   ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
 UPDATE contest SET state = CASE
   WHEN ours IS NULL THEN 'added'
   WHEN ours = theirs THEN 'same'
-  WHEN (SELECT (a.enough, a.narrow, a.measured_at) > (b.enough, b.narrow, b.measured_at)
+  WHEN (SELECT (a.enough, their_configs, a.narrow, a.measured_at) > (b.enough, our_configs, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'replaced'
-  WHEN (SELECT (a.enough, a.narrow, a.measured_at) < (b.enough, b.narrow, b.measured_at)
+  WHEN (SELECT (a.enough, their_configs, a.narrow, a.measured_at) < (b.enough, our_configs, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'kept'
   WHEN (SELECT hash FROM this_pack)
      < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack

@@ -31,9 +31,11 @@ inline Trial evidence(Store& store, const Config& config, double interval = 0.01
   return trial;
 }
 
-inline void put_best(Store& store, const ProblemKey& key, const Trial& trial) {
+inline void put_best(Store& store, const ProblemKey& key, const Trial& trial, int fewer_configs = 0) {
   const std::int64_t id = store.put_trial(key, "impl-1", trial);
-  store.put_winners(key, MeasureMode::cold, {winner_of(id), winner_of(id, WinnerRole::dynamic)});
+  std::vector<Winner> winners = {winner_of(id), winner_of(id, WinnerRole::dynamic)};
+  for (Winner& winner : winners) winner.configs_considered -= fewer_configs;
+  store.put_winners(key, MeasureMode::cold, winners);
 }
 
 class ImportedWinners : public testing::Test {

@@ -190,22 +190,26 @@ TEST_F(ImportedWinners, are_all_there_or_none_is) {
   EXPECT_EQ(to.counts().interfaces, 0);
 }
 
-TEST(BetterEvidence, is_enough_rounds_then_the_narrower_interval_then_the_later) {
-  const auto trial = [](std::size_t rounds, double half, std::int64_t at) {
-    Trial made = full_trial(onchip_config(4));
-    made.timing->rounds_ns.assign(rounds, 1000);
-    made.timing->low_ns = 1000 - half;
-    made.timing->high_ns = 1000 + half;
-    made.measured_at = at;
+TEST(BetterEvidence, is_enough_rounds_then_more_configs_then_the_narrower_interval_then_the_later) {
+  const auto trial = [](std::size_t rounds, double half, std::int64_t at, int configs = 90) {
+    Winner made;
+    made.trial = full_trial(onchip_config(4));
+    made.trial.timing->rounds_ns.assign(rounds, 1000);
+    made.trial.timing->low_ns = 1000 - half;
+    made.trial.timing->high_ns = 1000 + half;
+    made.trial.measured_at = at;
+    made.configs_considered = configs;
     return made;
   };
+  EXPECT_TRUE(better_evidence(trial(8, 2, 1), trial(8, 1, 2, 1))) << "one config is no choice";
+  EXPECT_FALSE(better_evidence(trial(7, 1, 2, 91), trial(8, 1, 2)));
   EXPECT_TRUE(better_evidence(trial(8, 9, 1), trial(7, 1, 2)));
   EXPECT_FALSE(better_evidence(trial(7, 1, 2), trial(8, 9, 1)));
   EXPECT_TRUE(better_evidence(trial(8, 1, 1), trial(100, 2, 2)));
   EXPECT_TRUE(better_evidence(trial(8, 1, 3), trial(8, 1, 2)));
   EXPECT_FALSE(better_evidence(trial(8, 1, 2), trial(8, 1, 2)));
-  Trial untimed = trial(8, 1, 9);
-  untimed.timing.reset();
+  Winner untimed = trial(8, 1, 9);
+  untimed.trial.timing.reset();
   EXPECT_TRUE(better_evidence(trial(1, 9, 1), untimed));
   EXPECT_FALSE(better_evidence(untimed, trial(1, 9, 1)));
 }
