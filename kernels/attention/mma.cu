@@ -201,13 +201,13 @@ struct MmaWarp {
   }
 };
 
+// A block's piece of work.
 template <class Config>
 __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, const Problem& problem,
-                                        const Scale& scale) {
+                                        const Scale& scale, const Work& work) {
   using G = MmaGeometry<Config>;
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
-  const Work work = Order<Config>(problem).work(problem, blockIdx.x);
   const i32 key_head = work.head / (problem.heads / problem.key_heads);
 
   const auto load_queries = [&] {
@@ -290,5 +290,6 @@ __global__ void __launch_bounds__(tilewright::attention::MmaGeometry<Config>::kT
                                        lse,
                                        static_cast<i32>(d),
                                        static_cast<i32>(dv)};
-  run_mma(arguments, problem, make_scale<G::kSoftcap>(scale, softcap));
+  run_mma(arguments, problem, make_scale<G::kSoftcap>(scale, softcap),
+          Order<Config>(problem).work(problem, blockIdx.x));
 }

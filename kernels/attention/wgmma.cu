@@ -8,289 +8,32 @@
 //   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
 //   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all swizzled by 128 bytes
 //   o      at multiples of 8 bytes; lse f32 [b, hq, sq]
-//
-// A consumer's products run while it works on the scores of another block:
-//
-//   tensor cores   q k₁ᵀ │ q k₂ᵀ  p₁ v₁ │ q k₃ᵀ  p₂ v₂ │ …
-//   consumer             │ softmax 2    │ softmax 3     │
-//
-// and the first block of the next piece follows the last one of a piece in the same way.
 
-#include "device/bits.cuh"
-#include "device/ptx/barrier.cuh"
-#include "device/ptx/fence.cuh"
-#include "device/ptx/mbarrier.cuh"
-#include "device/ptx/opaque.cuh"
-#include "device/ptx/register_count.cuh"
-#include "device/ptx/tensor_copy.cuh"
-#include "device/ptx/wgmma.cuh"
 #include "device/shared.cuh"
-#include "rounding.cuh"
-#include "softmax.cuh"
-#include "wgmma_again.cuh"
-#include "wgmma_geometry.cuh"
+#include "wgmma_consume.cuh"
 #include "wgmma_load.cuh"
-#include "wgmma_multiply.cuh"
-#include "wgmma_store.cuh"
-#include "wgmma_walk.cuh"
-#include "work.cuh"
 
 namespace tilewright::attention {
 
-// Named barriers: of each warpgroup whose turn it is, and of all together.
-inline constexpr u32 kTurn = 1, kAllConsumers = 5;
-
-// A warpgroup: piece after piece.
+// Pieces of one problem.
 template <class Config>
-__device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Problem& problem,
-                                        const Output<typename Config::dtype>& out, const Scale& scale, int warpgroup,
-                                        int thread) {
-  using G = Geometry<Config>;
-  using T = typename G::T;
-  constexpr u32 kPair = 2 * G::kWarpgroup;
-  // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
-  const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
-  const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
-  const auto own_row = [&] { return warp_row() + lane() / 4; };
-  const u32 own_turn = kTurn + static_cast<u32>(warpgroup);
-  const u32 next_turn = warpgroup + 1 == G::kConsumers ? u32{kTurn} : own_turn + 1;
+struct DensePieces {
+  using Storage = typename Geometry<Config>::Storage;
+  const Problem& of_all;
+  const Output<typename Config::dtype>& to;
+  Counters counters;
 
-  Multiplier<Config> multiplier{storage, warpgroup, thread, 0, {}, {}};
-  float scores[G::kScores], results[G::kResults];
-  u32 weights[G::kStepsV][4];
-  Rows rows = fresh_rows();
-  float rescale[2] = {1.0f, 1.0f};
-  Walk<Config> walk;
-  // From raw scores to those that count.
-  const auto finish_scores = [&] {
-    change_scores<G::kSoftcap>(scores, scale);
-    if (!walk.is_whole()) {
-      mask_block<Config>(scores, problem, multiplier.work().row + own_row(), walk.block, lane());
-    }
-  };
-  const auto scale_results = [&] {
-#pragma unroll
-    for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
-  };
-  float rounded[2];  // sums of the block's weights after that
-  u32 large;         // bits of those whose bits were not gathered before
-  const auto round_weights = [&] {
-    rounded[0] = rounded[1] = 0.0f;
-    large = 0;
-#pragma unroll
-    for (int step = 0; step < G::kStepsV; ++step) {
-      round_step<T>(weights[step], scores, step);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if (G::kLse || step * 8 >= G::kLead) large |= weights[step][i];
-        if constexpr (!G::kOnes) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
-      }
-    }
-  };
-  const auto add_rounded = [&] {
-    rows.rounded_sum[0] += rounded[0];
-    rows.rounded_sum[1] += rounded[1];
-  };
-
-  // Blocks that are for other warpgroups alone: a turn each.
-  const auto skip_keys = [&](i32 blocks) {
-    if constexpr (G::kSkips) {
-#pragma unroll 1
-      for (; blocks > 0; --blocks) {
-        multiplier.wait_keys();
-        if constexpr (G::kPingPong) {
-          ptx::barrier_sync(own_turn, kPair);
-          ptx::barrier_arrive(next_turn, kPair);
-        }
-        multiplier.release_keys(false);
-      }
-    }
-  };
-  const auto skip_values = [&](i32 blocks) {
-    if constexpr (G::kSkips) {
-#pragma unroll 1
-      for (; blocks > 0; --blocks) {
-        multiplier.wait_values();
-        multiplier.release_values();
-      }
-    }
-  };
-
-  // The first block of the first piece.
-  multiplier.wait_queries();
-  if (multiplier.work().is_end) return;
-  i32 skipped = walk.begin(problem, multiplier.work(), warp_row());
-  if constexpr (G::kPingPong) {
-    if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
+  __device__ __forceinline__ const Problem& problem(u32 /*piece*/) const { return of_all; }
+  __device__ __forceinline__ const auto& output(u32 /*piece*/, i32 /*head*/) const { return to; }
+  __device__ __forceinline__ void init() const {}
+  __device__ __forceinline__ void load_queries_and_keys(Storage& storage, const TensorMap& map_q,
+                                                        const TensorMap& map_k, int lane) const {
+    if (lane == 0) attention::load_queries_and_keys<Config>(storage, map_q, map_k, of_all, counters);
   }
-  skip_keys(skipped);
-  skip_values(skipped);
-  multiplier.wait_keys();
-  ptx::wgmma_fence();
-  multiplier.start_scores(scores);
-  ptx::wgmma_wait<0>();
-  ptx::wgmma_settle(scores);
-  multiplier.release_keys(walk.is_last());
-  finish_scores();
-  raise_bases(rows, scores, rescale, scale.factor);
-  bool is_unset = has_unset(rows);
-  weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
-  round_weights();
-  add_rounded();
-
-  // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
-  bool accumulate = false;
-  while (true) {
-    const bool ends_piece = walk.is_last();
-    if (ends_piece) {
-      ++multiplier.piece;
-      multiplier.wait_queries();
-      const Work& next = multiplier.work();
-      if (next.is_end) break;
-      skipped = walk.begin(problem, next, warp_row());
-      skip_keys(skipped);
-    } else {
-      --walk.block;
-    }
-
-    // Products.
-    multiplier.wait_keys();
-    if constexpr (G::kPingPong) ptx::barrier_sync(own_turn, kPair);
-    ptx::wgmma_fence();
-    multiplier.start_scores(scores);
-    multiplier.wait_values();
-    ptx::wgmma_fence();
-    multiplier.start_results(results, weights, accumulate);
-    if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
-
-    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have
-    // to be done again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is
-    // clear that it need not.
-    ptx::wgmma_wait<1>();
-    ptx::wgmma_settle(scores);
-    const bool is_last = walk.is_last();
-    const bool is_seen = !G::kKeepBase || ends_piece || is_unset || (G::kQueryStages == 1 && is_last);
-    if (is_seen) multiplier.release_keys(is_last);
-    Rows ended = rows;
-    if (ends_piece) rows = fresh_rows();
-    finish_scores();
-    bool moved = false;
-    if (is_seen) {
-      moved = raise_bases(rows, scores, rescale, scale.factor);
-      if constexpr (G::kKeepBase) is_unset = has_unset(rows);
-    }
-    // In case that the block is done again; nothing has to be rescaled then so far.
-    if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
-    weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
-    // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
-    const bool is_never = is_negative<G::kLse>(rows);
-    if constexpr (G::kLse || !G::kOnes) {
-      if (ends_piece || is_never) {
-        end_rows<Config>(out, problem, multiplier.work_before(), ended, own_row(), lane(), scale.factor);
-      }
-    } else if (is_never) {
-      __trap();
-    }
-
-    // The results so far.
-    ptx::wgmma_settle(scores);
-    ptx::wgmma_wait<0>();
-    ptx::wgmma_settle(results);
-    multiplier.release_values();
-    if (ends_piece) {
-      skip_values(skipped);
-      store_results<Config>(out, problem, multiplier.work_before(), ended, results, own_row(), lane());
-    } else if (moved) {
-      scale_results();
-    }
-    weigh<G::kLse, false, G::kLead, G::kScores>(rows, scores, scale.factor);
-    round_weights();
-    if (!is_seen) {
-      if (has_large(rows, large)) {
-        const float before[2] = {rescale[0], rescale[1]};
-        if (!lower_weights(rows, scores, rescale, scale.factor)) {
-          rows.sum[0] = before[0], rows.sum[1] = before[1];
-          rescale[0] = rescale[1] = 1.0f;
-          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
-          finish_scores();
-          raise_bases(rows, scores, rescale, scale.factor);
-          weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
-        }
-        scale_results();
-        round_weights();
-      }
-      multiplier.release_keys(is_last);
-    }
-    add_rounded();
-    accumulate = !ends_piece;
+  __device__ __forceinline__ void load_values(Storage& storage, const TensorMap& map_v, int lane) const {
+    if (lane == 0) attention::load_values<Config>(storage, map_v, of_all);
   }
-
-  // The last block of the last piece.
-  multiplier.wait_values();
-  ptx::wgmma_fence();
-  multiplier.start_results(results, weights, accumulate);
-  end_rows<Config>(out, problem, multiplier.work_before(), rows, own_row(), lane(), scale.factor);
-  ptx::wgmma_wait<0>();
-  ptx::wgmma_settle(results);
-  store_results<Config>(out, problem, multiplier.work_before(), rows, results, own_row(), lane());
-}
-
-// By all consumers: the column of ones beside the values of each stage, while the first copies are on their way. They
-// stay, since copies fill what lies in front of them.
-template <class Config>
-__device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& storage, int thread) {
-  using G = Geometry<Config>;
-  constexpr int kConsumerThreads = G::kConsumers * G::kWarpgroup;
-  const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
-  for (int i = thread; i < G::kStages * G::kBlockN; i += kConsumerThreads) {
-    const int key = i % G::kBlockN;
-    unsigned char* const row = storage.v[i / G::kBlockN] + G::kBytesV + key * G::kRowBytes;
-    *reinterpret_cast<Bits128*>(row + key % 8 * 16) = {pair, pair, pair, pair};  // the first 8 columns, swizzled
-  }
-  ptx::fence_shared_to_async();
-  ptx::barrier_sync(kAllConsumers, kConsumerThreads);
-}
-
-template <class Config>
-__device__ __forceinline__ void run(const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v,
-                                    const Output<typename Config::dtype>& out, const Problem& problem,
-                                    const Scale& scale, const Counters& counters) {
-  using G = Geometry<Config>;
-  auto& storage = *shared_storage<typename G::Storage>();
-  const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
-  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
-
-  // The rings.
-  constexpr int kWarps = G::kWarpgroup / kWarpSize;
-  if (thread == 0) {
-    ptx::prefetch_map(map_q);
-    ptx::prefetch_map(map_k);
-    ptx::prefetch_map(map_v);
-    for (int stage = 0; stage < G::kQueryStages; ++stage) {
-      ptx::mbarrier_init(&storage.full_q[stage], 1);
-      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers * kWarps + 1);  // and the warp that copies values
-    }
-    for (int stage = 0; stage < G::kStages; ++stage) {
-      ptx::mbarrier_init(&storage.full_k[stage], 1);
-      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
-      ptx::mbarrier_init(&storage.full_v[stage], 1);
-      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
-    }
-    ptx::fence_mbarrier_init();
-  }
-  __syncthreads();
-
-  if (warpgroup == 0) {
-    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
-    if (thread == 0) load_queries_and_keys<Config>(storage, map_q, map_k, problem, counters);
-    if (thread == kWarpSize) load_values<Config>(storage, map_v, problem);
-  } else {
-    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
-    if constexpr (G::kOnes) place_ones<Config>(storage, thread - G::kWarpgroup);
-    consume<Config>(storage, problem, out, scale, warpgroup - 1, thread % G::kWarpgroup);
-  }
-}
+};
 
 }  // namespace tilewright::attention
 
@@ -307,6 +50,7 @@ __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThre
   using namespace tilewright::attention;
   const auto problem = make_problem(b, hq, hkv, sq, sk, left, right, sections);
   const Output<typename Config::dtype> out{o, lse, o_batch, o_token, o_head, static_cast<i32>(dv)};
-  run<Config>(map_q, map_k, map_v, out, problem, make_scale<Geometry<Config>::kSoftcap>(scale, softcap),
-              Counters{counters});
+  run<Config>(*shared_storage<typename Geometry<Config>::Storage>(), map_q, map_k, map_v,
+              DensePieces<Config>{problem, out, Counters{counters}},
+              make_scale<Geometry<Config>::kSoftcap>(scale, softcap));
 }

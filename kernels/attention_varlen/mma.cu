@@ -37,72 +37,6 @@ __device__ __forceinline__ Piece find_piece(const i32* cu_q, i32 batches, i32 in
   return {batches, 0};
 }
 
-// As run_mma, with its piece of work given.
-template <class Config>
-__device__ __forceinline__ void run_varlen(const MmaArguments<Config>& arguments, const Problem& problem,
-                                           const Scale& scale, const Work& work) {
-  using G = MmaGeometry<Config>;
-  auto& storage = *shared_storage<typename G::Storage>();
-  const int thread = static_cast<int>(threadIdx.x);
-  const i32 key_head = work.head / (problem.heads / problem.key_heads);
-
-  const auto load_queries = [&] {
-    const i32 rows = problem.queries * G::kPack - work.row;
-    G::TileQ::template load<G::kVec, G::kThreads>(storage.q, rows, arguments.columns, thread, [&](int row) {
-      const i32 of_head = work.row + row;
-      return arguments.q.at(work.batch, of_head / G::kPack, work.head + of_head % G::kPack);
-    });
-  };
-  const auto load_keys = [&](i32 block, int stage) {
-    const i32 key = block * G::kBlockN;
-    G::TileK::template load<G::kVec, G::kThreads>(
-        storage.k[stage], problem.keys - key, arguments.columns, thread,
-        [&](int row) { return arguments.k.at(work.batch, key + row, key_head); });
-  };
-  const auto load_values = [&](i32 block, int stage) {
-    const i32 key = block * G::kBlockN;
-    G::TileV::template load<G::kVec, G::kThreads>(
-        storage.v[stage], problem.keys - key, arguments.columns_v, thread,
-        [&](int row) { return arguments.v.at(work.batch, key + row, key_head); });
-  };
-
-  // Queries and keys are one group of copies, values another.
-  load_queries();
-  load_keys(work.first_block, 0);
-  ptx::cp_async_commit();
-  load_values(work.first_block, 0);
-  ptx::cp_async_commit();
-
-  MmaWarp<Config> warp;
-  warp.warp = thread / kWarpSize;
-  warp.lane = thread % kWarpSize;
-  warp.rows = fresh_rows();
-#pragma unroll
-  for (float& result : warp.results) result = 0.0f;
-  int stage = 0;
-#pragma unroll 1
-  for (i32 block = work.first_block; block <= work.last_block; ++block, stage ^= 1) {
-    const bool is_last = block == work.last_block;
-
-    // These keys have come, and those before them have been read by all: the next ones take their place.
-    ptx::cp_async_wait<1>();
-    __syncthreads();
-    if (!is_last) load_keys(block + 1, stage ^ 1);
-    ptx::cp_async_commit();
-    float scores[G::kScores];
-    warp.score(scores, storage.q, storage.k[stage]);
-    warp.weigh_scores(scores, problem, scale, work, block);
-
-    // And so for values.
-    ptx::cp_async_wait<1>();
-    __syncthreads();
-    if (!is_last) load_values(block + 1, stage ^ 1);
-    ptx::cp_async_commit();
-    warp.add_values(scores, storage.v[stage]);
-  }
-  warp.store(arguments, problem, work, scale);
-}
-
 }  // namespace tilewright::attention
 
 template <class Config>
@@ -144,5 +78,5 @@ __global__ void __launch_bounds__(tilewright::attention::MmaGeometry<Config>::kT
                                        own_lse,
                                        static_cast<i32>(d),
                                        static_cast<i32>(dv)};
-  run_varlen(arguments, problem, make_scale<G::kSoftcap>(scale, softcap), work);
+  run_mma(arguments, problem, make_scale<G::kSoftcap>(scale, softcap), work);
 }

@@ -8,58 +8,56 @@
 //          swizzled by 128 bytes
 //   plan   Planned [batch + 1]
 
-#include "wgmma_consume.cuh"
+#include "attention/wgmma_consume.cuh"
+#include "device/ptx/grid_dependency.cuh"
+#include "device/shared.cuh"
 #include "wgmma_load.cuh"
 #include "wgmma_plan.cuh"
 
 namespace tilewright::attention {
 
+// o and lse of all sequences. lse is [heads, tokens].
+template <class T>
+struct PackedOutput {
+  T* o;
+  float* lse;
+  i64 token_stride, head_stride;  // of o
+  i64 tokens;
+  i32 columns;
+};
+
+// Pieces of many sequences.
 template <class Config>
-__device__ __forceinline__ void run_packed(const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v,
-                                           const PackedOutput<typename Config::dtype>& out, const PackedCall& packed,
-                                           const Planned* plan, const Scale& scale, const Counters& counters) {
-  using G = Geometry<Config>;
-  static_assert(G::kPack == 1, "a block has rows of one head");
-  auto& storage = *shared_storage<typename G::Storage>();
-  const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
-  const int warp = __shfl_sync(kFullMask, thread / kWarpSize, 0);
-  constexpr int kWarps = G::kWarpgroup / kWarpSize;
+struct PackedPieces {
+  using Storage = typename Geometry<Config>::Storage;
+  using T = typename Config::dtype;
+  Beside<Config>& beside;
+  const PackedOutput<T>& to;
+  const PackedCall& call;
+  const Planned* plan;
+  Counters counters;
 
-  // The rings.
-  if (thread == 0) {
-    ptx::prefetch_map(map_q);
-    ptx::prefetch_map(map_k);
-    ptx::prefetch_map(map_v);
-    ptx::mbarrier_init(&Beside<Config>::of(storage).tail, 1);
-    for (int stage = 0; stage < G::kQueryStages; ++stage) {
-      ptx::mbarrier_init(&storage.full_q[stage], 1);
-      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers * kWarps + 1);  // and the warp that copies values
-    }
-    for (int stage = 0; stage < G::kStages; ++stage) {
-      ptx::mbarrier_init(&storage.full_k[stage], 1);
-      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
-      ptx::mbarrier_init(&storage.full_v[stage], 1);
-      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
-    }
-    ptx::fence_mbarrier_init();
+  __device__ __forceinline__ const Problem& problem(u32 piece) const { return beside.at(piece).problem; }
+  // Of one sequence, in which rows are counted from 0: lse then steps by the sequence's queries from head to head.
+  __device__ __forceinline__ Output<T> output(u32 piece, i32 head) const {
+    const OfPiece& of = beside.at(piece);
+    return {to.o + of.first_query * to.token_stride,
+            to.lse + of.first_query + head * (to.tokens - of.problem.queries),
+            0,
+            to.token_stride,
+            to.head_stride,
+            to.columns};
   }
-  __syncthreads();
-
-  if (warp < kWarps) {
-    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
-    const int lane = thread % kWarpSize;
-    if (warp == 0) {
-      ptx::grid_dependency_wait();
-      load_queries_and_keys<Config>(storage, map_q, map_k, packed, plan, counters, lane);
-    }
-    if (warp == 1) load_values<Config>(storage, map_v, packed, lane);
-  } else {
-    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
-    if constexpr (G::kOnes) place_ones<Config>(storage, thread - G::kWarpgroup);
-    consume_packed<Config>(storage, out, scale, warp / kWarps - 1, thread % G::kWarpgroup);
+  __device__ __forceinline__ void init() const { ptx::mbarrier_init(&beside.tail, 1); }
+  __device__ __forceinline__ void load_queries_and_keys(Storage& storage, const TensorMap& map_q,
+                                                        const TensorMap& map_k, int lane) const {
+    ptx::grid_dependency_wait();
+    attention::load_queries_and_keys<Config>(storage, map_q, map_k, call, plan, counters, lane);
   }
-}
+  __device__ __forceinline__ void load_values(Storage& storage, const TensorMap& map_v, int lane) const {
+    attention::load_values<Config>(storage, map_v, call, lane);
+  }
+};
 
 }  // namespace tilewright::attention
 
@@ -85,8 +83,12 @@ __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThre
                            long long o_token, long long o_head) {
   using namespace tilewright;
   using namespace tilewright::attention;
-  const PackedCall packed{static_cast<i32>(batch), static_cast<i32>(hq), static_cast<i32>(hkv), left, right};
+  static_assert(Config::pack == 1, "a block has rows of one head");
+  auto& storage = *shared_storage<typename Geometry<Config>::Storage>();
+  const PackedCall call{static_cast<i32>(batch), static_cast<i32>(hq), static_cast<i32>(hkv), left, right};
   const PackedOutput<typename Config::dtype> out{o, lse, o_token, o_head, tokens_q, static_cast<i32>(dv)};
-  run_packed<Config>(map_q, map_k, map_v, out, packed, reinterpret_cast<const Planned*>(plan),
-                     make_scale<Geometry<Config>::kSoftcap>(scale, softcap), Counters{counters});
+  run<Config>(storage, map_q, map_k, map_v,
+              PackedPieces<Config>{Beside<Config>::of(storage), out, call, reinterpret_cast<const Planned*>(plan),
+                                   Counters{counters}},
+              make_scale<Geometry<Config>::kSoftcap>(scale, softcap));
 }

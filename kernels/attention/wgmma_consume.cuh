@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A consumer of attention_varlen: the loop of attention/wgmma.cu, which explains it, with a problem of its own for each
-// piece. The loop there takes one problem for all; it is to take this one's place when attention is swept again, since
-// its implementation's hash retires what was measured.
+// A block of the wgmma kernel: two warps copy, each warpgroup of consumers has 64 rows. A consumer's products run while it
+// works on the scores of another block of keys:
+//
+//   tensor cores   q k₁ᵀ │ q k₂ᵀ  p₁ v₁ │ q k₃ᵀ  p₂ v₂ │ …
+//   consumer             │ softmax 2    │ softmax 3     │
+//
+// and the first block of the next piece follows the last one of a piece in the same way.
+//
+// `Pieces` is where the work comes from: of one problem (wgmma.cu), or of many sequences (attention_varlen).
 
-#include "attention/wgmma.cu"
-#include "wgmma_load.cuh"
+#include "device/bits.cuh"
+#include "device/ptx/barrier.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/mbarrier.cuh"
+#include "device/ptx/opaque.cuh"
+#include "device/ptx/register_count.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/ptx/wgmma.cuh"
+#include "rounding.cuh"
+#include "softmax.cuh"
+#include "wgmma_again.cuh"
+#include "wgmma_geometry.cuh"
+#include "wgmma_multiply.cuh"
+#include "wgmma_store.cuh"
+#include "wgmma_walk.cuh"
+#include "work.cuh"
 
 namespace tilewright::attention {
 
-// o and lse of all sequences. lse is [heads, tokens].
-template <class T>
-struct PackedOutput {
-  T* o;
-  float* lse;
-  i64 token_stride, head_stride;  // of o
-  i64 tokens;
-  i32 columns;
+// Named barriers: of each warpgroup whose turn it is, and of all together.
+inline constexpr u32 kTurn = 1, kAllConsumers = 5;
 
-  // Of one sequence, in which rows are counted from 0: lse then steps by the sequence's queries from head to head.
-  __device__ __forceinline__ Output<T> of(const OfPiece& piece, i32 head) const {
-    return {o + piece.first_query * token_stride,
-            lse + piece.first_query + head * (tokens - piece.problem.queries),
-            0,
-            token_stride,
-            head_stride,
-            columns};
-  }
-};
-
-// A warpgroup: piece after piece.
-template <class Config>
-__device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storage& storage,
-                                               const PackedOutput<typename Config::dtype>& out, const Scale& scale,
-                                               int warpgroup, int thread) {
+// A warpgroup: piece after piece. Of each, by number, `pieces` tells problem and output.
+template <class Config, class Pieces>
+__device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Pieces& pieces,
+                                        const Scale& scale, int warpgroup, int thread) {
   using G = Geometry<Config>;
   using T = typename G::T;
-  const auto& beside = Beside<Config>::of(storage);
   constexpr u32 kPair = 2 * G::kWarpgroup;
   // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
   const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
@@ -56,20 +57,22 @@ __device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storag
   const auto finish_scores = [&] {
     change_scores<G::kSoftcap>(scores, scale);
     if (!walk.is_whole()) {
-      mask_block<Config>(scores, beside.at(multiplier.piece).problem, multiplier.work().row + own_row(), walk.block,
+      mask_block<Config>(scores, pieces.problem(multiplier.piece), multiplier.work().row + own_row(), walk.block,
                          lane());
     }
   };
-  // The ends of the piece before.
+  // Of the piece before.
   const auto end_piece = [&](Rows& ended) {
-    const OfPiece& of = beside.at(multiplier.piece - 1);
-    end_rows<Config>(out.of(of, multiplier.work_before().head), of.problem, multiplier.work_before(), ended, own_row(),
-                     lane(), scale.factor);
+    const Work& work = multiplier.work_before();
+    const u32 before = multiplier.piece - 1;
+    end_rows<Config>(pieces.output(before, work.head), pieces.problem(before), work, ended, own_row(), lane(),
+                     scale.factor);
   };
   const auto store_piece = [&](const Rows& ended) {
-    const OfPiece& of = beside.at(multiplier.piece - 1);
-    store_results<Config>(out.of(of, multiplier.work_before().head), of.problem, multiplier.work_before(), ended,
-                          results, own_row(), lane());
+    const Work& work = multiplier.work_before();
+    const u32 before = multiplier.piece - 1;
+    store_results<Config>(pieces.output(before, work.head), pieces.problem(before), work, ended, results, own_row(),
+                          lane());
   };
   const auto scale_results = [&] {
 #pragma unroll
@@ -122,7 +125,7 @@ __device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storag
   // The first block of the first piece.
   multiplier.wait_queries();
   if (multiplier.work().is_end) return;
-  i32 skipped = walk.begin(beside.at(multiplier.piece).problem, multiplier.work(), warp_row());
+  i32 skipped = walk.begin(pieces.problem(multiplier.piece), multiplier.work(), warp_row());
   if constexpr (G::kPingPong) {
     if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
   }
@@ -150,7 +153,7 @@ __device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storag
       multiplier.wait_queries();
       const Work& next = multiplier.work();
       if (next.is_end) break;
-      skipped = walk.begin(beside.at(multiplier.piece).problem, next, warp_row());
+      skipped = walk.begin(pieces.problem(multiplier.piece), next, warp_row());
       skip_keys(skipped);
     } else {
       --walk.block;
@@ -188,9 +191,7 @@ __device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storag
     // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
     const bool is_never = is_negative<G::kLse>(rows);
     if constexpr (G::kLse || !G::kOnes) {
-      if (ends_piece || is_never) {
-        end_piece(ended);
-      }
+      if (ends_piece || is_never) end_piece(ended);
     } else if (is_never) {
       __trap();
     }
@@ -236,6 +237,64 @@ __device__ __forceinline__ void consume_packed(typename Geometry<Config>::Storag
   ptx::wgmma_wait<0>();
   ptx::wgmma_settle(results);
   store_piece(rows);
+}
+
+// By all consumers: the column of ones beside the values of each stage, while the first copies are on their way. They
+// stay, since copies fill what lies in front of them.
+template <class Config>
+__device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& storage, int thread) {
+  using G = Geometry<Config>;
+  constexpr int kConsumerThreads = G::kConsumers * G::kWarpgroup;
+  const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
+  for (int i = thread; i < G::kStages * G::kBlockN; i += kConsumerThreads) {
+    const int key = i % G::kBlockN;
+    unsigned char* const row = storage.v[i / G::kBlockN] + G::kBytesV + key * G::kRowBytes;
+    *reinterpret_cast<Bits128*>(row + key % 8 * 16) = {pair, pair, pair, pair};  // the first 8 columns, swizzled
+  }
+  ptx::fence_shared_to_async();
+  ptx::barrier_sync(kAllConsumers, kConsumerThreads);
+}
+
+// A block: `pieces` copies, by the first two warps, what the consumers multiply.
+template <class Config, class Pieces>
+__device__ __forceinline__ void run(typename Geometry<Config>::Storage& storage, const TensorMap& map_q,
+                                    const TensorMap& map_k, const TensorMap& map_v, const Pieces& pieces,
+                                    const Scale& scale) {
+  using G = Geometry<Config>;
+  const int thread = static_cast<int>(threadIdx.x);
+  // The same in all lanes, and known to be.
+  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
+  constexpr int kWarps = G::kWarpgroup / kWarpSize;
+
+  // The rings.
+  if (thread == 0) {
+    ptx::prefetch_map(map_q);
+    ptx::prefetch_map(map_k);
+    ptx::prefetch_map(map_v);
+    for (int stage = 0; stage < G::kQueryStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_q[stage], 1);
+      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers * kWarps + 1);  // and the warp that copies values
+    }
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_k[stage], 1);
+      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
+      ptx::mbarrier_init(&storage.full_v[stage], 1);
+      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
+    }
+    pieces.init();
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  if (warpgroup == 0) {
+    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
+    if (thread < kWarpSize) pieces.load_queries_and_keys(storage, map_q, map_k, thread);
+    if (thread / kWarpSize == 1) pieces.load_values(storage, map_v, thread - kWarpSize);
+  } else {
+    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    if constexpr (G::kOnes) place_ones<Config>(storage, thread - G::kWarpgroup);
+    consume<Config>(storage, pieces, scale, warpgroup - 1, thread % G::kWarpgroup);
+  }
 }
 
 }  // namespace tilewright::attention
