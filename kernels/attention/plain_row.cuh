@@ -16,11 +16,10 @@ struct RowScale {
   i64 columns, columns_v;
 };
 
-// The warp's part of the work, in fp32: key after key, what a lane has of the row in registers. `lse` may be null.
-template <class Config, class T, class Key, class Value>
-__device__ __forceinline__ void attend_plainly(const RowScale& call, const T* query, const Key& key, const Value& value,
+// The warp's part of the work, in fp32: key after key, what a lane has of the row in registers, kMost columns at most.
+template <class Config, int kMost, class T, class Key, class Value>
+__device__ __forceinline__ void attend_columns(const RowScale& call, const T* query, const Key& key, const Value& value,
                                                i64 first, i64 last, T* o, float* lse) {
-  constexpr int kMost = 256 / kWarpSize;  // elements of a row that a lane has
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   float queries[kMost], sums[kMost];
 #pragma unroll
@@ -56,6 +55,21 @@ __device__ __forceinline__ void attend_plainly(const RowScale& call, const T* qu
     if (lane + 32 * i < call.columns_v) o[lane + 32 * i] = from_float<T>(sums[i] * inverse);
   }
   if (lse != nullptr && lane == 0) *lse = sum > 0.0f ? largest + logf(sum) : -kInfinity;
+}
+
+// `lse` may be null.
+template <class Config, class T, class Key, class Value>
+__device__ __forceinline__ void attend_plainly(const RowScale& call, const T* query, const Key& key, const Value& value,
+                                               i64 first, i64 last, T* o, float* lse) {
+  // Narrow rows are not to take the time of wide ones.
+  const i64 widest = call.columns > call.columns_v ? call.columns : call.columns_v;
+  if (widest <= 64) {
+    attend_columns<Config, 2>(call, query, key, value, first, last, o, lse);
+  } else if (widest <= 128) {
+    attend_columns<Config, 4>(call, query, key, value, first, last, o, lse);
+  } else {
+    attend_columns<Config, 8>(call, query, key, value, first, last, o, lse);
+  }
 }
 
 // In fp64: a lane a key for scores and a lane a few columns for results; the largest score first, so that nothing is

@@ -10,7 +10,7 @@
 // Weights are floating point: any base serves that keeps them within the dtype. The row's largest score need not be
 // known. It is looked for
 //
-//   keep_base = 0   in every block; the base follows where weights would exceed 16 times that of the base
+//   keep_base = 0   in every block; the base follows where weights would exceed 8 times that of the base
 //   keep_base = 1   in the first block of a piece. Later blocks keep the base. Where a weight comes out as 2 or more, 16
 //                   times that of the base, it becomes the base: all that was added up is scaled down. Beyond 2^100 the
 //                   block is done again, and its largest scores are looked for. That a weight is 2 or more is one bit
@@ -114,7 +114,7 @@ __device__ __forceinline__ void largest_of_rows(float (&top)[2], const float (&s
 template <int kScores>
 __device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
                                             float factor) {
-  constexpr float kSlack = 4.0f;
+  constexpr float kSlack = 3.0f;  // of logarithms to base 2
   float top[2];
   largest_of_rows(top, scores);
   bool rises = (top[0] - rows.base[0]) * factor > kSlack || (top[1] - rows.base[1]) * factor > kSlack;

@@ -25,10 +25,9 @@ __device__ __forceinline__ void put(T* to, float value) {
   *to = from_float<T>(value);
 }
 
-// A row of 256 columns at most, of which a lane has every 32nd.
-template <class Real>
+// A row, of which a lane has every 32nd column, kMost at most.
+template <class Real, int kMost>
 struct LaneRow {
-  enum : int { kMost = 256 / kWarpSize };
   Real values[kMost];
 
   template <class T>
@@ -80,10 +79,10 @@ __device__ __forceinline__ Weight<Real> weight_of(const Call& call, Real score, 
   return {p, p * (dp - delta) * slope};
 }
 
-template <class Config, class Real, class Call>
+template <class Config, class Real, int kMost, class Call>
 __device__ __forceinline__ void gradient_of_query(const Call& call, i64 batch, i64 query, i64 head, int lane) {
   const i64 key_head = head / call.group();
-  LaneRow<Real> q, d_o, other, sums;
+  LaneRow<Real, kMost> q, d_o, other, sums;
   d_o.load(call.d_o.at(batch, query, head), call.columns_v, lane);
   other.load(call.o.at(batch, query, head), call.columns_v, lane);
   const Real delta = d_o.dot(other);
@@ -102,9 +101,9 @@ __device__ __forceinline__ void gradient_of_query(const Call& call, i64 batch, i
   sums.store(call.dq.at(batch, query, head), call.columns, lane, static_cast<Real>(call.scale));
 }
 
-template <class Config, class Real, class Call>
+template <class Config, class Real, int kMost, class Call>
 __device__ __forceinline__ void gradients_of_key(const Call& call, i64 batch, i64 key, i64 key_head, int lane) {
-  LaneRow<Real> k, v, other, d_o, sums, sums_v;
+  LaneRow<Real, kMost> k, v, other, d_o, sums, sums_v;
   k.load(call.k.at(batch, key, key_head), call.columns, lane);
   v.load(call.v.at(batch, key, key_head), call.columns_v, lane);
   sums.clear();
@@ -128,8 +127,8 @@ __device__ __forceinline__ void gradients_of_key(const Call& call, i64 batch, i6
   sums_v.store(call.dv.at(batch, key, key_head), call.columns_v, lane, Real(1));
 }
 
-template <class Config, class Real, bool kSampled, class Call>
-__device__ __forceinline__ void gradients_plainly(const Call& call) {
+template <class Config, class Real, bool kSampled, int kMost, class Call>
+__device__ __forceinline__ void gradients_of_columns(const Call& call) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const i64 warps = static_cast<i64>(gridDim.x) * (blockDim.x / kWarpSize);
   const i64 of_queries = call.batches * call.heads * call.queries, of_keys = call.batches * call.key_heads * call.keys;
@@ -137,14 +136,27 @@ __device__ __forceinline__ void gradients_plainly(const Call& call) {
   for (; row < of_queries + of_keys; row += warps) {
     if (row < of_queries) {
       if (kSampled && !is_sampled_row(row, of_queries, row % call.queries, call.queries, call.keys)) continue;
-      gradient_of_query<Config, Real>(call, row / call.queries / call.heads, row % call.queries,
-                                      row / call.queries % call.heads, lane);
+      gradient_of_query<Config, Real, kMost>(call, row / call.queries / call.heads, row % call.queries,
+                                             row / call.queries % call.heads, lane);
     } else {
       const i64 key = row - of_queries;
       if (kSampled && !is_sampled_row(key, of_keys, key % call.keys, call.keys, call.queries)) continue;
-      gradients_of_key<Config, Real>(call, key / call.keys / call.key_heads, key % call.keys,
-                                     key / call.keys % call.key_heads, lane);
+      gradients_of_key<Config, Real, kMost>(call, key / call.keys / call.key_heads, key % call.keys,
+                                            key / call.keys % call.key_heads, lane);
     }
+  }
+}
+
+template <class Config, class Real, bool kSampled, class Call>
+__device__ __forceinline__ void gradients_plainly(const Call& call) {
+  // Narrow rows are not to take the time of wide ones.
+  const i64 widest = call.columns > call.columns_v ? call.columns : call.columns_v;
+  if (widest <= 64) {
+    gradients_of_columns<Config, Real, kSampled, 2>(call);
+  } else if (widest <= 128) {
+    gradients_of_columns<Config, Real, kSampled, 4>(call);
+  } else {
+    gradients_of_columns<Config, Real, kSampled, 8>(call);
   }
 }
 

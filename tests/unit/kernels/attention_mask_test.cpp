@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::StartsWith;
 
-constexpr const char* kMask = "const attention::Keys keys = attention::keys_of<Config>(query, sq, sk, left, right);";
+constexpr const char* kRow = "[&](const DenseRow& of) {";
 
 /// What is found wrong with the op's base when it sees other keys than it should; the reference sees the right ones.
 std::string fault(const std::string& mistake, std::uint64_t seed) {
@@ -25,10 +25,10 @@ std::string fault(const std::string& mistake, std::uint64_t seed) {
   std::stringstream text;
   text << std::ifstream(op / "attention.cu").rdbuf();
   std::string source = text.str();
-  // The base is the first that asks for them.
-  const std::size_t at = source.find(kMask);
-  if (at == std::string::npos) throw std::logic_error("attention.cu asks for its keys in other words");
-  source.replace(at, std::string(kMask).size(), "attention::Keys" + std::string(kMask).substr(21) + "\n" + mistake);
+  // The base is the first that works on one.
+  const std::size_t at = source.find(kRow);
+  if (at == std::string::npos) throw std::logic_error("attention.cu names its rows in other words");
+  source.replace(at, std::string(kRow).size(), "[&](DenseRow of) {\n" + mistake);
   std::ofstream(op / "attention.cu") << source;
 
   BuiltInOp attention("attention", {folder.path()});
@@ -42,11 +42,11 @@ std::string fault(const std::string& mistake, std::uint64_t seed) {
 TEST(AttentionMask, that_is_right_passes) { EXPECT_EQ(fault("", 1), ""); }
 
 TEST(AttentionMask, with_one_key_more_shows_on_planted_scores_alone) {
-  EXPECT_THAT(fault("if (keys.last < sk) ++keys.last;", 2), StartsWith("on the sample 'planted': o["));
+  EXPECT_THAT(fault("if (of.last < sk) ++of.last;", 2), StartsWith("on the sample 'planted': o["));
 }
 
 TEST(AttentionMask, with_one_key_less_shows_on_planted_scores_alone) {
-  EXPECT_THAT(fault("if (keys.last < sk) --keys.last;", 1), StartsWith("on the sample 'planted': o["));
+  EXPECT_THAT(fault("if (of.last < sk) --of.last;", 1), StartsWith("on the sample 'planted': o["));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(AttentionSpace, has_the_tiles_of_every_head_size_and_no_more_than_80_config
     Tiles tiles;
   } sizes[] = {{64, 64, {{192, 96}, {192, 112}, {192, 128}, {256, 64}, {128, 128}, {128, 192}}},
                {96, 96, {{192, 96}, {128, 128}, {128, 144}, {128, 160}}},
-               {128, 128, {{128, 112}, {128, 128}, {128, 144}, {128, 160}, {128, 176}}},
+               {128, 128, {{128, 96}, {128, 112}, {128, 128}, {128, 144}}},
                {192, 128, {{128, 112}, {128, 128}}},
                {192, 192, {{128, 80}, {128, 96}, {128, 112}}},
                {256, 256, {{128, 64}, {128, 80}}}};
@@ -81,6 +81,21 @@ TEST(AttentionSpace, has_the_tiles_of_every_head_size_and_no_more_than_80_config
       EXPECT_LE(found.size(), 80U) << size.d << '/' << size.dv;
     }
   }
+}
+
+TEST(AttentionSpace, takes_turns_under_a_mask_only_where_the_rings_have_room_for_the_warpgroup_that_is_behind) {
+  const auto stages_of_turns = [](const std::string& attributes) {
+    std::set<std::int64_t> found;
+    for (const Config& config :
+         configs("wgmma", "attention[dtype=bf16," + attributes + "]{b=4,hq=16,hkv=16,sq=2048,sk=2048,d=64,dv=64}")) {
+      std::map<std::string, std::int64_t> named(config.values.begin(), config.values.end());
+      if (named["block_m"] == 256 && named["pingpong"] == 1) found.insert(named["stages"]);
+    }
+    return found;
+  };
+  EXPECT_EQ(stages_of_turns("causal=no"), (std::set<std::int64_t>{2, 3}));
+  EXPECT_EQ(stages_of_turns("causal=yes"), (std::set<std::int64_t>{3}));
+  EXPECT_EQ(stages_of_turns("causal=no,window=yes"), (std::set<std::int64_t>{3}));
 }
 
 TEST(AttentionSpace, adds_up_rounded_weights_by_ones_wherever_they_fit) {
