@@ -94,4 +94,8 @@ std::vector<GateJudgement> judge_gate(const std::vector<GatePair>& pairs, const 
   return judgements;
 }
 
+bool is_suspect(const GateJudgement& judgement, const GateRule& rule) noexcept {
+  return judgement.verdict != GateVerdict::passed || judgement.slower > rule.slower;
+}
+
 }  // namespace tilewright

@@ -52,4 +52,7 @@ inline constexpr double kGateErrors = 0.01;
 /// In the order of the pairs. Each trial has a time.
 [[nodiscard]] std::vector<GateJudgement> judge_gate(const std::vector<GatePair>& pairs, const GateRule& rule);
 
+/// Worth to be timed again: undecided, or slower by more than the rule allows, whether or not that is significant.
+[[nodiscard]] bool is_suspect(const GateJudgement& judgement, const GateRule& rule) noexcept;
+
 }  // namespace tilewright

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/check_config.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cache/base/error.hpp"
@@ -36,6 +38,17 @@ std::vector<CheckedOutput> check_config(DeviceSession& session, const OpDefiniti
   } catch (const DeviceError& error) {
     if (listener.cancelled()) return {};
     return {line(std::nullopt, status_of(error), error.what())};
+  }
+}
+
+std::string failure_of(ConfigRunner& runner, const CompiledConfig& config) {
+  try {
+    const Verdict verdict = runner.verify(config);
+    return verdict.right ? "" : fmt::format("wrong_result: {}", verdict.reason);
+  } catch (const UsageError& error) {
+    return fmt::format("exceeds_limits: {}", error.what());
+  } catch (const DeviceError& error) {
+    return fmt::format("{}: {}", name(status_of(error)), error.what());
   }
 }
 

@@ -25,4 +25,8 @@ struct CheckedOutput {
                                                       const Problem& problem, const Candidate& candidate,
                                                       const Listener& listener);
 
+/// Why a config is wrong on one set of inputs, or fails, after its status; empty where it is right. Of no account when
+/// interrupted.
+[[nodiscard]] std::string failure_of(ConfigRunner& runner, const CompiledConfig& config);
+
 }  // namespace tilewright::app

@@ -97,12 +97,10 @@ std::vector<SideProblem> placed(const Store& store, const CompareRequest& reques
 }
 
 std::vector<SideProblem> problems_of(const CompareRequest& request, const std::string& side) {
+  const Store store = open_side(request.place, side);
   if (is_file(side) || looks_like_file(side)) {
-    // It may be of an older version, or packed, and is not to be changed.
-    const Store store = open_recording(side);
     return placed(store, request, tried_problems(store, filter_of(request, store, request.device)));
   }
-  const Store store = open_to_read(request.place);
   if (version_named(side) != nullptr) {
     return placed(store, request, of_version(store, filter_of(request, store, request.device), side));
   }
@@ -129,8 +127,13 @@ bool is_file_or_version(const std::string& word) {
   return is_file(word) || looks_like_file(word) || version_named(word) != nullptr;
 }
 
+Store open_side(const Place& place, const std::string& side) {
+  // A file may be of an older version, or packed.
+  return is_file(side) || looks_like_file(side) ? open_recording(side) : open_to_read(place);
+}
+
 std::vector<std::string> compared_ops(const Place& place, const std::string& side) {
-  return is_file(side) || looks_like_file(side) ? open_recording(side).ops() : open_to_read(place).ops();
+  return open_side(place, side).ops();
 }
 
 std::vector<CompareLine> compared_lines(const CompareRequest& request) {

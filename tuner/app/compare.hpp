@@ -27,6 +27,8 @@ struct CompareRequest {
   bool rounds = false;
 };
 
+/// The cache that a side is of, which stays as it is.
+[[nodiscard]] Store open_side(const Place& place, const std::string& side);
 /// The ops that a side has, as compared_lines() takes it.
 [[nodiscard]] std::vector<std::string> compared_ops(const Place& place, const std::string& side);
 

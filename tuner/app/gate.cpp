@@ -13,6 +13,7 @@
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/app/compare.hpp"
+#include "tuner/app/gate_again.hpp"
 #include "tuner/app/import.hpp"
 
 namespace tilewright::app {
@@ -46,9 +47,17 @@ class Side {
   std::optional<TemporaryFolder> folder_;
 };
 
+void judge(GateReport& report) {
+  std::vector<GatePair> pairs;
+  for (const CompareLine& line : report.lines) {
+    pairs.push_back({&line.a->trial, &line.b->trial, line.a->device == line.b->device});
+  }
+  report.judgements = judge_gate(pairs, report.rule);
+}
+
 }  // namespace
 
-GateReport gate(const GateRequest& request) {
+GateReport gate(const GateRequest& request, Listener* listener) {
   GateReport report{request.a, request.b, request.rule, {}, {}};
   const Side a(request.a), b(request.b);
   const std::vector<std::string> ops = request.ops.empty() ? compared_ops(request.place, a.words()) : request.ops;
@@ -63,11 +72,14 @@ GateReport gate(const GateRequest& request) {
       }
     }
   }
-  std::vector<GatePair> pairs;
-  for (const CompareLine& line : report.lines) {
-    pairs.push_back({&line.a->trial, &line.b->trial, line.a->device == line.b->device});
+  judge(report);
+  if (listener != nullptr) {
+    for (const std::string& side : {request.a, request.b}) {
+      require_own_cache(std::filesystem::exists(side) ? std::filesystem::path(side) : cache_path(request.place));
+    }
+    time_again(report, request.place, a.words(), b.words(), request.mode, *listener);
+    judge(report);
   }
-  report.judgements = judge_gate(pairs, request.rule);
   return report;
 }
 

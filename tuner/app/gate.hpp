@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/app/listener.hpp"
 #include "tuner/app/place.hpp"
 #include "tuner/report/gate_table.hpp"
 
@@ -22,7 +23,8 @@ struct GateRequest {
   GateRule rule;
 };
 
-/// Reads, and measures nothing. Throws as compared_lines() does.
-[[nodiscard]] GateReport gate(const GateRequest& request);
+/// Throws as compared_lines() does. With a listener, suspects are timed again on the first GPU of this machine, or on
+/// the emulator where both sides are of it; it hears of that, and cancels it. Without one, nothing is measured.
+[[nodiscard]] GateReport gate(const GateRequest& request, Listener* listener = nullptr);
 
 }  // namespace tilewright::app

@@ -11,6 +11,7 @@
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
 #include "cache/model/domain.hpp"
+#include "tuner/app/check_config.hpp"
 #include "tuner/compile/request.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
 #include "tuner/sweep/failure.hpp"
@@ -147,15 +148,13 @@ std::string RegretMeasure::try_out(const Problem& problem, const Candidate& cand
                                    std::optional<DeviceSession::Ready>& ready) {
   try {
     ready = session_->ready(definition_, problem, candidate);
-    if (!ready) return "";
-    if (!ready->build.ok) return fmt::format("compile_failed: {}", first_error(ready->build.log));
-    const Verdict verdict = runner.verify(ready->view());
-    return verdict.right || listener_.cancelled() ? "" : fmt::format("wrong_result: {}", verdict.reason);
   } catch (const UsageError& error) {
     return fmt::format("exceeds_limits: {}", error.what());
-  } catch (const DeviceError& error) {
-    return fmt::format("{}: {}", name(status_of(error)), error.what());
   }
+  if (!ready) return "";
+  if (!ready->build.ok) return fmt::format("compile_failed: {}", first_error(ready->build.log));
+  const std::string failure = failure_of(runner, ready->view());
+  return listener_.cancelled() ? "" : failure;
 }
 
 void RegretMeasure::time(Regret& regret, const Candidate& served, const Candidate& winner, MeasureMode mode) {

@@ -7,7 +7,9 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
+#include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/output_file.hpp"
+#include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
 
@@ -29,7 +31,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
   request.device = arguments.text("device");
   request.mode = mode_of(arguments).value_or(MeasureMode::cold);
   if (arguments.has("fail-if")) request.rule = parse_gate_rule(arguments.text("fail-if"));
-  const GateReport report = app::gate(request);
+  Progress progress(console, false);
+  if (arguments.has("remeasure")) watch_interrupts();
+  const GateReport report = app::gate(request, arguments.has("remeasure") ? &progress : nullptr);
   if (arguments.has("junit")) {
     OutputFile file(arguments.text("junit"), console);
     file.write(gate_junit(report));
@@ -49,17 +53,23 @@ Verb gate_verb() {
   verb.usage = "A B [OP...] [OPTION...]";
   verb.description = {
       "A and B are two caches (files), two packs or folders of packs, two devices of the cache, or two versions of its "
-      "trials, as those of `table --compare`: A is what was, B what is to be judged. Nothing is measured. Without OP "
-      "all ops of A are compared.",
+      "trials, as those of `table --compare`: A is what was, B what is to be judged. Without OP all ops of A are "
+      "compared.",
       "A problem fails where B is slower by more than --fail-if allows, and it is significant that B is slower: of "
       "gates over two caches that differ by noise alone at most 1 % fail, however many problems they have. A problem "
       "is undecided where a side has no rounds, as winners of caches from before schema 7 may have none, or where the "
       "two sides were timed on two GPUs of one model. Problems that one side alone has are counted, and judged by "
       "none.",
+      "Nothing is measured, unless --remeasure is there: suspects, which are the undecided and whatever is slower by "
+      "more than --fail-if allows, are then timed again on this machine, the binaries of both sides in turns, and the "
+      "new times decide. A suspect of another device, of two drivers, or without its binary keeps its first verdict; "
+      "the table says why. The caches are not written to.",
   };
   verb.options = {
       {"fail-if", "RULE", "By how much B may not be slower. Default: 'slower > 2 %'."},
       {"junit", "FILE", "Write the problems as test cases, too; - is standard output."},
+      {"remeasure", "",
+       "Time suspects again, A and B in turns: on the first GPU here, or on the emulator where both are of it."},
       kDevice,
       kMode,
       kOps,
@@ -70,6 +80,7 @@ Verb gate_verb() {
       {"tilewright gate before.db after.db --format markdown", "For a pull request."},
       {"tilewright gate 'compiler=NVRTC 12.8' 'compiler=NVRTC 13.0' gemm --junit gate.xml --fail-if 'slower > 5 %'",
        "What another compiler made slower, for a CI."},
+      {"tilewright gate before.db after.db --remeasure", "On the machine with the GPU: two moments cannot fool it."},
   };
   verb.exit_codes =
       "0 nothing is slower by so much, 1 a problem failed or a cache cannot be read, 2 the command line is wrong, 3 "

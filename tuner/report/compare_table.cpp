@@ -104,17 +104,17 @@ std::string summary(const std::vector<CompareLine>& both, const std::string& a, 
 }  // namespace
 
 std::optional<SideBest> best_of(const TriedProblem& problem) {
-  const Trial* best = nullptr;
+  const TriedConfig* best = nullptr;
   for (const TriedConfig& tried : problem.configs) {
     if (!timed(tried.trial)) continue;
     if (problem.winner && tried.trial.config == *problem.winner) {
-      best = &tried.trial;
+      best = &tried;
       break;
     }
-    if (best == nullptr || tried.trial.timing->median_ns < best->timing->median_ns) best = &tried.trial;
+    if (best == nullptr || tried.trial.timing->median_ns < best->trial.timing->median_ns) best = &tried;
   }
   if (best == nullptr) return std::nullopt;
-  return SideBest{*best, problem.device.fingerprint()};
+  return SideBest{best->trial, problem.device.fingerprint(), {}, problem.key.interface_hash, best->implementation_hash};
 }
 
 Table compare_table(std::string title, const std::string& name_a, const std::string& name_b,

@@ -18,6 +18,8 @@ struct SideBest {
   Trial trial;
   std::string device;
   Roofline roofline{};
+  std::string interface_hash{};
+  std::string implementation_hash{};
 };
 
 struct CompareLine {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -16,11 +17,14 @@ namespace {
 struct Line {
   const CompareLine* times;
   const GateJudgement* judgement;
+  const TimedAgain* again;
 };
 
 std::vector<Line> sorted_lines(const GateReport& report) {
   std::vector<Line> lines;
-  for (std::size_t i = 0; i < report.lines.size(); ++i) lines.push_back({&report.lines[i], &report.judgements[i]});
+  for (std::size_t i = 0; i < report.lines.size(); ++i) {
+    lines.push_back({&report.lines[i], &report.judgements[i], report.again.empty() ? nullptr : &report.again[i]});
+  }
   const auto place = [](const Line& line) {
     const int verdict = line.judgement->verdict == GateVerdict::failed      ? 0
                         : line.judgement->verdict == GateVerdict::undecided ? 1
@@ -33,6 +37,29 @@ std::vector<Line> sorted_lines(const GateReport& report) {
 }
 
 std::string rule_text(const GateRule& rule) { return fmt::format("slower > {:g} %", rule.slower * 100); }
+
+Cell again_cell(const TimedAgain* again) {
+  if (again == nullptr || again->outcome == TimedAgain::Outcome::not_asked) return {};
+  return again->why.empty() ? "in turns" : again->why;
+}
+
+/// How many were timed again, and how many were not, by reason.
+void note_again(const GateReport& report, Table& table) {
+  std::size_t timed = 0;
+  std::map<std::string, std::size_t> left;
+  for (const TimedAgain& again : report.again) {
+    if (again.outcome == TimedAgain::Outcome::timed) ++timed;
+    if (again.outcome == TimedAgain::Outcome::left) ++left[again.why];
+  }
+  if (timed > 0) {
+    table.notes.push_back(
+        fmt::format("Timed again, A and B in turns, and judged by that: {}.", counted(timed, "problem")));
+  }
+  for (const auto& [why, count] : left) {
+    table.notes.push_back(
+        fmt::format("Not timed again, and judged as before: {}: {}.", counted(count, "problem"), why));
+  }
+}
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -80,6 +107,7 @@ Table gate_table(const GateReport& report) {
       {spare_column("p", "p"), [](const Line& line) { return cell_of(line.judgement->p); }},
       {spare_column("why", "why"),
        [](const Line& line) { return line.judgement->why.empty() ? Cell() : Cell(line.judgement->why); }},
+      {spare_column("again", "timed again"), [](const Line& line) { return again_cell(line.again); }},
       {data_column("a_config"), [](const Line& line) { return Cell(line.times->a->trial.config.text()); }},
       {data_column("b_config"), [](const Line& line) { return Cell(line.times->b->trial.config.text()); }},
       {data_column("a_device"), [](const Line& line) { return Cell(line.times->a->device); }},
@@ -102,6 +130,7 @@ Table gate_table(const GateReport& report) {
         "more than the rule allows and p is at most {:g}.",
         kGateErrors));
   }
+  note_again(report, table);
   if (report.only_a > 0) table.notes.push_back(fmt::format("{} only A has.", counted(report.only_a, "problem")));
   if (report.only_b > 0) table.notes.push_back(fmt::format("{} only B has.", counted(report.only_b, "problem")));
   return table;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,14 @@
 /// What `gate` says: a table, and the same for a CI as JUnit. Pure.
 namespace tilewright {
 
+/// Whether a problem was timed again, both sides in turns.
+struct TimedAgain {
+  enum class Outcome : std::uint8_t { not_asked, timed, left };
+  Outcome outcome = Outcome::not_asked;
+  /// Why it was left.
+  std::string why{};
+};
+
 struct GateReport {
   std::string a;
   std::string b;
@@ -19,6 +28,8 @@ struct GateReport {
   /// With both sides, in the order of the judgements.
   std::vector<CompareLine> lines;
   std::vector<GateJudgement> judgements;
+  /// In the order of the lines; empty: nothing was to be timed again.
+  std::vector<TimedAgain> again{};
   /// Problems that one side alone has.
   std::size_t only_a = 0;
   std::size_t only_b = 0;
