@@ -5,6 +5,7 @@ nothing compiled before.
 
     scripts/compare_tuners.py             softmax with 6 configs, gemm with 12; three turns of each, alternating
     scripts/compare_tuners.py --turns 5 --program build/dev/bin/tilewright
+    scripts/compare_tuners.py --budget 90 --out turns.json      no turn begins later; --out has those that ended
 
 Triton's clock runs in a process that has a CUDA context and its tensors, from the first call of the autotuned kernel to
 its end; its cache folder is new. Tilewright's cache is new, too; its clock runs from the moment when `tilewright sweep`
@@ -107,6 +108,7 @@ def main(words):
     parser.add_argument("--program", default=str(HERE.parent / "bin/tilewright"),
                         help="default: that of the bundle with this script")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--budget", type=float, help="seconds after which no turn begins (default: no bound)")
     parser.add_argument("--only", choices=list(CASES))
     parser.add_argument("--whole", action="store_true", help="time Tilewright with its whole space, too")
     parser.add_argument("--out", help="write all of it as JSON")
@@ -116,17 +118,27 @@ def main(words):
         return triton_turn(options.turn)
     if not os.access(options.program, os.X_OK):
         sys.exit(f"compare_tuners: there is no program {options.program}; name it by --program")
-    results = {}
+    results, began = {}, time.monotonic()
     for case in [options.only] if options.only else CASES:
         turns = results[case] = {"triton": [], "tilewright": [], "whole": []}
         few = ["--max-configs", str(CASES[case]["configs"])]
-        for _ in range(options.turns):
+        for number in range(options.turns):
+            if options.budget and time.monotonic() - began > options.budget:
+                print(f"compare_tuners: {case}: {number} of {options.turns} turns within --budget {options.budget:g}",
+                      file=sys.stderr)
+                break
             with tempfile.TemporaryDirectory() as folder:
                 turns["triton"].append(child("--turn", case, TRITON_CACHE_DIR=f"{folder}/triton"))
                 turns["tilewright"].append(tilewright_turn(options.program, case, folder, few))
             if options.whole:
                 with tempfile.TemporaryDirectory() as folder:
                     turns["whole"].append(tilewright_turn(options.program, case, folder, []))
+            last = ", ".join(f"{arm} {made[-1]['seconds']:.2f} s" for arm, made in turns.items() if made)
+            print(f"compare_tuners: {case}, turn {number + 1}: {last}", file=sys.stderr, flush=True)
+            if options.out:
+                pathlib.Path(options.out).write_text(json.dumps(results, indent=1))
+        if not turns["tilewright"]:
+            continue
         median = {arm: statistics.median(turn["seconds"] for turn in made) for arm, made in turns.items() if made}
         print(f"{case}, {CASES[case]['configs']} configs: "
               f"Triton {median['triton']:.2f} s, Tilewright {median['tilewright']:.2f} s: "
@@ -136,8 +148,6 @@ def main(words):
         print(f"  Triton's winner {turns['triton'][-1]['winner']}, "
               f"{turns['triton'][-1]['kernel_us']:.1f} us by do_bench\n"
               f"  Tilewright: {turns['tilewright'][-1]['winner']}\n  {turns['tilewright'][-1]['summary']}")
-    if options.out:
-        pathlib.Path(options.out).write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

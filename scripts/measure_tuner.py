@@ -57,6 +57,7 @@ class Program:
 
     def run(self, *words):
         command = [self.path, *words]
+        print(f"measure_tuner: {shlex.join(map(str, command))}", file=sys.stderr, flush=True)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip())[-2000:]
@@ -236,7 +237,7 @@ def count_gpus():
 def grid(program, folder, options):
     total, winners = program.sweeps(options.sweep or PROBLEMS["grid"], folder / "grid.db")
     seconds = total["wall_ms"] / 1e3
-    return {"sweep": total, "seconds": seconds}, [
+    return {"sweep": total, "seconds": seconds, "problems": len(winners)}, [
         ("problems with a winner", len(winners), f"{total['measured']} configs, {total['compiled']} binaries compiled"),
         ("seconds", f"{seconds:.1f}", f"asked: {GRID_SECONDS}")]
 

@@ -113,11 +113,12 @@ def tuner_page(figures):
         seconds = [f"{arm['median']:.2f} ({arm['least']:.2f} to {arm['most']:.2f})" for arm in (theirs, ours)]
         rows.append([case, *seconds, f"{theirs['median'] / ours['median']:.1f} ×"])
     grid = figures["grid"]
-    return ["Seconds from the first call to a winner, with as many configs as Triton's autotuner has (softmax 6, gemm "
-            "12) and nothing compiled before; medians, least and most.",
-            table(["", "Triton", "Tilewright", "as fast"], rows),
-            f"A grid of 20 shapes of softmax, cold: {grid['measured']} configs verified and measured, "
-            f"{grid['compiled']} binaries compiled, in {grid['seconds']:.1f} s."]
+    swept = grid and (f"A grid of {grid['problems']} shapes of softmax, cold: {grid['measured']} configs verified and "
+                      f"measured, {grid['compiled']} binaries compiled, in {grid['seconds']:.1f} s.")
+    raced = ["Seconds from the first call to a winner, with as many configs as Triton's autotuner has (softmax 6, gemm "
+             "12) and nothing compiled before; medians, least and most.",
+             table(["", "Triton", "Tilewright", "as fast"], rows)]
+    return raced * bool(rows) + [swept] * bool(swept)
 
 
 def median(values):
@@ -136,12 +137,14 @@ def launch_page(figures):
 
 
 def untuned_page(figures):
-    rows = [[f"`{each['spec']}`", each["served"], f"{each['judged']} of {each['shapes']}", percent(each["mean"]),
+    bounded = (" A sweep had the time of its `--budget` below: its winner may not be the fastest config."
+               if any(each["bounded"] for each in figures["specs"]) else "")
+    rows = [[f"`{each['spec']}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
     return ["Shapes are drawn between the tuned ones, and share no dim with them. Each is swept, and the config that "
             "would serve it is timed beside its winner: the loss is how much slower it is. *exported* is served by "
-            "what an export has, *jit* by a launcher that compiles ([untuned.md](../untuned.md)).",
+            "what an export has, *jit* by a launcher that compiles ([untuned.md](../untuned.md))." + bounded,
             table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows)]
 
 
@@ -157,7 +160,9 @@ def facts(result):
 def page(part, result):
     commands = "\n".join(["```sh", *result["commands"], "```"])
     parts = [f"# {TITLES[part]}", f"{facts(result)} [measuring.md](../measuring.md) has the method.",
-             *PAGES[part](result["figures"]), "What was called:", commands,
+             *PAGES[part](result["figures"]),
+             *(["Missing: " + "; ".join(result["missing"]) + "."] if result.get("missing") else []),
+             "What was called:", commands,
              f"`scripts/benchmark report` makes this page from [{part}.json]({part}.json)."]
     return text_of(parts) + "\n"
 
@@ -170,7 +175,7 @@ def index(results):
         "# Benchmarks", "Which figures are measured, by which command, and when.",
         table(["page", "command", "date", "commit", "device"], rows),
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
-        "```sh\nscripts/benchmark all --brief     # some cells, about five minutes; without --brief all of them\n"
+        "```sh\nscripts/benchmark all --brief     # some cells, about ten minutes; without --brief all of them\n"
         "scripts/benchmark report\n```",
         "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
         "date and commands. `report` makes the pages and the README's table from these files; "
@@ -196,7 +201,7 @@ def readme_table(results):
               *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
               over_fastest(cell)] for cell in cells]))
     sentences = []
-    if "tuner" in results:
+    if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
         sentences.append(f"- [Tuning](docs/benchmarks/tuner.md): {between(ratios)} times as fast to a winner as "

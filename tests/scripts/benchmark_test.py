@@ -27,10 +27,11 @@ FIGURES = {
     "rows": {"versions": {"torch": "2.11"}, "cells": [CELL, CELL | {"shape": "4093x1000", "over_fastest": None}]},
     "tuner": {"to_a_winner_s": {"softmax": {arm: {"median": s, "least": s, "most": s}
                                             for arm, s in (("triton", 2.5), ("tilewright", 0.5))}},
-              "grid": {"seconds": 12.9, "measured": 1228, "compiled": 238}},
+              "grid": {"problems": 20, "seconds": 12.9, "measured": 1228, "compiled": 238}},
     "launch": {"whole_over_bare": [1.05, 1.04, 1.06], "whole_ns": [3150.0] * 3, "bare_ns": [3000.0] * 3,
                "open_ms": {"open_and_first_plan_of_10000": 1.8}},
-    "untuned": {"specs": [{"spec": "softmax", "served": "exported", "shapes": 10, "judged": 10, "mean": 0.007,
+    "untuned": {"specs": [{"spec": "softmax", "served": "exported", "asked": 10, "bounded": False, "shapes": 10,
+                           "judged": 10, "mean": 0.007,
                            "median": 0.0, "p95": 0.04, "worst": 0.06, "failed": 0}]},
 }
 
@@ -106,6 +107,23 @@ class Pages(unittest.TestCase):
                 self.assertEqual(benchmark_pages.write(folder, readme, False), 1)
             self.assertIn("has not the lines", said.getvalue())
 
+    def test_say_what_is_missing_and_where_a_sweep_was_bounded(self):
+        with written("tuner", "untuned") as (folder, readme):
+            specs = [FIGURES["untuned"]["specs"][0] | {"bounded": True, "asked": 12}]
+            (folder / "untuned.json").write_text(json.dumps(result("untuned") | {
+                "missing": ["`tilewright regret gemm` took more than 60 seconds"], "figures": {"specs": specs}}))
+            (folder / "tuner.json").write_text(json.dumps(result("tuner") | {
+                "figures": FIGURES["tuner"] | {"to_a_winner_s": {}}}))
+            self.assertEqual(benchmark_pages.write(folder, readme, False), 0)
+            untuned = " ".join((folder / "untuned.md").read_text(encoding="utf-8").split())
+            tuner = (folder / "tuner.md").read_text(encoding="utf-8")
+            self.assertNotIn("Triton's autotuner", readme.read_text(encoding="utf-8"))
+        self.assertIn("Missing: `tilewright regret gemm` took more than 60 seconds.", untuned)
+        self.assertIn("its winner may not be the fastest", untuned)
+        self.assertIn("10 of 12", untuned)
+        self.assertIn("A grid of 20 shapes", tuner)
+        self.assertNotIn("| Triton |", tuner)
+
     def test_of_a_file_that_is_no_result_say_which(self):
         with written("rows") as (folder, readme):
             (folder / "rows.json").write_text('{"part": "rows"}', encoding="utf-8")
@@ -117,12 +135,12 @@ class Pages(unittest.TestCase):
 class Measuring(unittest.TestCase):
     def bench(self, folder, answer):
         """One whose commands are not run but answered; the programs are there."""
-        options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=True, timeout=60)
+        options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=True, timeout=60, budget=None)
         with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(f"/opt/{name}", name[4:])):
             bench = benchmark.Bench(options, folder)
         calls = []
 
-        def run(*words):
+        def run(*words, **_):
             calls.append([getattr(word, "shown", word) for word in words])
             return answer(calls[-1], words)
         bench.run = run
@@ -138,6 +156,49 @@ class Measuring(unittest.TestCase):
         self.assertEqual((made[0]["shapes"], made[0]["judged"], made[0]["failed"]), (21, 20, 1))
         self.assertAlmostEqual(made[0]["p95"], 0.18)
         self.assertAlmostEqual(made[0]["worst"], 0.5)
+
+    def test_of_untuned_shapes_share_the_parts_budget_and_keep_what_was_judged(self):
+        answers = iter([json.dumps({"rows": [{"loss": 0.25}, {"loss": None}]}), ""])
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            bench, calls = self.bench(folder, lambda words, _: next(answers) if words[1] == "regret" else "")
+            bench.begin("untuned")
+            made = benchmark.untuned(bench)["specs"]
+        budgets = [words[words.index("--budget") + 1] for words in calls if "regret" in words]
+        self.assertEqual(budgets, ["32s", "65s"], "half of what is left for each; nothing was used here")
+        self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made], [("softmax", 8, 1)])
+        self.assertEqual(len(bench.missing), 1)
+        self.assertIn("gemm", bench.missing[0])
+
+    def test_of_the_tuner_keeps_the_race_where_the_grid_did_not_end(self):
+        def answer(words, real):
+            if "compare_tuners.py" in words[0]:
+                turn = [{"seconds": 2.0}]
+                pathlib.Path(real[real.index("--out") + 1]).write_text(json.dumps(
+                    {"softmax": {"triton": turn, "tilewright": turn, "whole": []},
+                     "gemm": {"triton": turn, "tilewright": [], "whole": []}}))
+            return ""
+        with tempfile.TemporaryDirectory() as folder:
+            bench, calls = self.bench(folder, answer)
+            bench.begin("tuner")
+            made = benchmark.tuner(bench)
+        self.assertEqual(list(made["to_a_winner_s"]), ["softmax"])
+        self.assertIsNone(made["grid"])
+        self.assertIn("--budget", calls[0])
+        with tempfile.TemporaryDirectory() as folder:
+            bench, _ = self.bench(folder, lambda *_: "")
+            with self.assertRaisesRegex(benchmark.Failed, "no turn and no grid"):
+                benchmark.tuner(bench)
+
+    def test_keeps_what_an_interrupted_command_printed(self):
+        options = argparse.Namespace(program=None, cache=None, brief=False, timeout=60, budget=1)
+        script = "trap 'echo partly; exit 3' INT; sleep 30 & wait"
+        with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/sh", "sh")), \
+                contextlib.redirect_stderr(io.StringIO()):
+            bench = benchmark.Bench(options, "/somewhere")
+            self.assertEqual(bench.run("sh", "-c", script, keep=True), "partly\n")
+            self.assertIn("took more than 1 seconds", bench.missing[0])
+            self.assertEqual(bench.run("sh", "-c", "echo all; exit 1", keep=True), "all\n")
+            self.assertIn("ended with 1", bench.missing[1])
 
     def test_of_a_launch_fails_where_the_benchmark_did(self):
         failed = {"benchmarks": [{"name": "whole", "run_type": "iteration", "error_occurred": True,
@@ -169,7 +230,7 @@ class Measuring(unittest.TestCase):
         self.assertEqual(made["commands"], ["tilewright x"])
 
     def test_shows_no_path_of_the_machine_in_a_command(self):
-        options = argparse.Namespace(program=None, cache=None, brief=True, timeout=60)
+        options = argparse.Namespace(program=None, cache=None, brief=True, timeout=60, budget=None)
         with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/echo", "tilewright")), \
                 contextlib.redirect_stderr(io.StringIO()):
             bench = benchmark.Bench(options, "/somewhere")
@@ -177,13 +238,13 @@ class Measuring(unittest.TestCase):
         self.assertEqual(bench.commands, ["tilewright --out a.json"])
 
     def test_tells_of_a_command_that_fails_or_takes_too_long(self):
-        options = argparse.Namespace(program=None, cache=None, brief=True, timeout=1)
+        options = argparse.Namespace(program=None, cache=None, brief=True, timeout=1, budget=None)
         with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/false", "tilewright")), \
                 contextlib.redirect_stderr(io.StringIO()):
             bench = benchmark.Bench(options, "/somewhere")
             with self.assertRaisesRegex(benchmark.Failed, "`tilewright x` ended with 1"):
                 bench.run(bench.program, "x")
-            with self.assertRaisesRegex(benchmark.Failed, "took more than --timeout 1"):
+            with self.assertRaisesRegex(benchmark.Failed, "took more than 1 seconds"):
                 bench.run("sleep", "5")
 
 
