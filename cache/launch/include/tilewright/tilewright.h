@@ -123,44 +123,24 @@ int tw_op_describe(tw_op* op, char** json);
  * slowest first; those of scalars are not read. A tensor with more extents than the op gives it has its leading ones
  * multiplied: {batch, rows, cols} is {batch * rows, cols}. `dims` takes n_dims numbers, as many as the op has.
  * TW_ERROR_USAGE when tensors disagree, when one has too few extents, when a dim is < 1 or does not follow from them,
- * and when n_args or n_dims is not the op's. From any thread; reads no file. Remember the answer for shapes that recur.
- * */
+ * and when n_args or n_dims is not the op's. From any thread; reads no file. Keep the answer for shapes that recur. */
 int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, size_t n_args, int64_t* dims,
                size_t n_dims);
 
 /* Launches on `cu_stream` (a CUstream or cudaStream_t; NULL: the legacy default stream) of the calling thread's current
- * context; the stream may be capturing a graph. `dims` and `args` are in the definition's order. args[i] points at the
- * value of the i-th argument: a device address, or a scalar of the type that tw_op_describe gives. The values are
- * copied before the call returns. The launch is asynchronous: a kernel's own faults are reported by a later call into
- * CUDA.
- *
- * The config is that of tw_query, unless it needs better aligned addresses or strides than these: then the next one
- * serves. A pitch below a row, strides that let elements overlap, and two different ones for one address are errors.
- *
- * From any thread; the first launch of a shape in a context takes a lock and reads the cache. TW_ERROR_USAGE for wrong
- * dims or arguments, TW_ERROR_NO_MATCH when nothing can serve them, TW_ERROR_DEVICE without a context, when the driver
- * fails or takes no binary that could serve, TW_ERROR_CACHE when nothing serves and something could not be read. A
- * launch that failed has begun nothing on the device and may be tried again. Only where the driver failed between the
- * kernels of one config are the outputs undefined. */
+ * context, also while the stream captures a graph. `dims` and `args` are in the definition's order; args[i] points at
+ * the i-th argument's value, a device address or a scalar of the type that tw_op_describe gives, which is copied. The
+ * launch is asynchronous. The first one of a shape in a context takes a lock and reads the cache. From any thread.
+ * A launch that fails has begun nothing on the device, unless the driver fails between the kernels of one config.
+ * TW_ERROR_USAGE for wrong dims, arguments or strides, TW_ERROR_NO_MATCH when nothing serves them, TW_ERROR_CACHE when
+ * something could not be read besides, TW_ERROR_DEVICE without a context or when the driver fails. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
-/* What serves a launch of this shape with fully aligned arguments, as a flat JSON object. Needs no GPU when the options
- * name a device. The text belongs to the caller: tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims
- * or an unknown device, TW_ERROR_DEVICE when no device is named and there is none.
- *
- * Always: "problem", "device", "bytes" (of this shape's arguments, each read or written once), "cache" (the file that
- * serves), "fit" (exact, nearest, default, none), "freshness" (fresh, stale), "device_fit" (same device, same
- * architecture), "match" (these three in words), "learned" (nearest by a learned model).
- * Unless fit is none: "config", "implementation" (its hash), "role", "tuned_for" (the problem that it won),
- * "median_ns", "low_ns", "high_ns" (of that problem; null: nobody timed it there), "base_ns" (null: unknown), "mode",
- * "measured_at" (seconds since 1970; null with the times), "driver", "compiler", "tilewright". If it is none: "why".
- * Of an untuned shape: "expected_ns", "expected_loss" (0.03: 3 % slower than the fastest; each null when unknown),
- * "expected_by" (what they rest on).
- * Where it applies, why: "cache_error" (the fallback serves), "fallback_error" (it could not be asked), "unread" (a
- * part of the cache was passed over), "misses_error" (misses are not written), "pinned", "banned" (with the better
- * config).
- * With jit: "compiled" (this config was compiled here), "wanted" (the config that would serve better once it is
- * compiled), "compile_error". */
+/* What serves a launch of this shape with fully aligned arguments, as a flat JSON object: "config", how well it fits
+ * ("fit", "freshness", "device_fit"), its times and where they are from, or "why" nothing serves. docs/launch.md lists
+ * the fields ("The answer of a query"). Needs no GPU when the options name a device. The text belongs to the caller:
+ * tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device, TW_ERROR_DEVICE when no
+ * device is named and there is none. */
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 
 /* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first
@@ -197,15 +177,11 @@ int tw_snapshot(tw_launcher* launcher, char** json);
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
 /* Uses `bytes` at the device address `ptr` (aligned to 256) as workspace for launches on `cu_stream` of the current
- * context, graphs captured on it included; a launch that needs more fails. The memory stays the caller's, and must live
- * until those launches and graphs are done. `ptr` NULL: the launcher's own again; say so before destroying the stream,
- * whose handle may come back as another's. From any thread, while launches go on: each uses the one or the other.
- * TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context.
- *
- * Without this call workspace is allocated for each stream when first needed and kept until tw_close, so streams
- * without end need ever more. A captured graph has its own, which the next one gets once the graph and all that was
- * instantiated of it are gone (where the driver can tell). Two executables of one graph share it: they must not run at
- * one time. */
+ * context, captured graphs included; a launch that needs more fails. The memory stays the caller's, for as long as
+ * those launches and graphs live. `ptr` NULL: the launcher's own again; say so before destroying the stream, whose
+ * handle may come back as another's. Without this call each stream and each captured graph gets workspace when it
+ * first needs it, until tw_close; two executables of one graph share it and must not run at one time. From any thread,
+ * while launches go on. TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
 /* "0.1.0". Lives as long as the library is loaded. */
