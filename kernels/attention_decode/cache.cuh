@@ -33,6 +33,7 @@ struct StepRows {
 // Each sequence for itself.
 template <class T>
 struct DenseCache {
+  enum : bool { kHasAllTokens = true };  // up to the capacity: any may be read before a length is known
   Rows4<const T> keys, values;
 
   __device__ __forceinline__ const T* key(i64 batch, i64 token, i64 head) const { return keys.at(batch, token, head); }
@@ -47,6 +48,7 @@ struct DenseCache {
 // Tokens p · page … of sequence b lie in the page table[b][p] of a pool [pages, page, heads, columns].
 template <class T>
 struct Pages {
+  enum : bool { kHasAllTokens = false };
   Rows4<const T> keys, values;  // `batch` is the step from page to page
   const i32* table;
   i32 max_pages, page;

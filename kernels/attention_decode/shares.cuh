@@ -4,7 +4,7 @@
 // The work of decoding, shared out by the lengths that lie on the device. A pack is block_m rows of one key head of one
 // sequence: query r / group of head r % group, group = hq / hkv. Its keys come in units of kUnit. All units of all packs
 // stand in one line, of which each block takes an equal piece: one long sequence among short ones keeps all blocks as
-// busy as equal ones do.
+// busy as equal ones do. Behind each pack kToll places are left empty: what its end takes, in the time of units.
 //
 //   packs    │ 0       │ 1   │ 2               │ 3  │        a pack within a block is finished by it;
 //   units    ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        of the others each block leaves a part,
@@ -37,9 +37,10 @@ __device__ __forceinline__ DecodeCall make_decode_call(const i32* lengths, i64 b
           static_cast<i32>(heads / key_heads)};
 }
 
-// The keys of a sequence that any of its queries sees: whole steps of a warp from `first` on, up to `length`.
+// The keys of a sequence that any of its queries sees: whole steps of a warp from `first` on, up to `length`. Each of its
+// packs has `places` in the line: its units, and the toll.
 struct Sequence {
-  i32 length, first, units;
+  i32 length, first, units, places;
 };
 
 template <class G>
@@ -51,7 +52,8 @@ __device__ __forceinline__ Sequence sequence_of(const DecodeCall& call, i32 batc
     first = length - call.queries - call.left;
     first = first > 0 ? first / G::kKeys * G::kKeys : 0;
   }
-  return {length, first, (length - first + G::kUnit - 1) / G::kUnit};
+  const i32 units = (length - first + G::kUnit - 1) / G::kUnit;
+  return {length, first, units, units > 0 ? units + G::kToll : 0};
 }
 
 template <class G>
@@ -59,29 +61,32 @@ __device__ __forceinline__ i32 packs_of_sequence(const DecodeCall& call) {
   return call.key_heads * ceil_div(call.rows(), i32{G::kRows});
 }
 
-// The first unit of block `block` of `blocks`.
-__device__ __forceinline__ i32 share_begin(i32 block, i32 blocks, i32 units) {
-  return static_cast<i32>(i64{block} * units / blocks);
+// The first place of block `block` of `blocks`.
+__device__ __forceinline__ i32 share_begin(i32 block, i32 blocks, i32 places) {
+  return static_cast<i32>(i64{block} * places / blocks);
 }
-// The block that has a unit.
-__device__ __forceinline__ i32 share_of(i32 unit, i32 blocks, i32 units) {
-  return static_cast<i32>(((i64{unit} + 1) * blocks - 1) / units);
+// The block that has a place.
+__device__ __forceinline__ i32 share_of(i32 place, i32 blocks, i32 places) {
+  return static_cast<i32>(((i64{place} + 1) * blocks - 1) / places);
 }
 
-// A place in the line of units. It may be moved while units are left.
+// A unit in the line. It may be moved while units are left.
 struct Place {
   i32 batch, pack, unit;  // of the sequence, of the pack
   Sequence sequence;
 
+  // Returns how many places on the next unit is.
   template <class G>
-  __device__ __forceinline__ void advance(const DecodeCall& call, i32 packs) {
-    if (++unit < sequence.units) return;
+  __device__ __forceinline__ i32 advance(const DecodeCall& call, i32 packs) {
+    if (++unit < sequence.units) return 1;
+    const i32 passed = 1 + sequence.places - unit;
     unit = 0;
-    if (++pack < packs) return;
+    if (++pack < packs) return passed;
     pack = 0;
     do {
-      sequence = sequence_of<G>(call, ++batch);
+      sequence = ++batch < call.batches ? sequence_of<G>(call, batch) : Sequence{0, 0, 1, 1};
     } while (sequence.units == 0);
+    return passed;
   }
 };
 
@@ -92,17 +97,17 @@ struct ScanStorage {
   i32 batch, before;
 };
 
-// The sequence in which unit share_begin(block) lies, and the units before the sequence; `units` becomes all there are. Where
-// a block has none, its result is of no use. All threads of the block call.
+// The sequence in which place share_begin(block) lies, and the places before the sequence; `places` becomes all there are.
+// Where a block has none, its result is of no use. All threads of the block call.
 template <class G>
 __device__ __forceinline__ i32 find_share(const DecodeCall& call, ScanStorage<G::kWarps>& storage, i32 packs, i32 block,
-                                          i32 blocks, i32& units) {
+                                          i32 blocks, i32& places) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarpSize, warp = thread / kWarpSize;
   const i32 chunk = ceil_div(call.batches, i32{G::kThreads});
   const i32 first = thread * chunk;
   const i32 end = first + chunk < call.batches ? first + chunk : call.batches;
   i32 own = 0;
-  for (i32 batch = first; batch < end; ++batch) own += sequence_of<G>(call, batch).units * packs;
+  for (i32 batch = first; batch < end; ++batch) own += sequence_of<G>(call, batch).places * packs;
   i32 upto = own;
 #pragma unroll
   for (int step = 1; step < kWarpSize; step *= 2) {
@@ -111,17 +116,17 @@ __device__ __forceinline__ i32 find_share(const DecodeCall& call, ScanStorage<G:
   }
   if (lane == kWarpSize - 1) storage.totals[warp] = upto;
   __syncthreads();
-  units = 0;
+  places = 0;
 #pragma unroll
   for (int i = 0; i < G::kWarps; ++i) {
     if (i < warp) upto += storage.totals[i];
-    units += storage.totals[i];
+    places += storage.totals[i];
   }
-  const i32 wanted = share_begin(block, blocks, units);
+  const i32 wanted = share_begin(block, blocks, places);
   if (wanted < upto && wanted >= upto - own) {
     i32 batch = first, before = upto - own;
     for (;; ++batch) {
-      const i32 here = sequence_of<G>(call, batch).units * packs;
+      const i32 here = sequence_of<G>(call, batch).places * packs;
       if (wanted < before + here) break;
       before += here;
     }

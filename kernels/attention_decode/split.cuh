@@ -75,6 +75,12 @@ struct SplitGeometry {
   };
 };
 
+// Where packs are shared out among blocks.
+template <class Config>
+struct ShareGeometry : SplitGeometry<Config> {
+  enum : int { kToll = Config::toll };
+};
+
 template <class Config>
 struct SplitArguments {
   using T = typename Config::dtype;
@@ -155,8 +161,9 @@ struct SplitWarp {
     }
   }
 
-  // Adds up what the warps have, in storage.results and the last of storage.base, sum and rounded. All threads call.
-  __device__ __forceinline__ void meet(typename G::Storage& storage, float factor) {
+  // Bases and sums of the warp's rows. Others see them behind a barrier.
+  template <class Storage>
+  __device__ __forceinline__ void put_facts(Storage& storage) const {
     const auto of_row = [](float sum) {
       sum += __shfl_xor_sync(kFullMask, sum, 1);
       return sum + __shfl_xor_sync(kFullMask, sum, 2);
@@ -170,6 +177,11 @@ struct SplitWarp {
       storage.sum[warp][row] = sum;
       storage.rounded[warp][row] = rounded;
     }
+  }
+
+  // Adds up what the warps have, in storage.results and the last of storage.base, sum and rounded. All threads call.
+  __device__ __forceinline__ void meet(typename G::Storage& storage, float factor) {
+    put_facts(storage);
     __syncthreads();
     const auto base_of = [&](int row) {
       float base = storage.base[0][row];
@@ -195,23 +207,25 @@ struct SplitWarp {
     for (int i = 0; i < 2 * G::kTiles; ++i) {
       worths[i] = worth(rows[i / 2].base[i % 2], base_of(i * 8 + lane / 4), factor);
     }
+    // In each turn the warps add to different columns.
+    constexpr int kGroups = G::kHeadV / 8, kEach = (kGroups + G::kWarps - 1) / G::kWarps;
 #pragma unroll 1
     for (int turn = 0; turn < G::kWarps; ++turn) {
-      if (turn == warp) {
+      const int place = (warp + turn) % G::kWarps * kEach;
+#pragma unroll
+      for (int group = 0; group < kGroups; ++group) {
+        if (group / kEach != place / kEach) continue;
 #pragma unroll
         for (int i = 0; i < 2 * G::kTiles; ++i) {
-          float* const row = storage.results + (i * 8 + lane / 4) * G::kPitch + lane % 4 * 2;
-#pragma unroll
-          for (int group = 0; group < G::kHeadV / 8; ++group) {
-            const int from = group * 4 + i % 2 * 2;
-            Vector<float, 2> pair{{results[i / 2][from] * worths[i], results[i / 2][from + 1] * worths[i]}};
-            if (turn > 0) {
-              const auto before = load_vector<2>(row + group * 8);
-              pair[0] += before[0];
-              pair[1] += before[1];
-            }
-            store_vector(row + group * 8, pair);
+          float* const at = storage.results + (i * 8 + lane / 4) * G::kPitch + lane % 4 * 2 + group * 8;
+          const int from = group * 4 + i % 2 * 2;
+          Vector<float, 2> pair{{results[i / 2][from] * worths[i], results[i / 2][from + 1] * worths[i]}};
+          if (turn > 0) {
+            const auto before = load_vector<2>(at);
+            pair[0] += before[0];
+            pair[1] += before[1];
           }
+          store_vector(at, pair);
         }
       }
       __syncthreads();
@@ -281,10 +295,50 @@ __device__ __forceinline__ void store_pack(const SplitArguments<Config>& argumen
   }
 }
 
+// A thread's part of the queries of a pack, on their way to shared memory.
+template <class Config>
+struct QueryTile {
+  using G = SplitGeometry<Config>;
+  using T = typename G::T;
+  enum : int {
+    kUnits = G::kRows * G::TileQ::kUnits,
+    kEach = (kUnits + G::kThreads - 1) / G::kThreads,
+  };
+  Vector<T, 8> elements[kEach];
+
+  __device__ __forceinline__ void fetch(const SplitArguments<Config>& arguments, const DecodeCall& call,
+                                        const Place& place, int thread) {
+    const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
+    const i32 key_head = place.pack / row_blocks, first_row = place.pack % row_blocks * G::kRows;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int at = thread + i * G::kThreads, row = at / G::TileQ::kUnits, unit = at % G::TileQ::kUnits;
+      const i32 of_pack = first_row + row;
+      if (at < kUnits && of_pack < call.rows() && unit * 8 < arguments.columns) {
+        elements[i] = load_vector<8>(
+            arguments.q.at(place.batch, of_pack / call.group, key_head * call.group + of_pack % call.group) + unit * 8);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 8; ++e) elements[i][e] = T(0.0f);
+      }
+    }
+  }
+  __device__ __forceinline__ void store(unsigned char* tile, int thread) const {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int at = thread + i * G::kThreads;
+      if (at < kUnits) {
+        store_vector(reinterpret_cast<T*>(tile + G::TileQ::place(at / G::TileQ::kUnits, at % G::TileQ::kUnits)),
+                     elements[i]);
+      }
+    }
+  }
+};
+
 template <class Config, class Cache>
 __device__ __forceinline__ void decode_split(const SplitArguments<Config>& arguments, const DecodeCall& call,
                                              const Cache& cache, const Scale& scale) {
-  using G = SplitGeometry<Config>;
+  using G = ShareGeometry<Config>;
   using T = typename G::T;
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
@@ -293,20 +347,27 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
   warp.lane = thread % kWarpSize;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   ptx::grid_launch_dependents();
+  ptx::grid_dependency_wait();
 #endif
 
   const i32 packs = packs_of_sequence<G>(call);
   const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
   const i32 block = static_cast<i32>(blockIdx.x), blocks = static_cast<i32>(gridDim.x);
-  i32 units = 0;
-  const i32 begin = find_share<G>(call, storage.scan, packs, block, blocks, units);
-  i32 left = share_begin(block + 1, blocks, units) - begin;
+  i32 places = 0;
+  const i32 begin = find_share<G>(call, storage.scan, packs, block, blocks, places);
+  i32 left = share_begin(block + 1, blocks, places) - begin;
   if (left == 0) return;
   Place place;
   place.batch = storage.scan.batch;
   place.sequence = sequence_of<G>(call, place.batch);
-  place.pack = (begin - storage.scan.before) / place.sequence.units;
-  place.unit = (begin - storage.scan.before) % place.sequence.units;
+  place.pack = (begin - storage.scan.before) / place.sequence.places;
+  place.unit = (begin - storage.scan.before) % place.sequence.places;
+  if (place.unit >= place.sequence.units) {
+    // In the toll of a pack that another block has.
+    --place.unit;
+    left -= place.advance<G>(call, packs) - 1;
+  }
+  if (left <= 0) return;
 
   // The step that is copied next.
   Place ahead = place;
@@ -321,39 +382,31 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
                                              [&](int row) { return rows.key(row); });
       G::TileV::template load<16, kWarpSize>(to.v, last + 1 - key, arguments.columns_v, warp.lane,
                                              [&](int row) { return rows.value(row); });
-      if (--left_ahead > 0) ahead.advance<G>(call, packs);
+      left_ahead -= ahead.advance<G>(call, packs);
     }
     ptx::cp_async_commit();
   };
 #pragma unroll 1
   for (int stage = 0; stage + 1 < G::kStages; ++stage) copy_step(stage);
 
+  // The queries of a pack: on their way to registers while the one before it ends.
+  QueryTile<Config> queries;
+  queries.fetch(arguments, call, place, thread);
   int stage = 0;
   i32 first_unit = place.unit;
   bool is_new = true;
 #pragma unroll 1
   for (;;) {
     if (is_new) {
-      // Whoever is still at the pack before reads its queries, and its results.
-      __syncthreads();
-      const i32 key_head = place.pack / row_blocks, first_row = place.pack % row_blocks * G::kRows;
-      for (int i = thread; i < G::kRows * G::TileQ::kUnits; i += G::kThreads) {
-        const int row = i / G::TileQ::kUnits, unit = i % G::TileQ::kUnits;
-        const i32 of_pack = first_row + row;
-        Vector<T, 8> elements;
-        if (of_pack < call.rows() && unit * 8 < arguments.columns) {
-          elements = load_vector<8>(
-              arguments.q.at(place.batch, of_pack / call.group, key_head * call.group + of_pack % call.group) +
-              unit * 8);
-        } else {
-#pragma unroll
-          for (int e = 0; e < 8; ++e) elements[e] = T(0.0f);
-        }
-        store_vector(reinterpret_cast<T*>(storage.q + G::TileQ::place(row, unit)), elements);
-      }
+      // Nobody is still at the pack before.
+      queries.store(storage.q, thread);
       warp.begin();
       __syncthreads();
     }
+    Place next = place;
+    const bool is_last = place.unit + 1 == place.sequence.units;
+    left -= next.advance<G>(call, packs);
+    if (left > 0 && is_last) queries.fetch(arguments, call, next, thread);
 
     // This step has come, and the one before it has been read by the warp: another takes its place.
     ptx::cp_async_wait<G::kStages - 2>();
@@ -364,17 +417,16 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
     }
     stage = stage + 1 == G::kStages ? 0 : stage + 1;
 
-    --left;
-    is_new = place.unit + 1 == place.sequence.units;
-    if (is_new || left == 0) {
+    is_new = is_last;
+    if (is_last || left <= 0) {
       warp.meet(storage, scale.factor);
       float* const parts = arguments.parts + i64{block} * 2 * G::kPart;
-      float* const part = first_unit > 0 ? parts : is_new ? nullptr : parts + G::kPart;
+      float* const part = first_unit > 0 ? parts : is_last ? nullptr : parts + G::kPart;
       store_pack<Config>(arguments, call, storage, place, scale.factor, part);
       first_unit = 0;
     }
-    if (left == 0) break;
-    place.advance<G>(call, packs);
+    if (left <= 0) break;
+    place = next;
   }
 }
 
@@ -382,7 +434,7 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
 template <class Config>
 struct CombineStorage {
   using G = SplitGeometry<Config>;
-  i32 before[G::kCombineWarps], units[G::kCombineWarps];
+  i32 before[G::kCombineWarps], places[G::kCombineWarps];
   float level[G::kCombineWarps], sum[G::kCombineWarps], rounded[G::kCombineWarps];
   float results[G::kCombineWarps][G::kHeadV];
 };
@@ -390,36 +442,39 @@ struct CombineStorage {
 template <class Config>
 __device__ __forceinline__ void combine_parts(const SplitArguments<Config>& arguments, const DecodeCall& call,
                                               i32 blocks) {
-  using G = SplitGeometry<Config>;
+  using G = ShareGeometry<Config>;
   using T = typename G::T;
   constexpr int kEach = G::kHeadV / kWarpSize;  // columns of a lane
   auto& storage = *shared_storage<CombineStorage<Config>>();
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarpSize, warp = thread / kWarpSize;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  ptx::grid_launch_dependents();
+#endif
   const i32 packs = packs_of_sequence<G>(call);
   const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
   const i32 batch = static_cast<i32>(blockIdx.x) / packs, pack = static_cast<i32>(blockIdx.x) % packs;
 
-  i32 before = 0, units = 0;
+  i32 before = 0, places = 0;
   for (i32 i = thread; i < call.batches; i += G::kCombineWarps * kWarpSize) {
-    const i32 here = sequence_of<G>(call, i).units * packs;
-    units += here;
+    const i32 here = sequence_of<G>(call, i).places * packs;
+    places += here;
     if (i < batch) before += here;
   }
 #pragma unroll
   for (int step = kWarpSize / 2; step > 0; step /= 2) {
     before += __shfl_xor_sync(kFullMask, before, step);
-    units += __shfl_xor_sync(kFullMask, units, step);
+    places += __shfl_xor_sync(kFullMask, places, step);
   }
   if (lane == 0) {
     storage.before[warp] = before;
-    storage.units[warp] = units;
+    storage.places[warp] = places;
   }
   __syncthreads();
-  before = units = 0;
+  before = places = 0;
 #pragma unroll
   for (int i = 0; i < G::kCombineWarps; ++i) {
     before += storage.before[i];
-    units += storage.units[i];
+    places += storage.places[i];
   }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   ptx::grid_dependency_wait();
@@ -427,9 +482,9 @@ __device__ __forceinline__ void combine_parts(const SplitArguments<Config>& argu
   const Sequence sequence = sequence_of<G>(call, batch);
   i32 first_block = 0, last_block = -1;  // none: no keys
   if (sequence.units > 0) {
-    const i32 first_unit = before + pack * sequence.units;
-    first_block = share_of(first_unit, blocks, units);
-    last_block = share_of(first_unit + sequence.units - 1, blocks, units);
+    const i32 first_place = before + pack * sequence.places;
+    first_block = share_of(first_place, blocks, places);
+    last_block = share_of(first_place + sequence.units - 1, blocks, places);
     if (first_block == last_block) return;
   }
   // The pack began in the first block, there as its second part unless a pack before it ended there.
@@ -442,7 +497,7 @@ __device__ __forceinline__ void combine_parts(const SplitArguments<Config>& argu
     for (float& result : results) result = 0.0f;
 #pragma unroll 2
     for (i32 block = first_block + warp; block <= last_block; block += G::kCombineWarps) {
-      if (share_begin(block, blocks, units) == share_begin(block + 1, blocks, units)) continue;
+      if (share_begin(block, blocks, places) == share_begin(block + 1, blocks, places)) continue;
       const float* const part = arguments.parts + (i64{block} * 2 + (block == first_block ? 1 : 0)) * G::kPart;
       const auto facts = load_vector<4>(part + G::kRows * G::kHeadV + row * G::kFacts);
       float values[kEach];

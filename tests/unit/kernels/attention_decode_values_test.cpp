@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding by the split kernel, over tensors and over pages, against float64: lengths of all kinds, and NaN wherever a
-// sequence has no token.
+// Decoding by the split kernel and by clusters, over tensors and over pages, against float64: lengths of all kinds, and
+// NaN wherever a sequence has no token.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/emulator/emulated.hpp"
@@ -37,6 +39,7 @@ struct Call {
   int left = -1;
   int page = 0;  // 0: tensors
   unsigned blocks = 3;
+  unsigned cluster = 0;  // 0: the split kernel
   float scale = 0.25f;
   std::uint64_t seed = 1;
 };
@@ -103,20 +106,24 @@ class Decoded {
   std::vector<float> lse_;
 };
 
-const EmulatedKernel& kernel() {
-  static const EmulatedKernel made(fmt::format(
+/// By clusters, the first copies do not wait for lengths where there is no window.
+EmulatedKernel make_kernel(unsigned cluster, bool window) {
+  return EmulatedKernel(fmt::format(
       R"cu(
 struct Fixed {{
   using dtype = __nv_bfloat16;
-  static constexpr Name lse{{"yes"}}, window{{"yes"}}, softcap{{"no"}};
-  static constexpr int block_m = {}, block_d = {}, block_dv = {}, num_warps = {}, keys = {}, stages = {};
+  static constexpr Name lse{{"yes"}}, window{{"{}"}}, softcap{{"no"}};
+  static constexpr int block_m = {}, block_d = {}, block_dv = {}, num_warps = {}, keys = {}, stages = {}, cluster = {},
+                       toll = 1;
 }};
-#include "attention_decode/split.cuh"
+#include "attention_decode/cluster.cuh"
 using namespace tilewright::attention;
 template <class Cache>
 __device__ void run(int part, int blocks, const SplitArguments<Fixed>& arguments, const DecodeCall& call,
                     const Cache& cache, float scale) {{
-  if (part == 0) {{
+  if constexpr (Fixed::cluster > 0) {{
+    decode_by_clusters<Fixed>(arguments, call, cache, make_scale<false>(scale, 0.0f));
+  }} else if (part == 0) {{
     decode_split<Fixed>(arguments, call, cache, make_scale<false>(scale, 0.0f));
   }} else {{
     combine_parts<Fixed>(arguments, call, blocks);
@@ -138,8 +145,15 @@ __global__ void kernel(int part, int blocks, const __nv_bfloat16* q, const __nv_
   if (paged == 2) run(part, blocks, arguments, call, PagedCache<__nv_bfloat16, true>{{pages}}, scale);
 }}
 )cu",
-      kRows, kBlockD, kBlockDv, kWarps, kKeys, kStages, kHead + kGap, kHeadV + kGap, kHead, kHeadV));
-  return made;
+      window ? "yes" : "no", kRows, kBlockD, kBlockDv, kWarps, kKeys, kStages, cluster, kHead + kGap, kHeadV + kGap,
+      kHead, kHeadV));
+}
+
+const EmulatedKernel& kernel(unsigned cluster, bool window) {
+  static std::map<std::pair<unsigned, bool>, EmulatedKernel> made;
+  const auto found = made.find({cluster, window});
+  return found != made.end() ? found->second
+                             : made.emplace(std::pair(cluster, window), make_kernel(cluster, window)).first->second;
 }
 
 std::string Decoded::run() {
@@ -148,15 +162,20 @@ std::string Decoded::run() {
   const auto packs = static_cast<unsigned>(batch * call_.key_heads * ((rows + kRows - 1) / kRows));
   std::vector<float> parts(call_.blocks * 2 * kRows * (kBlockDv + 4), kNaN);
   const int paged = call_.page == 0 ? 0 : call_.page % kKeys == 0 ? 2 : 1;
-  for (int part = 0; part < 2; ++part) {
+  const bool is_cluster = call_.cluster > 0;
+  for (int part = 0; part < (is_cluster ? 1 : 2); ++part) {
     constexpr std::size_t kShared =
         kRows * 128 + kWarps * kStages * kKeys * 256 + kRows * (kBlockDv + 8) * 4 + 12 * (kWarps + 1) * kRows + 128;
+    constexpr std::size_t kSharedOfCluster =
+        kRows * 128 + kWarps * kStages * kKeys * 256 + kRows * (kBlockDv * 4 + 16 + 12 * kWarps);
     EmulatedLaunch launch =
-        extents(part == 0 ? call_.blocks : packs, 32 * kWarps, part == 0 ? kShared : 80 + 16 * kBlockDv);
+        is_cluster ? extents(packs * call_.cluster, 32 * kWarps, kSharedOfCluster)
+                   : extents(part == 0 ? call_.blocks : packs, 32 * kWarps, part == 0 ? kShared : 80 + 16 * kBlockDv);
+    if (is_cluster) launch.cluster = {call_.cluster, 1, 1};
     if (part == 1) launch.grid[1] = 3;
     launch.seed = call_.seed;
     const std::string text =
-        kernel()
+        kernel(call_.cluster, !is_cluster || call_.left >= 0)
             .run(launch, part, static_cast<int>(call_.blocks), static_cast<const std::uint16_t*>(q_.values.data()),
                  static_cast<const std::uint16_t*>(k_.values.data()),
                  static_cast<const std::uint16_t*>(v_.values.data()), static_cast<const int*>(table_.data()),
@@ -221,16 +240,20 @@ std::string Decoded::fault() {
   return "";
 }
 
-/// Over tensors, over pages that a warp's step lies in, and over others.
+/// Over tensors, over pages that a warp's step lies in, and over others; by the split kernel and by clusters.
 void expect_right(Call call) {
   for (const int page : {0, 32, 13}) {
     call.page = page;
     if (page > 0) call.capacity = (call.capacity + page - 1) / page * page;
-    Decoded decoded(call);
-    const std::string name = fmt::format("lengths {} sq {} heads {}/{} left {} page {} blocks {}", call.lengths,
-                                         call.queries, call.heads, call.key_heads, call.left, page, call.blocks);
-    ASSERT_EQ(decoded.run(), "") << name;
-    EXPECT_EQ(decoded.fault(), "") << name;
+    for (const unsigned cluster : {0U, 1U, 4U}) {
+      call.cluster = cluster;
+      Decoded decoded(call);
+      const std::string name =
+          fmt::format("lengths {} sq {} heads {}/{} left {} page {} blocks {} cluster {}", call.lengths, call.queries,
+                      call.heads, call.key_heads, call.left, page, call.blocks, cluster);
+      ASSERT_EQ(decoded.run(), "") << name;
+      EXPECT_EQ(decoded.fault(), "") << name;
+    }
   }
 }
 
