@@ -6,7 +6,8 @@
 //   map_q [d, hq, sq, b], map_do [dv, hq, sq, b]: boxes of 128 bytes × 1 × block_m × 1
 //   map_k [d, hkv, sk, b], map_v [dv, hkv, sk, b]: boxes of 128 bytes × 1 × 128 × 1; all swizzled by 128 bytes
 //   lse2, delta  f32 [b, hq, whole blocks of queries]; lse2 is infinite where a query sees no key, or is none
-//   turns        u32 [b, hq, blocks, 2], where dq is to have the same bits at each launch
+//   turns        u32 [b, hq, blocks], where dq is to have the same bits at each launch
+//   counter      pieces taken beyond the first of each block
 //   sums         f32 [b, hq, blocks][block_m × block_d], in the order of registers
 
 #include "device/convert.cuh"
@@ -22,9 +23,9 @@
 template <class Config>
 __global__ void __launch_bounds__(256)
     attention_bwd_rows(const typename Config::dtype* o, const typename Config::dtype* d_o, const float* lse,
-                       float* lse2, float* delta, float* sums, unsigned* turns, long long o_batch, long long o_token,
-                       long long o_head, long long do_batch, long long do_token, long long do_head, long long hq,
-                       long long sq, long long d_v) {
+                       float* lse2, float* delta, float* sums, unsigned* turns, unsigned* counter, long long o_batch,
+                       long long o_token, long long o_head, long long do_batch, long long do_token, long long do_head,
+                       long long hq, long long sq, long long d_v) {
   using namespace tilewright;
   using namespace tilewright::attention;
   using G = BackwardTiles<Config>;
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(256)
     lse2[row] = own == -kInfinity ? kInfinity : own * kLog2E;
     delta[row] = sum;
   }
-  if (G::kOrdered && lane < 2 && row % G::kQueries == 0) turns[row / G::kQueries * 2 + lane] = 0;
+  if (G::kOrdered && lane == 0 && row % G::kQueries == 0) turns[row / G::kQueries] = 0;
+  if (lane == 0 && row == 0) *counter = 0;
   Bits128* const zeros = reinterpret_cast<Bits128*>(sums + row * G::kHead);
 #pragma unroll
   for (int i = lane; i < G::kHead / 4; i += kLanes) zeros[i] = {};
@@ -65,10 +67,11 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
                         const __grid_constant__ tilewright::TensorMap map_k,
                         const __grid_constant__ tilewright::TensorMap map_v,
                         const __grid_constant__ tilewright::TensorMap map_do, float* lse2, float* delta, float* sums,
-                        unsigned* turns, typename Config::dtype* dk, typename Config::dtype* dv, float scale, int left,
-                        int right, long long b, long long hq, long long hkv, long long sq, long long sk, long long d,
-                        long long d_v, long long together, long long dk_batch, long long dk_token, long long dk_head,
-                        long long dv_batch, long long dv_token, long long dv_head) {
+                        unsigned* turns, unsigned* counter, typename Config::dtype* dk, typename Config::dtype* dv,
+                        float scale, int left, int right, long long b, long long hq, long long hkv, long long sq,
+                        long long sk, long long d, long long d_v, long long together, long long dk_batch,
+                        long long dk_token, long long dk_head, long long dv_batch, long long dv_token,
+                        long long dv_head) {
   using namespace tilewright;
   using namespace tilewright::attention;
   using G = BackwardTiles<Config>;
@@ -88,7 +91,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
     for (int stage = 0; stage < G::kKeyStages; ++stage) {
       ptx::mbarrier_init(&storage.full_k[stage], 1);
       ptx::mbarrier_init(&storage.full_v[stage], 1);
-      ptx::mbarrier_init(&storage.empty_keys[stage], kConsumerWarps);
+      ptx::mbarrier_init(&storage.empty_keys[stage], kConsumerWarps + (G::kTakes && G::kBulk ? 1 : 0));
     }
     for (int stage = 0; stage < G::kStages; ++stage) {
       ptx::mbarrier_init(&storage.full_q[stage], 1);
@@ -96,20 +99,22 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
       ptx::mbarrier_init(&storage.full_do[stage], 1);
       ptx::mbarrier_init(&storage.empty_do[stage], kConsumerWarps);
     }
+    ptx::mbarrier_init(&storage.full_dq, kConsumerWarps);
+    ptx::mbarrier_init(&storage.empty_dq, 1);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
 
   if (warpgroup == 0) {
     ptx::release_registers<G::kProducerRegisters>();
-    if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, problem);
+    if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, counter, problem);
+    if (G::kBulk && thread == kWarpSize) add_all<Config>(storage, sums, turns, problem);
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     ptx::grid_dependency_wait();
     const KeyGradient<T> to_dk{dk, dk_batch, dk_token, dk_head, static_cast<i32>(d)};
     const KeyGradient<T> to_dv{dv, dv_batch, dv_token, dv_head, static_cast<i32>(d_v)};
-    gradients_of_keys<Config>(storage, problem, sums, Turns{turns}, to_dk, to_dv, scale, warpgroup - 1,
-                              thread % G::kWarpgroup);
+    gradients_of_keys<Config>(storage, problem, sums, to_dk, to_dv, scale, warpgroup - 1, thread % G::kWarpgroup);
   }
 }
 

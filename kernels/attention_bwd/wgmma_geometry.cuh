@@ -23,6 +23,8 @@ struct BackwardTiles {
   enum : bool {
     kMasked = Config::causal == "yes" || Config::window == "yes",
     kOrdered = Config::deterministic == "yes",  // sums of dq, by keys
+    kBulk = Config::bulk == 1,                  // dq leaves through shared memory, by a warp of its own
+    kTakes = Config::persistent == 2,           // pieces come from a counter, and not in turns
     kEarly = Config::early == 1,                // dv's product begins before dx is worked out
   };
   enum : int {
@@ -36,8 +38,9 @@ struct BackwardTiles {
     kThreads = kWarpgroup * (1 + kConsumers),
     kOwn = 64,  // keys of a warpgroup
     kKeys = kOwn * kConsumers,
-    kProducerRegisters = 24,
-    kConsumerRegisters = 240,
+    // Two threads that bring and take away need more than one; wide steps leave none to them.
+    kProducerRegisters = kBulk && kQueries != 80 && !kEarly ? 40 : 24,
+    kConsumerRegisters = kBulk && kQueries != 80 && !kEarly ? 232 : 240,
 
     // A tile lies in parts of 128 bytes of columns, each of all of its rows.
     kRowBytes = 128,
@@ -55,6 +58,7 @@ struct BackwardTiles {
     kBytesQ = kQueries * kParts * kRowBytes,
     kBytesDo = kQueries * kPartsV * kRowBytes,
     kBytesDx = kKeys * kPartsX * kRowBytes,
+    kTileDq = kQueries * kHead,  // floats
 
     // What a thread holds of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has
     // two parts, else all of d of half of the queries.
@@ -65,6 +69,7 @@ struct BackwardTiles {
   static_assert(sizeof(T) == 2, "elements have 16 bits");
   static_assert((kHead == 64 || kHead == 128) && (kHeadV == 64 || kHeadV == 128), "heads have one part or two");
   static_assert(kQueries % kStep == 0 && kQueriesDq % kStep == 0, "queries are whole steps of the products");
+  static_assert(kBulk || !kOrdered, "one warp keeps the order of sums");
   static_assert(kParts == 2 || kQueriesDq == kRowElements, "half of the queries are a part of dx");
   static_assert(kHead / 2 + kHeadV / 2 + 2 * kScores + (kEarly ? kScores / 2 : 0) <= 224,
                 "what is summed and weighed stays in registers");
@@ -75,12 +80,16 @@ struct BackwardTiles {
     alignas(1024) unsigned char q[kStages][kBytesQ];
     alignas(1024) unsigned char d_o[kStages][kBytesDo];
     alignas(1024) unsigned char dx[2][kBytesDx];  // keys × queries
-    alignas(16) float lse[kStages][kQueries];     // to base 2
+    alignas(128) float dq[kBulk ? static_cast<int>(kTileDq) : 4];
+    alignas(16) float lse[kStages][kQueries];  // to base 2
     alignas(16) float delta[kStages][kQueries];
     u64 full_k[kKeyStages], full_v[kKeyStages], empty_keys[kKeyStages];
     u64 full_q[kStages], empty_q[kStages];
     u64 full_do[kStages], empty_do[kStages];
+    u64 full_dq, empty_dq;
+    u32 pieces[kKeyStages];  // whose keys the stage has
   };
+  enum : u32 { kNone = 0xffffffff };  // a piece
 };
 
 // What every thread knows of the call. Tokens are at most 2^28, limits of what a query sees at most 2^29 from its
@@ -148,6 +157,11 @@ __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem
   work.first_block = first / G::kQueries;
   work.blocks = end > first ? ceil_div(end, i32{G::kQueries}) - work.first_block : 0;
   return work;
+}
+
+// The tile of dq that a step adds to, by batch, head and block.
+__device__ __forceinline__ i64 tile_of(const BackwardProblem& problem, const BackwardWork& work, i32 step) {
+  return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.block(step);
 }
 
 // How many blocks of keys before this one add to a block of queries.

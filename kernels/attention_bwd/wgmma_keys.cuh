@@ -24,8 +24,7 @@
 
 namespace tilewright::attention {
 
-// Named barriers: of both warpgroups, and of each.
-inline constexpr u32 kDxIsStored = 1, kTurn = 2;
+inline constexpr u32 kDxIsStored = 1;  // a named barrier of both warpgroups
 
 // dk and dv: two rows a thread, `rows`, null where there is none. Neighbours trade, so that each stores 8 bytes.
 template <class T, int kColumns>
@@ -52,25 +51,6 @@ __device__ __forceinline__ void store_gradient(const float (&sums)[kColumns / 2]
   }
 }
 
-// Where sums of dq are the same bits at each launch, blocks of keys add to a tile in turns, in their order, which is
-// also that in which they begin. A tile has a counter for each warpgroup's share, zero at first.
-struct Turns {
-  u32* counters;
-
-  __device__ __forceinline__ void wait(i64 tile, int warpgroup, int thread, u32 turn) const {
-    if (thread == 0) {
-      while (ptx::load_acquire(counters + tile * 2 + warpgroup) != turn) {
-      }
-    }
-    ptx::barrier_sync(kTurn + static_cast<u32>(warpgroup), 128);
-  }
-  __device__ __forceinline__ void pass(i64 tile, int warpgroup, int thread) const {
-    __threadfence();
-    ptx::barrier_sync(kTurn + static_cast<u32>(warpgroup), 128);
-    if (thread == 0) ptx::add_release(counters + tile * 2 + warpgroup, 1);
-  }
-};
-
 // Where gradients of keys go: strides in elements.
 template <class T>
 struct KeyGradient {
@@ -79,10 +59,9 @@ struct KeyGradient {
   i32 columns;
 };
 
-// `sums` has the tiles of dq, block_m × block_d floats each, by batch, head and block.
 template <class Config>
 __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>::Storage& storage,
-                                                  const BackwardProblem& problem, float* sums_dq, const Turns& turns,
+                                                  const BackwardProblem& problem, float* sums_dq,
                                                   const KeyGradient<typename Config::dtype>& to_dk,
                                                   const KeyGradient<typename Config::dtype>& to_dv, float scale,
                                                   int warpgroup, int thread) {
@@ -100,27 +79,29 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
 
   Ring<G::kStages> ring;
   Ring<G::kKeyStages> keys;
-  u32 turn = 0;  // of the buffers of dx
+  u32 turn = 0;  // of the buffers of dx, and of dq's barriers
   BackwardWork work{};
   i32 warp_key = 0;  // the first of the warp
-  const auto tile_of = [&](i32 step) {
-    return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.block(step);
-  };
+  // In the order of registers: each thread adds four floats that are its own, a warp 512 bytes in a row.
   const auto add_dq = [&](i32 step) {
-    const i64 tile = tile_of(step);
-    if constexpr (G::kOrdered) {
-      turns.wait(tile, warpgroup, thread, adders_before<Config>(problem, work, work.block(step)));
-    }
-    float* const own_dq =
-        sums_dq + tile * (G::kQueries * G::kHead) + (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
+    const int at = (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
+    if constexpr (G::kBulk) {
+      ptx::mbarrier_wait(&storage.empty_dq, turn ^ 1);
 #pragma unroll
-    for (int j = 0; j < G::kSumsDq / 4; ++j) {
-      ptx::reduce_add(own_dq + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
+      for (int j = 0; j < G::kSumsDq / 4; ++j) {
+        *reinterpret_cast<float4*>(storage.dq + at + j * G::kWarpgroup * 4) =
+            float4{dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]};
+      }
+      ptx::fence_shared_to_async();
+      __syncwarp();
+      if (lane == 0) ptx::mbarrier_arrive(&storage.full_dq);
+    } else {
+      float* const own_dq = sums_dq + tile_of(problem, work, step) * G::kTileDq + at;
+#pragma unroll
+      for (int j = 0; j < G::kSumsDq / 4; ++j) {
+        ptx::reduce_add(own_dq + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
+      }
     }
-  };
-  // What was added has arrived: said a step late, when it has long done so.
-  const auto pass_turn = [&](i32 step) {
-    if constexpr (G::kOrdered) turns.pass(tile_of(step), warpgroup, thread);
   };
 
   // x becomes p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
@@ -203,7 +184,12 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
   };
 
 #pragma unroll 1
-  for (u32 index = blockIdx.x; index < problem.pieces; index += gridDim.x) {
+  for (u32 index = blockIdx.x; G::kTakes || index < problem.pieces; index += gridDim.x) {
+    if constexpr (G::kTakes) {
+      ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
+      index = __shfl_sync(kFullMask, storage.pieces[keys.stage], 0);  // known to be the same in all lanes
+      if (index == G::kNone) break;
+    }
     work = make_backward_work<Config>(problem, index);
     warp_key = work.first_key + warpgroup * G::kOwn + thread / kWarpSize * 16;
     const i32 steps = work.steps();
@@ -213,7 +199,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
     for (float& each : dv) each = 0.0f;
     ptx::wgmma_settle(dk);  // zeros are there before the first product begins
     ptx::wgmma_settle(dv);
-    if (steps > 0) ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
+    if (!G::kTakes && steps > 0) ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
 #pragma unroll 1
     for (i32 step = 0; step < steps; ++step, ring.advance()) {
       const u32 stage = ring.stage;
@@ -222,7 +208,6 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
       if (step == 0) ptx::mbarrier_wait(&storage.full_v[keys.stage], keys.parity);
       ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
       start_dp(stage);
-      if (step > 0) pass_turn(step - 1);
       ptx::wgmma_wait<1>();
       ptx::wgmma_settle(x);
       weigh(step, stage);
@@ -243,10 +228,9 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
       turn ^= 1;
     }
     ptx::wgmma_wait<0>();
-    if (steps > 0) {
+    if (G::kTakes || steps > 0) {
       release(storage.empty_keys[keys.stage]);
       keys.advance();
-      pass_turn(steps - 1);
     }
     ptx::wgmma_settle(dk);
     ptx::wgmma_settle(dv);

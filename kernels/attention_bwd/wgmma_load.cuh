@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The thread that copies: keys and values once, and queries with lse, and do with delta, step after step.
+// The thread that copies: keys and values once, and queries with lse, and do with delta, step after step; and the one
+// that adds dq to its sums.
 
 #include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/global_reduce.cuh"
 #include "device/ptx/grid_dependency.cuh"
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/tensor_copy4.cuh"
@@ -22,28 +24,41 @@ __device__ __forceinline__ void load_rows(unsigned char* to, const TensorMap& ma
   }
 }
 
-// `lse` and `delta` have whole blocks of each head. Of the work it takes every gridDim'th piece.
+// `lse` and `delta` have whole blocks of each head. A block that stays has every gridDim'th piece, or takes one after the
+// other from `counter`, and tells which.
 template <class Config>
 __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage& storage, const TensorMap& map_q,
                                          const TensorMap& map_k, const TensorMap& map_v, const TensorMap& map_do,
-                                         const float* lse, const float* delta, const BackwardProblem& problem) {
+                                         const float* lse, const float* delta, u32* counter,
+                                         const BackwardProblem& problem) {
   using G = BackwardTiles<Config>;
   constexpr u32 kRowsBytes = G::kQueries * sizeof(float);
   Ring<G::kStages> ring;
   Ring<G::kKeyStages> keys;
   bool is_first = true;
-  for (u32 index = blockIdx.x; index < problem.pieces; index += gridDim.x) {
+  u32 next;
+  for (u32 index = blockIdx.x; G::kTakes || index < problem.pieces; index = next) {
     const BackwardWork work = make_backward_work<Config>(problem, index);
-    const i32 steps = work.steps();
-    if (steps == 0) continue;
+    const bool exists = index < problem.pieces;
+    const i32 steps = exists ? work.steps() : 0;
+    next = index + gridDim.x;
+    if (!G::kTakes && steps == 0) continue;
     const u32 of_keys = keys.stage;
+    u64* const full_k = &storage.full_k[of_keys];
     ptx::mbarrier_wait(&storage.empty_keys[of_keys], keys.parity ^ 1);
     keys.advance();
-    ptx::mbarrier_arrive_expect_tx(&storage.full_k[of_keys], G::kBytesK);
-    load_rows<G::kParts, G::kKeys>(storage.k[of_keys], map_k, work.key_head, work.first_key, work.batch,
-                                   &storage.full_k[of_keys]);
+    if constexpr (G::kTakes) storage.pieces[of_keys] = exists ? index : u32{G::kNone};
+    if (steps > 0) {
+      ptx::mbarrier_arrive_expect_tx(full_k, G::kBytesK);
+      load_rows<G::kParts, G::kKeys>(storage.k[of_keys], map_k, work.key_head, work.first_key, work.batch, full_k);
+    } else {
+      ptx::mbarrier_arrive(full_k);
+    }
+    if (!exists) return;
     if (is_first) ptx::grid_dependency_wait();
     is_first = false;
+    // On its way while this piece is copied.
+    if constexpr (G::kTakes) next = atomicAdd(counter, 1u) + gridDim.x;
     for (i32 step = 0; step < steps; ++step, ring.advance()) {
       const i32 head = work.head(step), query = work.block(step) * G::kQueries;
       const i64 row = (i64{work.batch} * problem.heads + head) * problem.query_blocks * G::kQueries + query;
@@ -63,6 +78,47 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
       ptx::bulk_load(storage.delta[stage], delta + row, kRowsBytes, &storage.full_do[stage]);
     }
   }
+}
+
+// Sums of dq on their way to global memory. `sums` has the tiles, kTileDq floats each, by batch, head and block. Where
+// sums are the same bits at each launch, blocks of keys add to a tile in turns, in their order, which is also that in
+// which they begin: a tile has a counter, zero at first.
+template <class Config>
+__device__ __forceinline__ void add_all(typename BackwardTiles<Config>::Storage& storage, float* sums, u32* turns,
+                                        const BackwardProblem& problem) {
+  using G = BackwardTiles<Config>;
+  Ring<G::kKeyStages> keys;
+  u32 parity = 0;
+  ptx::grid_dependency_wait();
+  for (u32 index = blockIdx.x; G::kTakes || index < problem.pieces; index += gridDim.x) {
+    if constexpr (G::kTakes) {
+      ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
+      index = storage.pieces[keys.stage];
+      if (index == G::kNone) break;
+      ptx::mbarrier_arrive(&storage.empty_keys[keys.stage]);
+      keys.advance();
+    }
+    const BackwardWork work = make_backward_work<Config>(problem, index);
+    for (i32 step = 0; step < work.steps(); ++step, parity ^= 1) {
+      const i64 tile = tile_of(problem, work, step);
+      ptx::mbarrier_wait(&storage.full_dq, parity);
+      if constexpr (G::kOrdered) {
+        const u32 turn = adders_before<Config>(problem, work, work.block(step));
+        while (ptx::load_acquire(turns + tile) != turn) {
+        }
+        ptx::fence_global_to_async();
+      }
+      ptx::bulk_reduce_add(sums + tile * G::kTileDq, storage.dq, G::kTileDq * sizeof(float));
+      ptx::bulk_commit();
+      ptx::bulk_wait_read<0>();
+      ptx::mbarrier_arrive(&storage.empty_dq);
+      if constexpr (G::kOrdered) {
+        ptx::bulk_wait<0>();
+        ptx::add_release(turns + tile, 1);
+      }
+    }
+  }
+  ptx::bulk_wait<0>();
 }
 
 }  // namespace tilewright::attention

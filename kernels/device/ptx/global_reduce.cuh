@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums into global memory that nobody waits for: four neighbouring floats are added to, each by itself, at a multiple
-// of 16 bytes. Who reads them comes later, in another kernel. And counters by which blocks of one kernel wait for each
-// other: what was written before add_release is seen after load_acquire has seen the sum. sm_90 and later.
+// Sums into global memory: four neighbouring floats are added to, each by itself, at a multiple of 16 bytes, and nobody
+// waits; or many floats from shared memory, as bulk_store copies them (ptx/bulk_copy.cuh), whose group ends when they
+// have been added. And counters by which blocks of one kernel wait for each other: what was written before add_release
+// is seen after load_acquire has seen the sum; by bulk copies behind a fence_global_to_async. sm_90 and later.
 
-#include "device/config.cuh"
+#include "device/ptx/address.cuh"
 
 namespace tilewright::ptx {
 
@@ -13,6 +14,14 @@ __device__ __forceinline__ void reduce_add(float* to, float a, float b, float c,
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c), "f"(d)
                : "memory");
 }
+
+__device__ __forceinline__ void bulk_reduce_add(float* to, const float* shared, u32 bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(shared)), "r"(bytes)
+               : "memory");
+}
+
+__device__ __forceinline__ void fence_global_to_async() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 
 __device__ __forceinline__ void add_release(u32* to, u32 value) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");

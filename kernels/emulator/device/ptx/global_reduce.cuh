@@ -17,6 +17,14 @@ inline void reduce_add(float*, float, float, float, float) {
   TILEWRIGHT_NO_WAITING(None...);
 }
 template <class... None>
+inline void bulk_reduce_add(float*, const float*, u32) {
+  TILEWRIGHT_NO_WAITING(None...);
+}
+template <class... None>
+inline void fence_global_to_async() {
+  TILEWRIGHT_NO_WAITING(None...);
+}
+template <class... None>
 inline void add_release(u32*, u32) {
   TILEWRIGHT_NO_WAITING(None...);
 }
