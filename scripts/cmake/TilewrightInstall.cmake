@@ -42,3 +42,11 @@ install(FILES "${PROJECT_SOURCE_DIR}/tests/gpu/python_gpu_test.py" "${PROJECT_SO
 install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/python/main.py"
   DESTINATION python RENAME example.py COMPONENT bundle EXCLUDE_FROM_ALL)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/tilewright")
+# All of the above, and no test.
+add_custom_target(to_install DEPENDS tilewright_launch)
+if(TILEWRIGHT_BUILD_TUNER)
+  add_dependencies(to_install tilewright_cli tilewright_jit tilewright_pages)
+endif()
+if(TARGET shipped_winners)
+  add_dependencies(to_install shipped_winners)
+endif()

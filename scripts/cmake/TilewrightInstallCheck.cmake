@@ -9,7 +9,7 @@ endif()
 install(CODE "set(needed \"${needed}\")
 foreach(file IN LISTS needed)
   if(NOT EXISTS \"\${file}\")
-    message(FATAL_ERROR \"\${file} is not built, and nothing was installed. Build all first: \"
-      \"cmake --build ${PROJECT_BINARY_DIR}\")
+    message(FATAL_ERROR \"\${file} is not built, and nothing was installed. Build it first: \"
+      \"cmake --build ${PROJECT_BINARY_DIR} --target to_install\")
   endif()
 endforeach()")

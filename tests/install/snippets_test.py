@@ -8,13 +8,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADERS = ROOT / "cache/launch/include"
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-COMMENT = re.compile(r"(?:^(?:///| \*)   .*\n)+", re.M)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
+from snippets import HEADERS, ROOT, Snippet, snippets  # noqa: E402
+
 INCLUDE = re.compile(r"^#include .*$", re.M)
 FUNCTION = re.compile(r"^\w[^\n;=]*\) \{$", re.M)
 
@@ -35,27 +35,6 @@ using CUlibrary = struct CUlib_st*;
 [[maybe_unused]] static bf16 *x, *y;
 int cuLibraryLoadData(CUlibrary*, const void*, void*, void*, unsigned, void*, void*, unsigned);
 """
-
-
-class Snippet:
-    def __init__(self, page: pathlib.Path, line: int, language: str, text: str):
-        self.page, self.line, self.language, self.text = page, line, language, text
-
-
-def snippets() -> list[Snippet]:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "cache/launch/python/README.md"]
-    found = []
-    for page in pages + sorted((ROOT / "docs").rglob("*.md")):
-        text = page.read_text()
-        for fence in FENCE.finditer(text):
-            found.append(Snippet(page, text.count("\n", 0, fence.start(2)) + 1, fence[1], fence[2]))
-    for header in sorted(HEADERS.rglob("*.h*")):
-        text = header.read_text()
-        for comment in COMMENT.finditer(text):
-            code = re.sub(r"^(///| \*)", "", comment[0], flags=re.M)
-            language = "c" if header.suffix == ".h" else "cpp"
-            found.append(Snippet(header, text.count("\n", 0, comment.start()) + 1, language, code))
-    return found
 
 
 def program(language: str, given: str) -> str:
