@@ -16,7 +16,8 @@ class Snippet:
 
 def snippets_of(page: pathlib.Path) -> list[Snippet]:
     text = page.read_text()
-    return [Snippet(page, text.count("\n", 0, fence.start(2)) + 1, fence[1], fence[2]) for fence in FENCE.finditer(text)]
+    return [Snippet(page, text.count("\n", 0, fence.start(2)) + 1, fence[1], fence[2])
+            for fence in FENCE.finditer(text)]
 
 
 def commands_of(page: pathlib.Path) -> list[Snippet]:

@@ -282,6 +282,16 @@ class Launches(unittest.TestCase):
         launches, table = self.launched(tw.embedding_bwd, torch.ones(0, 64, dtype=BF16), torch.ones(0, dtype=I64), 9)
         self.assertEqual((launches, table.abs().sum().item()), ([], 0))
 
+    def test_a_product_over_nothing_has_its_bias_and_residual(self):
+        a, b, bias = torch.ones(4, 0, dtype=BF16), torch.ones(32, 0, dtype=BF16), torch.ones(32, dtype=BF16)
+        launches, c = self.launched(tw.gemm, a, b)
+        self.assertEqual((launches, c.abs().sum().item()), ([], 0))
+        (handed,), c = self.launched(tw.gemm, a, b, bias=bias, act="gelu")
+        self.assertEqual((handed[0].count("bias=yes"), handed[2], c.shape), (1, (4, 32, 1), (4, 32)))
+        self.assertEqual(handed[3][2], bias.data_ptr())
+        (again,), _ = self.launched(tw.gemm, a, b, bias=bias, act="gelu")
+        self.assertEqual(again[2], (4, 32, 1))
+
     def test_out_is_what_is_written(self):
         x, total, y = (torch.ones(4, 1024, dtype=BF16) for _ in range(3))
         (handed,), given = self.launched(tw.add_rmsnorm, x, x, x[0], 1e-6, store=True, out=(total, y))

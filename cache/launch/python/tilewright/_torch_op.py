@@ -287,9 +287,13 @@ class Plan:
         self.outputs, self.device = call.outputs, call.tensors[0][1].device
         if outs:
             form._check_outs(call, {arg["name"]: out for arg, out in zip(form.outputs, outs)})
-        self._is_empty = any(0 in tensor.shape for _, tensor in call.tensors)
-        if self._is_empty:
+        empty = [i for i, (_, tensor) in enumerate(call.tensors) if 0 in tensor.shape]
+        # A sum of nothing, and where outputs are empty, nothing at all.
+        self._is_zero = empty and (len(empty) == len(call.tensors) or any(0 in shape for shape, _ in call.outputs))
+        if self._is_zero:
             return
+        if empty:  # a sum of nothing, and what else the outputs are made of
+            call = form.understand([_widened(arg) for arg in args])
         self._sources = [form.places[arg["name"]] for arg, _ in call.tensors]
         # A dense copy of what the op cannot read where it lies.
         pitches = {"pitch": "dense"} if "pitch" in form.definition.get("attributes", {}) else {}
@@ -300,6 +304,7 @@ class Plan:
                 pitches = {"pitch": "strided"}
             else:
                 layouts, self._copied = self._layouts(form, call, outs, strided=False)
+        self._copied += [(i, _widened) for i in empty]
         op = self._op(form, call, pitches)
         made = [_tensors.Layout(_tensors.dtype_name(dtype), tuple(shape), None, self.device.index, False)
                 for shape, dtype in call.outputs]
@@ -339,7 +344,7 @@ class Plan:
         return [*layouts, *(_layout(form, arg, out) for arg, out in zip(form.outputs, outs))], copied
 
     def launch(self, args: Sequence[Any], outputs: list[Any]) -> None:
-        if self._is_empty:
+        if self._is_zero:
             for output in outputs:
                 output.zero_()
             return
@@ -356,6 +361,13 @@ class Plan:
         else:
             with torch.cuda.device(index):
                 self._served._submit(torch_.raw_stream(index), self._prepared, map(torch_.address, tensors), scalars)
+
+
+def _widened(arg: Any) -> Any:
+    """Zeros for a tensor without elements."""
+    if not isinstance(arg, torch.Tensor) or 0 not in arg.shape:
+        return arg
+    return arg.new_zeros([max(extent, 1) for extent in arg.shape])
 
 
 def _layout(form: Form, arg: dict[str, Any], tensor: Any) -> _tensors.Layout:
