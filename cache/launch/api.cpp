@@ -139,7 +139,10 @@ launch::LauncherOptions read_options(const tw_options& options) {
   result.misses = options.misses == nullptr                   ? default_misses_path()
                   : std::string_view(options.misses) == "off" ? std::nullopt
                                                               : std::optional<std::filesystem::path>(options.misses);
-  if (options.watch_ms < 0) throw UsageError(fmt::format("tw_options.watch_ms is {}", options.watch_ms));
+  if (options.watch_ms < 0) {
+    throw UsageError(
+        fmt::format("the launcher's option watch_ms is {}; it is 0, for never, or more", options.watch_ms));
+  }
   result.watch = std::chrono::milliseconds(options.watch_ms);
   result.jit = options.jit != 0;
   result.ops = options.ops != nullptr ? options.ops : "";

@@ -33,7 +33,7 @@ std::string library_file() {
 
 Jit::Jit(std::string ops) : ops_(std::move(ops)), library_(library_file()) {
   constexpr const char* kAdvice =
-      "install it beside libtilewright.so, name it in TILEWRIGHT_LIBJIT, or leave tw_options.jit 0";
+      "install it beside libtilewright.so, name it in TILEWRIGHT_LIBJIT, or open the launcher without `jit`";
   if (!library_) {
     throw UsageError(fmt::format("compiling at run time was asked for, and {} cannot be opened: {}; {}", kFile,
                                  library_.why(), kAdvice));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/plan/plan.hpp"
 #include "tuner/app/check_config.hpp"
 #include "tuner/app/commands.hpp"
@@ -69,7 +70,7 @@ class Checking {
                       {"shape_key", "problem"},
                       {"status", "status"},
                       {"reason", "reason"}};
-    table_.columns[1].breakable = table_.columns[4].breakable = true;
+    table_.columns[1].breakable = table_.columns[2].breakable = table_.columns[4].breakable = true;
   }
 
   /// The base and a few configs of each implementation.
@@ -136,6 +137,10 @@ class Checking {
       table_.notes.push_back(
           fmt::format("The definition is right, and so is what was tried. Next: tilewright sweep {}{}",
                       definition_.interface.op, ops_options(request_.place)));
+    }
+    if (wrong_ > 0) {
+      table_.notes.push_back(
+          fmt::format("Of {} {} went wrong: mend it, and check again.", counted(table_.rows.size(), "config"), wrong_));
     }
     if (wrong_ == 0) table_.columns.back().shown = Shown::programs;
     if (listener_.cancelled()) table_.notes.emplace_back("Interrupted: what is missing was not checked.");

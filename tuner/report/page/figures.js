@@ -32,4 +32,4 @@ const ascending = (a, b) => (typeof a === "number" && typeof b === "number" ? a 
 /** The distinct values of `rows`, in order. */
 const distinctValues = (rows, valueOf) => [...new Set(rows.map(valueOf))].sort(ascending);
 
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const plural = (count, word) => `${showNumber(count)} ${word}${count === 1 ? "" : "s"}`;

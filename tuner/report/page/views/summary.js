@@ -81,7 +81,7 @@ function spreadFigure(rows, name, title, words, unit, scale) {
       grid: {left: 8, right: 24, top: 10, bottom: 30, containLabel: true},
       yAxis: styledAxis({type: "category", data: lines.map((line) => line.op)}),
       xAxis: styledAxis(scale === "log" ? ratioAxis(least, most)
-        : {type: scale, scale: true, axisLabel: {formatter: (value) => withoutZeros(showCell(value, unit))}}),
+        : {type: scale, scale: true, splitNumber: isNarrow() ? 3 : 5, axisLabel: {formatter: (value) => withoutZeros(showCell(value, unit))}}),
       tooltip: tooltipStyle((item) => [lines[item.dataIndex].op, ...spreadLines(lines[item.dataIndex], unit)]),
       series: [{type: "boxplot", data: lines.map((line) => line.five), boxWidth: [8, 18],
         itemStyle: {color: styleColor("--panel"), borderColor: styleColor("--series-0"), borderWidth: 1.5}}],
