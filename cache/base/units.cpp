@@ -108,7 +108,9 @@ bool is_in(char32_t character, const Range (&ranges)[N]) noexcept {
 }  // namespace
 
 std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  if (count == 1) return fmt::format("1 {}", noun);
+  const bool ends_in_y = noun.ends_with("ry");
+  return fmt::format("{} {}{}", count, ends_in_y ? noun.substr(0, noun.size() - 1) : noun, ends_in_y ? "ies" : "s");
 }
 
 std::size_t display_width(std::string_view text) noexcept {

@@ -25,7 +25,7 @@ namespace tilewright {
 /// "2026-03-01 14:05 UTC", from seconds since 1970.
 [[nodiscard]] std::string show_moment(long long seconds);
 
-/// "1 step", "5 steps".
+/// "1 step", "5 steps", "2 binaries".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 
 /// Columns of a terminal that UTF-8 text takes: two for each East Asian wide character and pictograph, none for

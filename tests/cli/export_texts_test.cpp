@@ -47,7 +47,7 @@ TEST_F(ExportTexts, go_to_standard_output_alone_for_a_dash) {
   const Outcome jsonl = export_to("jsonl", "-");
   EXPECT_EQ(lines_of(jsonl.out).size(), 3U);
   for (const std::string& line : lines_of(jsonl.out)) EXPECT_EQ(nlohmann::json::parse(line)["op"], "demo");
-  EXPECT_TRUE(contains(jsonl.err, "3 trials were written")) << jsonl.err;
+  EXPECT_TRUE(contains(jsonl.err, "3 trials written")) << jsonl.err;
   EXPECT_EQ(nlohmann::json::parse(export_to("t4", "-").out)["results"].size(), 3U);
   EXPECT_EQ(nlohmann::json::parse(export_to("google-benchmark", "-").out)["benchmarks"].size(), 6U)
       << "winner and base";

@@ -148,7 +148,7 @@ TEST_F(ProgressTest, is_timed_lines_where_there_is_no_terminal) {
   const Outcome outcome = run_on_ops({"sweep", "shift", "--device", "cpu", "--budget-ms", "10", "--no-ceilings",
                                       "--again", "--config", "rowwise{variant=0,width=32}"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, " s] 1/1 shift[dtype=f32,act=none]{rows=2,cols=33}: 1 configs, 0 known"))
+  EXPECT_TRUE(contains(outcome.err, " s] 1/1 shift[dtype=f32,act=none]{rows=2,cols=33}: 1 config, 0 known"))
       << outcome.err;
   EXPECT_FALSE(contains(outcome.err, "\x1b")) << outcome.err;
 }

@@ -122,8 +122,7 @@ Finding look_at_store(const Store& store, const fs::path& path) {
   return {"cache", true,
           fmt::format("schema {}; {}, {}, {}, {}, {} kept to serve them, {} ({})", counts.schema,
                       counted(store.ops().size(), "op"), of(counts.devices, "device"), of(counts.problems, "problem"),
-                      of(counts.trials, "trial"), of(counts.winners, "config"),
-                      counts.binaries == 1 ? "1 binary" : fmt::format("{} binaries", counts.binaries),
+                      of(counts.trials, "trial"), of(counts.winners, "config"), of(counts.binaries, "binary"),
                       show_bytes(static_cast<double>(counts.binary_bytes))),
           path.string()};
 }

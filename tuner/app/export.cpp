@@ -129,11 +129,11 @@ Exported write_trials(const TrialRecords& records, TextForm form, const Write& w
     const T4Counts counts = write_t4(records, write);
     written = counts.results;
     if (counts.pruned > 0) {
-      done.notes.push_back(fmt::format(
-          "{} configs that were pruned are left out: T4 has results of configs that were tried.", counts.pruned));
+      done.notes.push_back(fmt::format("Left out: {}, since T4 has results of configs that were tried.",
+                                       counted(counts.pruned, "pruned config")));
     }
   }
-  done.notes.insert(done.notes.begin(), fmt::format("{} trials were written.", written));
+  done.notes.insert(done.notes.begin(), fmt::format("{} written.", counted(written, "trial")));
   return done;
 }
 
@@ -178,7 +178,7 @@ Exported write_winners(const Store& store, const std::vector<BenchmarkLine>& lin
   }
   Exported done;
   for (const auto& [key, keys] : problems) done.lines.push_back({key.first, key.second, keys.size()});
-  done.notes.push_back(fmt::format("{} winners were written.", lines.size()));
+  done.notes.push_back(fmt::format("{} written.", counted(lines.size(), "winner")));
   write(google_benchmark_text(store, lines));
   return done;
 }
@@ -190,7 +190,7 @@ std::vector<std::string> write_as_bundle(const Store& store, const std::vector<W
   for (const OpCounts& line : count(rows)) problems += line.added;
   notes.push_back(fmt::format("{} has {}: {} served, {} kept, {}.", file.string(), size_text(file),
                               counted(problems, "problem"), counted(counts.winners, "config"),
-                              counts.binaries == 1 ? "1 binary" : fmt::format("{} binaries", counts.binaries)));
+                              counted(counts.binaries, "binary")));
   if (counts.without_binary > 0) {
     notes.push_back(
         fmt::format("{} of the configs kept have no stored binary and cannot be launched.", counts.without_binary));
@@ -208,12 +208,12 @@ std::vector<std::string> write_as_header(const Store& store, const std::vector<W
                             counts.left_out.empty() ? "there is none" : counts.left_out.front()));
   }
   write(text);
-  notes.push_back(fmt::format("{} has {} with {} shapes and {} binaries.", file.string(),
-                              show_bytes(static_cast<double>(text.size())), counts.shapes, counts.binaries));
+  notes.push_back(fmt::format("{} has {} with {} and {}.", file.string(), show_bytes(static_cast<double>(text.size())),
+                              counted(counts.shapes, "shape"), counted(counts.binaries, "binary")));
   if (counts.spares > 0) {
     notes.push_back(fmt::format(
-        "{} spares stay behind: a header serves the shapes that were tuned and no others; --bundle takes them along.",
-        counts.spares));
+        "Left behind: {}, since a header serves the shapes that were tuned and no others; --bundle takes them along.",
+        counted(counts.spares, "spare")));
   }
   constexpr std::size_t kTold = 5;
   for (std::size_t i = 0; i < std::min(kTold, counts.left_out.size()); ++i) {
@@ -252,15 +252,16 @@ Exported export_packs(const ExportRequest& request, const fs::path& folder,
   const WinnerSelection filter = filter_of(request, store);
   const auto told = [&](const PackFile& pack) {
     if (tell) {
-      tell(fmt::format("{}: {}, {} trials, {} winners", pack.path.filename().string(),
-                       show_bytes(static_cast<double>(pack.bytes)), pack.trials, pack.winners));
+      tell(fmt::format("{}: {}, {}, {}", pack.path.filename().string(), show_bytes(static_cast<double>(pack.bytes)),
+                       counted(pack.trials, "trial"), counted(pack.winners, "winner")));
     }
   };
   const std::vector<PackFile> packs = write_packs(store, folder, filter, told);
   if (packs.empty()) throw nothing_to_export(store, "trials");
   Exported done;
   done.lines = count(selected_winners(store, filter));
-  done.notes.push_back(fmt::format("{} packs in {}, {} together.", packs.size(), folder.string(), size_of_all(packs)));
+  done.notes.push_back(
+      fmt::format("{} in {}, {} together.", counted(packs.size(), "pack"), folder.string(), size_of_all(packs)));
   return done;
 }
 
@@ -273,8 +274,9 @@ Exported export_cache(const ExportRequest& request, const fs::path& file, bool r
   if (done.lines.empty()) throw nothing_to_export(store, recording ? "trial" : "winner");
   const Store made(file, {.access = StoreAccess::read});
   const Store::Counts counts = made.counts();
-  done.notes.push_back(fmt::format("{} has {} with {} trials, {} binaries and {} learned models.", file.string(),
-                                   size_text(file), counts.trials, counts.binaries, counts.models));
+  done.notes.push_back(fmt::format("{} has {} with {}, {} and {}.", file.string(), size_text(file),
+                                   counted(counts.trials, "trial"), counted(counts.binaries, "binary"),
+                                   counted(counts.models, "learned model")));
   const std::int64_t others = store.counts().trials - counts.trials;
   // Of a part, those of the rest of the cache are not meant.
   const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;

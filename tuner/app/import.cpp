@@ -24,7 +24,7 @@ std::string evidence_of(const Trial& trial) {
   if (!trial.timing) return "no time";
   const Timing& timing = *trial.timing;
   const double half = timing.median_ns > 0 ? 50 * (timing.high_ns - timing.low_ns) / timing.median_ns : 0;
-  return fmt::format("{} ± {:.2f} %, {} rounds", show_time(timing.median_ns), half, timing.rounds_ns.size());
+  return fmt::format("{} ± {:.2f} %, {}", show_time(timing.median_ns), half, counted(timing.rounds_ns.size(), "round"));
 }
 
 /// What came of several files, an op and a device a line.
@@ -171,12 +171,12 @@ ImportResult import_files(const ImportRequest& request, const std::function<void
         "--compare "
         "FILE FILE` read it.");
   }
-  table.notes.push_back(fmt::format("{} gained {} trials, {} binaries and {} learned models.", to.path().string(),
-                                    after.trials - before.trials, after.binaries - before.binaries,
-                                    sum_of(done, &OpCounts::models)));
+  table.notes.push_back(fmt::format(
+      "{} gained {}, {} and {}.", to.path().string(), counted(after.trials - before.trials, "trial"),
+      counted(after.binaries - before.binaries, "binary"), counted(sum_of(done, &OpCounts::models), "learned model")));
   if (const std::size_t newer = sum_of(done, &OpCounts::newer_models); newer > 0) {
     table.notes.push_back(
-        fmt::format("{} learned models were not taken: what a newer Tilewright has learned stays.", newer));
+        fmt::format("Not taken: {}, where a newer Tilewright's stays.", counted(newer, "learned model")));
   }
   return result;
 }

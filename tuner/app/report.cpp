@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/app/stored_winners.hpp"
 #include "tuner/report/page_data.hpp"
@@ -41,7 +42,7 @@ PageOp page_op(const std::string& op, const Store& store, Catalogue& catalogue,
   StoredWinners winners = stored_winners(store, *interface, definition, fingerprints, std::nullopt);
   if (definition == nullptr) notes.push_back(no_definition_note(op));
   if (winners.retired > 0) {
-    notes.push_back(fmt::format("{} winners of an older interface of {} are left out.", winners.retired, op));
+    notes.push_back(fmt::format("Left out: {} of an older interface of {}.", counted(winners.retired, "winner"), op));
   }
   return {*interface, std::move(winners.lines)};
 }

@@ -9,6 +9,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/compare.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/app/stored_winners.hpp"
@@ -47,7 +48,8 @@ Table winners(const Asked& asked, const Store& store) {
                              fmt::format("tilewright table {} --top {}", op, winners.lines.size())}});
   }
   if (winners.retired > 0) {
-    table.notes.push_back(fmt::format("{} winners of an older interface of {} are left out.", winners.retired, op));
+    table.notes.push_back(
+        fmt::format("Left out: {} of an older interface of {}.", counted(winners.retired, "winner"), op));
   }
   if (winners.lines.empty()) {
     table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", op));

@@ -119,12 +119,12 @@ void consider_one(const std::string& config, SweepRequest& request) {
 }
 
 std::string summary_text(const SweepSummary& summary, const std::string& cache) {
-  std::string text = fmt::format("{} problem{} in {:.3f} s: {} configs measured", summary.problems,
-                                 summary.problems == 1 ? "" : "s", summary.wall_seconds.count(), summary.measured);
+  std::string text = fmt::format("{} in {:.3f} s: {} measured", counted(summary.problems, "problem"),
+                                 summary.wall_seconds.count(), counted(summary.measured, "config"));
   if (summary.failed > 0) text += fmt::format(" ({} failed)", summary.failed);
   if (summary.pruned > 0) text += fmt::format(", {} left out since they cannot win", summary.pruned);
-  text += fmt::format(", {} known before, {} binaries compiled (the compilers worked {})", summary.reused,
-                      summary.compiled, show_duration(summary.compile_seconds.count()));
+  text += fmt::format(", {} known before, {} compiled (the compilers worked {})", summary.reused,
+                      counted(summary.compiled, "binary"), show_duration(summary.compile_seconds.count()));
   if (summary.forbidden > 0) text += fmt::format(", {} forbidden for their problems", summary.forbidden);
   text += fmt::format("; devices waited {:.3f} s for compilers", summary.waited_seconds.count());
   if (!cache.empty()) text += "; cache " + cache;

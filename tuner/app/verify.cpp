@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/check_config.hpp"
 #include "tuner/app/chosen_problems.hpp"
 #include "tuner/app/device_session.hpp"
@@ -114,8 +115,8 @@ std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& liste
   result.wrong = static_cast<std::size_t>(
       std::ranges::count_if(lines, [](const CheckedOutput& line) { return line.status != TrialStatus::ok; }));
   table.notes.push_back(result.wrong == 0
-                            ? fmt::format("{} config{}: right on two sets of inputs.", configs, configs == 1 ? "" : "s")
-                            : fmt::format("Of {} lines {} are not right.", lines.size(), result.wrong));
+                            ? fmt::format("{}: right on two sets of inputs.", counted(configs, "config"))
+                            : fmt::format("Of {} not right: {}.", counted(lines.size(), "line"), result.wrong));
   table.notes.insert(table.notes.end(), notes.begin(), notes.end());
   if (result.cancelled) table.notes.emplace_back("Interrupted: what is missing was not checked.");
   return result;

@@ -66,9 +66,9 @@ std::string choice_text(const Problem& problem, const MatchedRow& served) {
                       "and is kept with {}.\n",
                       row.problem.key());
   }
-  text +=
-      fmt::format("  chosen by {} among {} configs, {} of which failed{}\n", winner.strategy, winner.configs_considered,
-                  winner.configs_failed, winner.choice.at > 0 ? ", " + show_moment(winner.choice.at) : "");
+  text += fmt::format("  chosen by {} among {}, {} of which failed{}\n", winner.strategy,
+                      counted(winner.configs_considered, "config"), winner.configs_failed,
+                      winner.choice.at > 0 ? ", " + show_moment(winner.choice.at) : "");
   text += forbidden_text(winner.choice);
   if (const auto& recheck = winner.choice.recheck) {
     text += fmt::format("  the {} that led were timed again {}, since {}\n", recheck->leaders, show_moment(recheck->at),
@@ -101,9 +101,11 @@ std::string time_text(const Winner& winner, const std::optional<Trial>& trial, M
                                  show_time(timing.median_ns), show_time(timing.low_ns), show_time(timing.high_ns),
                                  show_time(timing.min_ns), name(mode));
   const std::size_t rounds = trial && trial->timing ? trial->timing->rounds_ns.size() : 0;
-  text += fmt::format("  from {} rounds of {} launches (input sets: {}); an empty launch takes {}{}\n", rounds,
-                      timing.launches_per_round, timing.input_sets, show_time(timing.floor_ns),
-                      timing.launch_bound() ? ", so this time is the launch's and not the kernel's" : "");
+  text +=
+      fmt::format("  from {} of {} (input sets: {}); an empty launch takes {}{}\n", counted(rounds, "round"),
+                  timing.launches_per_round == 1 ? "1 launch" : fmt::format("{} launches", timing.launches_per_round),
+                  timing.input_sets, show_time(timing.floor_ns),
+                  timing.launch_bound() ? ", so this time is the launch's and not the kernel's" : "");
   if (winner.base_ns && timing.median_ns > 0) {
     text += fmt::format("  the op's base takes {}: {}\n", show_time(*winner.base_ns),
                         show_ratio(*winner.base_ns / timing.median_ns));

@@ -194,8 +194,8 @@ void Progress::Lane::problem_started(const Problem& problem, std::size_t index, 
     return progress_.console_.log(told);
   }
   if (progress_.live_) return;
-  progress_.line(
-      fmt::format("{}{}/{} {}: {} configs, {} known", prefix(), index + 1, of, mine.key, configs, mine.known));
+  progress_.line(fmt::format("{}{}/{} {}: {}, {} known", prefix(), index + 1, of, mine.key, counted(configs, "config"),
+                             mine.known));
 }
 
 void Progress::Lane::trial_done(const Problem& problem, const Trial& trial, bool is_best_so_far) {
