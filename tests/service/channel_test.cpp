@@ -25,9 +25,11 @@ class Channels : public ServiceTest {
     return ask(service.port(), "PUT", target, "Content-Type: application/octet-stream\r\n" + more, piece);
   }
   [[nodiscard]] std::string blob() const { return "/v1/blobs/" + hash_; }
+  [[nodiscard]] Manifest manifest_of(std::int64_t sequence, const char* channel = "stable") const {
+    return {channel, sequence, hash_, 10, std::string(32, 'b'), 7, "0.1.0", 1};
+  }
   [[nodiscard]] SignedManifest manifest(std::int64_t sequence, const char* channel = "stable") const {
-    const Manifest made{channel, sequence, hash_, 10, std::string(32, 'b'), 7, "0.1.0", 1};
-    return sign(made, PrivateKey(folder / "key"));
+    return sign(manifest_of(sequence, channel), PrivateKey(folder / "key"));
   }
 
   static constexpr const char* kText = "0123456789";
@@ -124,6 +126,29 @@ TEST_F(Channels, refuse_what_is_not_signed_and_what_was_before) {
   for (const char* bad : {"{}", "[]", "{", "", R"({"manifest": {}, "signature": ""})"}) {
     EXPECT_EQ(service.post("/v1/channels/stable", bad).status, 400) << bad;
   }
+}
+
+TEST_F(Channels, know_a_new_key_without_a_restart_and_the_old_ones_while_the_file_is_broken) {
+  const RunningService service(settings);
+  ASSERT_EQ(put(service, blob() + "?bytes=10", kText).status, 201);
+  const auto refusal = [&](std::int64_t sequence) {
+    return service.post("/v1/channels/stable", document_of(manifest(sequence))).status;
+  };
+  std::filesystem::rename(folder / "key", folder / "old");
+  std::filesystem::rename(folder / "key.pub", folder / "old.pub");
+  EXPECT_EQ(service.post("/v1/channels/stable", document_of(sign(manifest_of(1), PrivateKey(folder / "old")))).status,
+            200)
+      << "the file is gone, and what it said stays";
+  make_key_pair(folder / "key");
+  EXPECT_EQ(refusal(2), 200);
+  EXPECT_EQ(service.post("/v1/channels/stable", document_of(sign(manifest_of(3), PrivateKey(folder / "old")))).status,
+            403);
+  std::ofstream(folder / "key.pub") << "no key";
+  EXPECT_EQ(refusal(3), 200);
+  const auto is_told = [](const nlohmann::json& event) {
+    return event["event"] == "error" && contains(event["text"], "The keys that were read before stay in force");
+  };
+  EXPECT_EQ(std::ranges::count_if(service.events(), is_told), 2);
 }
 
 TEST_F(Channels, refuse_bytes_that_are_not_the_hashs_and_names_that_are_none) {

@@ -82,6 +82,15 @@ TEST_F(Tls, requests_are_answered_one_after_the_other_and_large_ones) {
   EXPECT_EQ(client.ask("HEAD", path).header("content-length"), "1048576");
 }
 
+TEST_F(Tls, who_sends_too_much_gets_the_answer_and_no_broken_connection) {
+  const RunningService service(settings);
+  HttpClientOf client(parse_url(fmt::format("https://127.0.0.1:{}", service.port())), {.authorities = pem()});
+  const std::string text(std::size_t{8} << 20, 'x');
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(client.ask("POST", "/v1/misses", {{"Content-Type", "application/json"}}, text).status, 413);
+  }
+}
+
 TEST_F(Tls, a_certificate_that_is_not_trusted_or_is_of_another_host_is_refused) {
   const RunningService service(settings);
   EXPECT_TRUE(contains(error_of([&] { static_cast<void>(ask_with(service.port())); }), "is not trusted"));
@@ -111,6 +120,11 @@ TEST_F(Tls, a_new_certificate_counts_without_a_restart_and_a_broken_one_never) {
   { std::ofstream(pem()) << "no certificate"; }
   std::this_thread::sleep_for(std::chrono::milliseconds(400));
   EXPECT_EQ(ask_with(service.port(), {.authorities = folder / "old.pem"}).status, 200);
+  const auto is_told = [](const nlohmann::json& event) {
+    return event["event"] == "error" && contains(event["text"], "has no certificate in PEM") &&
+           contains(event["text"], "stay in force");
+  };
+  EXPECT_EQ(std::ranges::count_if(service.events(), is_told), 1);
   make_certificate(pem());
   EXPECT_TRUE(comes(
       [&] { return error_of([&] { static_cast<void>(ask_with(service.port(), {.authorities = pem()})); }).empty(); }));

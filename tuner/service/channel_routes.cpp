@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tuner/service/followed.hpp"
 #include "tuner/service/problem.hpp"
 #include "tuner/snapshot/shelf.hpp"
 
@@ -181,9 +182,14 @@ Response take_manifest(Shelf& shelf, const PublicKeys& keys, const Call& call) {
 
 }  // namespace
 
-void add_channel_routes(Router& router, const fs::path& folder, const std::optional<fs::path>& publishers) {
+void add_channel_routes(Router& router, const fs::path& folder, const std::optional<fs::path>& publishers,
+                        std::function<void(const std::string&)> told) {
   const auto shelf = std::make_shared<Shelf>(folder);
-  const std::shared_ptr<const PublicKeys> keys = publishers ? std::make_shared<PublicKeys>(*publishers) : nullptr;
+  std::shared_ptr<Followed<PublicKeys>> keys;
+  if (publishers) {
+    const auto read = [file = *publishers] { return PublicKeys(file); };
+    keys = std::make_shared<Followed<PublicKeys>>(std::vector{*publishers}, read, "The keys", std::move(told));
+  }
   Route channel{.method = "GET",
                 .path = "/v1/channels/{channel}",
                 .summary = "The signed manifest of a channel: its snapshot, by hash and number",
@@ -209,7 +215,7 @@ void add_channel_routes(Router& router, const fs::path& folder, const std::optio
               .body_schema = kManifestSchema,
               .statuses = {200, 409}};
   point.handler = [shelf, keys](const Call& call) {
-    return keys ? take_manifest(*shelf, *keys, call) : nobody_publishes();
+    return keys ? take_manifest(*shelf, *keys->now(), call) : nobody_publishes();
   };
   router.add(std::move(point));
   Route blob{.method = "GET",

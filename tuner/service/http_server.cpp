@@ -29,8 +29,8 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
-#include "cache/base/file_facts.hpp"
 #include "cache/base/version.hpp"
+#include "tuner/service/followed.hpp"
 #include "tuner/service/problem.hpp"
 
 namespace tilewright::service {
@@ -332,18 +332,19 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
   void linger() {
     if (shared_->stopping) return close();
     expire_in(std::chrono::seconds(1));
-    if (socket_.tls() != nullptr) {
-      return socket_.tls()->async_shutdown([self = shared_from_this()](error_code) { self->close(); });
-    }
-    error_code ignored;
-    socket_.socket.shutdown(tcp::socket::shutdown_send, ignored);
-    discard(std::size_t{16} << 20);
+    const auto send_no_more = [self = shared_from_this()](error_code) {
+      error_code ignored;
+      self->socket_.socket.shutdown(tcp::socket::shutdown_send, ignored);
+      self->discard(std::size_t{16} << 20);
+    };
+    socket_.tls() != nullptr ? socket_.tls()->async_shutdown(send_no_more) : send_no_more({});
   }
   void discard(std::size_t most) {
-    socket_.async_read_some(asio::buffer(ignored_), [self = shared_from_this(), most](error_code error, std::size_t n) {
-      if (error || n >= most) return self->close();
-      self->discard(most - n);
-    });
+    socket_.socket.async_read_some(asio::buffer(ignored_),
+                                   [self = shared_from_this(), most](error_code error, std::size_t n) {
+                                     if (error || n >= most) return self->close();
+                                     self->discard(most - n);
+                                   });
   }
 
   void expire_in(std::chrono::milliseconds time) {
@@ -399,14 +400,14 @@ void allow_descriptors(std::size_t wanted) {
 }  // namespace
 
 struct HttpServer::Impl {
-  Impl(const std::string& address, std::uint16_t port, const HttpLimits& limits,
-       const std::optional<TlsFiles>& tls_files, Handler handler)
-      : files(tls_files),
-        acceptor(context),
-        ticker(context),
-        shared(std::make_shared<Shared>(Shared{limits, std::move(handler)})) {
-    if (files) tls = read_tls(*files);
-    read = identities();
+  Impl(const std::string& address, std::uint16_t port, const HttpLimits& limits, const std::optional<TlsFiles>& files,
+       Handler handler, std::function<void(const std::string&)> told)
+      : acceptor(context), ticker(context), shared(std::make_shared<Shared>(Shared{limits, std::move(handler)})) {
+    if (files) {
+      tls.emplace(
+          std::vector{files->certificate, files->key}, [files] { return read_tls(*files); }, "The certificate and key",
+          std::move(told));
+    }
     const tcp::endpoint endpoint(asio::ip::make_address(address), port);
     protocol = endpoint.protocol();
     try {
@@ -435,26 +436,12 @@ struct HttpServer::Impl {
       // Without a descriptor left the next tick goes on.
       if (descriptor < 0 && errno != EAGAIN && errno != ECONNABORTED) return;
       if (descriptor >= 0) {
-        std::make_shared<Session>(tcp::socket(context, protocol, descriptor), tls, shared)->begin();
+        // A certificate lasts some months: the next connection has the new one.
+        std::make_shared<Session>(tcp::socket(context, protocol, descriptor), tls ? *tls->now() : nullptr, shared)
+            ->begin();
       }
       accept();
     });
-  }
-
-  using Identities = std::pair<std::optional<FileIdentity>, std::optional<FileIdentity>>;
-  [[nodiscard]] Identities identities() const {
-    return files ? Identities(identity_of(files->certificate), identity_of(files->key)) : Identities();
-  }
-  /// A certificate lasts some months: the next connection has the new one.
-  void read_tls_again() {
-    const Identities now = identities();
-    if (now == read) return;
-    read = now;
-    try {
-      tls = read_tls(*files);
-    } catch (const UsageError&) {
-      // Half written: the next change is read.
-    }
   }
 
   void tick(const std::function<void()>& work) {
@@ -462,7 +449,6 @@ struct HttpServer::Impl {
     ticker.async_wait([this, work](error_code error) {
       if (error) return;
       work();
-      read_tls_again();
       accept();
       tick(work);
     });
@@ -485,9 +471,7 @@ struct HttpServer::Impl {
     });
   }
 
-  const std::optional<TlsFiles> files;
-  TlsContext tls;
-  Identities read;
+  std::optional<Followed<TlsContext>> tls;
   asio::io_context context{1};
   tcp::acceptor acceptor;
   asio::steady_timer ticker;
@@ -499,8 +483,9 @@ struct HttpServer::Impl {
 };
 
 HttpServer::HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits,
-                       const std::optional<TlsFiles>& tls, Handler handler)
-    : impl_(std::make_unique<Impl>(address, port, limits, tls, std::move(handler))) {}
+                       const std::optional<TlsFiles>& tls, Handler handler,
+                       std::function<void(const std::string&)> told)
+    : impl_(std::make_unique<Impl>(address, port, limits, tls, std::move(handler), std::move(told))) {}
 
 HttpServer::~HttpServer() { impl_->shared->left = nullptr; }
 

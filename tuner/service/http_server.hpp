@@ -43,9 +43,9 @@ class HttpServer {
   /// Listens from now on; `port` 0: any that is free. `handler` is called by the thread of run(). Throws Error that
   /// says what to type when the address cannot be had.
   /// `tls` given, whoever speaks no TLS is not answered; files that change are read again, and where they cannot be,
-  /// those before stay. Throws UsageError for files that are none.
+  /// those before stay, and `told` hears of it. Throws UsageError for files that are none.
   HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits,
-             const std::optional<TlsFiles>& tls, Handler handler);
+             const std::optional<TlsFiles>& tls, Handler handler, std::function<void(const std::string&)> told = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -106,10 +106,7 @@ struct Service::Impl {
   Impl(const Settings& given, Log told)
       : settings(given),
         log(std::move(told)),
-        gate(given,
-             [this](const std::string& text) {
-               tell({{"event", "error"}, {"text", text}});
-             }),
+        gate(given, told_errors()),
         lock(given.read_only ? nullptr : std::make_unique<app::ServiceLock>(app::cache_path(given.place))),
         watch(given.place),
         page(given.place, watch),
@@ -120,8 +117,10 @@ struct Service::Impl {
                 measures.heard(event);
                 tell(event);
               }),
-        server(given.bind, given.port, given.limits, given.tls,
-               [this](Request request, Responder responder) { handle(std::move(request), std::move(responder)); }),
+        server(
+            given.bind, given.port, given.limits, given.tls,
+            [this](Request request, Responder responder) { handle(std::move(request), std::move(responder)); },
+            told_errors()),
         workers(worker_count(), kMostWaiting) {
     add_routes();
   }
@@ -134,6 +133,9 @@ struct Service::Impl {
   void tell(const nlohmann::ordered_json& event) {
     const std::lock_guard guard(log_mutex);
     log(event);
+  }
+  [[nodiscard]] std::function<void(const std::string&)> told_errors() {
+    return [this](const std::string& text) { tell({{"event", "error"}, {"text", text}}); };
   }
 
   const Settings settings;
@@ -173,7 +175,7 @@ void Service::Impl::add_routes() {
   router.add(std::move(ready));
   add_read_routes(router, settings.place, watch);
   add_queue_routes(router, settings.place, tuner);
-  add_channel_routes(router, channels_folder(settings), settings.publishers);
+  add_channel_routes(router, channels_folder(settings), settings.publishers, told_errors());
   add_page_routes(router, page);
   router.add(metrics_route(measures, [this] { return events.listeners(); }));
   Route listen{.method = "GET",

@@ -73,23 +73,15 @@ std::vector<Token> read_tokens(const std::filesystem::path& file) try {
 
 }  // namespace
 
-Tokens::Tokens(std::filesystem::path file, std::function<void(const std::string&)> told)
-    : file_(std::move(file)), told_(std::move(told)), read_(identity_of(file_)), tokens_(read_tokens(file_)) {}
+Tokens::Tokens(const std::filesystem::path& file, std::function<void(const std::string&)> told)
+    : tokens_(
+          {file}, [file] { return read_tokens(file); }, "The tokens", std::move(told)) {}
 
 std::optional<Token> Tokens::find(const std::string& secret, std::int64_t now) {
   const std::string hash = sha256_of(secret);
-  const std::lock_guard lock(mutex_);
-  if (const auto identity = identity_of(file_); identity != read_) {
-    read_ = identity;
-    try {
-      tokens_ = read_tokens(file_);
-    } catch (const Error& error) {
-      // Half written, or a mistake: the next change is read.
-      if (told_) told_(fmt::format("{}. The tokens that were read before stay in force", error.what()));
-    }
-  }
+  const std::shared_ptr<const std::vector<Token>> tokens = tokens_.now();
   const Token* found = nullptr;
-  for (const Token& each : tokens_) {
+  for (const Token& each : *tokens) {
     const bool same = CRYPTO_memcmp(each.sha256.data(), hash.data(), kDigits) == 0;
     const bool expired = each.expires_at && *each.expires_at <= now;
     if (same && !expired) found = &each;

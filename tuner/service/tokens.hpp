@@ -4,13 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "cache/base/file_facts.hpp"
+#include "tuner/service/followed.hpp"
 #include "tuner/service/router.hpp"
 
 /// Rights by token. A token is 256 random bits, of which the file keeps the SHA-256 alone: a reader of the file has no
@@ -31,18 +30,14 @@ class Tokens {
  public:
   /// Throws UsageError for a file that cannot be read, is none of tokens, or that others may write.
   /// `told` hears of each change of it that cannot be read.
-  explicit Tokens(std::filesystem::path file, std::function<void(const std::string&)> told = {});
+  explicit Tokens(const std::filesystem::path& file, std::function<void(const std::string&)> told = {});
 
   /// The token that `secret` is, unless it is unknown or expired: one answer for both, after the same comparisons. A
   /// file that has become unreadable, or is gone, leaves what was read, and that is told.
   [[nodiscard]] std::optional<Token> find(const std::string& secret, std::int64_t now);
 
  private:
-  const std::filesystem::path file_;
-  const std::function<void(const std::string&)> told_;
-  std::mutex mutex_;
-  std::optional<FileIdentity> read_;
-  std::vector<Token> tokens_;
+  Followed<std::vector<Token>> tokens_;
 };
 
 /// Adds a token to the file, which is made where there is none, and returns its text, which is kept nowhere. Throws
