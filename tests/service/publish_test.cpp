@@ -2,6 +2,7 @@
 // `tilewright key`, `publish` and `promote`, with a service and with a folder.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "cache/store/pack/pack.hpp"
@@ -141,6 +142,34 @@ TEST_F(Publishing, an_upload_whose_bytes_are_all_there_and_were_never_judged_beg
   settings.token = token;
   open_snapshot_place(fmt::format("http://127.0.0.1:{}", service.port()), settings).place->put_snapshot(file, hash);
   EXPECT_EQ(sha256_of(blobs / hash), hash);
+}
+
+TEST_F(Publishing, a_disk_of_the_service_that_fills_is_told_and_what_was_published_stays) {
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  const ProgramService service(folder, {"--cache", cache(), "--channels", shelf(), "--publishers", key() + ".pub"});
+  std::signal(SIGXFSZ, before);
+  const std::string url = fmt::format("http://127.0.0.1:{}", service.port());
+  ASSERT_EQ(publish(url).code, 0);
+  ASSERT_EQ(promote(url).code, 0);
+  const nlohmann::json stable = channel("stable");
+  measure_again(990, "GPU-1111");
+  // Too little for a snapshot, then for a manifest.
+  service.fill_disk(100'000);
+  const Outcome full = publish(url);
+  EXPECT_EQ(full.code, 1);
+  EXPECT_TRUE(contains(full.err, "there is no room for it")) << full.err;
+  service.fill_disk(0);
+  ASSERT_EQ(publish(url).code, 0);
+  service.fill_disk(100);
+  const Outcome manifest = promote(url, {"--accept-undecided"});
+  EXPECT_EQ(manifest.code, 1);
+  EXPECT_TRUE(contains(manifest.err, "there is no room for it")) << manifest.err;
+  EXPECT_TRUE(contains(service.log(), "status=503")) << service.log();
+  EXPECT_FALSE(contains(service.log(), "status=500")) << service.log();
+  EXPECT_EQ(channel("stable"), stable);
+  service.fill_disk(0);
+  EXPECT_EQ(promote(url, {"--accept-undecided"}).code, 0);
+  EXPECT_EQ(channel("stable")["snapshot"], channel("candidate")["snapshot"]);
 }
 
 TEST_F(Publishing, says_what_is_wrong) {

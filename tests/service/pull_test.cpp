@@ -2,8 +2,11 @@
 // `tilewright pull`, from a folder and from a service.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <thread>
 
 #include "cache/store/miss_file.hpp"
 #include "cache/store/pack/pack.hpp"
@@ -11,6 +14,7 @@
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
 #include "tuner/app/pull.hpp"
+#include "tuner/snapshot/files.hpp"
 #include "tuner/snapshot/shelf.hpp"
 
 namespace tilewright::testing {
@@ -265,13 +269,34 @@ TEST_F(Pulling, goes_on_until_control_c) {
   EXPECT_EQ(pull(shelf_.title(), {"--every", "soon"}).code, 2);
 }
 
-TEST_F(Pulling, one_process_at_a_time_pulls_into_a_folder) {
-  const app::PullRequest request{.from = {.name = shelf_.title()}, .folder = to(), .publishers = folder / "key.pub"};
+TEST_F(Pulling, one_process_at_a_time_pulls_into_a_folder_and_others_wait) {
+  std::atomic<bool> cancelled = false;
+  app::PullRequest request{.from = {.name = shelf_.title()}, .folder = to(), .publishers = folder / "key.pub"};
+  request.from.cancelled = [&] { return cancelled.load(); };
   app::Puller puller(request);
-  const Outcome second = pull();
-  EXPECT_EQ(second.code, 1);
-  EXPECT_TRUE(contains(second.err, "another process works in")) << second.err;
-  EXPECT_EQ(puller.pull().outcome, app::PullOutcome::pulled);
+  auto other = std::make_unique<FolderLock>(to());
+  auto waiting = std::async(std::launch::async, [&] { return error_of([&] { static_cast<void>(puller.pull()); }); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  cancelled = true;
+  EXPECT_TRUE(contains(waiting.get(), "another process works in"));
+  cancelled = false;
+  waiting = std::async(std::launch::async, [&] { return error_of([&] { static_cast<void>(puller.pull()); }); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  other.reset();
+  EXPECT_EQ(waiting.get(), "");
+  EXPECT_NE(linked(), "nothing");
+}
+
+TEST_F(Pulling, beside_one_that_goes_on_a_snapshot_can_be_pinned) {
+  const std::string hash = sha256_of(folder / "snapshot.db");
+  std::thread going_on([&] {
+    const Outcome outcome = pull(shelf_.title(), {"--every", "100ms"}, {.interrupt = Interrupt{"number 2", {}}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  });
+  EXPECT_TRUE(comes([&] { return linked() == hash; }));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(pull(shelf_.title(), {"--pin", "sha256:" + hash}).code, 0);
+  publish(4);
+  going_on.join();
 }
 
 TEST_F(Pulling, the_newest_stay_and_what_is_open) {

@@ -6,9 +6,11 @@
 
 #include "cache/store/job_queue.hpp"
 #include "cache/store/store.hpp"
+#include "tests/cli/demo_cache.hpp"
 #include "tests/other_program.hpp"
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
+#include "tuner/app/service_queue.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -267,6 +269,64 @@ TEST_F(Queues, control_c_in_a_campaign_ends_within_two_seconds_and_the_next_goes
   }
   const ProgramService service(folder, on_emulator());
   ASSERT_TRUE(comes([&] { return state_of(service, 1) == "done"; })) << service.get("/v1/campaigns/1").body;
+}
+
+TEST_F(Queues, a_gpu_that_is_lost_in_a_campaign_is_tried_three_times_and_the_service_goes_on) {
+  const std::map<std::string, std::string> lost{{"TILEWRIGHT_LIBCUDA", TILEWRIGHT_RECORDING_DRIVER},
+                                                {"TILEWRIGHT_RECORDING_FAIL", "cuDevicePrimaryCtxRetain:719"}};
+  for (const auto& [name, value] : lost) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<std::string> options = on_emulator();
+  options.back() = "cuda:0";
+  const ProgramService service(folder, options);
+  for (const auto& [name, value] : lost) ::unsetenv(name.c_str());
+  const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1 cols=33")}}};
+  ASSERT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
+  // What is reported wakes the tuner, which else waits for a lost device to come back.
+  const auto is_over = [&] {
+    EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=1,cols=33}"})).status, 200);
+    return state_of(service, 1) == "failed";
+  };
+  EXPECT_TRUE(comes(is_over)) << service.get("/v1/campaigns/1").body << service.log();
+  const json told = service.get("/v1/campaigns/1").json();
+  EXPECT_EQ(told["rows"][0]["attempts"], 3) << told;
+  EXPECT_TRUE(contains(told["rows"][0]["reason"], "719")) << told;
+  EXPECT_EQ(service.get("/readyz").status, 200);
+}
+
+TEST_F(Queues, a_clock_that_is_set_back_repeats_and_holds_up_nothing) {
+  const std::string body = misses({"shift{rows=5,cols=33}"}, 3);
+  {
+    const RunningService service(settings);
+    ASSERT_EQ(service.post("/v1/misses", body, "Idempotency-Key: a\r\n").status, 200);
+    const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1 cols=33")}}, {"devices", {"cpu"}}};
+    ASSERT_TRUE(app::submit_campaign(settings.place, app::tuning_devices({"cpu"}), campaign.dump(), {}));
+    // All of it came when the clock was a lifetime ahead.
+    OtherProgram database(cache());
+    database.exec("UPDATE misses SET first_at = 4102444800, last_at = 4102444800");
+    database.exec("UPDATE idempotency_keys SET answered_at = 4102444800");
+    database.exec("UPDATE campaigns SET submitted_at = 4102444800");
+    EXPECT_EQ(service.post("/v1/misses", body, "Idempotency-Key: a\r\n").status, 200);
+    EXPECT_EQ(service.get("/v1/misses").json()["rows"][0]["asked"], 3);
+  }
+  const ProgramService service(folder, on_emulator());
+  EXPECT_TRUE(comes([&] { return state_of(service, 1) == "done"; })) << service.get("/v1/campaigns/1").body;
+}
+
+TEST_F(Queues, a_cache_that_is_replaced_is_written_and_tuned_from_then_on) {
+  const ProgramService service(folder, on_emulator());
+  ASSERT_EQ(service.post("/v1/misses", misses({"shift{rows=5,cols=33}"})).status, 200);
+  ASSERT_TRUE(comes([&] { return service.get("/v1/misses").json()["rows"].empty(); }));
+  const std::string other = (folder / "other.db").string();
+  fill_demo_cache(other, 7);
+  for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(cache() + suffix);
+  std::filesystem::rename(other, cache());
+  EXPECT_EQ(service.get("/v1/winners?op=demo&columns=rows").json()["rows"].size(), 7U);
+  const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1 cols=33")}}};
+  const HttpAnswer taken = service.post("/v1/campaigns", campaign.dump());
+  ASSERT_EQ(taken.status, 202) << taken.body;
+  EXPECT_EQ(taken.json()["id"], 1) << "it has a queue of its own";
+  EXPECT_TRUE(comes([&] { return state_of(service, 1) == "done"; })) << service.get("/v1/campaigns/1").body;
+  EXPECT_EQ(service.get("/v1/query?op=shift&rows=1&cols=33&device=cpu").json()["rows"][0]["match_fit"], "exact");
 }
 
 TEST_F(ServiceTest, a_miss_whose_device_is_lost_counts_its_tries_until_the_service_starts_anew) {

@@ -52,10 +52,6 @@ void require_schema(std::int64_t schema, const std::string& what) {
 
 }  // namespace
 
-struct Puller::Held {
-  FolderLock lock;
-};
-
 Puller::Puller(PullRequest request) : request_(std::move(request)), folder_(request_.folder) {
   require_channel(request_.channel);
   if (!request_.pin) {
@@ -66,13 +62,11 @@ Puller::Puller(PullRequest request) : request_(std::move(request)), folder_(requ
     }
     keys_.emplace(*request_.publishers);
   }
-  held_ = std::make_unique<Held>(Held{FolderLock(folder_.path(), FolderLock::Wait::no)});
   from_ = open(request_.from);
 }
 
-Puller::~Puller() = default;
-
 Pulled Puller::pull() {
+  const FolderLock lock(folder_.path(), request_.from.cancelled);
   Pulled done = request_.pin ? pull_pin() : pull_channel();
   if (done.outcome != PullOutcome::away) send_misses(done);
   return done;

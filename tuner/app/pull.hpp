@@ -54,12 +54,12 @@ struct Pulled {
 
 class Puller {
  public:
-  /// Throws UsageError for a key, a place, a channel that are none; Error while another process pulls into the folder.
+  /// Throws UsageError for a key, a place, a channel that are none.
   explicit Puller(PullRequest request);
-  ~Puller();
 
   /// Fetches what is new, verifies it, and puts it in place. Throws Error for what is not to be trusted or does not fit
-  /// this program, and Unreachable where nobody answers and nothing is there: what was in place stays.
+  /// this program, and Unreachable where nobody answers and nothing is there: what was in place stays. Waits for
+  /// another process that pulls into the folder.
   [[nodiscard]] Pulled pull();
 
  private:
@@ -72,8 +72,6 @@ class Puller {
   const PullRequest request_;
   const PulledFolder folder_;
   std::optional<PublicKeys> keys_;
-  struct Held;
-  std::unique_ptr<Held> held_;
   NamedPlace from_;
 };
 

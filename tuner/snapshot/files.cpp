@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
@@ -18,9 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error not_written(const fs::path& file, int code) {
-  return Error(
-      fmt::format("{} cannot be written: {}", file.string(), why_not_written(file, {code, std::system_category()})));
+CacheError not_written(const fs::path& file, int code) {
+  return CacheError(
+      fmt::format("{} cannot be written: {}", file.string(), why_not_written(file, {code, std::system_category()})), 0,
+      code == ENOSPC || code == EDQUOT ? CacheFault::full : CacheFault::not_written);
 }
 
 }  // namespace
@@ -30,16 +33,17 @@ void FolderLock::Close::operator()(const int* descriptor) const noexcept {
   delete descriptor;  // NOLINT(cppcoreguidelines-owning-memory): the owner's
 }
 
-FolderLock::FolderLock(const fs::path& folder, Wait wait) {
+FolderLock::FolderLock(const fs::path& folder, const std::function<bool()>& cancelled) {
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path file = folder / "lock";
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) throw not_written(file, errno);
   held_.reset(new const int(descriptor));  // NOLINT(cppcoreguidelines-owning-memory): own first, check second
-  while (::flock(descriptor, LOCK_EX | (wait == Wait::yes ? 0 : LOCK_NB)) != 0) {
-    if (errno == EINTR) continue;
-    throw Error(fmt::format("another process works in {}. Wait for its end, or name another folder", folder.string()));
+  while (::flock(descriptor, LOCK_EX | (cancelled ? LOCK_NB : 0)) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK) throw not_written(file, errno);
+    if (cancelled && cancelled()) throw Error(fmt::format("another process works in {}", folder.string()));
+    if (cancelled) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -81,6 +85,13 @@ void write_durably(const fs::path& file, std::string_view text) {
   ::close(descriptor);
   if (!whole) throw not_written(file, code);
   if (const std::error_code error = draft.put_in_place()) throw not_written(file, error.value());
+}
+
+void forget_drafts(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder, ignored)) {
+    if (each.path().extension() == ".new") fs::remove(each.path(), ignored);
+  }
 }
 
 void sync_file(const fs::path& file) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,13 +11,12 @@
 /// Files that outlive a power cut, and folders that one process at a time changes.
 namespace tilewright {
 
-/// A folder is this process's to change while it lives: others wait, or are refused.
+/// A folder is this process's to change while it lives: others wait.
 class FolderLock {
  public:
-  enum class Wait : bool { no, yes };
-  /// Makes the folder where there is none. Throws Error that names the folder; with Wait::no also while another process
-  /// has it.
-  FolderLock(const std::filesystem::path& folder, Wait wait);
+  /// Makes the folder where there is none. Throws Error that names the folder, also once `cancelled`, which is asked
+  /// while another has it.
+  explicit FolderLock(const std::filesystem::path& folder, const std::function<bool()>& cancelled = {});
 
  private:
   struct Close {
@@ -49,6 +49,8 @@ class GrowingFile {
 
 /// The text is on the disk, whole, before it takes its place. Throws Error.
 void write_durably(const std::filesystem::path& file, std::string_view text);
+/// Of a folder that this process has locked: drafts that a kill has left.
+void forget_drafts(const std::filesystem::path& folder);
 /// What was written is on the disk. Throws Error.
 void sync_file(const std::filesystem::path& file);
 /// Nothing but the first `most` bytes. Empty where there is no file. Throws Error where it cannot be read.

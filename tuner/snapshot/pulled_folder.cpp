@@ -105,6 +105,7 @@ void PulledFolder::require_room(std::uintmax_t bytes) const {
 }
 
 void PulledFolder::forget_old(std::size_t kept) const {
+  forget_drafts(folder_);
   std::set<std::string> used;
   std::error_code ignored;
   for (const fs::directory_entry& each : fs::directory_iterator(folder_, ignored)) {

@@ -111,7 +111,7 @@ void Shelf::put_manifest(const SignedManifest& given) {
 }
 
 void Shelf::put_snapshot(const fs::path& file, const std::string& hash) {
-  const FolderLock lock(folder_, FolderLock::Wait::yes);
+  const FolderLock lock(folder_);
   if (snapshot(hash)) return;
   fs::create_directories(blobs());
   Draft draft(blob(hash));
@@ -153,7 +153,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
                                std::string_view piece) {
   const fs::path file = blob(hash);
   const fs::path part = part_of(file);
-  const FolderLock lock(folder_, FolderLock::Wait::yes);
+  const FolderLock lock(folder_);
   if (snapshot(hash)) return Piece::whole;
   fs::create_directories(blobs());
   // Whoever begins anew may.
@@ -175,7 +175,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
 
 Shelf::Taken Shelf::take_manifest(const SignedManifest& given) {
   const fs::path file = channel_file(given.manifest.channel);
-  const FolderLock lock(folder_, FolderLock::Wait::yes);
+  const FolderLock lock(folder_);
   if (const auto now = manifest(given.manifest.channel)) {
     if (*now == given) return Taken::known;
     if (now->manifest.sequence >= given.manifest.sequence) return Taken::stale;
@@ -189,6 +189,7 @@ Shelf::Taken Shelf::take_manifest(const SignedManifest& given) {
 }
 
 void Shelf::forget_old() {
+  for (const fs::path& folder : {blobs(), folder_ / "v1" / "channels"}) forget_drafts(folder);
   std::set<std::string> used;
   try {
     for (const std::string& channel : channels()) {
