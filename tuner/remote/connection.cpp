@@ -125,8 +125,8 @@ void Connection::wait(short events) const {
     if (::poll(&ready, 1, 100) > 0) return;
     require_going_on();
     if (Clock::now() < end) continue;
-    throw Unreachable(fmt::format("{} has not answered in {} s", name_,
-                                  std::chrono::duration_cast<std::chrono::seconds>(waiting_.patience).count()));
+    throw TimedOut(fmt::format("{} has not answered in {} s", name_,
+                               std::chrono::duration_cast<std::chrono::seconds>(waiting_.patience).count()));
   }
 }
 

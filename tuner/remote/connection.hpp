@@ -14,7 +14,7 @@
 namespace tilewright {
 
 /// A connection of TCP, within TLS once that was begun. Every wait has an end: `patience`, or the moment when
-/// `cancelled` says so. Throws Unreachable for whatever the network does. One thread.
+/// `cancelled` says so. Throws Unreachable for whatever the network does, TimedOut where nothing comes. One thread.
 class Connection {
  public:
   struct Waiting {

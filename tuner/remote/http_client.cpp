@@ -170,6 +170,10 @@ HttpAnswer HttpClient::ask(const std::string& method, const std::string& path, c
   for (const auto& [name, value] : headers) head += fmt::format("{}: {}\r\n", name, value);
   if (method != "GET" && method != "HEAD") head += fmt::format("Content-Length: {}\r\n", body.size());
   head += "\r\n";
+  // On a connection that was kept it might get lost, and whether it was done nobody would know.
+  const bool is_repeatable =
+      method != "POST" || std::ranges::find(headers, "Idempotency-Key", &Headers::value_type::first) != headers.end();
+  if (!is_repeatable) impl_->connection.reset();
   for (bool is_old = impl_->connection != nullptr;; is_old = false) {
     try {
       if (!is_old) impl_->connect();
@@ -181,6 +185,9 @@ HttpAnswer HttpClient::ask(const std::string& method, const std::string& path, c
       HttpAnswer answer = impl_->read(parser, sink);
       if (!parser.get().keep_alive()) impl_->connection.reset();
       return answer;
+    } catch (const TimedOut&) {
+      impl_->connection.reset();
+      throw;
     } catch (const Unreachable&) {
       impl_->connection.reset();
       // One that was kept may have ended meanwhile.

@@ -11,4 +11,10 @@ class Unreachable : public Error {
   using Error::Error;
 };
 
+/// It was waited for as long as it may be. What was asked for may have been done.
+class TimedOut final : public Unreachable {
+ public:
+  using Unreachable::Unreachable;
+};
+
 }  // namespace tilewright

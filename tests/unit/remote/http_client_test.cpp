@@ -26,7 +26,7 @@ using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
 /// Answers each request with the next text, on one connection after the other; "" ends the connection instead, and an
-/// answer that ends in "!" ends it behind the rest.
+/// answer that ends in "!" ends it behind the rest; to "silence" nothing comes, until the client leaves.
 class ScriptedServer {
  public:
   explicit ScriptedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
@@ -70,6 +70,10 @@ class ScriptedServer {
       const int socket = ::accept(listener_, nullptr, nullptr);
       while (next < answers_.size() && read_header(socket)) {
         std::string answer = answers_[next++];
+        if (answer == "silence") {
+          static_cast<void>(is_ready(socket));
+          break;
+        }
         const bool ends = answer.empty() || answer.ends_with("!");
         if (answer.ends_with("!")) answer.pop_back();
         static_cast<void>(::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL));
@@ -162,6 +166,21 @@ TEST_F(Clients, ask_again_where_a_kept_connection_has_ended_and_never_else) {
   const ScriptedServer silent({""});
   EXPECT_THAT([&] { static_cast<void>(ask(silent.url())); }, ThrowsMessage<Unreachable>(HasSubstr("has ended")));
   EXPECT_EQ(silent.asked().size(), 1U);
+}
+
+TEST_F(Clients, what_may_have_been_done_is_not_asked_for_twice) {
+  const ScriptedServer slow({answer("one"), "silence", answer("three")});
+  HttpClient late(parse_url(slow.url()), {.patience = std::chrono::milliseconds(300)});
+  EXPECT_EQ(late.ask("GET", "/1").body, "one");
+  EXPECT_THROW(static_cast<void>(late.ask("GET", "/2")), TimedOut);
+  EXPECT_EQ(slow.asked().size(), 2U);
+  const ScriptedServer ending({answer("one"), "", answer("three"), "", answer("five")});
+  HttpClient client(parse_url(ending.url()), {});
+  EXPECT_EQ(client.ask("GET", "/1").body, "one");
+  EXPECT_THROW(static_cast<void>(client.ask("POST", "/2")), Unreachable) << "on a connection of its own";
+  EXPECT_EQ(client.ask("GET", "/3").body, "three");
+  EXPECT_EQ(client.ask("POST", "/4", {{"Idempotency-Key", "a"}}).body, "five");
+  EXPECT_EQ(ending.asked().size(), 5U);
 }
 
 TEST_F(Clients, a_body_that_breaks_off_is_no_answer_and_is_not_asked_for_again) {
