@@ -67,6 +67,10 @@ Launcher::Launcher(LauncherOptions options)
     : options_(pinned(std::move(options))),
       resolver_(Sources(options_.cache, options_.fallback, options_.allow_shared_cache)),
       misses_(options_.misses) {
+  if (!options_.snapshot.empty()) {
+    hash_ = options_.snapshot;
+    hashed_ = identity_of(options_.cache);
+  }
   // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
   if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
   if (options_.jit) {

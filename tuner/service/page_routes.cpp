@@ -14,13 +14,7 @@ namespace {
 /// A cache that sweeps write is another all the time.
 constexpr std::chrono::seconds kLeastAge{10};
 
-Response index_of(const std::string& id, const PageJson& index) {
-  PageJson json{{"id", id}};
-  json.update(index);
-  Response response;
-  response.body = json.dump(-1, ' ', false, PageJson::error_handler_t::replace) + "\n";
-  return response;
-}
+std::string text_of(const PageJson& json) { return json.dump(-1, ' ', false, PageJson::error_handler_t::replace); }
 
 Route file_route(PageFile file) {
   Route route{.method = "GET",
@@ -63,15 +57,21 @@ Response PageData::index() {
     }
     now = made();
     if (lock.owns_lock() && !is_good()) {
-      Made fresh{state, {}, {}, app::report({place_, "", "", true}).page};
+      Made fresh{state, {}, {}, {}, app::report({place_, "", "", true}).page};
       fresh.at = std::chrono::steady_clock::now();
-      fresh.id = content_hash(fresh.page.index.dump(-1, ' ', false, PageJson::error_handler_t::replace));
+      fresh.id = content_hash(text_of(fresh.page.index));
+      PageJson with_id{{"id", fresh.id}};
+      with_id.update(std::exchange(fresh.page.index, {}));
+      fresh.text = text_of(with_id) + "\n";
       now = std::make_shared<const Made>(std::move(fresh));
       const std::lock_guard guard(mutex_);
       made_ = now;
     }
   }
-  return index_of(now->id, now->page.index);
+  Response response;
+  response.body = now->text;
+  response.headers = {{"ETag", '"' + now->id + '"'}, {"Cache-Control", "no-cache"}};
+  return response;
 }
 
 Response PageData::block(const std::string& name, const std::string& id) const {

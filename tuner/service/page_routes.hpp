@@ -31,6 +31,8 @@ class PageData {
     std::uint64_t state = 0;
     std::chrono::steady_clock::time_point at;
     std::string id;
+    /// The index, as it is sent.
+    std::string text;
     Page page;
   };
   [[nodiscard]] std::shared_ptr<const Made> made() const;
