@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tests/service/fixture.hpp"
+#include "tests/service/program_service.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -127,6 +128,25 @@ TEST_F(Http, lets_go_of_clients_that_are_slow_or_silent) {
     EXPECT_TRUE(client->is_closed_within(milliseconds(3000)));
   }
   EXPECT_TRUE(silent.is_closed_within(milliseconds(3000)));
+  EXPECT_EQ(service.get("/healthz").status, 200);
+}
+
+TEST_F(Http, lets_go_of_clients_that_do_not_take_their_answers) {
+  settings.limits.write_time = milliseconds(300);
+  const RunningService service(settings);
+  HttpClient slow(service.port());
+  std::string requests;
+  for (int i = 0; i < 40; ++i) requests += "GET /echarts.js HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  slow.send(requests);
+  const auto is_open = [&] {
+    const auto metrics = service.get("/metrics").body;
+    return contains(metrics, "route=\"/echarts.js\"");
+  };
+  EXPECT_TRUE(comes(is_open));
+  std::this_thread::sleep_for(milliseconds(1000));
+  std::size_t whole = 0;
+  while (slow.read()) ++whole;
+  EXPECT_LT(whole, 40U) << "it was let go of";
   EXPECT_EQ(service.get("/healthz").status, 200);
 }
 
