@@ -262,6 +262,43 @@ TEST_F(Pulling, missed_shapes_are_sent_once_and_wait_where_they_are_not_taken) {
   EXPECT_FALSE(fs::exists(misses));
 }
 
+TEST_F(Pulling, doctor_tells_what_is_here_how_old_and_why_pulls_fail) {
+  std::filesystem::permissions(folder, fs::perms::owner_all);
+  const auto told = [&](const std::string& name, const std::string& pin = "") {
+    const Outcome outcome =
+        run({"doctor", "--format", "json"}, {.environment = {{"TILEWRIGHT_PULLED", to().string()},
+                                                             {"TILEWRIGHT_CACHE", (to() / "stable.db").string()},
+                                                             {"TILEWRIGHT_SNAPSHOT", pin}}});
+    const nlohmann::json findings = nlohmann::json::parse(outcome.out);
+    for (const auto& row : findings["rows"]) {
+      if (row["part"] == name) return row;
+    }
+    return nlohmann::json();
+  };
+  EXPECT_TRUE(told("pulled stable").is_null()) << "nothing was pulled";
+  EXPECT_EQ(pull("http://127.0.0.1:1").code, 1);
+  EXPECT_TRUE(contains(told("pulled stable")["wrong"], "Pulls have failed for 0 s")) << told("pulled stable");
+  ASSERT_EQ(pull().code, 0);
+  EXPECT_EQ(told("pulled stable")["wrong"], "");
+  EXPECT_EQ(told("pulled stable")["what"],
+            fmt::format("sha256:{}…, number 1, signed 2 hours ago", linked().substr(0, 12)));
+  EXPECT_EQ(told("pulled stable")["where"], (to() / "stable.db").string());
+  EXPECT_EQ(pull("http://127.0.0.1:1").code, 3);
+  EXPECT_TRUE(contains(told("pulled stable")["wrong"], "cannot be reached")) << told("pulled stable");
+  EXPECT_TRUE(contains(told("pulled stable")["type"], "tilewright pull URL --channel stable"));
+  const std::string hash = linked();
+  EXPECT_EQ(told("pinned snapshot", "sha256:" + hash)["where"], (to() / "snapshots" / (hash + ".db")).string());
+  const std::string absent = "sha256:" + std::string(64, 'a');
+  EXPECT_TRUE(contains(told("pinned snapshot", absent)["type"], "tilewright pull URL --pin " + absent));
+  EXPECT_EQ(told("pinned snapshot", hash)["type"], "unset TILEWRIGHT_SNAPSHOT");
+  const fs::path file = to() / "snapshots" / (hash + ".db");
+  fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
+  std::ofstream(file, std::ios::app) << "x";
+  EXPECT_EQ(told("pulled stable")["type"], "rm " + file.string());
+  fs::remove(file);
+  EXPECT_EQ(told("pulled stable")["found"], false);
+}
+
 TEST_F(Pulling, goes_on_until_control_c) {
   const Outcome outcome = pull(shelf_.title(), {"--every", "100ms"}, {.interrupt = Interrupt{"number 1", {}}});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

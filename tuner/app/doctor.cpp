@@ -20,6 +20,7 @@
 #include "cache/driver/nvml.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/doctor_cache.hpp"
+#include "tuner/app/doctor_pulled.hpp"
 #include "tuner/app/service_lock.hpp"
 #include "tuner/compile/host_compiler.hpp"
 #include "tuner/compile/nvrtc_compiler.hpp"
@@ -241,6 +242,7 @@ DoctorResult doctor(const Place& place) {
   findings.push_back(look_at_host_compiler());
   findings.push_back(look_at_ops(place));
   findings.push_back(look_at_service(place));
+  for (Finding& finding : look_at_pulled(place)) findings.push_back(std::move(finding));
   CacheFindings cache = look_at_cache(place, tunable_devices());
   std::move(cache.findings.begin(), cache.findings.end(), std::back_inserter(findings));
 

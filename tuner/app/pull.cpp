@@ -67,9 +67,20 @@ Puller::Puller(PullRequest request) : request_(std::move(request)), folder_(requ
 
 Pulled Puller::pull() {
   const FolderLock lock(folder_.path(), request_.from.cancelled);
-  Pulled done = request_.pin ? pull_pin() : pull_channel();
-  if (done.outcome != PullOutcome::away) send_misses(done);
-  return done;
+  if (request_.pin) {
+    Pulled done = pull_pin();
+    send_misses(done);
+    return done;
+  }
+  try {
+    Pulled done = pull_channel();
+    folder_.note_failure(request_.channel, done.why);
+    if (done.outcome != PullOutcome::away) send_misses(done);
+    return done;
+  } catch (const std::exception& error) {
+    folder_.note_failure(request_.channel, error.what());
+    throw;
+  }
 }
 
 Pulled Puller::pull_channel() {

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -102,6 +105,39 @@ void PulledFolder::require_room(std::uintmax_t bytes) const {
                   "folder with --to",
                   show_bytes(static_cast<double>(bytes)), folder_.string(),
                   show_bytes(static_cast<double>(space.available)), folder_.string()));
+}
+
+std::optional<PulledFolder::Failure> PulledFolder::failure(const std::string& channel) const noexcept try {
+  std::istringstream text(read_at_most(folder_ / (channel + ".failed"), kMostManifestBytes));
+  Failure failure;
+  if (!(text >> failure.since >> std::ws)) return std::nullopt;
+  std::getline(text, failure.why, '\0');
+  return failure;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+void PulledFolder::note_failure(const std::string& channel, const std::string& why) const noexcept try {
+  const fs::path file = folder_ / (channel + ".failed");
+  if (why.empty()) {
+    fs::remove(file);
+    return;
+  }
+  const std::optional<Failure> before = failure(channel);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto since = before ? before->since : std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  std::ofstream(file, std::ios::binary) << since << '\n' << why;
+} catch (const std::exception&) {  // The pull itself tells.
+}
+
+std::vector<std::string> PulledFolder::channels() const {
+  std::set<std::string> names;
+  std::error_code ignored;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder_, ignored)) {
+    const std::string name = each.path().stem().string(), kind = each.path().extension().string();
+    if (is_channel_name(name) && (kind == ".json" || kind == ".db" || kind == ".failed")) names.insert(name);
+  }
+  return {names.begin(), names.end()};
 }
 
 void PulledFolder::forget_old(std::size_t kept) const {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuner/snapshot/manifest.hpp"
 
@@ -12,6 +14,7 @@
 ///   snapshots/HASH.db   each by its hash, never changed
 ///   CHANNEL.db          a link to the one that the channel points at: what applications open
 ///   CHANNEL.json        its manifest
+///   CHANNEL.failed      while pulls fail: since when, and why the last one did
 /// One process at a time changes it; any number open what is there.
 namespace tilewright {
 
@@ -37,6 +40,18 @@ class PulledFolder {
   void keep_part(const std::string& hash) const;
   /// Throws Error where the disk has no room for so many bytes more.
   void require_room(std::uintmax_t bytes) const;
+
+  struct Failure {
+    /// Seconds since 1970, of the first in a row.
+    std::int64_t since = 0;
+    std::string why;
+  };
+  /// Nothing where the last pull succeeded. For people: what cannot be read or kept is left out.
+  [[nodiscard]] std::optional<Failure> failure(const std::string& channel) const noexcept;
+  /// A pull failed; empty: it succeeded.
+  void note_failure(const std::string& channel, const std::string& why) const noexcept;
+  /// The names of the channels that were pulled, or failed to be.
+  [[nodiscard]] std::vector<std::string> channels() const;
 
   /// Takes out all snapshots but the newest, those that a link leads to, and those that a process has open.
   void forget_old(std::size_t kept) const;
