@@ -15,6 +15,11 @@ from real_records import program, write_real_cache
 
 VIEWS = ["live", "summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence", "history",
          "misses", "health"]
+# Those that a report has not.
+OWN_VIEWS = ["live", "history", "misses", "health"]
+# The captions of tables that are wider than their place.
+CUT_TABLES = """[...document.querySelectorAll('.scroll')].filter((place) => place.scrollWidth > place.clientWidth + 1)
+    .map((place) => place.getAttribute('aria-label'))"""
 H200 = "NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6016-bit)"
 
 
@@ -74,6 +79,8 @@ class ServicePage(BrowserTest):
                     self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
                     violations = Axe().run(page).response["violations"]
                     self.assertEqual([(one["id"], one["nodes"][0]["html"][:200]) for one in violations], [])
+                    if view in OWN_VIEWS:
+                        self.assertEqual(page.evaluate(CUT_TABLES), [])
 
     def test_it_shows_the_winners_of_the_cache_as_a_report_does(self):
         report = self.folder / "report.html"
@@ -97,6 +104,7 @@ class ServicePage(BrowserTest):
         self.assertRegex(page.locator("tbody tr").first.inner_text(), r"softmax\[dtype=bf16.*cols=5000\}\s+3\s")
 
     def test_a_campaign_is_seen_while_it_is_tuned_and_its_winners_when_they_are_read_again(self):
+        from axe_playwright_python.sync_playwright import Axe
         page = self.open(self.url, "view=live")
         self.assertIn("Nothing is being tuned", page.locator("main").inner_text())
         campaign = self.service.ask("v1/campaigns", self.campaign)
@@ -106,6 +114,10 @@ class ServicePage(BrowserTest):
         # Who comes while it is tuned sees it, too.
         other = self.open(self.url, f"view=live&campaign={campaign['id']}")
         self.comes(other, "document.querySelector('main').innerText.includes('Problems of campaign')")
+        narrow = self.open(self.url, f"view=live&campaign={campaign['id']}", width=390, dark=True)
+        for each in (other, narrow):
+            self.assertEqual([one["id"] for one in Axe().run(each).response["violations"]], [])
+            self.assertEqual(each.evaluate(CUT_TABLES), [])
         self.comes(page, "document.querySelector('#about').innerText.includes('2 problems tuned since')")
         self.comes(page, "document.querySelector('#job').innerText.includes('Nothing is being tuned')")
         done = page.locator("table", has_text="Tuned since this page was opened").locator("tbody tr")

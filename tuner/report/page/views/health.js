@@ -68,5 +68,5 @@ function requestsTable(metrics) {
     {heading: "5xx", number: true, cell: (row) => showNumber(row.failed)},
     {heading: "mean", number: true, cell: (row) => showTime(row.mean * 1e9)},
     {heading: "99 % within", number: true, cell: (row) => (row.bound === undefined || row.bound === "+Inf" ? "-" : withoutZeros(showTime(Number(row.bound) * 1e9)))},
-  ], rows);
+  ], rows, true);
 }

@@ -56,7 +56,7 @@ const liveView = {
       element("div", {id: "job"}, jobNodes()),
       live.problem ? triedFigure() : null,
       element("h3", {}, "Campaigns"),
-      campaigns.length > 0 ? dataTable("Campaigns, the latest first", kCampaignColumns, campaigns) : element("p", {}, "No campaign was submitted."),
+      campaigns.length > 0 ? dataTable("Campaigns, the latest first", kCampaignColumns, campaigns, true) : element("p", {}, "No campaign was submitted."),
       campaign ? campaignPart(campaign) : null,
       element("p", {}, misses.length > 0
         ? element("a", {href: addressOf({view: "misses"})}, `${plural(misses.length, "shape")} that applications missed ${misses.length === 1 ? "waits" : "wait"}.`)
