@@ -87,9 +87,21 @@ void see(const ImplementationRecipe& recipe, const Config& config, SeenValues& s
 
 bool allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
              const DeviceFacts& device) {
-  const PlanScope scope(problem, config, device);
-  return device.supports(recipe.requires_arch) &&
-         std::ranges::all_of(recipe.constraints, [&](const Formula& constraint) { return constraint.truth(scope); });
+  return Constraints(recipe, problem, device).allow(config);
+}
+
+Constraints::Constraints(const ImplementationRecipe& recipe, const Problem& problem, const DeviceFacts& device)
+    : problem_(problem), device_(device), is_supported_(device.supports(recipe.requires_arch)) {
+  for (const Formula& constraint : recipe.constraints) constraints_.push_back(&constraint);
+}
+
+bool Constraints::allow(const Config& config) {
+  if (!is_supported_) return false;
+  const PlanScope scope(problem_, config, device_);
+  const auto broken = std::ranges::find_if(constraints_, [&](const Formula* each) { return !each->truth(scope); });
+  if (broken == constraints_.end()) return true;
+  std::rotate(constraints_.begin(), broken, broken + 1);
+  return false;
 }
 
 void walk_space(const ImplementationRecipe& recipe, const SeenValues& values, const Problem& problem,

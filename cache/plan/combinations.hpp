@@ -26,6 +26,20 @@ void see(const ImplementationRecipe& recipe, const Config& config, SeenValues& s
 [[nodiscard]] bool allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                            const DeviceFacts& device);
 
+/// The same of many configs of a recipe. What it is made of must outlive it.
+class Constraints {
+ public:
+  Constraints(const ImplementationRecipe& recipe, const Problem& problem, const DeviceFacts& device);
+  [[nodiscard]] bool allow(const Config& config);
+
+ private:
+  const Problem& problem_;
+  const DeviceFacts& device_;
+  bool is_supported_;
+  /// Whatever forbade a config comes first: it is likely to forbid the next.
+  std::vector<const Formula*> constraints_;
+};
+
 /// Hears of a walk over a space.
 struct SpaceVisitor {
   std::function<void(const Config& config)> allowed;

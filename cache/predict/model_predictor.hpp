@@ -17,7 +17,7 @@ class ModelPredictor final : public Predictor {
   ModelPredictor(const LossModel& model, const OpInterface& interface, const Problem& problem,
                  const DeviceFacts& device, RecipeOf recipe_of);
 
-  [[nodiscard]] std::vector<std::optional<double>> losses(const std::vector<ConfigId>& configs) const override;
+  [[nodiscard]] std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const override;
 
  private:
   const LossModel& model_;

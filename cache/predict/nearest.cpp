@@ -104,9 +104,9 @@ NearestPredictor::NearestPredictor(const std::vector<ShapeSummary>& known, std::
   }
 }
 
-std::vector<std::optional<double>> NearestPredictor::losses(const std::vector<ConfigId>& configs) const {
+std::vector<std::optional<double>> NearestPredictor::losses(std::span<const ConfigId* const> configs) const {
   std::vector<std::optional<double>> expected;
-  for (const ConfigId& config : configs) expected.emplace_back(loss(config));
+  for (const ConfigId* config : configs) expected.emplace_back(loss(*config));
   return expected;
 }
 

@@ -49,7 +49,7 @@ class NearestPredictor final : public Predictor {
   NearestPredictor(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
                    LogPadding padding = {});
   /// Of every config something is expected.
-  [[nodiscard]] std::vector<std::optional<double>> losses(const std::vector<ConfigId>& configs) const override;
+  [[nodiscard]] std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const override;
   [[nodiscard]] double loss(const ConfigId& config) const;
   /// The square of the steps from the shape to one with these dims.
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cache/model/config_id.hpp"
@@ -19,7 +20,7 @@ class Predictor {
 
   /// By how much each config is slower than the best there is, a natural logarithm; nothing for an unknown config, or
   /// one without a launch at the problem.
-  [[nodiscard]] virtual std::vector<std::optional<double>> losses(const std::vector<ConfigId>& configs) const = 0;
+  [[nodiscard]] virtual std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const = 0;
 };
 
 }  // namespace tilewright

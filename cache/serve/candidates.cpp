@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <map>
 
 #include "cache/plan/combinations.hpp"
@@ -22,7 +21,6 @@ constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::ev
 constexpr double kLeastGain = 0.005;
 // After so many rows that cannot be read, the file is damaged as a whole: no more is asked for them elsewhere.
 constexpr std::size_t kMostUnread = 16;
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Other stored devices of the same architecture, the most alike first; none for the emulator.
 std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
@@ -309,28 +307,30 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
   if (!interface) return ranked;
   const ShapeDims shape = shape_of(key.problem);
   const DeviceFacts facts = facts_of(key.device_fingerprint);
-  std::vector<ConfigId> configs;
-  const auto consider = [&](NearConfig&& near) {
-    configs.push_back(near.id);
-    ranked.push_back(std::move(near));
-  };
+  std::vector<const StoredConfig*> asked;
   for (const StoredConfig& each : learned.servers) {
     if (each.tuned_for.size() != shape.size() || (each.role && each.tuned_for == shape) ||
         !serves(each.id, each.tuned_for, key.problem))
       continue;
-    consider({each.tuned_for, each.role, each.id});
+    asked.push_back(&each);
   }
+  const std::size_t with_binary = asked.size();
+  std::deque<StoredConfig> compiled;
   const std::optional<ShapeDims> any_tuned = query_.with_compiles ? first_readable(around) : std::nullopt;
   for (std::size_t i = 0; any_tuned && i < learned.model->configs().size(); ++i) {
     const auto& [implementation, config] = learned.model->configs()[i];
     const std::string& hash = learned.model->space().implementations[implementation];
-    consider({*any_tuned, std::nullopt, {hash, config}, false, false});
+    asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, {hash, config}}));
   }
+  std::vector<const ConfigId*> configs;
+  for (const StoredConfig* each : asked) configs.push_back(&each->id);
   const auto losses = ModelPredictor(*learned.model, *interface, key.problem, facts, recipe_).losses(configs);
-  for (std::size_t i = 0; i < ranked.size(); ++i) {
-    ranked[i].expected_loss = losses[i] ? *losses[i] + (ranked[i].has_binary ? 0 : kLeastGain) : kNever;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (!losses[i]) continue;
+    const bool is_stored = i < with_binary;
+    ranked.push_back({asked[i]->tuned_for, asked[i]->role, asked[i]->id, is_stored, is_stored,
+                      *losses[i] + (is_stored ? 0 : kLeastGain)});
   }
-  std::erase_if(ranked, [](const NearConfig& each) { return each.expected_loss == kNever; });
   std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
   return ranked;
 }

@@ -170,7 +170,9 @@ class Choosing {
 
   /// Of the shape that is judged last.
   void note_expected(const std::vector<ConfigId>& configs, const Predictor& predictor) {
-    const std::vector<std::optional<double>> losses = predictor.losses(configs);
+    std::vector<const ConfigId*> asked;
+    for (const ConfigId& config : configs) asked.push_back(&config);
+    const std::vector<std::optional<double>> losses = predictor.losses(asked);
     for (std::size_t i = 0; i < configs.size(); ++i) {
       if (losses[i]) note_expected(configs[i], *losses[i]);
     }

@@ -45,6 +45,16 @@ TEST_F(Combinations, agree_with_the_judgement_of_one_config) {
   EXPECT_FALSE(allowed(recipe_, Config::parse("tiled{block=64,vec=8}"), problem_, emulator_facts()));
 }
 
+TEST_F(Combinations, the_verdict_on_a_config_is_the_same_whatever_was_judged_before_it) {
+  const DeviceFacts device = emulator_facts();
+  Constraints constraints(recipe_, problem_, device);
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_FALSE(constraints.allow(Config::parse("tiled{block=256,vec=4}"))) << "the last constraint forbids it";
+    EXPECT_TRUE(constraints.allow(Config::parse("tiled{block=64,vec=4}")));
+    EXPECT_FALSE(constraints.allow(Config::parse("tiled{block=64,vec=8}"))) << "the first forbids it";
+  }
+}
+
 TEST_F(Combinations, of_an_architecture_that_the_device_does_not_have_are_none) {
   recipe_.requires_arch = "sm_90a";
   DeviceFacts ampere = emulator_facts();

@@ -128,8 +128,9 @@ TEST_F(MatchLearned, nothing_is_expected_of_what_is_gone_or_illegal_here_and_the
   const RecipeOf recipe_of = recipes_of(store);
   const DeviceFacts device = h200();
   const ModelPredictor predictor(model, interface, between.problem, device, recipe_of);
-  const auto losses = predictor.losses(
-      {{"gone", onchip_config(2, 0)}, {"later", onchip_config(2, 0)}, {"impl-1", onchip_config(2, 0)}});
+  const ConfigId of_gone{"gone", onchip_config(2, 0)}, of_later{"later", onchip_config(2, 0)};
+  const ConfigId of_known{"impl-1", onchip_config(2, 0)};
+  const auto losses = predictor.losses(std::vector{&of_gone, &of_later, &of_known});
   EXPECT_EQ(losses.at(0), std::nullopt);
   EXPECT_EQ(losses.at(1), std::nullopt);
   EXPECT_NEAR(losses.at(2).value(), 0.5, 0.01);
