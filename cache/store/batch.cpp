@@ -10,7 +10,7 @@ struct Store::Batch::State {
   ~State() {
     impl.in_batch = false;
     // What was read of the batch's own writes, which may never have been committed.
-    impl.tuned = {};
+    impl.kept = {};
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;

@@ -64,6 +64,14 @@ std::optional<std::int64_t> find_spec(Database& database, std::int64_t interface
   return find(database, "SELECT id FROM specs WHERE interface = ? AND text = ? AND intact", interface, spec.text());
 }
 
+std::optional<SpecOnDevice> find_spec_on_device(Database& database, const ProblemKey& key) {
+  const auto interface = find_interface(database, key.interface_hash);
+  const auto spec = interface ? find_spec(database, *interface, key.problem.spec) : std::nullopt;
+  const auto device = find_device(database, key.device_fingerprint);
+  if (!spec || !device) return std::nullopt;
+  return SpecOnDevice{*spec, *device};
+}
+
 std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& key) {
   return find(database,
               "SELECT p.id FROM interfaces i JOIN specs s ON s.interface = i.id JOIN problems p ON p.spec = s.id "

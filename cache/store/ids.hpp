@@ -27,6 +27,11 @@ namespace tilewright::ids {
 [[nodiscard]] std::int64_t need_sweep(Database& database, std::int64_t sweep);
 
 [[nodiscard]] std::optional<std::int64_t> find_spec(Database& database, std::int64_t interface, const OpSpec& spec);
+/// Of the spec and the device of a key; its dims play no part.
+struct SpecOnDevice {
+  std::int64_t spec = 0, device = 0;
+};
+[[nodiscard]] std::optional<SpecOnDevice> find_spec_on_device(Database& database, const ProblemKey& key);
 /// Of the problem under its interface; the device plays no part.
 [[nodiscard]] std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& key);
 

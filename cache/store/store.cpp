@@ -113,32 +113,39 @@ void Store::put_device(const DeviceFacts& device) {
 }
 
 std::optional<OpInterface> Store::interface_of(const std::string& op) const {
-  return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
-    Query query =
-        database.query("SELECT definition FROM interfaces WHERE op = ? AND intact ORDER BY sequence DESC LIMIT 1", op);
-    if (!query.next()) return std::nullopt;
-    return decode_interface(query.text(0));
+  return impl_->reading("read an interface", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    return impl_->keep(&Impl::Kept::newest_interfaces, op, [&]() -> std::optional<OpInterface> {
+      Query query = database.query(
+          "SELECT definition FROM interfaces WHERE op = ? AND intact ORDER BY sequence DESC LIMIT 1", op);
+      if (!query.next()) return std::nullopt;
+      return decode_interface(query.text(0));
+    });
   });
 }
 
 std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) const {
-  return impl_->reading("read an interface", [&, &database = impl_->database]() -> std::optional<OpInterface> {
-    Query query = database.query("SELECT definition, hash FROM interfaces WHERE hash = ? AND intact", hash);
-    if (!query.next()) return std::nullopt;
-    if (query.text(1) != hash) throw BadRow("an index of the interfaces names another");
-    return decode_interface(query.text(0));
+  return impl_->reading("read an interface", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    return impl_->keep(&Impl::Kept::interfaces, hash, [&]() -> std::optional<OpInterface> {
+      Query query = database.query("SELECT definition, hash FROM interfaces WHERE hash = ? AND intact", hash);
+      if (!query.next()) return std::nullopt;
+      if (query.text(1) != hash) throw BadRow("an index of the interfaces names another");
+      return decode_interface(query.text(0));
+    });
   });
 }
 
 std::optional<StoredImplementation> Store::implementation_by_hash(const std::string& hash) const {
-  return impl_->reading(
-      "read an implementation", [&, &database = impl_->database]() -> std::optional<StoredImplementation> {
-        Query query =
-            database.query("SELECT recipe, hash FROM implementations WHERE hash = ? AND intact LIMIT 1", hash);
-        if (!query.next()) return std::nullopt;
-        if (query.text(1) != hash) throw BadRow("an index of the implementations names another");
-        return StoredImplementation{hash, decode_recipe(query.text(0))};
-      });
+  return impl_->reading("read an implementation", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    return impl_->keep(&Impl::Kept::implementations, hash, [&]() -> std::optional<StoredImplementation> {
+      Query query = database.query("SELECT recipe, hash FROM implementations WHERE hash = ? AND intact LIMIT 1", hash);
+      if (!query.next()) return std::nullopt;
+      if (query.text(1) != hash) throw BadRow("an index of the implementations names another");
+      return StoredImplementation{hash, decode_recipe(query.text(0))};
+    });
+  });
 }
 
 std::set<std::string> Store::implementations_in_use(const std::string& interface_hash) const {
@@ -159,10 +166,13 @@ std::set<std::string> Store::implementations_in_use(const std::string& interface
 
 std::vector<DeviceFacts> Store::devices() const {
   return impl_->reading("list devices", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    std::optional<std::vector<DeviceFacts>>& kept = impl_->current().devices;
+    if (kept) return *kept;
     std::vector<DeviceFacts> devices;
     Query query = database.query("SELECT facts FROM devices WHERE intact ORDER BY id");
     while (query.next()) devices.push_back(decode_facts(query.text(0)));
-    return devices;
+    return kept.emplace(std::move(devices));
   });
 }
 

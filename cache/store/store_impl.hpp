@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -91,25 +92,37 @@ struct Store::Impl {
   bool in_batch = false;
   std::int64_t version_at_opening = 0;
 
-  /// The tuned shapes and what was learned, as far as they were asked for, by ids of spec and device and by mode, as of
-  /// a state of the file.
-  struct Tuned {
+  /// What was decoded so far, as of a state of the file: by hash, by op, or by the ids of spec and device and the mode.
+  struct Kept {
+    using OfSpec = std::tuple<std::int64_t, std::int64_t, MeasureMode>;
     /// Counts of commits of others, of own changes, and of reopenings.
     std::array<std::int64_t, 3> state{};
-    std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, FlatShapes> shapes;
-    std::map<std::tuple<std::int64_t, std::int64_t, MeasureMode>, std::shared_ptr<const Learned>> learned;
+    std::map<std::string, std::optional<OpInterface>> newest_interfaces;
+    std::map<std::string, std::optional<OpInterface>> interfaces;
+    std::map<std::string, std::optional<StoredImplementation>> implementations;
+    std::optional<std::vector<DeviceFacts>> devices;
+    std::map<OfSpec, FlatShapes> shapes;
+    std::map<OfSpec, std::shared_ptr<const Learned>> learned;
   };
-  Tuned tuned;
+  Kept kept;
   /// The models that were read, by the hash of what is stored: whatever else changes in the file, they stay.
   std::map<std::string, std::shared_ptr<const LossModel>> models;
   /// It, as of now: inside a snapshot.
-  Tuned& current() {
+  Kept& current() {
     Query version = database.query("PRAGMA data_version");
     version.next();
     const std::array state{version.integer(0), static_cast<std::int64_t>(database.handle().getTotalChanges()),
                            database.generation()};
-    if (tuned.state != state) tuned = {state, {}, {}};
-    return tuned;
+    if (kept.state != state) kept = {state, {}, {}, {}, {}, {}, {}};
+    return kept;
+  }
+  /// The value of `key` in such a map, which `read` gives where there is none. Inside a snapshot.
+  template <class Map, class Read>
+  const auto& keep(Map Kept::*map, const typename Map::key_type& key, Read read) {
+    Map& known = current().*map;
+    const auto found = known.find(key);
+    // What cannot be read is not kept: who asks again is told again.
+    return found != known.end() ? found->second : known.emplace(key, read()).first->second;
   }
 };
 

@@ -73,24 +73,14 @@ std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, st
   return found;
 }
 
-/// The ids of spec and device of a key.
-std::optional<std::pair<std::int64_t, std::int64_t>> tuned_by(Database& database, const ProblemKey& key) {
-  const auto interface = ids::find_interface(database, key.interface_hash);
-  const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
-  const auto device = ids::find_device(database, key.device_fingerprint);
-  if (!spec || !device) return std::nullopt;
-  return std::pair(*spec, *device);
-}
-
 /// In the order of their extents: whichever problem came first, the same shape wins a tie.
-FlatShapes read_tuned(Database& database, const std::pair<std::int64_t, std::int64_t>& spec_and_device,
-                      MeasureMode mode) {
+FlatShapes read_tuned(Database& database, const ids::SpecOnDevice& at, MeasureMode mode) {
   std::vector<ShapeDims> tuned;
   Query query = database.query(
       "SELECT p.dims FROM winners w JOIN problems p ON p.id = w.problem "
       "WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' AND w.position = 0 "
       "AND w.intact AND p.intact",
-      spec_and_device.first, spec_and_device.second, name(mode));
+      at.spec, at.device, name(mode));
   while (query.next()) tuned.push_back(decode_shape(query.text(0)));
   std::ranges::sort(tuned);
   FlatShapes shapes;
@@ -108,7 +98,7 @@ std::vector<std::vector<std::int64_t>> Store::tuned_shapes(const ProblemKey& key
   return impl_->reading("list tuned shapes", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     std::vector<std::vector<std::int64_t>> shapes;
-    if (const auto found = tuned_by(database, key)) {
+    if (const auto found = ids::find_spec_on_device(database, key)) {
       const FlatShapes flat = read_tuned(database, *found, mode);
       for (std::size_t i = 0; i < flat.count(); ++i) {
         const std::int64_t* first = flat.lengths.data() + i * flat.dims;
@@ -123,14 +113,11 @@ std::vector<std::vector<std::int64_t>> Store::tuned_near(const ProblemKey& key, 
                                                          std::size_t most) const {
   return impl_->reading("list tuned shapes", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
-    const auto found = tuned_by(database, key);
+    const auto found = ids::find_spec_on_device(database, key);
     if (!found) return std::vector<ShapeDims>();
-    Impl::Tuned& tuned = impl_->current();
-    const std::tuple which(found->first, found->second, mode);
-    auto known = tuned.shapes.find(which);
-    if (known == tuned.shapes.end()) known = tuned.shapes.emplace(which, read_tuned(database, *found, mode)).first;
-    const ShapeDims shape = shape_of(key.problem);
-    return nearest_of(known->second, shape, most);
+    const FlatShapes& shapes = impl_->keep(&Impl::Kept::shapes, {found->spec, found->device, mode},
+                                           [&] { return read_tuned(database, *found, mode); });
+    return nearest_of(shapes, shape_of(key.problem), most);
   });
 }
 

@@ -20,6 +20,8 @@
 namespace tilewright {
 namespace {
 
+using Models = std::map<std::string, std::shared_ptr<const LossModel>>;
+
 /// Null for one that another program has learned.
 std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> bytes, const std::string& hash) {
   try {
@@ -80,6 +82,24 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
   add(std::move(winners));
   add(std::move(spares));
   return servers;
+}
+
+/// Null where there is no model, or none that can serve.
+std::shared_ptr<const Learned> read_learned(Database& database, const ids::SpecOnDevice& at, MeasureMode mode,
+                                            std::size_t dims, Models& models) {
+  Query row = database.query(
+      "SELECT b.hash, b.size, b.data, b.dictionary, l.learned_at FROM loss_models l JOIN binaries b ON b.id = l.binary "
+      "WHERE l.spec = ? AND l.device = ? AND l.mode = ? AND l.intact AND b.intact",
+      at.spec, at.device, name(mode));
+  if (!row.next()) return nullptr;
+  const std::string hash = row.text(0);
+  auto model = models.find(hash);
+  if (model == models.end()) model = models.emplace(hash, decode_model(read_binary(database, row), hash)).first;
+  if (!model->second) return nullptr;
+  if (model->second->space().dims != dims) throw BadRow("a loss model is of another number of dims");
+  auto servers = read_servers(database, at.spec, at.device, mode, *model->second, row.integer(4));
+  if (!servers) return nullptr;
+  return std::make_shared<const Learned>(Learned{model->second, row.integer(4), *std::move(servers)});
 }
 
 /// Whether a newer program has learned what is there; what cannot be read is nothing that must stay.
@@ -143,37 +163,10 @@ bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossMo
 std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode mode) const {
   return impl_->reading("read what was learned", [&, &database = impl_->database]() -> std::shared_ptr<const Learned> {
     const auto snapshot = database.begin_read();
-    const auto interface = ids::find_interface(database, key.interface_hash);
-    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
-    const auto device = ids::find_device(database, key.device_fingerprint);
-    if (!spec || !device) return nullptr;
-    auto& kept = impl_->current().learned;
-    const std::tuple which(*spec, *device, mode);
-    if (const auto known = kept.find(which); known != kept.end()) return known->second;
-    std::shared_ptr<const Learned> read;
-    Query row = database.query(
-        "SELECT b.hash, b.size, b.data, b.dictionary, l.learned_at FROM loss_models l JOIN binaries b ON b.id = "
-        "l.binary "
-        "WHERE l.spec = ? AND l.device = ? AND l.mode = ? AND l.intact AND b.intact",
-        *spec, *device, name(mode));
-    if (row.next()) {
-      const std::string hash = row.text(0);
-      std::shared_ptr<const LossModel> model;
-      if (const auto there = impl_->models.find(hash); there != impl_->models.end()) {
-        model = there->second;
-      } else {
-        model = decode_model(read_binary(database, row), hash);
-        impl_->models.emplace(hash, model);
-      }
-      if (model && model->space().dims != key.problem.dims.size()) {
-        throw BadRow("a loss model is of another number of dims");
-      }
-      auto servers = model ? read_servers(database, *spec, *device, mode, *model, row.integer(4)) : std::nullopt;
-      if (servers) read = std::make_shared<const Learned>(Learned{model, row.integer(4), *std::move(servers)});
-    }
-    // Only now: who asks again is told of the damage again.
-    kept.emplace(which, read);
-    return read;
+    const auto at = ids::find_spec_on_device(database, key);
+    if (!at) return nullptr;
+    return impl_->keep(&Impl::Kept::learned, {at->spec, at->device, mode},
+                       [&] { return read_learned(database, *at, mode, key.problem.dims.size(), impl_->models); });
   });
 }
 

@@ -240,11 +240,9 @@ std::optional<WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMod
       RowReader::columns(), RowReader::joins());
   return impl_->reading("read a winner", [&, &database = impl_->database]() -> std::optional<WinnerRow> {
     const auto snapshot = database.begin_read();
-    const auto interface = ids::find_interface(database, key.interface_hash);
-    const auto spec = interface ? ids::find_spec(database, *interface, key.problem.spec) : std::nullopt;
-    const auto device = ids::find_device(database, key.device_fingerprint);
-    if (!spec || !device) return std::nullopt;
-    Query query = database.query(kSql.c_str(), *spec, *device, name(mode), name(role));
+    const auto at = ids::find_spec_on_device(database, key);
+    if (!at) return std::nullopt;
+    Query query = database.query(kSql.c_str(), at->spec, at->device, name(mode), name(role));
     if (!query.next()) return std::nullopt;
     return of_problem(RowReader(database).read(query), key, false);
   });

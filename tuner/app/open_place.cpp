@@ -45,8 +45,10 @@ Roofline OpenPlace::roofline(const WinnerRow& row) {
   const OpDefinition* const found = definition(row.problem.spec.op);
   if (found == nullptr) return {};
   try {
-    Ceilings ceilings(store_);
-    return roofline_of(ceilings, found, row.interface_hash, row.problem, row.device.fingerprint(), row.mode);
+    const std::int64_t version = store_.data_version();
+    if (!ceilings_ || version != version_) ceilings_.emplace(store_);
+    version_ = version;
+    return roofline_of(*ceilings_, found, row.interface_hash, row.problem, row.device.fingerprint(), row.mode);
   } catch (const Error&) {
     return {};
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ class OpenPlace {
  public:
   /// Throws CacheError for a cache that cannot be read.
   explicit OpenPlace(Place place) : place_(std::move(place)), store_(open_to_read(place_)) {}
+  // Its ceilings refer to its store.
+  OpenPlace(const OpenPlace&) = delete;
+  OpenPlace& operator=(const OpenPlace&) = delete;
 
   [[nodiscard]] const Place& place() const noexcept { return place_; }
   [[nodiscard]] const Store& store() const noexcept { return store_; }
@@ -33,6 +37,9 @@ class OpenPlace {
 
   Place place_;
   Store store_;
+  /// Of store_ as of that data_version().
+  std::optional<Ceilings> ceilings_;
+  std::int64_t version_ = 0;
   bool looked_ = false;
   std::optional<Catalogue> catalogue_;
   std::map<std::string, std::vector<std::string>> implementations_;

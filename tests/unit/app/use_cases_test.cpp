@@ -232,6 +232,13 @@ TEST_F(UseCases, query_serves_what_is_tuned_exactly_and_tells_how_to_tune_the_re
   EXPECT_THROW((void)query({{folder_.path() / "none.db", {}}, two_rows(), ""}), CacheError);
 }
 
+TEST_F(UseCases, query_of_an_open_place_follows_what_others_measure_of_the_device) {
+  OpenPlace open(place());
+  EXPECT_FALSE(query(open, two_rows(), "").lines.at(0).roofline.rate);
+  Store(*place().cache).put_compute_rate("cpu", {.flops_per_second = 1e9});
+  EXPECT_TRUE(query(open, two_rows(), "").lines.at(0).roofline.rate);
+}
+
 TEST_F(UseCases, table_has_winners_all_configs_effects_and_two_sides) {
   TableRequest request;
   request.place = place();

@@ -232,6 +232,30 @@ TEST(Store, writing_through_a_reader_is_refused) {
   EXPECT_THAT(refusal([&] { reader.put_device(h200()); }), HasSubstr("was opened for reading only"));
 }
 
+TEST(Store, what_was_read_before_is_read_anew_once_another_has_written) {
+  const TemporaryFolder folder;
+  Store writer = prepared_store(folder / "c.db");
+  const Store reader(folder / "c.db", {StoreAccess::read});
+  EXPECT_EQ(reader.interface_of("gemm"), std::nullopt);
+  EXPECT_EQ(reader.interface_by_hash(gemm_interface().hash()), std::nullopt);
+  EXPECT_FALSE(reader.implementation_by_hash("impl-2"));
+  EXPECT_EQ(reader.implementation_by_hash("impl-1").value().recipe, onchip().recipe);
+  const std::size_t devices = reader.devices().size();
+  writer.put_interface(gemm_interface());
+  StoredImplementation edited = onchip();
+  edited.recipe.requires_arch = "sm_90a";
+  writer.put_implementation(softmax_interface().hash(), edited);
+  writer.put_implementation(softmax_interface().hash(), onchip("impl-2"));
+  DeviceFacts other = h200();
+  other.sm_count = 1;
+  writer.put_device(other);
+  EXPECT_EQ(reader.interface_of("gemm"), gemm_interface());
+  EXPECT_EQ(reader.interface_by_hash(gemm_interface().hash()), gemm_interface());
+  EXPECT_TRUE(reader.implementation_by_hash("impl-2"));
+  EXPECT_EQ(reader.implementation_by_hash("impl-1").value().recipe, edited.recipe);
+  EXPECT_EQ(reader.devices().size(), devices + 1);
+}
+
 TEST(Store, the_data_version_changes_when_another_commits_and_only_then) {
   const TemporaryFolder folder;
   Store writer = prepared_store(folder / "c.db");
