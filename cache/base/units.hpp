@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ namespace tilewright {
 
 /// "1 step", "5 steps", "2 binaries".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
+template <std::signed_integral Count>
+[[nodiscard]] std::string counted(Count count, std::string_view noun) {
+  return counted(static_cast<std::size_t>(count), noun);
+}
 
 /// Columns of a terminal that UTF-8 text takes: two for each East Asian wide character and pictograph, none for
 /// combining marks.

@@ -118,11 +118,11 @@ void look_at_winners(const Store& store, const Place& place, Catalogue& catalogu
 
 Finding look_at_store(const Store& store, const fs::path& path) {
   const Store::Counts counts = store.counts();
-  const auto of = [](std::int64_t count, const char* noun) { return counted(static_cast<std::size_t>(count), noun); };
   return {"cache", true,
           fmt::format("schema {}; {}, {}, {}, {}, {} kept to serve them, {} ({})", counts.schema,
-                      counted(store.ops().size(), "op"), of(counts.devices, "device"), of(counts.problems, "problem"),
-                      of(counts.trials, "trial"), of(counts.winners, "config"), of(counts.binaries, "binary"),
+                      counted(store.ops().size(), "op"), counted(counts.devices, "device"),
+                      counted(counts.problems, "problem"), counted(counts.trials, "trial"),
+                      counted(counts.winners, "config"), counted(counts.binaries, "binary"),
                       show_bytes(static_cast<double>(counts.binary_bytes))),
           path.string()};
 }

@@ -282,7 +282,7 @@ Exported export_cache(const ExportRequest& request, const fs::path& file, bool r
   const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
   if (!recording && is_whole && others > 0) {
     done.notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",
-                                     counted(static_cast<std::size_t>(others), "other trial")));
+                                     counted(others, "other trial")));
   }
   return done;
 }

@@ -82,8 +82,8 @@ std::string choice_text(const Problem& problem, const MatchedRow& served) {
     text += "  it led alone, and was timed once more at the end, while nothing compiled\n";
   }
   if (const int bare = winner.choice.without_rounds; bare > 0) {
-    text += fmt::format("  partly evidenced: the rounds of {} were not kept, only the times\n",
-                        counted(static_cast<std::size_t>(bare), "finalist"));
+    text +=
+        fmt::format("  partly evidenced: the rounds of {} were not kept, only the times\n", counted(bare, "finalist"));
   }
   if (!winner.runner_up || !winner.runner_up_ratio) return text + "  there was no other to compare it with\n";
   const double ratio = *winner.runner_up_ratio;
