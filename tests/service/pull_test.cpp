@@ -277,7 +277,7 @@ TEST_F(Pulling, doctor_tells_what_is_here_how_old_and_why_pulls_fail) {
   };
   EXPECT_TRUE(told("pulled stable").is_null()) << "nothing was pulled";
   EXPECT_EQ(pull("http://127.0.0.1:1").code, 1);
-  EXPECT_TRUE(contains(told("pulled stable")["wrong"], "Pulls have failed for 0 s")) << told("pulled stable");
+  EXPECT_TRUE(contains(told("pulled stable")["wrong"], "Pulls have failed for ")) << told("pulled stable");
   ASSERT_EQ(pull().code, 0);
   EXPECT_EQ(told("pulled stable")["wrong"], "");
   EXPECT_EQ(told("pulled stable")["what"],

@@ -437,8 +437,13 @@ struct HttpServer::Impl {
       if (descriptor < 0 && errno != EAGAIN && errno != ECONNABORTED) return;
       if (descriptor >= 0) {
         // A certificate lasts some months: the next connection has the new one.
-        std::make_shared<Session>(tcp::socket(context, protocol, descriptor), tls ? *tls->now() : nullptr, shared)
-            ->begin();
+        // Workers and streams may be the last that hold it, and only this thread may end it.
+        const auto end_here = [this](Session* session) {
+          asio::post(context, [owner = std::unique_ptr<Session>(session)] {});
+        };
+        auto session =
+            std::make_unique<Session>(tcp::socket(context, protocol, descriptor), tls ? *tls->now() : nullptr, shared);
+        std::shared_ptr<Session>(session.release(), end_here)->begin();
       }
       accept();
     });
