@@ -4,11 +4,16 @@
 
     scripts/measure_service.py --cache build/dev/winners/nvidia-h200.db
     scripts/measure_service.py --cache FILE --exact 5000 --nearest 500 --seconds 10 --streams 1000
+    scripts/measure_service.py --cache FILE --beside-sweep 200 --rounds 8
 
 Starts the program on the cache, read-only, and asks for all problems that have a winner, in a drawn order (exact), and
 for shapes that nobody tuned, no two the same (nearest). Requests are sent when they are due and not when an answer has
 come, so that a late answer delays no other and counts whole: the time of each is from when it was due. Prints a table.
 It needs Python alone; client and service share the machine's cores.
+
+With --beside-sweep it measures instead how much slower so many queries a second make a sweep of the emulator with
+--jobs 1 on the cache that is served: sweeps with and without them in turns, each pair on a new copy of the cache.
+Prints both times of each pair, and the median of the ratios with its interval of 95 %. It needs an idle machine.
 """
 import argparse
 import json
@@ -16,8 +21,11 @@ import os
 import pathlib
 import random
 import selectors
+import shutil
 import socket
+import statistics
 import subprocess
+import tempfile
 import time
 import urllib.parse
 import urllib.request
@@ -85,8 +93,9 @@ class Connection:
         return status
 
 
-def load(port, targets, rate, seconds, connections):
-    """Latencies in milliseconds from when each request was due, and the statuses that are not 200."""
+def load(port, targets, rate, seconds, connections, going=lambda: True):
+    """Latencies in milliseconds from when each request was due, and the statuses that are not 200. Ends after the
+    seconds, or when `going` is false."""
     free = [Connection(port) for _ in range(connections)]
     selector = selectors.DefaultSelector()
     for connection in free:
@@ -96,6 +105,8 @@ def load(port, targets, rate, seconds, connections):
     sent, busy = 0, 0
     total = int(rate * seconds)
     while sent < total or busy:
+        if not going():
+            total = sent
         now = time.perf_counter()
         while free and sent < total and begin + sent / rate <= now:
             connection = free.pop()
@@ -130,6 +141,42 @@ def row(name, asked, outcome):
           f"  not 200: {wrong or 0}", flush=True)
 
 
+def sweep_seconds(options, service_cache, targets, rate):
+    """Of one sweep on a copy of the cache, which is served meanwhile, and asked where `rate` is not 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        cache = pathlib.Path(folder, "cache.db")
+        shutil.copyfile(service_cache, cache)
+        service, port = start(options.program, cache)
+        try:
+            began = time.perf_counter()
+            sweep = subprocess.Popen([options.program, "sweep", "softmax", "--dtype", "f32", "--shapes",
+                                      options.sweep, "--device", "cpu", "--jobs", "1", "--no-ceilings", "--quiet",
+                                      "--cache", cache], stdout=subprocess.DEVNULL)
+            if rate:
+                row("beside", rate, load(port, targets, rate, 3600, 8, lambda: sweep.poll() is None))
+            if sweep.wait() != 0:
+                raise SystemExit("the sweep failed")
+            return time.perf_counter() - began
+        finally:
+            service.terminate()
+            service.wait()
+
+
+def measure_beside_sweep(options, targets, rng):
+    ratios = []
+    for i in range(options.rounds):
+        times = {}
+        for rate in (0, options.beside_sweep) if i % 2 == 0 else (options.beside_sweep, 0):
+            times[rate] = sweep_seconds(options, options.cache, targets, rate)
+        alone, beside = times[0], times[options.beside_sweep]
+        ratios.append(beside / alone)
+        print(f"pair {i + 1}: alone {alone:.2f} s, beside {options.beside_sweep} queries a second {beside:.2f} s, "
+              f"ratio {ratios[-1]:.4f}", flush=True)
+    medians = sorted(statistics.median(rng.choices(ratios, k=len(ratios))) for _ in range(10_000))
+    print(f"the sweep takes {statistics.median(ratios):.4f}x as long, 95 % interval {medians[250]:.4f} to "
+          f"{medians[9749]:.4f}; at most 1.05 is asked")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(HERE.parent / "build/dev/bin/tilewright"))
@@ -140,6 +187,9 @@ def main():
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--streams", type=int, default=1000, help="listeners to /v1/events")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--beside-sweep", type=int, default=0, metavar="RATE", help="queries a second beside a sweep")
+    parser.add_argument("--rounds", type=int, default=8, help="pairs of sweeps")
+    parser.add_argument("--sweep", default="rows=2,4 cols=64", help="the shapes that are swept")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     service, port = start(options.program, options.cache)
@@ -147,6 +197,8 @@ def main():
         keys = tuned_problems(port)
         print(f"{len(keys)} problems have a winner; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
         exact = iter(lambda: target_of(rng.choice(keys)), None)
+        if options.beside_sweep:
+            return measure_beside_sweep(options, exact, rng)
         for key in keys:  # Each once, so that what is measured is the steady state.
             get(port, target_of(key))
         row("exact", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
