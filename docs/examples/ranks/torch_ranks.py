@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """All ranks of a torch.distributed job are served from one snapshot, and tell before the first step where they are not.
 
-torchrun --nproc-per-node 8 torch_ranks.py"""
+torchrun --nproc-per-node 8 torch_ranks.py
+
+torch's collectives of objects need NumPy."""
 
 import os
 
