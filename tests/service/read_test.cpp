@@ -3,6 +3,7 @@
 #include "cache/store/store.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"
+#include "tuner/app/place_watch.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -65,6 +66,30 @@ TEST_F(Reading, answers_anew_once_the_cache_has_changed_or_is_another_file) {
   std::filesystem::remove(cache() + "-shm");
   std::filesystem::rename(other, cache());
   EXPECT_EQ(service.get(asked).json()["rows"].size(), 7U);
+}
+
+TEST_F(Reading, what_is_served_stands_while_a_sweep_stores_trials_and_is_asked_anew_when_it_has_ended) {
+  app::PlaceWatch watch(settings.place);
+  Store store{std::filesystem::path(cache())};
+  const std::int64_t sweep = store.begin_sweep("sweep", demo_device().fingerprint());
+  const WinnerRow row = store.list_winners({.op = "demo", .role = WinnerRole::best}).front();
+  const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+  Winner winner = store.winners(key, row.mode).front();
+  const auto store_trial = [&](const char* chip) {
+    winner.trial.gpu_uuid = chip;
+    winner.trial.sweep = sweep;
+    winner.trial.id = store.put_trial(key, row.implementation_hash, winner.trial);
+  };
+  store_trial("GPU-1111");
+  const std::uint64_t content = watch.state(), winners = watch.winners_state();
+  store_trial("GPU-2222");
+  EXPECT_NE(watch.state(), content);
+  EXPECT_EQ(watch.winners_state(), winners);
+  store.put_winners(key, row.mode, {winner});
+  const std::uint64_t after = watch.winners_state();
+  EXPECT_GT(after, winners);
+  store.end_sweep(sweep, "done");
+  EXPECT_GT(watch.winners_state(), after);
 }
 
 TEST_F(Reading, head_has_the_header_of_get_and_no_body) {

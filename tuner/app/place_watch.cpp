@@ -31,7 +31,7 @@ std::string PlaceWatch::ops_now() const {
 }
 
 void PlaceWatch::renew() {
-  opened_for_ = ++state_;
+  opened_for_ = winners_state_ = ++state_;
   idle_.clear();
 }
 
@@ -54,14 +54,30 @@ PlaceWatch::Lease PlaceWatch::open() {
 
 std::uint64_t PlaceWatch::state() {
   const std::lock_guard lock(mutex_);
+  look();
+  return state_;
+}
+
+std::uint64_t PlaceWatch::winners_state() {
+  const std::lock_guard lock(mutex_);
+  look();
+  return winners_state_;
+}
+
+void PlaceWatch::look() {
   if (!store_ || store_->outdated()) {
     store_.reset();
     store_.emplace(open_to_read(place_));
     version_ = store_->data_version();
+    winners_hash_ = store_->winners_state();
     renew();
   } else if (const std::int64_t version = store_->data_version(); version != version_) {
     version_ = version;
     ++state_;
+    if (const std::uint64_t winners = store_->winners_state(); winners != winners_hash_) {
+      winners_hash_ = winners;
+      winners_state_ = state_;
+    }
   }
   const auto now = std::chrono::steady_clock::now();
   if (now - looked_ > std::chrono::seconds(1)) {
@@ -71,7 +87,6 @@ std::uint64_t PlaceWatch::state() {
       renew();
     }
   }
-  return state_;
 }
 
 }  // namespace tilewright::app

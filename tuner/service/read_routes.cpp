@@ -36,6 +36,7 @@ Route query_route(const app::Place& place, app::PlaceWatch& watch) {
       .method = "GET", .path = "/v1/query", .summary = "The config that serves a problem, and how well it fits"};
   route.parameters = {kOp, kDevice};
   route.takes_problem = true;
+  route.of_winners = true;
   route.handler = [place, route, &watch](const Call& call) {
     const app::PlaceWatch::Lease open = watch.open();
     return json_of(app::table_of(app::query(*open, words_of(call, route), call.text("device")), place));

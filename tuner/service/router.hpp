@@ -68,6 +68,8 @@ struct Route {
   bool at_once = false;
   /// The answer is the same while the cache is.
   bool of_cache = true;
+  /// It is the same while the winners are.
+  bool of_winners = false;
   std::function<Response(const Call&)> handler{};
 
   [[nodiscard]] bool writes() const { return method != "GET"; }

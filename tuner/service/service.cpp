@@ -146,7 +146,8 @@ struct Service::Impl {
   app::PlaceWatch watch;
   PageData page;
   Measures measures;
-  Answers answers{kAnswerBytes};
+  /// A sweep beside the service changes the first with each trial.
+  Answers answers{kAnswerBytes / 2}, served{kAnswerBytes / 2};
   EventHub events;
   Tuner tuner;
   Router router;
@@ -198,10 +199,11 @@ void Service::Impl::add_routes() {
 Response Service::Impl::answer(const Route& route, const Call& call) try {
   const bool is_kept = route.method == "GET" && route.scope == Scope::read && !route.at_once && route.of_cache;
   if (!is_kept) return route.handler(call);
-  const std::uint64_t state = watch.state();
-  if (std::optional<Response> kept = answers.find(call.request.target, state)) return std::move(*kept);
+  const std::uint64_t state = route.of_winners ? watch.winners_state() : watch.state();
+  Answers& all = route.of_winners ? served : answers;
+  if (std::optional<Response> kept = all.find(call.request.target, state)) return std::move(*kept);
   Response response = route.handler(call);
-  if (response.status == 200 && !response.stream) answers.keep(call.request.target, state, response);
+  if (response.status == 200 && !response.stream) all.keep(call.request.target, state, response);
   return response;
 } catch (const std::exception& error) {
   return problem_of(error);
