@@ -206,7 +206,7 @@ std::optional<Value> ProblemScope::find(std::string_view name) const {
   for (const auto& [dim, value] : problem_.dims) {
     if (dim == name) return value;
   }
-  if (name == kDtype) return std::string(tilewright::name(problem_.spec.dtype));
+  if (name == kDtype) return tilewright::name(problem_.spec.dtype);
   if (const std::string* const value = problem_.spec.attribute(name)) return *value;
   return std::nullopt;
 }

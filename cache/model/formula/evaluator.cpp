@@ -71,18 +71,18 @@ class Evaluator {
     if (!found) {
       source_.fail(node.offset, fmt::format("unknown name '{}'", node.word), suggestion(node.word, scope_.names()));
     }
-    return *std::move(found);
+    return *found;
   }
 
   std::int64_t as_number(const Node& node, const Value& value) const {
     if (const auto* const number = std::get_if<std::int64_t>(&value)) return *number;
     source_.fail(node.offset, fmt::format("'{}' is the text '{}', where a number is needed", node.word,
-                                          std::get<std::string>(value)));
+                                          std::get<std::string_view>(value)));
   }
 
   std::int64_t size_of_dtype(const Node& node) const {
     const Value value = looked_up(node);
-    const auto* const word = std::get_if<std::string>(&value);
+    const auto* const word = std::get_if<std::string_view>(&value);
     const std::optional<DType> type = word != nullptr ? dtype_from(*word) : std::nullopt;
     if (!type) source_.fail(node.offset, "sizeof(dtype) where dtype is no type");
     return static_cast<std::int64_t>(size_of(*type));
