@@ -115,4 +115,14 @@ std::string sha256_file(const std::filesystem::path& file) {
   return std::move(hash).digits();
 }
 
+std::optional<std::string> sha256_named(std::string_view name) {
+  constexpr std::string_view kPrefix = "sha256:";
+  if (!name.starts_with(kPrefix) || !is_hexadecimal(name.substr(kPrefix.size()), 64)) return std::nullopt;
+  return std::string(name.substr(kPrefix.size()));
+}
+
+bool is_hexadecimal(std::string_view text, std::size_t digits) noexcept {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 }  // namespace tilewright

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,5 +13,10 @@ namespace tilewright {
 [[nodiscard]] std::string sha256_text(std::string_view bytes);
 /// Of a file's bytes. Throws CacheError where it cannot be read.
 [[nodiscard]] std::string sha256_file(const std::filesystem::path& file);
+
+/// The 64 digits of "sha256:…", as people name a file; nothing for what is none.
+[[nodiscard]] std::optional<std::string> sha256_named(std::string_view name);
+/// So many lower-case hexadecimal digits.
+[[nodiscard]] bool is_hexadecimal(std::string_view text, std::size_t digits) noexcept;
 
 }  // namespace tilewright

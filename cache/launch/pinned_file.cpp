@@ -14,12 +14,7 @@ namespace tilewright::launch {
 namespace fs = std::filesystem;
 
 std::string hash_of_pin(std::string_view pin) {
-  constexpr std::string_view kPrefix = "sha256:";
-  const std::string_view digits = pin.substr(std::min(kPrefix.size(), pin.size()));
-  if (pin.starts_with(kPrefix) && digits.size() == 64 &&
-      digits.find_first_not_of("0123456789abcdef") == std::string_view::npos) {
-    return std::string(digits);
-  }
+  if (auto hash = sha256_named(pin)) return *std::move(hash);
   throw UsageError(fmt::format(
       "TILEWRIGHT_SNAPSHOT is '{}': it names a snapshot by sha256: and 64 lower-case hexadecimal digits", pin));
 }

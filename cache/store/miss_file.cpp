@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "cache/base/decode.hpp"
+#include "cache/base/environment.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 
@@ -233,11 +233,6 @@ std::string text_of(std::span<const Miss> misses, std::size_t most_bytes) {
   return text;
 }
 
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 /// Folders of the user's own, as the XDG specification wants them.
 void make_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
@@ -248,16 +243,11 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 std::optional<std::filesystem::path> default_misses_path() {
-  if (const std::string named = environment("TILEWRIGHT_MISSES"); !named.empty()) {
+  if (const std::string_view named = environment("TILEWRIGHT_MISSES"); !named.empty()) {
     return named == "off" ? std::nullopt : std::optional<std::filesystem::path>(named);
   }
-  if (const std::filesystem::path folder = environment("XDG_CACHE_HOME"); folder.is_absolute()) {
-    return folder / "tilewright" / "misses";
-  }
-  if (const std::filesystem::path home = environment("HOME"); home.is_absolute()) {
-    return home / ".cache" / "tilewright" / "misses";
-  }
-  return std::nullopt;
+  const std::filesystem::path folder = user_cache_folder();
+  return folder.empty() ? std::nullopt : std::optional(folder / "misses");
 }
 
 MissFile::MissFile(std::filesystem::path path, std::int64_t most_bytes)

@@ -4,36 +4,21 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <vector>
 
 #include "cache/base/content_hash.hpp"
+#include "cache/base/environment.hpp"
 #include "cache/base/file_facts.hpp"
 #include "cache/store/ids.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 
 namespace tilewright {
-namespace {
-
-std::string_view environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
-}  // namespace
-
 std::filesystem::path default_cache_path() {
   if (const auto named = environment("TILEWRIGHT_CACHE"); !named.empty()) return named;
-  // The XDG specification: a value that is not absolute is to be ignored.
-  if (const std::filesystem::path folder = environment("XDG_CACHE_HOME"); folder.is_absolute()) {
-    return folder / "tilewright" / "cache.db";
-  }
-  if (const std::filesystem::path home = environment("HOME"); home.is_absolute()) {
-    return home / ".cache" / "tilewright" / "cache.db";
-  }
+  if (const std::filesystem::path folder = user_cache_folder(); !folder.empty()) return folder / "cache.db";
   throw CacheError(
       "cannot tell where the cache is: neither TILEWRIGHT_CACHE nor XDG_CACHE_HOME nor HOME is set. Name the file with "
       "TILEWRIGHT_CACHE=FILE.",

@@ -4,7 +4,6 @@
 #include <SQLiteCpp/Exception.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/clock.hpp"
 #include "cache/predict/nearest.hpp"
 #include "cache/store/codecs.hpp"
 #include "cache/store/sqlite/database.hpp"
@@ -130,10 +130,5 @@ struct Store::Impl {
 [[nodiscard]] std::vector<std::string> implementations_of_models(Database& database);
 /// Reads every loss model. Throws BadRow for one that is damaged.
 void check_loss_models(Database& database);
-
-/// Seconds since 1970.
-[[nodiscard]] inline std::int64_t now_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace tilewright

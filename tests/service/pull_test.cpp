@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "cache/base/clock.hpp"
 #include "cache/store/miss_file.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "tests/cli/demo_cache.hpp"
@@ -44,7 +45,7 @@ class Pulling : public CliTest {
                       std::string(32, 'b'),
                       7,
                       "0.1.0",
-                      app::now_seconds() - 7260};
+                      now_seconds() - 7260};
     if (change) change(manifest);
     shelf_.put_snapshot(file, sha256_of(file));
     shelf_.put_manifest(sign(manifest, PrivateKey(folder / "key")));
@@ -216,7 +217,7 @@ TEST_F(Pulling, where_nobody_answers_what_is_there_stays_and_its_age_is_told) {
 
 TEST_F(Pulling, clocks_play_no_part) {
   // Of a publisher whose clock is a day ahead, then of one whose clock has stopped.
-  publish_file(folder / "snapshot.db", [](Manifest& manifest) { manifest.signed_at = app::now_seconds() + 86'400; });
+  publish_file(folder / "snapshot.db", [](Manifest& manifest) { manifest.signed_at = now_seconds() + 86'400; });
   ASSERT_EQ(pull().code, 0);
   EXPECT_TRUE(contains(pull("http://127.0.0.1:1").out, "it was signed 0 s ago"));
   fs::remove(folder / "snapshot.db");

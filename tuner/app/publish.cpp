@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/temporary_folder.hpp"
 #include "cache/base/version.hpp"

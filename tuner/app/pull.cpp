@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
@@ -15,6 +14,7 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/base/decode.hpp"
+#include "cache/base/environment.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 #include "cache/store/miss_file.hpp"
@@ -199,13 +199,8 @@ std::optional<fs::path> misses_file(const std::string& named) {
 }
 
 fs::path default_pulled_folder() {
-  const auto value = [](const char* name) {
-    const char* const text = std::getenv(name);
-    return fs::path(text == nullptr ? "" : text);
-  };
-  if (fs::path named = value("TILEWRIGHT_PULLED"); !named.empty()) return named;
-  if (const fs::path cache = value("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "tilewright" / "pulled";
-  if (const fs::path home = value("HOME"); home.is_absolute()) return home / ".cache" / "tilewright" / "pulled";
+  if (const fs::path named = environment("TILEWRIGHT_PULLED"); !named.empty()) return named;
+  if (const fs::path folder = user_cache_folder(); !folder.empty()) return folder / "pulled";
   throw UsageError("nothing says where snapshots are kept: name a folder with --to, or set HOME");
 }
 

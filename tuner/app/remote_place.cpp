@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
+#include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 #include "cache/store/pack/pack.hpp"
@@ -52,10 +52,6 @@ void fetch_verified(SnapshotPlace& from, const std::string& hash, std::uintmax_t
 void require_channel(const std::string& name) {
   if (is_channel_name(name)) return;
   throw UsageError(fmt::format("'{}' names no channel: write such as stable or candidate", name));
-}
-
-std::int64_t now_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::string age_text(std::int64_t moment) {

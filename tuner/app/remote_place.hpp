@@ -35,6 +35,5 @@ void require_channel(const std::string& name);
 
 /// "3 days", "2 min": of a moment before now, at least 0.
 [[nodiscard]] std::string age_text(std::int64_t moment);
-[[nodiscard]] std::int64_t now_seconds();
 
 }  // namespace tilewright::app

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
 #include "tuner/app/stored_devices.hpp"
@@ -52,8 +52,7 @@ PageInput gather(const ReportRequest& request, const Store& store) {
   const std::vector<std::string> ops = ops_of(request.op, store);
   input.title = request.op.empty() ? "All ops" : ops.front();
   input.source = store.path().filename().string();
-  input.made_at =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  input.made_at = now_seconds();
   std::vector<std::string> fingerprints;
   for (const DeviceFacts& device : choose_devices(store, request.device)) {
     const std::string fingerprint = device.fingerprint();

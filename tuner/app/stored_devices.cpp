@@ -4,19 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "cache/base/ascii.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright::app {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
 
 /// Shared memory that a block may opt into, by compute capability (CUDA C++ Programming Guide, technical
 /// specifications).

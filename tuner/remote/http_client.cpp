@@ -2,7 +2,6 @@
 #include "tuner/remote/http_client.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cache/base/ascii.hpp"
 #include "cache/base/decode.hpp"
 #include "cache/base/version.hpp"
 #include "cache/base/visible.hpp"
@@ -51,22 +51,6 @@ struct Readable {
     return count;
   }
 };
-
-std::string lower(boost::beast::string_view view) {
-  std::string text(view.data(), view.size());
-  std::ranges::transform(text, text.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return text;
-}
-
-std::string base64(const std::string& text) {
-  std::string encoded((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  encoded.resize(static_cast<std::size_t>(size));
-  return encoded;
-}
 
 std::string proxy_authorization(const Url& proxy) {
   return proxy.user.empty() ? "" : fmt::format("Proxy-Authorization: Basic {}\r\n", base64(proxy.user));
@@ -111,7 +95,8 @@ struct HttpClient::Impl {
     HttpAnswer answer;
     answer.status = static_cast<int>(parser.get().result_int());
     for (const auto& field : parser.get()) {
-      answer.headers.emplace(lower(field.name_string()), std::string(field.value().data(), field.value().size()));
+      answer.headers.emplace(lower({field.name_string().data(), field.name_string().size()}),
+                             std::string(field.value().data(), field.value().size()));
     }
     const bool streams = sink && answer.status < 300;
     std::array<char, std::size_t{64} << 10> block;

@@ -15,9 +15,6 @@ namespace tilewright {
 
 using PageJson = nlohmann::ordered_json;
 
-/// RFC 4648, with padding.
-[[nodiscard]] std::string base64(std::string_view bytes);
-
 /// Before compression: the length of the JSON in four bytes, the JSON, the columns. All numbers are little-endian. The
 /// first bytes of a column's numbers stand together, then the second ones, and so on: alike stands by alike.
 class Block {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cache/base/ascii.hpp"
 #include "tuner/report/page_sources.hpp"
 
 namespace tilewright {

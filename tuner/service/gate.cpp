@@ -3,30 +3,22 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <string_view>
 #include <utility>
 
+#include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
+#include "tuner/remote/url.hpp"
 #include "tuner/service/problem.hpp"
 #include "tuner/service/service.hpp"
 
 namespace tilewright::service {
 namespace {
 
-std::int64_t now_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 /// Without port and brackets.
 std::string host_of(std::string_view text) {
   if (text.starts_with('[')) return std::string(text.substr(1, text.find(']') - 1));
   return std::string(text.substr(0, text.find(':')));
-}
-
-bool is_own_host(const std::string& host) {
-  return host == "localhost" || host == "::1" ||
-         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
 }
 
 }  // namespace
@@ -57,7 +49,7 @@ std::string Gate::client_of(const Request& request) const {
 
 /// A page in a browser may lead its own name to this machine (DNS rebinding).
 std::optional<Response> Gate::refuse_host(const Request& request) const {
-  if (tokens_ || behind_proxy_ || request.header("host").empty() || is_own_host(host_of(request.header("host"))))
+  if (tokens_ || behind_proxy_ || request.header("host").empty() || is_this_machine(host_of(request.header("host"))))
     return {};
   return problem(421, "this service has no tokens and answers requests to this machine alone",
                  "Ask http://127.0.0.1, or give it tokens (docs/service.md).");

@@ -28,6 +28,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cache/base/ascii.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/service/followed.hpp"
@@ -43,19 +44,12 @@ using tcp = asio::ip::tcp;
 
 std::string to_string(boost::beast::string_view view) { return {view.data(), view.size()}; }
 
-std::string lower(boost::beast::string_view view) {
-  std::string text = to_string(view);
-  std::ranges::transform(text, text.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return text;
-}
-
 Request take(http::request<http::string_body>&& message, std::string peer) {
   Request request;
   request.method = to_string(message.method_string());
   request.target = to_string(message.target());
-  for (const auto& field : message) request.headers.emplace(lower(field.name_string()), to_string(field.value()));
+  for (const auto& field : message)
+    request.headers.emplace(lower(to_string(field.name_string())), to_string(field.value()));
   request.body = std::move(message.body());
   request.peer = std::move(peer);
   return request;

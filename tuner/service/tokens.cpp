@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
 
@@ -20,6 +19,7 @@
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/json_fields.hpp"
+#include "cache/base/sha256.hpp"
 
 namespace tilewright::service {
 namespace {
@@ -28,15 +28,6 @@ constexpr const char* kPrefix = "tw_";
 constexpr std::size_t kDigits = 64;
 
 std::string hexadecimal(std::span<const unsigned char> bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
-
-std::string sha256_of(const std::string& text) {
-  std::array<unsigned char, 32> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    throw Error("OpenSSL makes no SHA-256");
-  }
-  return hexadecimal(digest);
-}
 
 Token decode_token(const nlohmann::json& json, const std::string& what) {
   JsonObject object(json, what, JsonOf::request);
@@ -78,7 +69,7 @@ Tokens::Tokens(const std::filesystem::path& file, std::function<void(const std::
           {file}, [file] { return read_tokens(file); }, "The tokens", std::move(told)) {}
 
 std::optional<Token> Tokens::find(const std::string& secret, std::int64_t now) {
-  const std::string hash = sha256_of(secret);
+  const std::string hash = sha256_text(secret);
   const std::shared_ptr<const std::vector<Token>> tokens = tokens_.now();
   const Token* found = nullptr;
   for (const Token& each : *tokens) {
@@ -100,7 +91,7 @@ std::string add_token(const std::filesystem::path& file, const std::string& name
   std::array<unsigned char, 32> bits{};
   if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) throw Error("OpenSSL has no random bits");
   std::string secret = kPrefix + hexadecimal(bits);
-  tokens.push_back({name, sha256_of(secret), scopes, expires_at});
+  tokens.push_back({name, sha256_text(secret), scopes, expires_at});
   nlohmann::ordered_json document;
   for (const Token& each : tokens) {
     nlohmann::ordered_json json{{"name", each.name}, {"sha256", each.sha256}};

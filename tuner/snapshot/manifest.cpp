@@ -9,6 +9,7 @@
 #include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/json_fields.hpp"
+#include "cache/base/sha256.hpp"
 
 namespace tilewright {
 namespace {
@@ -16,10 +17,6 @@ namespace {
 constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kMostText = 100;
 constexpr std::int64_t kMostSequence = std::int64_t{1} << 53;
-
-bool is_hexadecimal(std::string_view text, std::size_t digits) noexcept {
-  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 nlohmann::ordered_json json_of(const Manifest& manifest) {
   return {{"format", kFormat},
@@ -86,10 +83,7 @@ SignedManifest read_manifest(std::string_view document) {
 bool is_snapshot_hash(std::string_view text) noexcept { return is_hexadecimal(text, 64); }
 
 std::string hash_of_pin(std::string_view pin) {
-  constexpr std::string_view kPrefix = "sha256:";
-  if (pin.starts_with(kPrefix) && is_snapshot_hash(pin.substr(kPrefix.size()))) {
-    return std::string(pin.substr(kPrefix.size()));
-  }
+  if (auto hash = sha256_named(pin)) return *std::move(hash);
   throw UsageError(fmt::format("'{}' names no snapshot: write sha256: and 64 lower-case hexadecimal digits", pin));
 }
 

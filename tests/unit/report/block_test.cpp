@@ -15,17 +15,6 @@ using Counts = std::vector<std::uint32_t>;
 using Numbers = std::vector<double>;
 
 // The vectors of RFC 4648.
-TEST(Block, base64_is_that_of_the_standard) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foob"), "Zm9vYg==");
-  EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
-}
-
 TEST(Block, columns_come_back_as_they_were_put_in) {
   Block block;
   const PageJson json{{"bytes", block.put(Counts{0, 255})},
