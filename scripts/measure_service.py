@@ -209,6 +209,7 @@ def main():
             get(port, target_of(key))
         row("exact", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
         nearest = untuned(rng, [key for key in keys if "," in key.split("{")[1]])
+        load(port, nearest, options.nearest / 2, 4, options.connections)  # As above: each worker reads its models.
         row("nearest", options.nearest, load(port, nearest, options.nearest, options.seconds, options.connections))
         before = resident_mib(service.pid)
         streams = []
