@@ -79,7 +79,7 @@ void LocalConfigRunner::count_held(std::size_t free_before) {
 void LocalConfigRunner::make_verifier() {
   const ProfilerRange range([this] { return "reference " + problem_.key(); });
   const std::size_t free_before = device_.free_bytes();
-  verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_);
+  verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, ArgumentSet::Options(), got_on());
   count_held(free_before);
 }
 
@@ -345,7 +345,7 @@ std::string LocalConfigRunner::check_again(const CompiledConfig& config) {
       const ArgumentSet::Options options{.seed = kOtherSeed,
                                          .in_place = may_be_in_place(loaded.executable->plan().args)};
       const std::size_t free_before = device_.free_bytes();
-      other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options);
+      other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options, got_on());
       count_held(free_before);
     }
     verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));

@@ -68,6 +68,10 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   [[nodiscard]] Verdict check(const Loaded& loaded);
   /// Asked between steps, so that a waiting process sees that work gets on.
   [[nodiscard]] bool interrupted() const { return setting_.interrupted && setting_.interrupted(); }
+  /// A reference may take seconds, which are not those of the config that needs it first.
+  [[nodiscard]] std::function<void()> got_on() const {
+    return [this] { static_cast<void>(interrupted()); };
+  }
   [[nodiscard]] Loaded load(const CompiledConfig& config);
   [[nodiscard]] StopRule with_rest(StopRule rule) const;
   void make_sets();

@@ -307,14 +307,21 @@ struct Verifier::Impl {
   };
   using Samples = std::vector<Named>;
 
-  Impl(Device& on, const OpDefinition& of, Problem at, CompileResult by, ArgumentSet::Options set)
-      : device(on), definition(of), problem(std::move(at)), reference(std::move(by)), options(std::move(set)) {}
+  Impl(Device& on, const OpDefinition& of, Problem at, CompileResult by, ArgumentSet::Options set,
+       std::function<void()> tell)
+      : device(on),
+        definition(of),
+        problem(std::move(at)),
+        reference(std::move(by)),
+        options(std::move(set)),
+        got_on(std::move(tell)) {}
 
   Device& device;
   const OpDefinition& definition;
   Problem problem;
   CompileResult reference;
   ArgumentSet::Options options;
+  std::function<void()> got_on;
   /// By what their strides are multiples of: a config is judged on those that are aligned as it claims and no more.
   std::map<std::vector<std::size_t>, Samples> samples{};
 
@@ -328,14 +335,16 @@ struct Verifier::Impl {
       options.poison_gaps = i > 0;
       made.push_back(
           {name, std::make_unique<SampleCheck>(device, with_samples(definition, i), problem, reference, options)});
+      got_on();
     }
     return samples.emplace(options.stride_alignments, std::move(made)).first->second;
   }
 };
 
 Verifier::Verifier(Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
-                   ArgumentSet::Options options)
-    : impl_(std::make_unique<Impl>(device, definition, problem, std::move(reference), std::move(options))) {
+                   ArgumentSet::Options options, std::function<void()> got_on)
+    : impl_(std::make_unique<Impl>(device, definition, problem, std::move(reference), std::move(options),
+                                   std::move(got_on))) {
   static_cast<void>(impl_->samples_for(plan_args(definition.interface, problem)));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,10 +51,12 @@ struct Verdict {
 class Verifier {
  public:
   /// Runs the op's reference kernel on each sample. `reference` is its binary, by generate_reference
-  /// (compile/source.hpp); `definition` must outlive the verifier. Throws Error when the reference itself is at fault:
-  /// it leaves elements unwritten, or writes elsewhere.
-  Verifier(Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
-           ArgumentSet::Options options = {});
+  /// (compile/source.hpp); `definition` must outlive the verifier. `got_on` is called after each run of it, also of those
+  /// that a check needs first: they may take long. Throws Error when the reference itself is at fault: it leaves
+  /// elements unwritten, or writes elsewhere.
+  Verifier(
+      Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
+      ArgumentSet::Options options = {}, std::function<void()> got_on = [] {});
   ~Verifier();
 
   /// Poisons the outputs, runs, compares; sample by sample, until one is wrong. A DeviceError of the run propagates: it

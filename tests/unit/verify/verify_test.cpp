@@ -117,6 +117,16 @@ TEST(Verify, a_run_that_fails_is_an_error_and_does_not_spoil_the_next) {
   EXPECT_TRUE(verifier.check(*op.load("good")).right);
 }
 
+TEST(Verify, each_run_of_a_reference_is_told) {
+  TwiceOp op;
+  op.definition.more_samples = {{"more", op.definition.samples}};
+  int told = 0;
+  Verifier verifier(*op.device, op.definition, op.problem, op.compiled, {}, [&told] { ++told; });
+  EXPECT_EQ(told, 2);
+  EXPECT_TRUE(verifier.check(*op.load("good")).right);
+  EXPECT_EQ(told, 2) << "strides as before need no other references";
+}
+
 TEST(Verify, another_seed_is_other_data) {
   TwiceOp op;
   const ArgumentSet one(*op.device, op.definition, op.problem, {.seed = 1});
