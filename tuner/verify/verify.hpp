@@ -51,8 +51,8 @@ struct Verdict {
 class Verifier {
  public:
   /// Runs the op's reference kernel on each sample. `reference` is its binary, by generate_reference
-  /// (compile/source.hpp); `definition` must outlive the verifier. `got_on` is called after each run of it, also of those
-  /// that a check needs first: they may take long. Throws Error when the reference itself is at fault: it leaves
+  /// (compile/source.hpp); `definition` must outlive the verifier. `got_on` is called after each run of it, also of
+  /// those that a check needs first: they may take long. Throws Error when the reference itself is at fault: it leaves
   /// elements unwritten, or writes elsewhere.
   Verifier(
       Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
