@@ -199,7 +199,7 @@ std::optional<fs::path> misses_file(const std::string& named) {
 }
 
 fs::path default_pulled_folder() {
-  if (const fs::path named = environment("TILEWRIGHT_PULLED"); !named.empty()) return named;
+  if (fs::path named = environment("TILEWRIGHT_PULLED"); !named.empty()) return named;
   if (const fs::path folder = user_cache_folder(); !folder.empty()) return folder / "pulled";
   throw UsageError("nothing says where snapshots are kept: name a folder with --to, or set HOME");
 }
