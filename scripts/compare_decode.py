@@ -18,8 +18,10 @@ import math
 import os
 import pathlib
 import re
-import statistics
 import sys
+import time
+
+from peers import record
 
 COLUMNS = 128
 CELLS = [*(f"full-b{b}-h{h}x8-s{s}" for h in (32, 64) for b in (1, 2, 4, 8) for s in (512, 1024, 2048, 4096)),
@@ -86,7 +88,7 @@ def error_of(o, q, k, v, length):
 def measure(cell, launcher, rounds, stream):
     import torch
 
-    from peers import timing
+    from peers import statistics, timing
 
     def random(*shape):
         return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
@@ -121,7 +123,10 @@ def measure(cell, launcher, rounds, stream):
 
     # What launches read was made on another stream.
     torch.cuda.synchronize()
-    result = {"cell": cell.name, "bytes": moved, "served": op.match(**cell.dims).config, "skipped": {}, "errors": {}}
+    match = op.match(**cell.dims)
+    result = {"cell": cell.name, "op": cell.op, "kind": cell.kind, "batch": cell.b, "heads": f"{cell.hq}/{cell.hkv}",
+              "tokens": cell.s, "page": cell.page, "bytes": moved, "served": match.config, "fit": match.fit,
+              "skipped": {}, "errors": {}}
     graphs = {}
     for arm, launch in launches.items():
         try:
@@ -134,19 +139,22 @@ def measure(cell, launcher, rounds, stream):
             graphs[arm] = timing.prepare(launch, count, stream, 2.0)
         except Exception as error:  # an arm that does not run means no verdict
             result["skipped"][arm] = f"{type(error).__name__}: {error}"[:300]
+    if "tilewright" not in graphs:
+        raise RuntimeError(result["skipped"]["tilewright"])
     times = timing._rounds(graphs, rounds, stream)
-    result["ns"] = {arm: statistics.median(each) for arm, each in times.items()}
+    result["arms"] = {arm: statistics.beside(each, times["tilewright"]) for arm, each in times.items()}
     for graph in graphs.values():
         graph.free()
     return result
 
 
 def line_of(result):
+    times = {arm: each["median"] for arm, each in result["arms"].items()}
     words = [f"{arm} {ns / 1e3:.1f} us {result['bytes'] / ns:.0f} GB/s error {result['errors'][arm]:.1e}"
-             for arm, ns in result["ns"].items()]
-    peers = [ns for arm, ns in result["ns"].items() if arm != "tilewright"]
-    if peers and "tilewright" in result["ns"]:
-        words.append(f"fastest peer / ours {min(peers) / result['ns']['tilewright']:.3f}")
+             for arm, ns in times.items()]
+    ratios = [each["over_tilewright"]["median"] for arm, each in result["arms"].items() if arm != "tilewright"]
+    if ratios:
+        words.append(f"fastest peer / ours {min(ratios):.3f}")
     words += [f"{arm} skipped: {why}" for arm, why in result["skipped"].items()]
     return f"{result['cell']}: {', '.join(words)} [{result['served']}]"
 
@@ -158,7 +166,9 @@ def main(words):
     parser.add_argument("--out", default="decode.json", help="a JSON file of the results (default: decode.json)")
     parser.add_argument("--only", default="", help="only cells whose name this expression matches somewhere")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each arm (default: 15)")
-    parser.add_argument("--commit", default="unknown", help="to be written into the results")
+    parser.add_argument("--json", metavar="FILE", help="write what scripts/benchmark report makes a page from, such as "
+                        "docs/benchmarks/decode.json")
+    parser.add_argument("--commit", help="to be written into the results; default: found")
     parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
     parser.add_argument("--sweep", action="store_true", help="print the commands that tune the cells and end")
     options = parser.parse_args(words)
@@ -174,16 +184,22 @@ def main(words):
     from peers.measure import describe_gpu
     os.environ["TILEWRIGHT_LIBRARY"] = str(library.find_library(options.library))
     stream = torch.cuda.Stream()
-    facts, results = {"commit": options.commit, **describe_gpu()}, []
+    commit = options.commit or record.find_commit()
+    facts, results = {"commit": commit, "command": record.shown(__file__, words), **describe_gpu()}, []
     with library.tilewright.Launcher(options.cache, misses="off") as opened:
         for cell in cells:
+            began = time.monotonic()
             try:
-                results.append({**facts, **measure(cell, opened, options.rounds, stream)})
+                result = measure(cell, opened, options.rounds, stream)
+                results.append({**facts, **result, "measured_at": int(time.time()),
+                                "seconds": round(time.monotonic() - began, 3)})
                 print(line_of(results[-1]), flush=True)
             except Exception as error:
                 print(f"{cell.name}: {type(error).__name__}: {error}", flush=True)
             torch.cuda.empty_cache()
     pathlib.Path(options.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if options.json and results:
+        record.write(options.json, record.make(results))
     return 0 if len(results) == len(cells) else 1
 
 

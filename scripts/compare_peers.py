@@ -13,6 +13,7 @@ verdict: nothing is said to beat it. --peers names those that are asked for.
 
     scripts/compare_peers.py --cache winners.db --out comparison       measure what is not there yet, with --resume
     scripts/compare_peers.py --report comparison --format markdown      print the tables
+    scripts/compare_peers.py --report comparison --json rows.json       what scripts/benchmark report makes a page from
     scripts/compare_peers.py --op gemm --sets plain,epilogue --out products
     scripts/compare_peers.py --op gemm --only '^gemm-layout=nt-bf16' --shapes 8192x8192x8192 --regime sustained \\
         --out products
@@ -32,7 +33,7 @@ import subprocess
 import sys
 import time
 
-from peers import attention_bwd_cells, attention_cells, fused_cells, gemm_cells, report
+from peers import attention_bwd_cells, attention_cells, fused_cells, gemm_cells, record, report
 from peers import cells as cells_of
 from peers import warm as warming
 from peers.registry import PEERS
@@ -116,6 +117,8 @@ def parse(words):
     parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
     parser.add_argument("--report", metavar="DIR", help="print the tables of the results there and end")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="of the report")
+    parser.add_argument("--json", metavar="FILE", help="write what scripts/benchmark report makes a page from, such as "
+                        "docs/benchmarks/attention.json: of --op's results in --out, or in --report's folder")
     parser.add_argument("--warm-worker", type=parse_share, help=argparse.SUPPRESS)
     parser.add_argument("--share", type=parse_share, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
@@ -125,18 +128,6 @@ def parse(words):
         parser.error(str(error))
     options.regime = options.regime or "burst"
     return options
-
-
-def find_commit():
-    root = pathlib.Path(__file__).resolve().parents[1]
-    for place in (root / "share" / "tilewright" / "commit", root / "commit"):
-        if place.exists():
-            return place.read_text(encoding="utf-8").strip()
-    try:
-        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def result_file(options, cell):
@@ -171,7 +162,8 @@ def measure_all(options, folder):
              **dict.fromkeys(fused_cells.DIMS, fused_measure.FusedMeasurer),
              **dict.fromkeys(cells_of.BACKWARD, backward_measure.BackwardMeasurer)}
     measurers = {}
-    facts = {"commit": options.commit, "tilewright": launcher.version, **measure.describe_gpu()}
+    facts = {"commit": options.commit, "command": options.command, "tilewright": launcher.version,
+             **measure.describe_gpu()}
     failed = 0
     for index, cell in enumerate(options.cells, 1):
         began = time.monotonic()
@@ -202,11 +194,28 @@ def measure_on_gpus(command, gpus):
     return sum(process.wait() != 0 for process in processes)
 
 
+def write_record(folder, options):
+    """Of the ops that are asked for. Returns whether there was anything to write."""
+    try:
+        ops = options.op.split(",") if options.op else None
+        results = [result for result in report.load(folder) if ops is None or result["op"] in ops]
+        if results:
+            record.write(options.json, record.make(results))
+    except ValueError as error:
+        say(str(error))
+        return False
+    say(f"{options.json}: {len(results)} cells" if results else f"there is no such result in {folder}")
+    return bool(results)
+
+
 def main(words):
     options = parse(words)
+    options.command = record.shown(__file__, words)
     if options.list:
         print("\n".join(cell.name for cell in options.cells))
         return 0
+    if options.report and options.json:
+        return 0 if write_record(options.report, options) else 1
     if options.report:
         try:
             results = report.load(options.report)
@@ -219,7 +228,7 @@ def main(words):
         print(report.render(results, options.format), end="")
         return 0
 
-    options.commit = options.commit or find_commit()
+    options.commit = options.commit or record.find_commit()
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     stamps = out / "warm" / "stamps"
@@ -242,8 +251,12 @@ def main(words):
         say(f"compiled for {time.monotonic() - began:.0f} s; {ended} of {options.warm} processes ended, half of them "
             f"within {half:.0f} s")
     if options.gpus > 1 and not options.share:
-        return 1 if measure_on_gpus(command, options.gpus) else 0
-    return 1 if measure_all(options, stamps if options.warm else None) else 0
+        failed = measure_on_gpus(command, options.gpus)
+    else:
+        failed = measure_all(options, stamps if options.warm else None)
+    if options.json and not options.share:
+        failed += not write_record(out, options)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

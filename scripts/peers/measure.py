@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cell from its inputs to its result: all arms made and timed alternately, outputs compared with float64."""
 import gc
+import os
 import sys
 import time
 
 import torch
 
-from . import accuracy, arms, library, registry, statistics, timing, torch_ops
+from . import accuracy, arms, library, probe, registry, statistics, timing, torch_ops
 
 
 def say(text):
@@ -121,11 +122,7 @@ class Measurer:
         if "ceiling" in rounds:
             rounds["ceiling"] = [value * self.copy.scale for value in rounds["ceiling"]]
         for name, values in rounds.items():
-            result["arms"][name] = {**statistics.summary(values), "launches": counts[name],
-                                    "rounds_ns": [round(value, 2) for value in values]}
-            # Above 1: ours is faster than it.
-            ratios = [value / own for value, own in zip(values, rounds["tilewright"])]
-            result["arms"][name]["over_tilewright"] = statistics.summary(ratios)
+            result["arms"][name] = {**statistics.beside(values, rounds["tilewright"]), "launches": counts[name]}
 
     def _outputs(self, launch, sets):
         """What an arm gives for the first set, whether it returns it or writes it where ours does."""
@@ -165,7 +162,9 @@ class Measurer:
 
 
 def describe_gpu():
+    """The facts of a result that are the machine's."""
     properties = torch.cuda.get_device_properties(0)
     import triton
     return {"gpu": properties.name, "gpu_uuid": f"GPU-{properties.uuid}", "sm_count": properties.multi_processor_count,
+            "driver": probe.driver_version(), "cores": os.cpu_count(),
             "torch": torch.__version__, "cuda": torch.version.cuda, "triton": triton.__version__}

@@ -32,6 +32,17 @@ class Nvml:
                 bool(reasons.value & POWER_CAP) if has_reasons else None)
 
 
+def driver_version():
+    """Such as 580.159.04; "unknown" without NVML."""
+    version = ctypes.create_string_buffer(80)
+    try:
+        library = ctypes.CDLL("libnvidia-ml.so.1")
+        failed = library.nvmlInit_v2() or library.nvmlSystemGetDriverVersion(version, len(version))
+    except (OSError, AttributeError):
+        return "unknown"
+    return "unknown" if failed else version.value.decode()
+
+
 def open_nvml(uuid):
     """None where there is none."""
     try:

@@ -35,6 +35,12 @@ def summary(values):
     return {"median": median(values), "low": low, "high": high}
 
 
+def beside(values, own):
+    """An arm's times, one a round, with their ratios to ours of the same rounds: above 1 ours is faster."""
+    return {**summary(values), "rounds_ns": [round(value, 2) for value in values],
+            "over_tilewright": summary([value / one for value, one in zip(values, own)])}
+
+
 def geometric_mean(values):
     if not values:
         raise ValueError("no values")

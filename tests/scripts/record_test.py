@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compare_peers.py and compare_decode.py write with --json: the record that a page is made from."""
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+from attention_report_test import arm, result
+
+import compare_decode
+import compare_peers
+from peers import attention_bwd_cells, attention_cells, record
+
+FACTS = {"driver": "580.1", "cores": 16, "torch": "2.11", "cuda": "13.0", "seconds": 2.0,
+         "command": "scripts/compare_peers.py --op attention"}
+
+
+def results(cells, **more):
+    return [result(cell) | FACTS | {"measured_at": 1780000000 + i} | more for i, cell in enumerate(cells)]
+
+
+def decode_result(name, **arms):
+    cell = compare_decode.Cell.of(name)
+    return FACTS | {
+        "cell": name, "op": cell.op, "kind": cell.kind, "batch": cell.b, "heads": f"{cell.hq}/{cell.hkv}",
+        "tokens": cell.s, "page": cell.page, "bytes": 4000000, "served": "cluster{keys=16}", "fit": "exact",
+        "skipped": {}, "errors": {"tilewright": 1e-3, **dict.fromkeys(arms, 1.25e-3)}, "commit": "c", "gpu": "H200",
+        "arms": {"tilewright": arm(1000.0, 1000.0), **{each: arm(ns, 1000.0) for each, ns in arms.items()}}}
+
+
+class Record(unittest.TestCase):
+    def test_has_the_facts_and_the_figures_of_each_cell(self):
+        cells = attention_cells.make_cells(sets=["main"])
+        made = record.make(results(cells))
+        self.assertEqual((made["part"], made["commit"], made["device"], made["driver"], made["date"], made["seconds"]),
+                         ("attention", "c", "H200", "580.1", "2026-05-28", 2 * len(cells)))
+        self.assertEqual(made["commands"], ["scripts/compare_peers.py --op attention"])
+        one = made["figures"]["cells"][0]
+        self.assertEqual((one["mask"], one["d"], one["sequences"], one["heads"]), ("none", "64", "8×1024", "16/16"))
+        self.assertEqual((one["fastest"], one["over_peers"]["cudnn"], one["implementation"]), ("flash4", 1.1, "wgmma"))
+        self.assertEqual(one["errors_over_best"], {"rms": 1.0, "largest": 1.0})
+
+    def test_is_of_one_page_one_commit_and_one_device(self):
+        cells = attention_cells.make_cells(sets=["main"])[:2]
+        for wrong, name in (([*results(cells[:1]), *results(cells[1:], commit="d")], "several commits"),
+                            ([*results(cells[:1]), *results(cells[1:], gpu="H100")], "several gpus"),
+                            (results([cells[0], attention_bwd_cells.make_cells()[0]]), "several pages")):
+            with self.assertRaisesRegex(ValueError, name):
+                record.make(wrong)
+
+    def test_of_decode_tells_the_fastest_peer_and_the_error_beside_the_best(self):
+        made = record.make([decode_result("full-b1-h32x8-s512", cudnn=1300.0, flash2=1200.0),
+                            decode_result("uniform-b64-h32x8-s8192-p16")])
+        first, second = made["figures"]["cells"]
+        self.assertEqual(made["part"], "decode")
+        self.assertEqual((first["fastest"], first["over_fastest"][0], first["error_over_best"]), ("flash2", 1.2, 0.8))
+        self.assertEqual((second["fastest"], second["page"], second["error_over_best"]), (None, 16, None))
+
+    def test_shows_a_command_without_paths_of_the_machine(self):
+        self.assertEqual(record.shown("/opt/scripts/compare_peers.py", [
+            "--cache", "/tmp/x/winners.db", "--commit", "abc", "--json", "/tmp/out.json", "--only", "d64"]),
+            "scripts/compare_peers.py --cache winners.db --only d64")
+
+
+class CommandLine(unittest.TestCase):
+    def test_makes_a_record_of_the_results_of_a_folder_for_the_ops_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for each in results([attention_cells.make_cells()[0], attention_bwd_cells.make_cells()[0]]):
+                pathlib.Path(folder, f"{each['cell']}.json").write_text(json.dumps(each), encoding="utf-8")
+            path = pathlib.Path(folder, "made", "attention.json")
+            path.parent.mkdir()
+            words = ["--report", folder, "--json", str(path)]
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(compare_peers.main(words), 1)
+                self.assertIn("choose one by --op", said.getvalue())
+                self.assertEqual(compare_peers.main([*words, "--op", "attention"]), 0)
+            self.assertEqual(len(json.loads(path.read_text(encoding="utf-8"))["figures"]["cells"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
