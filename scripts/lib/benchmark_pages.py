@@ -8,10 +8,15 @@ import sys
 import textwrap
 
 TITLES = {"rows": "Row and elementwise ops beside their peers", "gemm": "Matrix products beside their peers",
+          "attention": "Attention beside its peers", "attention_bwd": "Gradients of attention beside their peers",
+          "decode": "Attention of the last token beside its peers",
+          "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
           "tuner": "How long tuning takes", "launch": "What a launch costs the host",
           "untuned": "What untuned shapes lose"}
 FACTS = ["commit", "device", "driver", "date", "cores", "brief", "seconds", "commands", "figures"]
-PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton"}
+PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton", "quack": "QuACK",
+         "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FlashAttention 2",
+         "flash4": "FlashAttention 4"}
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
 HEAD_SHAPES = {"8192x4096", "4096x4096x4096", "16x4096x4096"}
 
@@ -96,14 +101,83 @@ def summary(cells):
             f"{min(ratios):.3f}; {sum(ratio >= 1 for ratio in ratios)} at 1.000 or above.")
 
 
-def cells_page(figures):
+def method(figures, more=""):
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items()
                          if isinstance(version, str))
-    return [summary(figures["cells"]),
-            "Times are medians of rounds in which all of a row are timed in turns, cold, on the same random tensors "
+    return ("Times are medians of rounds in which all of a row are timed in turns, cold, on the same random tensors "
             f"({versions}). A ratio is the median of ratios of rounds: above 1 Tilewright is faster. A ratio in "
-            "brackets has no verdict: a peer that should be there is not. Peers without a column, QuACK and Liger "
-            "among them, took no part, and nothing is said to beat them.", cells_table(figures["cells"])]
+            "brackets has no verdict: a peer that should be there is not. Peers without a column took no part, and "
+            f"nothing is said to beat them.{more}")
+
+
+def cells_page(figures):
+    return [summary(figures["cells"]), method(figures), cells_table(figures["cells"])]
+
+
+def groups_of(cells, *names):
+    """Cells with a verdict by the values of these names, in the order of the first of each."""
+    groups = {}
+    for cell in judged(cells):
+        groups.setdefault(tuple(cell[name] for name in names), []).append(cell)
+    return groups
+
+
+def mean_and_least(ratios):
+    return f"{geometric_mean(ratios):.3f} ({min(ratios):.3f})" if ratios else "-"
+
+
+def groups_table(cells, names):
+    """A line a group: geometric mean and least ratio over the fastest peer."""
+    return table([*names, "cells", "fastest peer / ours (least)"],
+                 [[*group, len(those), mean_and_least([cell["over_fastest"][0] for cell in those])]
+                  for group, those in groups_of(cells, *names).items()])
+
+
+def attention_page(figures):
+    cells = figures["cells"]
+    peers = peers_of(cells)
+    over = [[*group, len(those), mean_and_least([cell["over_fastest"][0] for cell in those]),
+             *(mean_and_least([cell["over_peers"][name] for cell in those if name in cell["over_peers"]])
+               for name in peers)] for group, those in groups_of(cells, "mask", "d").items()]
+    rows = [[cell["mask"], cell["d"], cell["dtype"], cell["sequences"], cell["heads"], time_text(cell["ns"]),
+             f"{cell['tflops']:.0f}",
+             *(f"{cell['tflops'] * cell['ns'] / cell['peers_ns'][name]:.0f}" if name in cell["peers_ns"] else "-"
+               for name in peers),
+             over_fastest(cell), cell["fastest"] or "-",
+             cell["implementation"] + (f" ({cell['fit']})" if cell["fit"] != "exact" else ""),
+             *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
+               for what in ("rms", "largest"))] for cell in cells]
+    return [summary(cells),
+            table(["mask", "d", "cells", "fastest peer / ours (least)", *(f"{PEERS[name]} / ours" for name in peers)],
+                  over),
+            method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors "
+                            "are ours over the best of torch's, against float64."),
+            table(["mask", "d", "dtype", "batch × tokens", "heads", "time", "Tilewright",
+                   *(PEERS[name] for name in peers), "fastest peer / ours", "it is", "served", "rms", "largest error"],
+                  rows)]
+
+
+def decode_page(figures):
+    cells = figures["cells"]
+    peers = peers_of(cells)
+    whole = {(cell["kind"], cell["batch"], cell["heads"], cell["tokens"]): cell["ns"] for cell in cells
+             if not cell["page"]}
+
+    def over_whole(cell):
+        one = whole.get((cell["kind"], cell["batch"], cell["heads"], cell["tokens"]))
+        return f"{cell['ns'] / one:.3f}" if one and cell["page"] else "-"
+
+    rows = [[cell["kind"], cell["batch"], cell["heads"], cell["tokens"], cell["page"] or "-", time_text(cell["ns"]),
+             *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
+             over_fastest(cell), cell["fastest"] or "-", f"{cell['gb_per_s'] / 1e3:.2f}", over_whole(cell),
+             cell["implementation"] + (f" ({cell['fit']})" if cell["fit"] != "exact" else ""),
+             f"{cell['error_over_best']:.3f}" if cell["error_over_best"] else "-"] for cell in cells]
+    return [summary(cells), groups_table(cells, ("batch", "heads")),
+            method(figures, " Sequences are *full* (as long as the tensor), *uniform* (any length) or *long* (one "
+                            "full, the others a 64th of it); peers take full ones in one piece. The error is ours over "
+                            "the best peer's, against float64."),
+            table(["sequences", "batch", "heads", "tokens", "page", "Tilewright", *(PEERS[name] for name in peers),
+                   "fastest peer / ours", "it is", "TB/s", "pages / one piece", "served", "error"], rows)]
 
 
 def tuner_page(figures):
@@ -148,7 +222,9 @@ def untuned_page(figures):
             table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows)]
 
 
-PAGES = {"rows": cells_page, "gemm": cells_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page}
+PAGES = {"rows": cells_page, "gemm": cells_page, "attention": attention_page, "attention_bwd": attention_page,
+         "decode": decode_page, "gradients": cells_page, "fused": cells_page, "tuner": tuner_page,
+         "launch": launch_page, "untuned": untuned_page}
 
 
 def facts(result):
@@ -175,7 +251,7 @@ def index(results):
         "# Benchmarks", "Which figures are measured, by which command, and when.",
         table(["page", "command", "date", "commit", "device"], rows),
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
-        "```sh\nscripts/benchmark all --brief     # some cells, about ten minutes; without --brief all of them\n"
+        "```sh\nscripts/benchmark all --brief     # some cells, a quarter of an hour; without --brief all of them\n"
         "scripts/benchmark report\n```",
         "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
         "date and commands. `report` makes the pages and the README's table from these files; "
@@ -200,7 +276,9 @@ def readme_table(results):
             [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]),
               *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
               over_fastest(cell)] for cell in cells]))
-    sentences = []
+    sentences = [f"- [{TITLES[part]}](docs/benchmarks/{part}.md): "
+                 f"{summary(results[part]['figures']['cells']).removeprefix('Over the fastest peer: ')}"
+                 for part in ("attention", "attention_bwd", "decode") if part in results]
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]

@@ -23,7 +23,15 @@ LOADER.exec_module(benchmark)
 CELL = {"op": "softmax", "shape": "8192x4096", "dtype": "bf16", "ns": 33400.0, "fastest": "triton",
         "peers_ns": {"eager": 50100.0, "triton": 40080.0}, "over_fastest": [1.2, 1.19, 1.21], "no_verdict": {},
         "fit": "exact", "inaccurate": [], "gb_per_s": 4000.0, "share_of_ceiling": 0.993}
+ATTENTION = {**CELL, "op": "attention", "mask": "causal", "d": "64", "sequences": "8×1024", "heads": "16/16",
+             "tflops": 400.0, "peers_ns": {"cudnn": 40080.0}, "over_peers": {"cudnn": 1.2}, "fastest": "cudnn",
+             "implementation": "wgmma", "errors_over_best": {"rms": 1.01, "largest": None}}
+DECODE = {"kind": "full", "batch": 64, "heads": "32/8", "tokens": 8192, "page": 0, "ns": 500000.0, "peers_ns": {},
+          "fastest": None, "over_fastest": None, "no_verdict": {}, "fit": "exact", "implementation": "split",
+          "gb_per_s": 4300.0, "error_over_best": None}
 FIGURES = {
+    "attention": {"versions": {"torch": "2.11"}, "cells": [ATTENTION, ATTENTION | {"d": "96", "fit": "nearest"}]},
+    "decode": {"versions": {"torch": "2.11"}, "cells": [DECODE, DECODE | {"page": 16, "ns": 505000.0}]},
     "rows": {"versions": {"torch": "2.11"}, "cells": [CELL, CELL | {"shape": "4093x1000", "over_fastest": None}]},
     "tuner": {"to_a_winner_s": {"softmax": {arm: {"median": s, "least": s, "most": s}
                                             for arm, s in (("triton", 2.5), ("tilewright", 0.5))}},
@@ -94,6 +102,22 @@ class Pages(unittest.TestCase):
         self.assertIn("geometric mean 1.200 of 1 cells", text)
         self.assertIn("| `softmax` | 8192x4096 | bf16 | 33.4 µs | 50.1 µs | 40.1 µs | 1.200 ±0.010 | triton | 99.3 % |",
                       text)
+
+    def test_of_attention_have_rates_of_all_and_means_by_mask_and_head_size(self):
+        with written("attention") as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "attention.md").read_text(encoding="utf-8")
+            self.assertIn("geometric mean 1.200 of 2 cells", readme.read_text(encoding="utf-8"))
+        self.assertIn("| causal | 64 | 1 | 1.200 (1.200) | 1.200 (1.200) |", text)
+        self.assertIn("| causal | 96 | bf16 | 8×1024 | 16/16 | 33.4 µs | 400 | 333 | 1.200 ±0.010 | cudnn | "
+                      "wgmma (nearest) | 1.010 | - |", text)
+
+    def test_of_decode_have_pages_beside_one_piece(self):
+        with written("decode") as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "decode.md").read_text(encoding="utf-8")
+        self.assertIn("No cell has a verdict.", text)
+        self.assertIn("| full | 64 | 32/8 | 8192 | 16 | 505.0 µs | - | - | 4.30 | 1.010 | split | - |", text)
 
     def test_put_the_readmes_table_between_its_marks(self):
         with written(*FIGURES) as (folder, readme):
@@ -168,6 +192,21 @@ class Measuring(unittest.TestCase):
         self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made], [("softmax", 8, 1)])
         self.assertEqual(len(bench.missing), 1)
         self.assertIn("gemm", bench.missing[0])
+
+    def test_of_decode_keeps_what_its_script_wrote(self):
+        def answer(words, real):
+            if "compare_decode.py" in words[0]:
+                pathlib.Path(real[real.index("--json") + 1]).write_text(json.dumps({"figures": FIGURES["decode"]}))
+            return ""
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            bench, _ = self.bench(folder, answer)
+            self.assertEqual(benchmark.decode(bench), FIGURES["decode"])
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            bench, _ = self.bench(folder, lambda *_: "")
+            with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
+                benchmark.decode(bench)
 
     def test_of_the_tuner_keeps_the_race_where_the_grid_did_not_end(self):
         def answer(words, real):
