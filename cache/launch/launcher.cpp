@@ -13,7 +13,6 @@
 #include "cache/base/content_hash.hpp"
 #include "cache/base/json_text.hpp"
 #include "cache/base/sha256.hpp"
-#include "cache/base/version.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
 #include "cache/launch/errors.hpp"
@@ -27,9 +26,9 @@ constexpr std::string_view kGpuPrefix = "cuda:";
 /// What is compiled stays loaded, so a program whose shapes never come again must not go on for ever.
 constexpr std::size_t kMostCompiled = 1024;
 
-/// The compiler is not known here: binaries come with the cache, so only the driver and we can have changed.
+/// The compiler is not known here: binaries come with the cache, so only the driver can have changed.
 Versions versions_here(const cuda::Driver* driver) {
-  return {.driver = driver != nullptr ? driver->version() : 0, .compiler = {}, .tilewright = version()};
+  return {.driver = driver != nullptr ? driver->version() : 0, .compiler = {}, .tilewright = {}};
 }
 
 /// N of "cuda:N", or nothing.

@@ -50,16 +50,21 @@ enum class LookLength : std::uint8_t {
 [[nodiscard]] std::string_view name(LookLength length) noexcept;
 [[nodiscard]] std::optional<LookLength> look_length_from(std::string_view name) noexcept;
 
-/// Versions that a binary or a trial came from; when they differ from those at hand a winner is stale.
+/// What a binary or a trial was made with. A winner of another driver or compiler than those at hand is stale.
 struct Versions {
   /// CUDA driver's version as the driver API gives it (13000), 0 on the emulator.
   int driver = 0;
   /// "NVRTC 13.0" or "g++ 12.2.0".
   std::string compiler;
-  /// Of Tilewright.
+  /// Of Tilewright: evidence alone, since what it changes in a kernel changes the implementation's hash.
   std::string tilewright;
   friend bool operator==(const Versions&, const Versions&) = default;
 };
+
+/// Whether a time of one stands for the other.
+[[nodiscard]] inline bool same_tools(const Versions& a, const Versions& b) noexcept {
+  return a.driver == b.driver && a.compiler == b.compiler;
+}
 
 /// What the compiler said of one kernel of a binary.
 struct KernelFacts {

@@ -8,8 +8,7 @@ namespace {
 
 /// What a caller does not know (no driver on this machine, no compiler) it cannot judge.
 bool differs(const Versions& now, const Versions& then) {
-  return (now.driver != 0 && now.driver != then.driver) || (!now.compiler.empty() && now.compiler != then.compiler) ||
-         (!now.tilewright.empty() && now.tilewright != then.tilewright);
+  return (now.driver != 0 && now.driver != then.driver) || (!now.compiler.empty() && now.compiler != then.compiler);
 }
 
 }  // namespace

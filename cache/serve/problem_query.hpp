@@ -17,8 +17,8 @@ struct ProblemQuery {
   /// Of the op as the caller knows it: rows under another do not exist for it.
   std::string interface_hash;
   DeviceFacts device;
-  /// With what it would be measured now: what differs makes a row stale. A driver of 0 and empty texts are unknown, and
-  /// not judged.
+  /// With what it would be measured now: another driver or compiler makes a row stale. A driver of 0 and an empty text
+  /// are unknown, and not judged.
   Versions versions{};
   /// The implementations that there are now: a row of another is stale. Empty: not judged.
   std::vector<std::string> current_implementations{};

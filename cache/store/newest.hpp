@@ -13,15 +13,17 @@ namespace tilewright {
 inline constexpr std::string_view kNewest = "max((t.measured_at << 31) | t.id)";
 
 /// The ids of the newest trials that count, one for each config, of the rows `n` of `trials` for which `where` is true.
-/// One that was pruned counts only where the config was not tried under the same versions, before or after: what a
-/// model says is nothing against what was seen.
+/// One that was pruned counts only where the config was not tried with the same driver and compiler, before or after:
+/// what a model says is nothing against what was seen.
 [[nodiscard]] inline std::string newest_trials(std::string_view where) {
   return fmt::format(
       "SELECT max((n.measured_at << 31) | n.id) & 0x7fffffff FROM trials n WHERE {} AND n.intact AND NOT (n.status = "
       "'pruned' AND "
       "EXISTS (SELECT 1 FROM trials o "
       "WHERE o.problem = n.problem AND o.device = n.device AND o.mode = n.mode AND o.config = n.config "
-      "AND o.versions = n.versions AND o.status <> 'pruned')) GROUP BY n.problem, n.device, n.mode, n.config",
+      "AND o.status <> 'pruned' AND (o.versions = n.versions OR EXISTS (SELECT 1 FROM versions a JOIN versions b "
+      "ON a.driver = b.driver AND a.compiler = b.compiler WHERE a.id = o.versions AND b.id = n.versions)))) "
+      "GROUP BY n.problem, n.device, n.mode, n.config",
       where);
 }
 

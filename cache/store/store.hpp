@@ -123,7 +123,7 @@ class Store final : public WinnerSource {
   /// problem, config, implementation, mode and versions replaces nothing: all are kept, the newest counts.
   std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
   /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. One that
-  /// was pruned counts only where the config was not tried under the same versions, before or after.
+  /// was pruned counts only where the config was not tried with the same driver and compiler, before or after.
   [[nodiscard]] std::vector<Trial> trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
                                           MeasureMode mode) const;
   /// Rounds are left out of listings; this one has them.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
-#include "cache/base/version.hpp"
 #include "cache/serve/choose.hpp"
 
 namespace tilewright::app {
@@ -24,7 +23,7 @@ std::vector<std::string> current_implementations(const std::string& op, const Pl
 }
 
 Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations) {
-  return freshness_of(row, {0, "", version()}, current_implementations);
+  return freshness_of(row, {}, current_implementations);
 }
 
 Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& place) {
@@ -40,8 +39,7 @@ Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& plac
 
 Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem, const DeviceFacts& device,
                const std::vector<std::string>& current_implementations) {
-  Chosen chosen =
-      choose(store, interface, {problem, interface.hash(), device, {0, "", version()}, current_implementations});
+  Chosen chosen = choose(store, interface, {problem, interface.hash(), device, {}, current_implementations});
   if (!chosen.choice) {
     return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};
   }

@@ -32,7 +32,7 @@ struct Lookup {
 /// read. Throws UsageError for a path of ops that is no folder.
 [[nodiscard]] std::vector<std::string> current_implementations(const std::string& op, const Place& place);
 
-/// Opens neither driver nor compiler, so Tilewright's version and the sources decide.
+/// Opens neither driver nor compiler, so the op's sources decide.
 [[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);
 
 /// The winner's time against the ceilings of its device, by the op's definition where it is on this machine and can be

@@ -31,9 +31,8 @@ Verb query_verb() {
       "is not given takes its first value. Without --device there is an answer for each device of the cache.",
       "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for another shape), "
       "default "
-      "(the op's base), none; fresh, or stale where Tilewright's version or the op's sources have changed since; same "
-      "device "
-      "or same architecture. Beside its time stand the bytes and operations of the problem it was measured on, what "
+      "(the op's base), none; fresh, or stale where the op's sources have changed since; same device or same "
+      "architecture. Beside its time stand the bytes and operations of the problem it was measured on, what "
       "bounds "
       "it, and its share of the measured ceiling.",
   };

@@ -196,7 +196,8 @@ std::string ProblemRun::home() const {
 std::map<std::string, Trial> ProblemRun::known_trials() const {
   std::map<std::string, Trial> known;
   for (Trial& trial : setting_.store->trials(key_, implementation_hashes(definition_), setting_.trial.mode)) {
-    if (trial.versions != setting_.trial.versions || setting_.retry.count(trial.status) != 0 || may_pass(trial)) {
+    if (!same_tools(trial.versions, setting_.trial.versions) || setting_.retry.count(trial.status) != 0 ||
+        may_pass(trial)) {
       continue;
     }
     // Left out today, too: neither by a verdict of an older version nor by a spare's mark.

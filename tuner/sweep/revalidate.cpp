@@ -17,9 +17,6 @@ std::string changes(const Versions& then, const Versions& now, bool same_source)
   std::vector<std::string> changed;
   if (then.driver != now.driver) changed.push_back(fmt::format("driver {} is now {}", then.driver, now.driver));
   if (then.compiler != now.compiler) changed.push_back(fmt::format("{} is now {}", then.compiler, now.compiler));
-  if (then.tilewright != now.tilewright) {
-    changed.push_back(fmt::format("tilewright {} is now {}", then.tilewright, now.tilewright));
-  }
   if (!same_source) changed.emplace_back("its source has changed");
   return fmt::format("{}", fmt::join(changed, ", "));
 }

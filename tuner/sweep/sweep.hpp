@@ -108,9 +108,9 @@ struct SweepSummary {
 
 /// Tunes the problems, each once, and stores each trial and each problem as it is done: a killed process loses at most
 /// the trial in flight. A trial is known, and not made again, when the cache has one of the same problem, config,
-/// implementation hash, mode, versions and device fingerprint, whatever became of it. docs/tuning.md says how several
-/// devices share the work, sweep_lock.hpp who uses the store, the listener and the summary when: the caller's thread
-/// alone, where there is one device. Devices with equal names are numbered.
+/// implementation hash, mode, driver, compiler and device fingerprint, whatever became of it. docs/tuning.md says how
+/// several devices share the work, sweep_lock.hpp who uses the store, the listener and the summary when: the caller's
+/// thread alone, where there is one device. Devices with equal names are numbered.
 ///
 /// `interrupted` is asked often, by any thread; what was measured is kept. Throws CacheError or DeviceLost when the
 /// cache or every device is lost, Error when the op's reference does not compile.

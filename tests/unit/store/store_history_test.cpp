@@ -89,13 +89,14 @@ TEST(StoreHistory, has_builds_and_sweeps_that_trials_name) {
   EXPECT_EQ(history.sweeps.at(history.trials[0].sweep).ended_at, std::nullopt);
 }
 
-TEST(StoreHistory, marks_one_that_was_pruned_only_where_none_was_tried_under_the_same_versions) {
+TEST(StoreHistory, marks_one_that_was_pruned_only_where_none_was_tried_by_the_same_driver_and_compiler) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "cache.db");
   Trial pruned;
   pruned.status = TrialStatus::pruned;
   pruned.reason = "cannot win";
   pruned.versions = versions();
+  pruned.versions.tilewright = "9.0.0";
   for (const int warps : {4, 8}) {
     pruned.config = onchip_config(warps);
     store.put_trial(softmax_key(8, 100), "impl-1", pruned);

@@ -115,6 +115,14 @@ TEST_F(Revalidate, after_a_new_driver_times_those_that_led_and_keeps_what_the_se
   EXPECT_TRUE(stale_on(after).empty());
 }
 
+TEST_F(Revalidate, finds_nothing_stale_after_a_new_tilewright_alone) {
+  FakeDevice device;
+  (void)sweep(device);
+  EXPECT_TRUE(
+      stale_winners(open(), *request.definition, device.facts().fingerprint(), request.mode, {0, "fake 1.0", "9.0.0"})
+          .empty());
+}
+
 TEST_F(Revalidate, after_a_new_compiler_compiles_those_that_led_alone) {
   FakeDevice device;
   (void)sweep(device);

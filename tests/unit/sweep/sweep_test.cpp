@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/other_program.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 
 namespace tilewright::testing {
@@ -106,6 +107,13 @@ TEST_F(Sweep, measures_anew_what_another_compiler_made) {
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.measured, kConfigs);
   EXPECT_GT(summary.compiled, 0U);
+}
+
+TEST_F(Sweep, measures_nothing_anew_after_a_new_tilewright_alone) {
+  FakeDevice device;
+  (void)sweep(device);
+  OtherProgram((folder / "cache.db").string()).exec("UPDATE versions SET tilewright = '0.0.1'");
+  EXPECT_EQ(sweep(device).measured, 0U);
 }
 
 TEST_F(Sweep, of_another_mode_shares_binaries_but_no_trials) {
