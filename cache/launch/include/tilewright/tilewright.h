@@ -184,7 +184,7 @@ int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* ou
  * while launches go on. TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
-/* "0.1.0". Lives as long as the library is loaded. */
+/* "0.2.0". Lives as long as the library is loaded. */
 const char* tw_version(void);
 
 /* Frees text that this library returned. NULL does nothing. From any thread. */
