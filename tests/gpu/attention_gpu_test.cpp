@@ -9,12 +9,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,8 +54,8 @@ class GpuAttention : public OpOnGpu, public ::testing::WithParamInterface<Case> 
   }
 
   /// Empty when the config is right.
-  [[nodiscard]] std::string fault(Verifier& verifier, const Candidate& candidate, const Problem& problem) const {
-    const CompileResult binary = compile(candidate, problem);
+  [[nodiscard]] std::string fault(Verifier& verifier, const Candidate& candidate, const Problem& problem,
+                                  const CompileResult& binary) const {
     const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
                                           candidate.implementation->recipe, candidate.config, problem);
     std::vector<std::unique_ptr<DeviceBuffer>> buffers;
@@ -72,11 +74,17 @@ TEST_P(GpuAttention, is_right_with_configs_of_all_kinds) {
       parse_problem(fmt::format("{}[{}]{{{}}}", GetParam().op, GetParam().attributes, GetParam().dims), op_->interface);
   const std::vector<Candidate> legal = candidates(problem);
   ASSERT_FALSE(legal.empty()) << problem.key();
-  Verifier verifier(*device_, *op_, problem, compile(generate_reference(*op_, problem)), {});
-  constexpr std::size_t kMost = 4;  // a second each to compile
+  constexpr std::size_t kMost = 4;  // a second each to compile, side by side
   const std::size_t step = (legal.size() + kMost - 1) / kMost;
+  CompileResult reference = compile(generate_reference(*op_, problem));  // which opens the compiler
+  std::map<std::size_t, std::future<CompileResult>> binaries;
   for (std::size_t i = 0; i < legal.size(); i += step) {
-    EXPECT_EQ(fault(verifier, legal[i], problem), "") << legal[i].config.text() << " of " << problem.key();
+    binaries[i] = std::async(std::launch::async, [&, i] { return compile(legal[i], problem); });
+  }
+  Verifier verifier(*device_, *op_, problem, std::move(reference), {});
+  for (auto& [i, binary] : binaries) {
+    EXPECT_EQ(fault(verifier, legal[i], problem, binary.get()), "")
+        << legal[i].config.text() << " of " << problem.key();
   }
 }
 
