@@ -17,6 +17,7 @@ verdict: nothing is said to beat it. --peers names those that are asked for.
     scripts/compare_peers.py --op gemm --sets plain,epilogue --out products
     scripts/compare_peers.py --op gemm --only '^gemm-layout=nt-bf16' --shapes 8192x8192x8192 --regime sustained \\
         --out products
+    scripts/compare_peers.py --op gemm --off-beaten 34 --list     60 shapes that no large tile divides, drawn by 34
 
 Products and attention are timed in one of two regimes. In burst the GPU rests after each round twice as long as the
 round took, so that it stays below its power limit; in sustained it has worked for a second before, and never rests. A
@@ -84,6 +85,10 @@ def cells_for(options):
     if others != []:
         chosen += cells_of.make_cells(dtypes or ["bf16"], shapes, options.only, others)
     in_regimes = [op for op in ops or [] if op in IN_REGIMES]
+    if options.off_beaten is not None:
+        if ops != ["gemm"] or options.shapes or options.dtype:
+            raise ValueError("--off-beaten is for --op gemm alone, and draws shapes of its own, in bf16")
+        return gemm_cells.drawn_cells(options.off_beaten, sets, options.only)
     for op in in_regimes:
         chosen += IN_REGIMES[op].make_cells(dtypes, shapes, options.only, sets)
     if not in_regimes and (options.sets or options.regime):
@@ -103,6 +108,8 @@ def parse(words):
                         "attention BxS, of mlp ROWSxDxHIDDENxD_OUT")
     parser.add_argument("--sets", help=f"of gemm: {','.join(gemm_cells.SETS)}; of attention: "
                         f"{','.join(attention_cells.SETS)} (default: all)")
+    parser.add_argument("--off-beaten", type=int, metavar="SEED", help="of gemm: 60 shapes drawn by this seed, which "
+                        "large tiles do not divide; --sets plain (default), epilogue or both")
     parser.add_argument("--regime", choices=("burst", "sustained"), help="of gemm and attention (default: burst)")
     parser.add_argument("--peers", type=peers, default=list(PEERS),
                         help=f"only these: {','.join(PEERS)} (default: all)")
@@ -241,7 +248,8 @@ def main(words):
     if options.warm_worker:
         warming.work(options.cells, warming.Warm(stamps), options.peers)
         return 0
-    say(f"{len(options.cells)} cells")
+    drawn = "" if options.off_beaten is None else f", drawn by seed {options.off_beaten}"
+    say(f"{len(options.cells)} cells{drawn}")
     # The same words again, but for what only this process does.
     command = [sys.executable, str(pathlib.Path(__file__).resolve()), *words, "--commit", options.commit]
     if options.warm and not options.share:

@@ -3,6 +3,7 @@
 
 cells        which op on which shape; what its arguments are, how many bytes it moves       no torch
 gemm_cells   the same of matrix products, in sets                                           no torch
+gemm_drawn   shapes of matrix products, drawn by a seed                                     no torch
 fused_cells  the same of ops that are a product and more                                    no torch
 statistics   medians, intervals, geometric means                                            no torch
 philox       the random numbers of dropout, for NumPy and torch                             no torch

@@ -4,9 +4,13 @@ import dataclasses
 import math
 import re
 
+from . import gemm_drawn
+
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 DEFAULTS = {"layout": "nt", "math": "ieee", "bias": "no", "act": "none", "residual": "no"}
 SETS = ["plain", "epilogue", "layouts", "f16", "f32"]
+# Of cells that are drawn, by the set of their attributes.
+DRAWN_SETS = {"plain": "off-beaten", "epilogue": "off-beaten epilogue"}
 # Up to so many rows a product is bound by reading b.
 FEW_ROWS = 64
 SAMPLED_ROWS = 64
@@ -43,6 +47,7 @@ class GemmCell:
     m: int
     n: int
     k: int
+    kind: str = ""  # of one that is drawn (gemm_drawn.py)
 
     op = "gemm"
 
@@ -80,7 +85,8 @@ class GemmCell:
 
     @property
     def set(self):
-        return set_of(dict(self.attributes), self.dtype)
+        name = set_of(dict(self.attributes), self.dtype)
+        return DRAWN_SETS[name] if self.kind else name
 
     def arguments(self):
         """In the order of a call."""
@@ -103,7 +109,8 @@ class GemmCell:
 
     def facts(self):
         """What a result says of the cell beside its name, attributes and type."""
-        return {"m": self.m, "n": self.n, "k": self.k, "set": self.set, "bytes": self.bytes, "flops": self.flops}
+        return {"m": self.m, "n": self.n, "k": self.k, "set": self.set, "bytes": self.bytes, "flops": self.flops,
+                **({"kind": self.kind} if self.kind else {})}
 
     @property
     def seed(self):
@@ -170,3 +177,14 @@ def make_cells(dtypes=None, shapes=None, only=None, sets=None):
             if pattern.search(cell.name):
                 cells.append(cell)
     return cells
+
+
+def drawn_cells(seed, sets=None, only=None):
+    """Shapes that `seed` draws, plain (also without `sets`), with bias and gelu (`epilogue`), or both."""
+    for name in sets or []:
+        if name not in DRAWN_SETS:
+            raise ValueError(f"'{name}' is no set of what --off-beaten draws; there are {', '.join(DRAWN_SETS)}")
+    changes = {"plain": {}, "epilogue": {"bias": "yes", "act": "gelu"}}
+    cells = [GemmCell(tuple({**DEFAULTS, **changes[name]}.items()), "bf16", *shape, kind)
+             for name in sets or ["plain"] for kind, shape in gemm_drawn.draw(seed)]
+    return [cell for cell in cells if re.search(only or "", cell.name)]

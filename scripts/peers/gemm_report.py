@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a report that is about gemm, a regime at a time: goals, sets, a line a cell with the rate of each arm."""
 from . import registry
-from .gemm_cells import FEW_ROWS, SETS
+from .gemm_cells import DRAWN_SETS, FEW_ROWS
+from .gemm_cells import SETS as CHOSEN_SETS
 from .statistics import geometric_mean
 from .verdicts import (
     GOAL_HEADINGS,
@@ -18,6 +19,7 @@ from .verdicts import (
     without_verdict,
 )
 
+SETS = [*CHOSEN_SETS, *DRAWN_SETS.values()]
 REGIMES = {"burst": "the GPU rests after each round, so that no power limit is reached",
            "sustained": "no rest, under load for a second or more"}
 
@@ -60,16 +62,25 @@ def _goals(results):
         goal("epilogue, 4096x16384x4096 bias+gelu", 1.02, _is_mlp_gelu, least=True),
         goal("layouts nn and tn: least cell", 0.93, in_set("layouts"), least=True),
     ]
+    for name in DRAWN_SETS.values():
+        goals.append(goal(f"{name}: geometric mean", 1.02, in_set(name)))
+        goals.append(goal(f"{name}: least cell", 0.96, in_set(name), least=True))
     return [each for each in goals if each]
 
 
 def _of_sets(results):
+    """Of each set, and of each kind of what is drawn."""
     ratios = ratios_by_cell(results)
+    parts = {(name, ""): [] for name in SETS}
+    for result in results:
+        if result["cell"] in ratios:
+            for kind in {"", result.get("kind", "")}:
+                parts.setdefault((result["set"], kind), []).append(ratios[result["cell"]])
     sets = {}
-    for name in SETS:
-        values = [ratios[result["cell"]] for result in results if result["set"] == name and result["cell"] in ratios]
+    for (name, kind), values in sorted(parts.items(), key=lambda part: (SETS.index(part[0][0]), part[0][1])):
         if values:
-            sets[name] = {"cells": len(values), "geometric_mean": geometric_mean(values), "least": min(values)}
+            sets[f"{name}, {kind}" if kind else name] = {
+                "cells": len(values), "geometric_mean": geometric_mean(values), "least": min(values)}
     return sets
 
 

@@ -43,7 +43,10 @@ class CommandLine(unittest.TestCase):
                                 (["--sets", "plain"], "--op gemm"),
                                 (["--op", "softmax", "--regime", "burst"], "--op gemm"),
                                 (["--op", "gemm", "--sets", "all"], "layouts"),
-                                (["--op", "gemm", "--shapes", "7x5"], "MxNxK")):
+                                (["--op", "gemm", "--shapes", "7x5"], "MxNxK"),
+                                (["--off-beaten", "34"], "--op gemm alone"),
+                                (["--op", "gemm", "--off-beaten", "34", "--shapes", "7x5x8"], "of its own"),
+                                (["--op", "gemm", "--off-beaten", "34", "--sets", "f16"], "epilogue")):
             code, text = refusal(*words)
             self.assertEqual(code, 2)
             self.assertIn(expected, text)

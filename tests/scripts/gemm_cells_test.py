@@ -2,7 +2,7 @@
 import re
 import unittest
 
-from peers import gemm_cells
+from peers import gemm_cells, gemm_drawn
 
 
 def cell(m=64, n=128, k=256, dtype="bf16", **changed):
@@ -59,6 +59,34 @@ class Cells(unittest.TestCase):
         self.assertEqual(cell(bias="yes", residual="yes").bytes, cell().bytes + 2 * (128 + 64 * 128))
         self.assertEqual(cell(dtype="f32").bytes, 2 * cell().bytes)
         self.assertEqual(cell().flops, 2 * 64 * 128 * 256)
+
+
+class Drawn(unittest.TestCase):
+    def test_are_60_shapes_of_five_kinds_that_the_seed_alone_decides(self):
+        shapes_of_34 = gemm_drawn.draw(34)
+        self.assertEqual(shapes_of_34, gemm_drawn.draw(34))
+        self.assertNotEqual(shapes_of_34, gemm_drawn.draw(35))
+        self.assertEqual(len(dict.fromkeys(shape for _, shape in shapes_of_34)), 60)
+        counts = {kind: sum(each == kind for each, _ in shapes_of_34) for kind in gemm_drawn.KINDS}
+        self.assertEqual(counts, {"cube": 8, "ragged": 13, "few-rows": 13, "tall": 13, "near-128": 13})
+
+    def test_lie_within_their_kind(self):
+        for kind, (m, n, k) in gemm_drawn.draw(7):
+            if kind == "ragged":
+                self.assertTrue(all(1500 <= each <= 5000 and each % 8 == 0 and each % 64 for each in (m, n, k)))
+            elif kind == "cube":
+                self.assertTrue(m == n == k and m % 500 == 0)
+            else:
+                rows = {"few-rows": (150, 500), "tall": (15000, 17000), "near-128": (100, 160)}[kind]
+                self.assertTrue(rows[0] <= m <= rows[1] and n % 8 == 0 and k % 8 == 0)
+
+    def test_are_sets_of_their_own_plain_or_with_an_epilogue(self):
+        self.assertEqual({each.set for each in gemm_cells.drawn_cells(34)}, {"off-beaten"})
+        both = gemm_cells.drawn_cells(34, ["plain", "epilogue"])
+        self.assertEqual([each.set for each in both], ["off-beaten"] * 60 + ["off-beaten epilogue"] * 60)
+        self.assertEqual(len({each.name for each in both}), 120)
+        self.assertEqual(both[8].facts()["kind"], "ragged")
+        self.assertRaises(ValueError, gemm_cells.drawn_cells, 34, ["f16"])
 
 
 class Arguments(unittest.TestCase):

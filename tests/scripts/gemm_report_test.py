@@ -49,6 +49,17 @@ class Goals(unittest.TestCase):
         self.assertAlmostEqual(goal(results, "plain: geometric")["value"], (1.2 * 0.94 * 0.98) ** (1 / 3))
         self.assertAlmostEqual(goal(results, "epilogue: geometric")["value"], (1.04 * 1.2) ** 0.5)
 
+    def test_of_drawn_shapes_are_their_own_and_each_kind_has_a_line(self):
+        results = [result(ratios={"eager": 0.5}),
+                   result((160, 4096, 8192), {"eager": 1.1}, set="off-beaten", kind="few-rows"),
+                   result((16000, 1000, 1000), {"eager": 0.99}, set="off-beaten", kind="tall")]
+        self.assertEqual(goal(results, "off-beaten: least")["value"], 0.99)
+        self.assertTrue(goal(results, "off-beaten: least")["met"])
+        self.assertAlmostEqual(goal(results, "off-beaten: geometric")["value"], (1.1 * 0.99) ** 0.5)
+        self.assertIsNone(goal(results, "off-beaten epilogue"))
+        self.assertEqual(list(gemm_report.summarise(results)["sets"]),
+                         ["plain", "off-beaten", "off-beaten, few-rows", "off-beaten, tall"])
+
     def test_without_cells_are_left_out(self):
         self.assertIsNone(goal([result(dtype="f16")], "plain"))
         self.assertEqual(list(gemm_report.summarise([result(dtype="f16")])["sets"]), ["f16"])
